@@ -1,0 +1,38 @@
+import { decodeKey } from './base64.ts'
+import { parseDidOrTail, type Tail } from './did.ts'
+import { CodedError } from './errors.ts'
+import type { Naming } from './naming.ts'
+
+/** How a request names an agent: by DID or tail, or by the key it holds. */
+export type AgentReference =
+  | { readonly kind: 'tail'; readonly tail: Tail }
+  | { readonly kind: 'key'; readonly publicKey: Uint8Array }
+
+/**
+ * Reads a path parameter that names an agent: a full DID, a bare tail, or a base64 public key
+ * (contract 2.1, 4.1, 4.2), already percent-decoded, once.
+ * @throws CodedError VALIDATION_ERROR for anything else
+ */
+export function parseAgentReference(naming: Naming, text: string): AgentReference {
+  const tail = parseDidOrTail(naming, text)
+  if (tail !== null) return { kind: 'tail', tail }
+  const publicKey = decodeKey(text)
+  if (publicKey !== null) return { kind: 'key', publicKey }
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    `An agent is named by its DID (${naming.didPrefix} and 24 base58 characters), by those 24 characters alone, or by its public key (32 bytes in padded standard base64, percent-encoded in a URL).`,
+  )
+}
+
+/**
+ * Reads the identification header (contract section 5): a DID or a bare tail. What it says is self-asserted.
+ * @throws CodedError VALIDATION_ERROR for anything else, two headers joined by a comma among them
+ */
+export function parseIdentificationHeader(naming: Naming, value: string): Tail {
+  const tail = parseDidOrTail(naming, value)
+  if (tail !== null) return tail
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    `The header ${naming.idHeader} carries one DID (${naming.didPrefix} and 24 base58 characters) or its 24 characters alone.`,
+  )
+}

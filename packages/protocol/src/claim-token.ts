@@ -1,0 +1,19 @@
+import type { Naming } from './naming.ts'
+
+/** `svc-verify-` and 32 lower-case hexadecimal characters (contract 2.7). A secret until it is used. */
+export type ClaimToken = string & { readonly __brand: 'ClaimToken' }
+
+/** Contract section 8. */
+export const CLAIM_TOKEN_LIFETIME_MS = 10 * 60 * 1000
+
+export function randomClaimToken(
+  naming: Naming,
+  randomBytes: (count: number) => Uint8Array,
+): ClaimToken {
+  const hex = Array.from(randomBytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return `${naming.tokenPrefix}${hex}` as ClaimToken
+}
+
+export function isClaimToken(naming: Naming, text: string): text is ClaimToken {
+  return naming.tokenPattern.test(text)
+}

@@ -1,0 +1,65 @@
+import { BASE58_CLASS } from './base58.ts'
+
+/**
+ * Everything in the protocol that a deployment's short name or identification header changes
+ * (contract, preamble: `svc` stands for the service's own short name). Nothing else may spell them.
+ */
+export interface Naming {
+  readonly shortName: string
+  /** `svc:agent:` */
+  readonly didPrefix: string
+  /** Contract 2.1. */
+  readonly didPattern: RegExp
+  /** The JSON field that carries a DID. Typed as the contract spells it; at run time `<shortName>Did`. */
+  readonly didField: 'svcDid'
+  /** `svc-verify-` */
+  readonly tokenPrefix: string
+  /** Contract 2.7. */
+  readonly tokenPattern: RegExp
+  /** What no one may sign as a challenge: it could redeem a claim token. */
+  readonly claimLookalike: RegExp
+  /** The identification header (contract section 5). */
+  readonly idHeader: string
+  /** The headers that a gateway forwards to the site behind it. */
+  readonly forwardedHeaders: Readonly<
+    Record<'decision' | 'verified' | 'did' | 'status' | 'identityLevel', string>
+  >
+}
+
+export const DEFAULT_SHORT_NAME = 'svc'
+export const DEFAULT_ID_HEADER = 'ServiceID'
+/** A short name stands in DIDs, URLs, JSON fields and file names, so: a lower-case word. */
+export const SHORT_NAME_PATTERN = /^[a-z][a-z0-9]{0,15}$/
+/** A header name that needs no quoting anywhere: letters, digits and hyphens (a subset of RFC 9110 tokens). */
+export const ID_HEADER_PATTERN = /^[A-Za-z][A-Za-z0-9-]{0,31}$/
+
+/**
+ * Builds the names of one deployment.
+ * @throws RangeError where a name does not match its pattern
+ */
+export function namingFor(
+  shortName: string = DEFAULT_SHORT_NAME,
+  idHeader: string = DEFAULT_ID_HEADER,
+): Naming {
+  if (!SHORT_NAME_PATTERN.test(shortName)) throw new RangeError('the short name is not a word')
+  if (!ID_HEADER_PATTERN.test(idHeader)) throw new RangeError('the header name is not one')
+  const didPrefix = `${shortName}:agent:`
+  const tokenPrefix = `${shortName}-verify-`
+  return {
+    shortName,
+    didPrefix,
+    didPattern: new RegExp(`^${didPrefix}${BASE58_CLASS}{24}$`),
+    didField: `${shortName}Did` as 'svcDid',
+    tokenPrefix,
+    tokenPattern: new RegExp(`^${tokenPrefix}[0-9a-f]{32}$`),
+    claimLookalike: new RegExp(`^${tokenPrefix}[0-9a-f]{32}\\|`),
+    idHeader,
+    forwardedHeaders: {
+      decision: `X-${idHeader}-Decision`,
+      verified: `X-${idHeader}-Verified`,
+      did: `X-${idHeader}-DID`,
+      status: `X-${idHeader}-Status`,
+      identityLevel: `X-${idHeader}-Identity-Level`,
+    },
+  }
+}

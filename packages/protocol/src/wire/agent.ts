@@ -1,0 +1,31 @@
+import { type Static, Type } from 'typebox'
+import type { Naming } from '../naming.ts'
+import { cardMembers } from './card.ts'
+import { publicKey, timestamp } from './formats.ts'
+import { nullable } from './nullable.ts'
+
+/** Contract 4.7 without a special Accept header: the card, the key, and where to go on. */
+export const agentObjectSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      ...cardMembers(naming),
+      publicKey: publicKey(),
+      keyThumbprint: Type.String({ description: 'RFC 7638, SHA-256, base64url' }),
+      didWeb: Type.String({ pattern: '^did:web:' }),
+      identityLevel: Type.String({ description: 'identity provider, or `unverified`' }),
+      statusChangedAt: timestamp(),
+      statusReason: nullable(Type.String()),
+      updatedAt: timestamp(),
+      links: Type.Object({
+        self: Type.String({ format: 'uri' }),
+        lookup: Type.String({ format: 'uri' }),
+        card: Type.String({ format: 'uri' }),
+        compactCard: Type.String({ format: 'uri' }),
+        didDocument: Type.String({ format: 'uri' }),
+        certificate: Type.String({ format: 'uri' }),
+      }),
+    },
+    { description: 'The agent object' },
+  )
+
+export type AgentObject = Static<ReturnType<typeof agentObjectSchema>>
