@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { AGENT_ID_PATTERN, DISPLAY_NAME_PATTERN, USERNAME_PATTERN, utf8 } from '../src/index.ts'
+import { forEachCase, readVectors, type TextCase, textOf } from './support/vectors.ts'
+
+type Noun = 'agentId' | 'username' | 'displayName'
+const vectors = readVectors<Record<Noun, { valid: TextCase[]; invalid: TextCase[] }>>('text.json')
+
+for (const [noun, pattern] of [
+  ['agentId', AGENT_ID_PATTERN],
+  ['username', USERNAME_PATTERN],
+  ['displayName', DISPLAY_NAME_PATTERN],
+] as const) {
+  test(`${noun}: what may be written is taken`, () => {
+    forEachCase(vectors[noun].valid, (each) => assert.ok(pattern.test(textOf(each))))
+  })
+
+  test(`${noun}: what may not be written is refused`, () => {
+    forEachCase(vectors[noun].invalid, (each) => assert.equal(pattern.test(textOf(each)), false))
+  })
+}
+
+test('a label is 1 to 128 well-formed code points without a control character', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 140 }),
+    fc
+      .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 })
+      .map((units) => String.fromCharCode(...units)),
+  )
+  fc.assert(
+    fc.property(text, (some) => {
+      const points = [...some].length
+      const controls = [...some].some((point) => /^[\u0000-\u001f\u007f-\u009f]$/.test(point))
+      const expected = some.isWellFormed() && points >= 1 && points <= 128 && !controls
+      assert.equal(AGENT_ID_PATTERN.test(some), expected)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('texts that look alike but have other code points stay apart as bytes', () => {
+  assert.notDeepEqual(utf8('\u00e9'), utf8('e\u0301'))
+  assert.deepEqual([...utf8('\ufeffa')], [0xef, 0xbb, 0xbf, 0x61])
+})
+
+test('utf8 gives the bytes that Buffer gives', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 50 }), (text) => {
+      assert.deepEqual(Buffer.from(utf8(text)), Buffer.from(text, 'utf8'))
+    }),
+  )
+})

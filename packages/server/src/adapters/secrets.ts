@@ -1,0 +1,57 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { chmodSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The key under which subjects of identity providers are hashed, and its public name. */
+export interface Pepper {
+  readonly id: string
+  /** HMAC-SHA256(pepper, provider ‖ issuer ‖ subject), each part preceded by its length. */
+  hash(provider: string, issuer: string, subject: string): Uint8Array
+}
+
+/** Reads the pepper of a data directory; the first to ask makes it (32 random bytes, 0600). */
+export function loadPepper(dataDir: string): Pepper {
+  const key = loadSecret(dataDir, 'identity-pepper')
+  return {
+    id: createHash('sha256').update(key).digest('base64url').slice(0, 8),
+    hash(...parts) {
+      const hmac = createHmac('sha256', key)
+      for (const part of parts) hmac.update(`${Buffer.byteLength(part)}:${part}`)
+      return hmac.digest()
+    },
+  }
+}
+
+/** A secret of 32 bytes, kept in hexadecimal in a file of its own. */
+function loadSecret(dataDir: string, name: string): Buffer {
+  const file = join(dataDir, name)
+  try {
+    return readSecret(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  publish(file, `${randomBytes(32).toString('hex')}\n`)
+  return readSecret(file)
+}
+
+function readSecret(file: string): Buffer {
+  const text = readFileSync(file, 'utf8').trim()
+  if (!/^[0-9a-f]{64}$/.test(text))
+    throw new Error(`${file} does not hold 64 hexadecimal characters`)
+  return Buffer.from(text, 'hex')
+}
+
+/** Two processes may start at once: the file appears whole, and the first one's stays. */
+function publish(file: string, text: string): void {
+  const draft = `${file}.${process.pid}.tmp`
+  writeFileSync(draft, text, { mode: 0o600, flush: true })
+  chmodSync(draft, 0o600)
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(draft)
+  }
+}

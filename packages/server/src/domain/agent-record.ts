@@ -1,0 +1,42 @@
+import type { AgentStatus, ChannelFact, Tail, VerificationFact } from '@countersign/protocol'
+
+/** What the service knows and may say of an agent. Times in milliseconds since 1970. */
+export interface AgentRecord {
+  readonly tail: Tail
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+  readonly ownerId: number
+  /** Place in the order of claims. */
+  readonly seq: number
+  /** Sequence number of the last event about the agent: of two records, the higher one is the newer. */
+  readonly version: number
+  readonly status: AgentStatus
+  readonly claimedAt: number
+  readonly profile: AgentProfile
+}
+
+/** What most agents do not have: kept apart, so that a million of them stay small. */
+export interface AgentProfile {
+  readonly statusReason: string | null
+  readonly statusChangedAt: number
+  readonly updatedAt: number
+  readonly username: string | null
+  readonly displayName: string | null
+  readonly description: string | null
+  readonly channels: readonly ChannelFact[]
+}
+
+/** The public side of an owner. */
+export interface OwnerFacts {
+  readonly id: number
+  readonly username: string
+  readonly displayName: string
+  /** Oldest first; what has expired may still be among them. */
+  readonly verifications: readonly VerificationFact[]
+}
+
+/** An agent and who stands behind it: what every answer about an agent is made of. */
+export interface AgentView {
+  readonly agent: AgentRecord
+  readonly owner: OwnerFacts
+}

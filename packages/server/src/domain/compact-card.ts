@@ -1,0 +1,33 @@
+import { type CompactCard, isFresh } from '@countersign/protocol'
+import type { AgentRecord, AgentView } from './agent-record.ts'
+import { displayNameOf } from './card.ts'
+import { identityMethodOf } from './identity.ts'
+import { certificatePath, type Site } from './site.ts'
+
+/** The kinds of channel at which one can chat with an agent. */
+const CHAT_KINDS = new Set(['bluesky', 'mastodon', 'github', 'telegram', 'matrix'])
+
+/** The compact card (contract 2.5). */
+export function compactCardOf(site: Site, view: AgentView, now: number): CompactCard {
+  const { agent, owner } = view
+  return {
+    displayName: displayNameOf(agent),
+    owner: { displayName: owner.displayName, username: owner.username },
+    verificationStatus: verificationStatus(view, now),
+    chatHandle: `@${chatName(agent, now).replace(/^@/, '')}`,
+    certificateUrl: `${site.baseUrl}${certificatePath(site, agent)}`,
+  }
+}
+
+function verificationStatus(
+  { agent, owner }: AgentView,
+  now: number,
+): CompactCard['verificationStatus'] {
+  if (agent.status !== 'active') return 'unverified'
+  return identityMethodOf(owner, now) === null ? 'claim' : 'verified'
+}
+
+function chatName({ tail, profile }: AgentRecord, now: number): string {
+  const chat = profile.channels.find((each) => CHAT_KINDS.has(each.kind) && isFresh(each, now))
+  return chat?.handleOrDomain ?? profile.username ?? tail
+}

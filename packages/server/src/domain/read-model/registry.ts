@@ -1,0 +1,155 @@
+import type { AgentReference, Tail } from '@countersign/protocol'
+import { agentByTail, agentsChangedBetween, chosenTailOfKey } from '../../storage/agents.ts'
+import { type Db, StorageFailure } from '../../storage/database.ts'
+import { eventsAfter, lastSeq } from '../../storage/events.ts'
+import type { AgentRecord, AgentView, OwnerFacts } from '../agent-record.ts'
+import { AgentIndex } from './agent-index.ts'
+import { loadAll } from './load.ts'
+import { loadOwner, loadRecord, recordOf } from './rows.ts'
+
+const EVENTS_AT_ONCE = 1000
+
+/**
+ * The read model: every answer about an agent comes from here. It holds agents and owners in memory, follows the
+ * event sequence, and asks the database for what it does not hold.
+ */
+export class Registry {
+  readonly #db: Db
+  readonly #limit: number
+  readonly #agents: AgentIndex
+  readonly #owners = new Map<number, OwnerFacts>()
+  #position = 0
+  /** Whether everything there is is in memory, so that what is not here does not exist. */
+  #complete = false
+  #following: Promise<void> = Promise.resolve()
+  #failure: unknown = null
+
+  /**
+   * @param db for reading
+   * @param limit how many agents, and how many owners, it holds at most
+   */
+  constructor(db: Db, limit: number, randomBytes: (count: number) => Uint8Array) {
+    this.#db = db
+    this.#limit = limit
+    this.#agents = new AgentIndex(limit, randomBytes)
+  }
+
+  /** Starts following the events. From here on every answer is right, from the database until `load` has ended. */
+  async start(): Promise<void> {
+    this.#position = await lastSeq(this.#db)
+  }
+
+  /** Brings everything into memory, as far as the limit allows, a page a turn of the event loop. */
+  async load(): Promise<void> {
+    const from = this.#position
+    const fitted = await loadAll(this.#db, this.#agents, this.#limit, (owner) => this.#keep(owner))
+    // What changed while a page was on its way is read once more.
+    this.#following = this.#following.then(() => {
+      this.#position = from
+      return this.#catchUp()
+    })
+    await this.#following
+    this.#complete = fitted
+  }
+
+  get agentsInMemory(): number {
+    return this.#agents.size
+  }
+
+  get isComplete(): boolean {
+    return this.#complete && !this.#agents.overflowed
+  }
+
+  /**
+   * The agent that a reference names, or null where there is none.
+   * @throws StorageFailure where the database failed: never a null that might be wrong
+   */
+  async find(reference: AgentReference): Promise<AgentView | null> {
+    if (this.#failure !== null)
+      throw new StorageFailure('The events cannot be followed.', { cause: this.#failure })
+    const agent =
+      reference.kind === 'tail'
+        ? (this.#agents.byTail(reference.tail) ?? (await this.#agentByTail(reference.tail)))
+        : await this.#agentByKey(reference.publicKey)
+    if (agent === null) return null
+    return {
+      agent,
+      owner: this.#owners.get(agent.ownerId) ?? (await this.#ownerById(agent.ownerId)),
+    }
+  }
+
+  /** Whether a key is known to have been certified before, which spares checking it again. */
+  hasSeenKey(publicKey: Uint8Array): boolean {
+    return this.isComplete && this.#agents.byKey(publicKey) !== null
+  }
+
+  /** Catches up with the events. Resolves when everything committed before the call shows. */
+  follow(): Promise<void> {
+    this.#following = this.#following.then(() => this.#catchUp())
+    return this.#following
+  }
+
+  async #catchUp(): Promise<void> {
+    try {
+      while (await this.#applyNextEvents()) {}
+      this.#failure = null
+    } catch (error) {
+      this.#failure = error
+    }
+  }
+
+  /** @returns whether there may be more */
+  async #applyNextEvents(): Promise<boolean> {
+    const events = await eventsAfter(this.#db, this.#position, EVENTS_AT_ONCE)
+    const last = events.at(-1)
+    if (last === undefined) return false
+    if (events.some(({ tail }) => tail !== null)) await this.#reloadAgents(last.seq, events)
+    const owners = new Set(
+      events.filter(({ type }) => type.startsWith('owner.')).map((e) => e.owner_id),
+    )
+    for (const id of owners) if (id !== null) this.#keep(await loadOwner(this.#db, id))
+    this.#position = last.seq
+    return events.length === EVENTS_AT_ONCE
+  }
+
+  async #reloadAgents(upTo: number, events: readonly { type: string }[]): Promise<void> {
+    const rows = await agentsChangedBetween(this.#db, this.#position, upTo)
+    const onlyClaims = events.every(({ type }) => type === 'agent.claimed')
+    for (const row of rows) {
+      const record = onlyClaims ? recordOf(row, []) : await loadRecord(this.#db, row)
+      this.#agents.upsert(record)
+    }
+  }
+
+  async #agentByTail(tail: Tail): Promise<AgentRecord | null> {
+    if (this.isComplete) return null
+    const row = await agentByTail(this.#db, tail)
+    if (row === undefined) return null
+    const record = await loadRecord(this.#db, row)
+    this.#agents.upsert(record)
+    return record
+  }
+
+  async #agentByKey(publicKey: Uint8Array): Promise<AgentRecord | null> {
+    if (this.isComplete) return this.#agents.byKey(publicKey)
+    const tail = (await chosenTailOfKey(this.#db, publicKey)) as Tail | undefined
+    if (tail === undefined) return null
+    return this.#agents.byTail(tail) ?? (await this.#agentByTail(tail))
+  }
+
+  async #ownerById(id: number): Promise<OwnerFacts> {
+    const owner = await loadOwner(this.#db, id)
+    this.#keep(owner)
+    return owner
+  }
+
+  /** Past the limit the owner that was entered first makes room. */
+  #keep(owner: OwnerFacts): void {
+    this.#owners.set(owner.id, owner)
+    if (this.#owners.size <= this.#limit) return
+    for (const oldest of this.#owners.keys()) {
+      this.#owners.delete(oldest)
+      break
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import type { Tail } from '@countersign/protocol'
+import { channelsOfAgent } from '../../storage/channels.ts'
+import type {
+  AgentRow,
+  ChannelRow,
+  Db,
+  IdentityVerificationRow,
+  OwnerRow,
+} from '../../storage/database.ts'
+import { verificationsOfOwner } from '../../storage/identity-verifications.ts'
+import { ownerById } from '../../storage/owners.ts'
+import type { AgentRecord, OwnerFacts } from '../agent-record.ts'
+
+/** A record out of a row and the channels of the same agent. */
+export function recordOf(row: AgentRow, channels: readonly ChannelRow[]): AgentRecord {
+  return {
+    tail: row.tail as Tail,
+    publicKey: row.public_key,
+    ownerId: row.owner_id,
+    seq: row.seq,
+    version: row.version,
+    status: row.status,
+    claimedAt: row.claimed_at,
+    profile: {
+      statusReason: row.status_reason,
+      statusChangedAt: row.status_changed_at,
+      updatedAt: row.updated_at,
+      username: row.username,
+      displayName: row.display_name,
+      description: row.description,
+      channels: channels.map((each) => ({
+        kind: each.kind,
+        handleOrDomain: each.handle_or_domain,
+        tier: each.tier,
+        checkedAt: each.checked_at,
+        freshUntil: each.fresh_until,
+      })),
+    },
+  }
+}
+
+export async function loadRecord(db: Db, row: AgentRow): Promise<AgentRecord> {
+  return recordOf(row, await channelsOfAgent(db, row.tail))
+}
+
+export function ownerFactsOf(
+  row: OwnerRow,
+  verifications: readonly IdentityVerificationRow[],
+): OwnerFacts {
+  return {
+    id: row.id,
+    username: row.username,
+    displayName: row.display_name,
+    verifications: verifications.map((each) => ({
+      provider: each.provider,
+      assurance: each.assurance,
+      verifiedAt: each.verified_at,
+      expiresAt: each.expires_at,
+    })),
+  }
+}
+
+/** @throws Error where there is no such owner: every agent has one, by a foreign key */
+export async function loadOwner(db: Db, id: number): Promise<OwnerFacts> {
+  const row = await ownerById(db, id)
+  if (row === undefined) throw new Error(`owner ${id} is missing`)
+  return ownerFactsOf(row, await verificationsOfOwner(db, id))
+}

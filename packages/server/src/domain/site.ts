@@ -1,0 +1,24 @@
+import { type Did, didOf, type Naming, type Tail } from '@countersign/protocol'
+import type { AgentRecord } from './agent-record.ts'
+
+/** Where the service stands and what it is called: what documents and links are made of. */
+export interface Site {
+  readonly naming: Naming
+  /** Without a slash at the end. */
+  readonly baseUrl: string
+  /** Host name, with its port where it has one. */
+  readonly host: string
+}
+
+export function siteOf(naming: Naming, baseUrl: URL): Site {
+  return { naming, baseUrl: baseUrl.origin, host: baseUrl.host }
+}
+
+export function didOfAgent(site: Site, tail: Tail): Did {
+  return didOf(site.naming, tail)
+}
+
+/** The path of an agent's certificate page: by username where it has one. */
+export function certificatePath(site: Site, agent: AgentRecord): string {
+  return `/agent/${agent.profile.username ?? didOfAgent(site, agent.tail)}`
+}

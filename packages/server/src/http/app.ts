@@ -1,0 +1,102 @@
+import type { ClaimRequest, Did, VerifyRequest, VerifyResponse } from '@countersign/protocol'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { type FastifyInstance, fastify } from 'fastify'
+import type { Logger } from 'pino'
+import type { ReadDeps } from '../domain/find-agent.ts'
+import { handleErrors } from './error-handler.ts'
+import { requireOneHost } from './host-header.ts'
+import { parseJsonStrictly } from './json-body.ts'
+import { loggingOf } from './logging.ts'
+import { MethodGuard } from './methods.ts'
+import { countRequests, type RequestMetrics } from './metrics.ts'
+import { collectOpenApi, type OpenApiDeps, serveDocs, serveOpenApi } from './openapi.ts'
+import { answerParserError, answerRouterError } from './parser-errors.ts'
+import { newRequestId } from './request-id.ts'
+import { agentRoute } from './routes/agent.ts'
+import { avatarRoute } from './routes/avatar.ts'
+import { cardRoute } from './routes/card.ts'
+import { certificateRoute } from './routes/certificate.ts'
+import { claimRoute } from './routes/claim.ts'
+import { compactCardRoute } from './routes/compact-card.ts'
+import { didJsonRoute } from './routes/did-json.ts'
+import { healthRoutes } from './routes/health.ts'
+import { identifyRoute } from './routes/identify.ts'
+import { lookupRoute } from './routes/lookup.ts'
+import { verifyRoute } from './routes/verify.ts'
+
+export type App = ReturnType<typeof bareApp>
+
+export interface AppDeps {
+  readonly log: Logger
+  readonly read: ReadDeps
+  readonly claim: (request: ClaimRequest) => Promise<Did>
+  readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
+  readonly isReady: () => boolean
+  readonly metrics: RequestMetrics
+  readonly trustedProxies: readonly string[]
+  readonly openapi: OpenApiDeps
+}
+
+const BODY_LIMIT = 16 * 1024
+
+/** The HTTP side of the service, ready to listen. */
+export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
+  const app = bareApp(deps)
+  const guard = new MethodGuard(app)
+  parseJsonStrictly(app)
+  handleErrors(app)
+  app.addHook('onRequest', requireOneHost)
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('x-content-type-options', 'nosniff')
+    done()
+  })
+  countRequests(app, deps.metrics)
+  await collectOpenApi(app, deps.openapi)
+  registerRoutes(app, deps)
+  serveOpenApi(app)
+  guard.refuseOthers(app)
+  await serveDocs(app)
+  return app as unknown as FastifyInstance
+}
+
+function bareApp(deps: AppDeps) {
+  return fastify({
+    ...loggingOf(deps.log),
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: 30_000,
+    connectionTimeout: 0,
+    keepAliveTimeout: 65_000,
+    return503OnClosing: false,
+    requestIdHeader: false,
+    genReqId: newRequestId,
+    trustProxy: deps.trustedProxies.length > 0 ? [...deps.trustedProxies] : false,
+    http: { requireHostHeader: false, maxHeaderSize: BODY_LIMIT },
+    clientErrorHandler: answerParserError,
+    frameworkErrors: answerRouterError,
+    routerOptions: { maxParamLength: BODY_LIMIT, ignoreTrailingSlash: false },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: false,
+        verbose: true,
+      },
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+}
+
+function registerRoutes(app: App, deps: AppDeps): void {
+  const { naming } = deps.read.site
+  lookupRoute(app, deps.read)
+  verifyRoute(app, { naming, verify: deps.verify })
+  claimRoute(app, { naming, claim: deps.claim })
+  identifyRoute(app, deps.read)
+  cardRoute(app, deps.read)
+  compactCardRoute(app, deps.read)
+  agentRoute(app, deps.read)
+  avatarRoute(app, deps.read)
+  didJsonRoute(app, deps.read)
+  certificateRoute(app, deps.read)
+  healthRoutes(app, deps.isReady)
+}

@@ -1,0 +1,38 @@
+import {
+  CodedError,
+  errorSchema,
+  identifySchema,
+  parseIdentificationHeader,
+} from '@countersign/protocol'
+import { findOrRefuse, type ReadDeps } from '../../domain/find-agent.ts'
+import { identificationOf } from '../../domain/identify.ts'
+import type { App } from '../app.ts'
+import { allowAnyOrigin, answerPreflight } from '../cors.ts'
+
+const URL = '/api/v1/identify'
+
+/** What a gateway sees in the identification header that the caller sent (contract section 5). */
+export function identifyRoute(app: App, deps: ReadDeps): void {
+  const { naming } = deps.site
+  const header = naming.idHeader.toLowerCase()
+  app.get(URL, {
+    schema: {
+      operationId: 'identify',
+      summary: `What the ${naming.idHeader} header of this request says`,
+      tags: ['relying parties'],
+      response: { 200: identifySchema(naming), '4xx': errorSchema(), '5xx': errorSchema() },
+    },
+    onRequest: allowAnyOrigin,
+    handler: async (request, reply) => {
+      const value = request.headers[header]
+      if (typeof value !== 'string') {
+        throw new CodedError('VALIDATION_ERROR', `Send the header ${naming.idHeader}: <DID>.`)
+      }
+      const tail = parseIdentificationHeader(naming, value)
+      const view = await findOrRefuse(deps, { kind: 'tail', tail })
+      reply.header('cache-control', 'no-store').header('vary', naming.idHeader)
+      return identificationOf(deps.site, view, deps.now())
+    },
+  })
+  answerPreflight(app, naming, URL, 'GET, HEAD, OPTIONS')
+}

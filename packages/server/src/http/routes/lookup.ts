@@ -1,0 +1,23 @@
+import { lookupSchema } from '@countersign/protocol'
+import { findAgent, type ReadDeps } from '../../domain/find-agent.ts'
+import { lookupOf } from '../../domain/lookup.ts'
+import type { App } from '../app.ts'
+import { REVALIDATE } from '../caching.ts'
+import { agentParam, publicRead } from '../public-read.ts'
+
+/** Contract 4.1 and, deprecated, 4.2: a certificate by DID, tail or public key. */
+export function lookupRoute(app: App, deps: ReadDeps): void {
+  publicRead(app, deps.site.naming, {
+    url: '/api/v1/agent/:agent',
+    cacheControl: REVALIDATE,
+    schema: {
+      operationId: 'lookup',
+      summary: 'Look an agent up by DID, tail or public key',
+      tags: ['relying parties'],
+      params: agentParam('agent'),
+      response: { 200: lookupSchema(deps.site.naming) },
+    },
+    handler: async (params: { agent: string }) =>
+      lookupOf(deps.site, await findAgent(deps, params.agent), deps.now()),
+  })
+}

@@ -1,0 +1,23 @@
+import { loadPepper, type Pepper } from '../adapters/secrets.ts'
+import { readSettings, type Settings } from '../config.ts'
+import type { Database } from '../storage/database.ts'
+import { openSqlite } from '../storage/sqlite-database.ts'
+
+/** What a command works on: the settings and data of the server, which may be running. */
+export interface OperatorContext {
+  readonly settings: Settings
+  readonly db: Database
+  readonly pepper: Pepper
+  readonly now: () => number
+}
+
+/** Opens the data, does the work, closes. Another process that writes meanwhile is waited for. */
+export async function withData<T>(work: (context: OperatorContext) => Promise<T>): Promise<T> {
+  const settings = readSettings(process.env)
+  const db = await openSqlite(settings.databaseFile, Date.now)
+  try {
+    return await work({ settings, db, pepper: loadPepper(settings.dataDir), now: Date.now })
+  } finally {
+    await db.close()
+  }
+}

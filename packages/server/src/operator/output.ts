@@ -1,0 +1,22 @@
+import type { Command } from 'commander'
+
+/** Prints a result: as JSON and nothing else where `--json` was given, else as the text for people. */
+export function print(command: Command, result: unknown, text: string): void {
+  const { json } = command.optsWithGlobals<{ json?: boolean }>()
+  process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${text}\n`)
+}
+
+/** Columns under their headings, as wide as their widest cell. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = headings.map((heading, i) =>
+    Math.max(heading.length, ...rows.map((row) => row[i]?.length ?? 0)),
+  )
+  return [headings, ...rows]
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i] as number))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

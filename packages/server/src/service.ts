@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { Ed25519Verifier, selfTestEd25519 } from './adapters/ed25519.ts'
+import type { Settings } from './config.ts'
+import { claim } from './domain/claim.ts'
+import { Registry } from './domain/read-model/registry.ts'
+import { runDueJobs } from './domain/run-jobs.ts'
+import { siteOf } from './domain/site.ts'
+import { verifyChallenge } from './domain/verify-challenge.ts'
+import { createApp } from './http/app.ts'
+import { createMetricsServer, RequestMetrics } from './http/metrics.ts'
+import type { Database } from './storage/database.ts'
+import { lockDatabase } from './storage/process-lock.ts'
+import { openSqlite } from './storage/sqlite-database.ts'
+import { VERSION } from './version.ts'
+
+/** How often the database is asked whether another process has written: far below the promised second. */
+const POLL_MS = 100
+const JOBS_MS = 1000
+/** After this long, connections that still do not end are cut. */
+const CLOSE_DEADLINE_MS = 10_000
+
+export interface Service {
+  /** Where it listens. */
+  readonly address: string
+  /** Readiness off, a moment for balancers to notice, then no new connections, then the end. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the service: checks that cryptography and data are sound, opens both, listens.
+ * @throws AlreadyServedError, NewerSchemaError, Error where the self-test or the check of the file fails
+ */
+export async function startService(settings: Settings, log: Logger): Promise<Service> {
+  selfTestEd25519()
+  mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
+  const unlock = lockDatabase(settings.databaseFile)
+  const db = await openSqlite(settings.databaseFile, Date.now)
+  db.check()
+  const registry = new Registry(db.read, settings.readModelAgents, randomBytes)
+  db.onCommit(() => registry.follow())
+  await registry.start()
+
+  const state = { ready: false }
+  const metrics = new RequestMetrics()
+  const app = await createApp(appDeps(settings, log, { db, registry, metrics, state }))
+  await app.listen({ host: settings.host, port: settings.port })
+  const metricsServer = await listenForMetrics(settings, metrics, registry)
+  const timers = startTimers(db, registry, log)
+  await registry.load()
+  state.ready = true
+
+  return {
+    address: addressOf(app),
+    async stop() {
+      state.ready = false
+      await sleep(settings.drainSeconds * 1000)
+      await closeInTime(app)
+      for (const timer of timers) clearInterval(timer)
+      metricsServer?.close()
+      metricsServer?.closeAllConnections()
+      await db.close()
+      unlock()
+    },
+  }
+}
+
+interface Parts {
+  readonly db: Database
+  readonly registry: Registry
+  readonly metrics: RequestMetrics
+  readonly state: { readonly ready: boolean }
+}
+
+function appDeps(settings: Settings, log: Logger, { db, registry, metrics, state }: Parts) {
+  const { naming, keyReuse, serviceName, trustedProxies } = settings
+  const site = siteOf(naming, settings.baseUrl)
+  const ed25519 = new Ed25519Verifier()
+  const now = Date.now
+  const claimDeps = { db, registry, ed25519, naming, keyReuse, now, randomBytes }
+  const verifyDeps = { registry, ed25519, site, now }
+  return {
+    log,
+    read: { registry, site, now },
+    claim: (request: Parameters<typeof claim>[1]) => claim(claimDeps, request),
+    verify: (request: Parameters<typeof verifyChallenge>[1]) =>
+      verifyChallenge(verifyDeps, request),
+    isReady: () => state.ready,
+    metrics,
+    trustedProxies,
+    openapi: { naming, serviceName, baseUrl: site.baseUrl, version: VERSION },
+  }
+}
+
+function startTimers(db: Database, registry: Registry, log: Logger): NodeJS.Timeout[] {
+  const poll = setInterval(() => {
+    if (db.changedElsewhere()) void registry.follow()
+  }, POLL_MS)
+  const jobs = setInterval(() => {
+    runDueJobs({ db, now: Date.now }).catch((error) => log.error({ err: error }, 'a job failed'))
+  }, JOBS_MS)
+  return [poll.unref(), jobs.unref()]
+}
+
+async function listenForMetrics(
+  settings: Settings,
+  metrics: RequestMetrics,
+  registry: Registry,
+): Promise<Server | null> {
+  if (settings.metricsPort === null) return null
+  const server = createMetricsServer(metrics, { agentsInMemory: () => registry.agentsInMemory })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(settings.metricsPort as number, settings.host, resolve)
+  })
+  return server
+}
+
+async function closeInTime(app: FastifyInstance): Promise<void> {
+  const deadline = setTimeout(() => app.server.closeAllConnections(), CLOSE_DEADLINE_MS)
+  await app.close()
+  clearTimeout(deadline)
+}
+
+function addressOf(app: FastifyInstance): string {
+  const { address, port, family } = app.server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}

@@ -1,0 +1,170 @@
+import type { AgentStatus } from '@countersign/protocol'
+import type { AgentRow, Db, Tx } from './database.ts'
+import { prepared } from './prepared.ts'
+import { uniqueViolationOf } from './sqlite.ts'
+
+export type NewAgent = Pick<
+  AgentRow,
+  'seq' | 'tail' | 'public_key' | 'agent_id' | 'owner_id' | 'claimed_at'
+>
+
+const insert = prepared<NewAgent, object>((db, param) =>
+  db.insertInto('agents').values({
+    seq: param('seq'),
+    tail: param('tail'),
+    public_key: param('public_key'),
+    agent_id: param('agent_id'),
+    owner_id: param('owner_id'),
+    status: 'active',
+    status_reason: null,
+    status_set_by: 'owner',
+    pair_slot: 0,
+    claimed_at: param('claimed_at'),
+    status_changed_at: param('claimed_at'),
+    updated_at: param('claimed_at'),
+    version: param('seq'),
+    username: null,
+    display_name: null,
+    description: null,
+  }),
+)
+
+/** @returns false where the pair of key and label is taken by an agent that is not revoked */
+export async function insertAgent(tx: Tx, agent: NewAgent): Promise<boolean> {
+  try {
+    await insert(tx.db, agent)
+    return true
+  } catch (error) {
+    if (uniqueViolationOf(error)?.includes('agents.agent_id')) return false
+    throw error
+  }
+}
+
+const selectOtherHolder = prepared<{ key: Uint8Array; owner: number }, { seq: number }>(
+  (db, param) =>
+    db
+      .selectFrom('agents')
+      .select('seq')
+      .where('public_key', '=', param('key'))
+      .where('owner_id', '!=', param('owner'))
+      .where('status', '!=', 'revoked')
+      .limit(1),
+)
+
+/** Whether a key has a live certificate under another owner. Certain, since it is asked under the writer's lock. */
+export async function isHeldByAnother(tx: Tx, key: Uint8Array, owner: number): Promise<boolean> {
+  return (await selectOtherHolder(tx.db, { key, owner })).length > 0
+}
+
+const selectByTail = prepared<{ tail: string }, AgentRow>((db, param) =>
+  db.selectFrom('agents').selectAll().where('tail', '=', param('tail')),
+)
+
+export async function agentByTail(db: Db, tail: string): Promise<AgentRow | undefined> {
+  return (await selectByTail(db, { tail }))[0]
+}
+
+const selectChosen = prepared<{ key: Uint8Array }, { tail: string }>((db, param) =>
+  db
+    .selectFrom('agents')
+    .select('tail')
+    .where('public_key', '=', param('key'))
+    .orderBy((eb) =>
+      eb
+        .case()
+        .when('status', '=', 'active')
+        .then(0)
+        .when('status', '=', 'suspended')
+        .then(1)
+        .else(2)
+        .end(),
+    )
+    .orderBy('seq')
+    .limit(1),
+)
+
+/** Of the agents with one key: active before suspended before revoked, then the oldest claim. */
+export async function chosenTailOfKey(db: Db, key: Uint8Array): Promise<string | undefined> {
+  return (await selectChosen(db, { key }))[0]?.tail
+}
+
+const selectRange = prepared<{ after: number; limit: number }, AgentRow>((db, param) =>
+  db
+    .selectFrom('agents')
+    .selectAll()
+    .where('seq', '>', param('after'))
+    .orderBy('seq')
+    .limit(param('limit')),
+)
+
+/** Agents in the order of their claims, a page at a time. */
+export function agentsAfter(db: Db, after: number, limit: number): Promise<AgentRow[]> {
+  return selectRange(db, { after, limit })
+}
+
+const selectChanged = prepared<{ after: number; upTo: number }, AgentRow>((db, param) =>
+  db
+    .selectFrom('agents')
+    .selectAll()
+    .where('tail', 'in', (eb) =>
+      eb
+        .selectFrom('events')
+        .select('events.tail')
+        .where('events.seq', '>', param('after'))
+        .where('events.seq', '<=', param('upTo'))
+        .where('events.tail', 'is not', null)
+        .$castTo<{ tail: string }>(),
+    ),
+)
+
+/** The agents that a range of the event sequence is about, as they are now. */
+export function agentsChangedBetween(db: Db, after: number, upTo: number): Promise<AgentRow[]> {
+  return selectChanged(db, { after, upTo })
+}
+
+export function agentsOfOwner(db: Db, ownerId: number): Promise<AgentRow[]> {
+  return db
+    .selectFrom('agents')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .orderBy('seq')
+    .execute()
+}
+
+export async function countAgents(db: Db): Promise<number> {
+  const { count } = await db
+    .selectFrom('agents')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+export interface StatusChange {
+  readonly tail: string
+  readonly from: AgentStatus
+  readonly to: AgentStatus
+  readonly reason: string | null
+  readonly setBy: 'owner' | 'operator'
+  readonly at: number
+  readonly version: number
+}
+
+/** @returns false where the agent is no longer in the status that the change starts from, and nothing changed */
+export async function updateStatus(tx: Tx, change: StatusChange): Promise<boolean> {
+  const updated = await tx.db
+    .updateTable('agents')
+    .set((eb) => ({
+      status: change.to,
+      status_reason: change.reason,
+      status_set_by: change.setBy,
+      status_changed_at: change.at,
+      updated_at: change.at,
+      version: change.version,
+      pair_slot: change.to === 'revoked' ? eb.ref('seq') : 0,
+    }))
+    .where('tail', '=', change.tail)
+    .where('status', '=', change.from)
+    .returning('seq')
+    .execute()
+  return updated.length > 0
+}

@@ -1,0 +1,69 @@
+import type { Db, EventRow, Tx } from './database.ts'
+import { prepared } from './prepared.ts'
+
+/** Every kind of change (docs/contract-notes.md). */
+export type EventType =
+  | 'agent.claimed'
+  | 'agent.updated'
+  | 'agent.suspended'
+  | 'agent.reactivated'
+  | 'agent.revoked'
+  | 'agent.grade_changed'
+  | 'channel.verified'
+  | 'channel.stale'
+  | 'channel.removed'
+  | 'owner.identity_verified'
+  | 'owner.identity_expired'
+
+export interface NewEvent {
+  readonly seq: number
+  readonly at: number
+  readonly type: EventType
+  readonly tail: string | null
+  readonly ownerId: number | null
+  /** Public facts only: events are what subscribers and audits will read. */
+  readonly facts: object
+}
+
+const insert = prepared<EventRow, object>((db, param) =>
+  db.insertInto('events').values({
+    seq: param('seq'),
+    at: param('at'),
+    type: param('type'),
+    tail: param('tail'),
+    owner_id: param('owner_id'),
+    facts: param('facts'),
+  }),
+)
+
+/** Appends an event in the transaction of the change that it tells of. */
+export async function appendEvent(tx: Tx, event: NewEvent): Promise<void> {
+  const { ownerId, facts, ...rest } = event
+  await insert(tx.db, { ...rest, owner_id: ownerId, facts: JSON.stringify(facts) })
+}
+
+const selectLast = prepared<object, { last: number | null }>((db) =>
+  db.selectFrom('events').select((eb) => eb.fn.max('seq').as('last')),
+)
+
+/** The sequence number of the last event, 0 before the first. */
+export async function lastSeq(db: Db): Promise<number> {
+  return (await selectLast(db, {}))[0]?.last ?? 0
+}
+
+const selectAfter = prepared<
+  { after: number; limit: number },
+  Pick<EventRow, 'seq' | 'type' | 'tail' | 'owner_id'>
+>((db, param) =>
+  db
+    .selectFrom('events')
+    .select(['seq', 'type', 'tail', 'owner_id'])
+    .where('seq', '>', param('after'))
+    .orderBy('seq')
+    .limit(param('limit')),
+)
+
+/** What changed after a sequence number, in order. */
+export function eventsAfter(db: Db, after: number, limit: number) {
+  return selectAfter(db, { after, limit })
+}

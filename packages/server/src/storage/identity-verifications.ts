@@ -1,0 +1,62 @@
+import type { Db, IdentityVerificationRow, Tx } from './database.ts'
+import { prepared } from './prepared.ts'
+
+/** Adds a verification, or renews the one that the owner has from the same provider. */
+export async function upsertVerification(tx: Tx, row: IdentityVerificationRow): Promise<void> {
+  await tx.db
+    .insertInto('identity_verifications')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['owner_id', 'provider']).doUpdateSet((eb) => ({
+        subject_hash: eb.ref('excluded.subject_hash'),
+        pepper_id: eb.ref('excluded.pepper_id'),
+        assurance: eb.ref('excluded.assurance'),
+        country: eb.ref('excluded.country'),
+        verified_at: eb.ref('excluded.verified_at'),
+        expires_at: eb.ref('excluded.expires_at'),
+      })),
+    )
+    .execute()
+}
+
+/** @returns whether there was one */
+export async function deleteVerification(
+  tx: Tx,
+  ownerId: number,
+  provider: string,
+): Promise<boolean> {
+  const deleted = await tx.db
+    .deleteFrom('identity_verifications')
+    .where('owner_id', '=', ownerId)
+    .where('provider', '=', provider)
+    .returning('provider')
+    .execute()
+  return deleted.length > 0
+}
+
+const selectOfOwner = prepared<{ ownerId: number }, IdentityVerificationRow>((db, param) =>
+  db
+    .selectFrom('identity_verifications')
+    .selectAll()
+    .where('owner_id', '=', param('ownerId'))
+    .orderBy('verified_at'),
+)
+
+export function verificationsOfOwner(db: Db, ownerId: number): Promise<IdentityVerificationRow[]> {
+  return selectOfOwner(db, { ownerId })
+}
+
+/** The verifications of a range of owners, for loading many at once. */
+export function verificationsBetween(
+  db: Db,
+  from: number,
+  to: number,
+): Promise<IdentityVerificationRow[]> {
+  return db
+    .selectFrom('identity_verifications')
+    .selectAll()
+    .where('owner_id', '>=', from)
+    .where('owner_id', '<=', to)
+    .orderBy('verified_at')
+    .execute()
+}

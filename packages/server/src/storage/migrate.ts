@@ -1,0 +1,48 @@
+import type { Kysely } from 'kysely'
+import type { Db } from './database.ts'
+import { type ColumnTypes, MIGRATIONS, type Migration } from './migrations/index.ts'
+
+interface Ledger {
+  schema_migrations: { name: string; applied_at: number }
+}
+
+/** The database was written by a newer release: going on could damage it. */
+export class NewerSchemaError extends Error {
+  override readonly name = 'NewerSchemaError'
+}
+
+/**
+ * Brings the schema up to date, inside the caller's transaction.
+ * @returns the names of the migrations that were applied now
+ * @throws NewerSchemaError where the database has migrations that this release does not know
+ */
+export async function migrate(db: Db, types: ColumnTypes, now: number): Promise<string[]> {
+  const ledger = db as unknown as Kysely<Ledger>
+  await ledger.schema
+    .createTable('schema_migrations')
+    .ifNotExists()
+    .addColumn('name', 'text', (c) => c.primaryKey())
+    .addColumn('applied_at', 'bigint', (c) => c.notNull())
+    .execute()
+  const pending = await pendingMigrations(ledger)
+  for (const migration of pending) {
+    await migration.up(ledger, types)
+    await ledger
+      .insertInto('schema_migrations')
+      .values({ name: migration.name, applied_at: now })
+      .execute()
+  }
+  return pending.map(({ name }) => name)
+}
+
+async function pendingMigrations(ledger: Kysely<Ledger>): Promise<Migration[]> {
+  const rows = await ledger.selectFrom('schema_migrations').select('name').execute()
+  const applied = new Set(rows.map(({ name }) => name))
+  const unknown = [...applied].filter((name) => !MIGRATIONS.some((each) => each.name === name))
+  if (unknown.length > 0) {
+    throw new NewerSchemaError(
+      `The database has migrations that this release does not know: ${unknown.join(', ')}.`,
+    )
+  }
+  return MIGRATIONS.filter(({ name }) => !applied.has(name))
+}

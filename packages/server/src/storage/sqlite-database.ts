@@ -1,0 +1,88 @@
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { backup, type DatabaseSync } from 'node:sqlite'
+import type { Database, Db, Tx } from './database.ts'
+import { GroupCommit } from './group-commit.ts'
+import { migrate } from './migrate.ts'
+import { kyselyOver, openConnection } from './sqlite.ts'
+
+const COLUMN_TYPES = { bytes: 'blob' } as const
+
+/** Opens the file, makes it where it is missing (readable by its owner alone), and brings its schema up to date. */
+export async function openSqlite(file: string, now: () => number): Promise<Database> {
+  if (!existsSync(dirname(file))) mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  await migrateFile(file, now)
+  return new SqliteDatabase(file)
+}
+
+/** @returns the names of the migrations that were applied now */
+export async function migrateFile(file: string, now: () => number): Promise<string[]> {
+  const connection = openConnection(file)
+  chmodSync(file, 0o600)
+  const db = kyselyOver(connection)
+  try {
+    connection.exec('BEGIN IMMEDIATE')
+    const applied = await migrate(db, COLUMN_TYPES, now())
+    connection.exec('COMMIT')
+    return applied
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** One connection writes, another reads, so that no read sees what is not committed. */
+class SqliteDatabase implements Database {
+  readonly read: Db
+  readonly #writer: Db
+  readonly #reader: DatabaseSync
+  readonly #commits: GroupCommit
+  readonly #listeners: (() => Promise<void>)[] = []
+  readonly #dataVersion: () => unknown
+  #seenVersion: unknown
+
+  constructor(file: string) {
+    this.#writer = kyselyOver(openConnection(file))
+    this.#reader = openConnection(file)
+    this.read = kyselyOver(this.#reader)
+    this.#commits = new GroupCommit(this.#writer, () => this.#announce())
+    const statement = this.#reader.prepare('PRAGMA data_version')
+    this.#dataVersion = () => statement.get()?.data_version
+    this.#seenVersion = this.#dataVersion()
+  }
+
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#commits.write(work)
+  }
+
+  onCommit(listener: () => Promise<void>): void {
+    this.#listeners.push(listener)
+  }
+
+  changedElsewhere(): boolean {
+    const version = this.#dataVersion()
+    const changed = version !== this.#seenVersion
+    this.#seenVersion = version
+    return changed
+  }
+
+  check(): void {
+    const rows = this.#reader.prepare('PRAGMA quick_check(1)').all()
+    const verdict = rows[0]?.quick_check
+    if (verdict !== 'ok') throw new Error(`The database file is damaged: ${verdict}`)
+  }
+
+  async backup(file: string): Promise<void> {
+    await backup(this.#reader, file)
+    chmodSync(file, 0o600)
+  }
+
+  async close(): Promise<void> {
+    await this.#commits.idle()
+    await this.#writer.destroy()
+    await this.read.destroy()
+  }
+
+  async #announce(): Promise<void> {
+    for (const listener of this.#listeners) await listener()
+  }
+}

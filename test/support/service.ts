@@ -1,0 +1,218 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Assurance } from '@countersign/protocol'
+import { pino } from 'pino'
+import { loadPepper } from '../../packages/server/src/adapters/secrets.ts'
+import { readSettings, type Settings } from '../../packages/server/src/config.ts'
+import { addOwner } from '../../packages/server/src/domain/add-owner.ts'
+import { issueToken } from '../../packages/server/src/domain/issue-token.ts'
+import { verifyOwner } from '../../packages/server/src/domain/verify-owner.ts'
+import { startService } from '../../packages/server/src/service.ts'
+import type { Database } from '../../packages/server/src/storage/database.ts'
+import { openSqlite } from '../../packages/server/src/storage/sqlite-database.ts'
+import { newKey, type TestKey } from './key.ts'
+import { freePort } from './ports.ts'
+
+export const ROOT = join(import.meta.dirname, '../..')
+export const COUNTERSIGND = join(ROOT, 'packages/server/bin/countersignd.mjs')
+
+type Env = Readonly<Record<string, string>>
+
+/** Something that `t.after` of node:test offers. */
+interface Cleanup {
+  after(end: () => unknown): void
+}
+
+/** An empty directory that goes with the test. */
+export function tempDir(t: Cleanup): string {
+  const dir = mkdtempSync(join(tmpdir(), 'countersign-'))
+  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** Settings for a service of a test: a free port, an empty data directory, no metrics, silence, no waiting. */
+export async function testEnv(t: Cleanup, env: Env = {}): Promise<Record<string, string>> {
+  return {
+    PORT: String(await freePort()),
+    DATA_DIR: env.DATA_DIR ?? tempDir(t),
+    METRICS_PORT: 'off',
+    LOG_LEVEL: 'silent',
+    DRAIN_SECONDS: '0',
+    ...env,
+  }
+}
+
+/** A service that runs in this process, on real HTTP and a real database file. */
+export interface TestService {
+  readonly url: string
+  readonly env: Record<string, string>
+  readonly settings: Settings
+  /** The same data through connections of their own, as countersignd opens them. */
+  readonly operator: Operator
+  stop(): Promise<void>
+}
+
+export async function startTestService(t: Cleanup, overrides: Env = {}): Promise<TestService> {
+  const env = await testEnv(t, overrides)
+  const settings = readSettings(env)
+  const service = await startService(settings, pino({ level: settings.logLevel }))
+  const operator = await openOperator(settings)
+  let stopped: Promise<void> | null = null
+  const stop = () => {
+    stopped ??= operator.close().then(() => service.stop())
+    return stopped
+  }
+  t.after(stop)
+  return { url: `http://localhost:${env.PORT}`, env, settings, operator, stop }
+}
+
+/** What countersignd does, without a process for each command. */
+export interface Operator {
+  readonly db: Database
+  /** @returns the owner's internal id */
+  addVerifiedOwner(username?: string, assurance?: Assurance): Promise<number>
+  issueToken(ownerId: number): Promise<string>
+  close(): Promise<void>
+}
+
+export async function openOperator(settings: Settings): Promise<Operator> {
+  const db = await openSqlite(settings.databaseFile, Date.now)
+  const now = Date.now
+  const { naming, dataDir } = settings
+  return {
+    db,
+    async addVerifiedOwner(
+      username = `owner-${randomBytes(4).toString('hex')}`,
+      assurance = 'substantial',
+    ) {
+      const { id } = await addOwner({ db, now }, { username, displayName: `Owner ${username}` })
+      const subject = { provider: 'in-person', issuer: 'host', subject: String(id) }
+      const pepper = loadPepper(dataDir)
+      await verifyOwner({ db, now, pepper }, id, { ...subject, assurance, expiresAt: null })
+      return id
+    },
+    async issueToken(ownerId) {
+      return (await issueToken({ db, naming, now, randomBytes }, ownerId)).claimToken
+    },
+    close: () => db.close(),
+  }
+}
+
+export interface ClaimBody {
+  readonly claimToken: string
+  readonly agentId: string
+  readonly publicKey: string
+  readonly signature: string
+}
+
+/** The body of a claim, signed. */
+export function claimBody(
+  claimToken: string,
+  key: TestKey = newKey(),
+  agentId = 'main',
+): ClaimBody {
+  return {
+    claimToken,
+    agentId,
+    publicKey: key.publicKey,
+    signature: key.sign(`${claimToken}|${agentId}`),
+  }
+}
+
+/** Claims an agent of an owner over HTTP. @returns its DID */
+export async function claimAgent(
+  service: TestService,
+  ownerId: number,
+  key: TestKey = newKey(),
+  agentId = 'main',
+): Promise<string> {
+  const token = await service.operator.issueToken(ownerId)
+  const response = await postJson(`${service.url}/api/v1/claim`, claimBody(token, key, agentId))
+  if (response.status !== 200) throw new Error(`the claim failed: ${await response.text()}`)
+  const body = (await response.json()) as Record<string, string>
+  return body[service.settings.naming.didField] as string
+}
+
+export function postJson(url: string, body: unknown): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+/** The service as its users run it: a process of its own. */
+export interface ServiceProcess {
+  readonly url: string
+  readonly env: Record<string, string>
+  readonly child: ChildProcess
+  /** What it has written to standard output and standard error so far. */
+  output(): string
+  /** @returns the exit code, null where a signal ended it */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+export async function startServiceProcess(
+  t: Cleanup,
+  overrides: Env = {},
+): Promise<ServiceProcess> {
+  const env = await testEnv(t, overrides)
+  const child = spawn(process.execPath, [COUNTERSIGND, 'serve'], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+    return exited
+  }
+  t.after(() => stop('SIGKILL'))
+  const url = `http://localhost:${env.PORT}`
+  await untilReady(url, child, () => output)
+  return { url, env, child, output: () => output, stop }
+}
+
+async function untilReady(url: string, child: ChildProcess, output: () => string): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    if (child.exitCode !== null) throw new Error(`the service ended:\n${output()}`)
+    const response = await fetch(`${url}/readyz`).catch(() => null)
+    if (response?.ok) return
+    await sleep(25)
+  }
+  throw new Error(`the service is not ready:\n${output()}`)
+}
+
+export interface CommandResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a program to its end. */
+export function run(
+  command: string,
+  args: readonly string[],
+  env: Env = {},
+  input = '',
+): Promise<CommandResult> {
+  const child = spawn(command, args, { env: { PATH: process.env.PATH ?? '', ...env } })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => (stdout += chunk))
+  child.stderr.on('data', (chunk) => (stderr += chunk))
+  child.stdin.end(input)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}
+
+export function countersignd(env: Env, ...args: string[]): Promise<CommandResult> {
+  return run(process.execPath, [COUNTERSIGND, ...args], env)
+}

@@ -1,0 +1,33 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A file of the repository that somebody wrote. */
+export interface SourceFile {
+  /** Relative to the root, with forward slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+const PLACES = 'packages/*/{src,bin,test}/**/*.{ts,tsx,mts,js,jsx,mjs,cjs,css,html,sql,sh}'
+const ROOT_PLACES = '{tools,bench}/**/*.{ts,tsx,mts,js,jsx,mjs,cjs,css,html,sql,sh}'
+const NOT_OURS = ['**/node_modules/**', '**/dist/**']
+
+/** Every source file of the packages, tools and bench, in the order of their paths. */
+export function readSources(root: string): SourceFile[] {
+  return globSync([PLACES, ROOT_PLACES], { cwd: root, exclude: NOT_OURS })
+    .sort()
+    .map((path) => ({
+      path: path.replaceAll('\\', '/'),
+      text: readFileSync(join(root, path), 'utf8'),
+    }))
+}
+
+/** Whether TypeScript can parse it. */
+export function isCode({ path }: SourceFile): boolean {
+  return /\.[cm]?[jt]sx?$/.test(path)
+}
+
+/** Whether it is code of `packages/<x>/test`, which the layout of src does not bind. */
+export function isTest(path: string): boolean {
+  return /^packages\/[^/]+\/test\//.test(path)
+}
