@@ -26,8 +26,8 @@ export function checkTable(root: string, sources: readonly SourceFile[]): Breach
     return [onPage(1, 'it has no table of files', `put one between the lines ${BEGIN} and ${END}`)]
   }
   const rows = readRows(lines.slice(begin + 1, end), begin + 2)
-  const { wrong, sound } = judgeRows(root, rows)
-  return [...wrong, ...uncovered(sound, sources, begin + 1)]
+  const paths = new Set(rows.map(({ path }) => path))
+  return [...judgeRows(root, rows), ...uncovered(paths, sources, begin + 1)]
 }
 
 /** The rows below the head of a markdown table; the head ends with its line of dashes. */
@@ -41,26 +41,21 @@ function readRows(lines: readonly string[], firstLine: number): Row[] {
   })
 }
 
-function judgeRows(root: string, rows: readonly Row[]): { wrong: Breach[]; sound: Set<string> } {
-  const wrong: Breach[] = []
-  const sound = new Set<string>()
-  for (const { line, path, holds } of rows) {
-    const entry = statSync(join(root, path), { throwIfNoEntry: false })
-    if (sound.has(path)) {
-      wrong.push(onPage(line, `a second row for ${path}`, 'keep one of them'))
-    } else if (entry === undefined) {
-      wrong.push(onPage(line, `${path} does not exist`, 'take the row out, or mend the path'))
-    } else if (entry.isDirectory() !== path.endsWith('/')) {
-      const is = entry.isDirectory() ? 'is a directory' : 'is a file'
-      wrong.push(
-        onPage(line, `${path} ${is}`, 'end the paths of directories, and only those, in /'),
-      )
-    } else if (holds === '') {
-      wrong.push(onPage(line, `the row of ${path} is empty`, 'say what it holds'))
+function judgeRows(root: string, rows: readonly Row[]): Breach[] {
+  return rows.flatMap(({ line, path, holds }, index) => {
+    if (rows.findIndex((row) => row.path === path) < index) {
+      return [onPage(line, `a second row for ${path}`, 'keep one of them')]
     }
-    sound.add(path)
-  }
-  return { wrong, sound }
+    const entry = statSync(join(root, path.replace(/\/$/, '')), { throwIfNoEntry: false })
+    if (entry === undefined) {
+      return [onPage(line, `${path} does not exist`, 'take the row out, or mend the path')]
+    }
+    if (entry.isDirectory() !== path.endsWith('/')) {
+      const is = entry.isDirectory() ? 'is a directory' : 'is a file'
+      return [onPage(line, `${path} ${is}`, 'end the paths of directories, and only those, in /')]
+    }
+    return holds === '' ? [onPage(line, `the row of ${path} is empty`, 'say what it holds')] : []
+  })
 }
 
 /** The most specific row speaks for a file, so one that covers it is enough, save where it needs its own. */

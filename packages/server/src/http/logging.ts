@@ -1,4 +1,4 @@
-import { LogController } from 'fastify'
+import { type FastifyBaseLogger, LogController } from 'fastify'
 import type { Logger } from 'pino'
 
 /** Of a request, what may stand in a log: no query string, which can carry codes and tokens. */
@@ -13,7 +13,7 @@ const serializers = {
 /** A line a request at level debug, and none otherwise: whoever wants them all has a proxy that writes them. */
 export function loggingOf(log: Logger) {
   return {
-    loggerInstance: log.child({}, { serializers }),
+    loggerInstance: log.child({}, { serializers }) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: !log.isLevelEnabled('debug') }),
   }
 }
