@@ -6,6 +6,7 @@ export type ClaimToken = string & { readonly __brand: 'ClaimToken' }
 /** Contract section 8. */
 export const CLAIM_TOKEN_LIFETIME_MS = 10 * 60 * 1000
 
+/** @param randomBytes a cryptographically secure source: 16 bytes are drawn */
 export function randomClaimToken(
   naming: Naming,
   randomBytes: (count: number) => Uint8Array,
@@ -14,6 +15,7 @@ export function randomClaimToken(
   return `${naming.tokenPrefix}${hex}` as ClaimToken
 }
 
+/** Whether text has the form of a token; only the service knows whether it can be redeemed. */
 export function isClaimToken(naming: Naming, text: string): text is ClaimToken {
   return naming.tokenPattern.test(text)
 }

@@ -14,6 +14,7 @@ export function randomTail(randomBytes: (count: number) => Uint8Array): Tail {
   return randomBase58(TAIL_LENGTH, randomBytes) as Tail
 }
 
+/** The DID of a tail under a deployment's short name. */
 export function didOf(naming: Naming, tail: Tail): Did {
   return `${naming.didPrefix}${tail}` as Did
 }

@@ -26,6 +26,7 @@ export interface ChannelFact {
   readonly freshUntil: number | null
 }
 
+/** The facts that a grade is made of. */
 export interface GradeInput {
   readonly status: AgentStatus
   readonly verifications: readonly VerificationFact[]
@@ -34,6 +35,7 @@ export interface GradeInput {
   readonly now: number
 }
 
+/** A grade and all that is needed to check it. */
 export interface GradeResult {
   readonly policyVersion: typeof GRADE_POLICY_VERSION
   readonly grade: Grade
@@ -70,10 +72,12 @@ export function gradeOf(input: GradeInput): GradeResult {
   }
 }
 
+/** Whether a verification still counts at a moment. */
 export function isCurrent(verification: VerificationFact, now: number): boolean {
   return verification.expiresAt === null || verification.expiresAt > now
 }
 
+/** Whether a channel still counts at a moment. */
 export function isFresh(channel: ChannelFact, now: number): boolean {
   return channel.freshUntil === null || channel.freshUntil > now
 }

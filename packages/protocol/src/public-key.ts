@@ -61,6 +61,7 @@ export interface OkpJwk {
   readonly x: string
 }
 
+/** @param publicKey 32 bytes */
 export function jwkOf(publicKey: Uint8Array): OkpJwk {
   return { kty: 'OKP', crv: 'Ed25519', x: encodeBase64Url(publicKey) }
 }

@@ -1,17 +1,15 @@
 import type { ClaimRequest, Did, VerifyRequest, VerifyResponse } from '@countersign/protocol'
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { type FastifyInstance, fastify } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { ReadDeps } from '../domain/find-agent.ts'
+import { answerPlainLookups } from './ahead-of-router.ts'
+import { type App, bareApp } from './bare-app.ts'
 import { handleErrors } from './error-handler.ts'
-import { requireOneHost } from './host-header.ts'
+import { greet } from './host-header.ts'
 import { parseJsonStrictly } from './json-body.ts'
-import { loggingOf } from './logging.ts'
 import { MethodGuard } from './methods.ts'
 import { countRequests, type RequestMetrics } from './metrics.ts'
 import { collectOpenApi, type OpenApiDeps, serveDocs, serveOpenApi } from './openapi.ts'
-import { answerParserError, answerRouterError } from './parser-errors.ts'
-import { newRequestId } from './request-id.ts'
 import { agentRoute } from './routes/agent.ts'
 import { avatarRoute } from './routes/avatar.ts'
 import { cardRoute } from './routes/card.ts'
@@ -24,8 +22,6 @@ import { identifyRoute } from './routes/identify.ts'
 import { lookupRoute } from './routes/lookup.ts'
 import { verifyRoute } from './routes/verify.ts'
 
-export type App = ReturnType<typeof bareApp>
-
 export interface AppDeps {
   readonly log: Logger
   readonly read: ReadDeps
@@ -37,19 +33,13 @@ export interface AppDeps {
   readonly openapi: OpenApiDeps
 }
 
-const BODY_LIMIT = 16 * 1024
-
 /** The HTTP side of the service, ready to listen. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
-  const app = bareApp(deps)
+  const app = bareApp({ ...deps, aheadOfRouter: answerPlainLookups(deps) })
   const guard = new MethodGuard(app)
   parseJsonStrictly(app)
   handleErrors(app)
-  app.addHook('onRequest', requireOneHost)
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.header('x-content-type-options', 'nosniff')
-    done()
-  })
+  app.addHook('onRequest', greet)
   countRequests(app, deps.metrics)
   await collectOpenApi(app, deps.openapi)
   registerRoutes(app, deps)
@@ -57,33 +47,6 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   guard.refuseOthers(app)
   await serveDocs(app)
   return app as unknown as FastifyInstance
-}
-
-function bareApp(deps: AppDeps) {
-  return fastify({
-    ...loggingOf(deps.log),
-    bodyLimit: BODY_LIMIT,
-    requestTimeout: 30_000,
-    connectionTimeout: 0,
-    keepAliveTimeout: 65_000,
-    return503OnClosing: false,
-    requestIdHeader: false,
-    genReqId: newRequestId,
-    trustProxy: deps.trustedProxies.length > 0 ? [...deps.trustedProxies] : false,
-    http: { requireHostHeader: false, maxHeaderSize: BODY_LIMIT },
-    clientErrorHandler: answerParserError,
-    frameworkErrors: answerRouterError,
-    routerOptions: { maxParamLength: BODY_LIMIT, ignoreTrailingSlash: false },
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: false,
-        verbose: true,
-      },
-    },
-  }).withTypeProvider<TypeBoxTypeProvider>()
 }
 
 function registerRoutes(app: App, deps: AppDeps): void {

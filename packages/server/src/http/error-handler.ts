@@ -71,7 +71,9 @@ function translate(
 }
 
 function logIfOurs(refusal: CodedError, request: FastifyRequest): void {
-  if (ERROR_STATUS[refusal.code] >= 500) request.log.error({ err: refusal.cause }, refusal.message)
+  if (ERROR_STATUS[refusal.code] >= 500) {
+    request.log.error({ err: refusal.cause, requestId: request.id }, refusal.message)
+  }
 }
 
 /** `body.publicKey must be an Ed25519 public key: …`, out of the description in the schema. */

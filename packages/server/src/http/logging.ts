@@ -14,6 +14,8 @@ const serializers = {
 export function loggingOf(log: Logger) {
   return {
     loggerInstance: log.child({}, { serializers }) as FastifyBaseLogger,
+    // Lines about a request name its id themselves: a logger for each request would cost every one of them.
+    childLoggerFactory: (logger: FastifyBaseLogger) => logger,
     logController: new LogController({ disableRequestLogging: !log.isLevelEnabled('debug') }),
   }
 }

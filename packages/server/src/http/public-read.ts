@@ -1,7 +1,7 @@
 import { errorSchema, type Naming } from '@countersign/protocol'
 import type { FastifyReply, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
-import type { App } from './app.ts'
+import type { App } from './bare-app.ts'
 import { cached } from './caching.ts'
 import { allowAnyOrigin, answerPreflight } from './cors.ts'
 

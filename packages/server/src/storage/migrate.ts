@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Db } from './database.ts'
-import { type ColumnTypes, MIGRATIONS, type Migration } from './migrations/index.ts'
+import { MIGRATIONS } from './migrations/index.ts'
+import type { ColumnTypes, Migration } from './migrations/migration.ts'
 
 interface Ledger {
   schema_migrations: { name: string; applied_at: number }

@@ -78,6 +78,14 @@ export class Registry {
     }
   }
 
+  /** What is in memory of an agent, without asking the database; null does not mean that there is none. */
+  inMemory(tail: Tail): AgentView | null {
+    if (this.#failure !== null) return null
+    const agent = this.#agents.byTail(tail)
+    const owner = agent === null ? undefined : this.#owners.get(agent.ownerId)
+    return agent === null || owner === undefined ? null : { agent, owner }
+  }
+
   /** Whether a key is known to have been certified before, which spares checking it again. */
   hasSeenKey(publicKey: Uint8Array): boolean {
     return this.isComplete && this.#agents.byKey(publicKey) !== null

@@ -3,7 +3,7 @@ import Negotiator from 'negotiator'
 import { agentObjectOf } from '../../domain/agent-object.ts'
 import { didDocumentOf } from '../../domain/did-document.ts'
 import { findAgent, type ReadDeps } from '../../domain/find-agent.ts'
-import type { App } from '../app.ts'
+import type { App } from '../bare-app.ts'
 import { REVALIDATE } from '../caching.ts'
 import { agentParam, publicRead } from '../public-read.ts'
 

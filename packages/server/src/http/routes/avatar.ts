@@ -1,7 +1,7 @@
 import { toSvg } from 'jdenticon'
 import { findAgent, type ReadDeps } from '../../domain/find-agent.ts'
 import { didOfAgent } from '../../domain/site.ts'
-import type { App } from '../app.ts'
+import type { App } from '../bare-app.ts'
 import { BRIEFLY } from '../caching.ts'
 import { agentParam, publicRead } from '../public-read.ts'
 

@@ -1,7 +1,7 @@
 import { errorSchema } from '@countersign/protocol'
 import { findAgent, type ReadDeps } from '../../domain/find-agent.ts'
 import { didOfAgent } from '../../domain/site.ts'
-import type { App } from '../app.ts'
+import type { App } from '../bare-app.ts'
 import { agentParam } from '../public-read.ts'
 
 /** Where `verifyUrl` and `certificateUrl` lead: for now to the agent object, which says all that a page would. */

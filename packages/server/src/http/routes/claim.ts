@@ -6,7 +6,7 @@ import {
   errorSchema,
   type Naming,
 } from '@countersign/protocol'
-import type { App } from '../app.ts'
+import type { App } from '../bare-app.ts'
 
 export interface ClaimRouteDeps {
   readonly naming: Naming

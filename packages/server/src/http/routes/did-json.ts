@@ -1,7 +1,7 @@
 import { resolvableDidDocumentSchema } from '@countersign/protocol'
 import { resolvableDidDocumentOf } from '../../domain/did-document.ts'
 import { findAgentByTail, type ReadDeps } from '../../domain/find-agent.ts'
-import type { App } from '../app.ts'
+import type { App } from '../bare-app.ts'
 import { REVALIDATE } from '../caching.ts'
 import { agentParam, publicRead } from '../public-read.ts'
 import { DID_JSON } from './agent.ts'

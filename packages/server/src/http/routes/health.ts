@@ -1,6 +1,6 @@
 import { CodedError, errorSchema } from '@countersign/protocol'
 import { Type } from 'typebox'
-import type { App } from '../app.ts'
+import type { App } from '../bare-app.ts'
 
 const okSchema = () => Type.Object({ status: Type.Literal('ok') })
 

@@ -6,7 +6,7 @@ import {
 } from '@countersign/protocol'
 import { findOrRefuse, type ReadDeps } from '../../domain/find-agent.ts'
 import { identificationOf } from '../../domain/identify.ts'
-import type { App } from '../app.ts'
+import type { App } from '../bare-app.ts'
 import { allowAnyOrigin, answerPreflight } from '../cors.ts'
 
 const URL = '/api/v1/identify'

@@ -1,14 +1,17 @@
 import { lookupSchema } from '@countersign/protocol'
 import { findAgent, type ReadDeps } from '../../domain/find-agent.ts'
 import { lookupOf } from '../../domain/lookup.ts'
-import type { App } from '../app.ts'
+import type { App } from '../bare-app.ts'
 import { REVALIDATE } from '../caching.ts'
 import { agentParam, publicRead } from '../public-read.ts'
+
+export const LOOKUP_PREFIX = '/api/v1/agent/'
+export const LOOKUP_URL = `${LOOKUP_PREFIX}:agent`
 
 /** Contract 4.1 and, deprecated, 4.2: a certificate by DID, tail or public key. */
 export function lookupRoute(app: App, deps: ReadDeps): void {
   publicRead(app, deps.site.naming, {
-    url: '/api/v1/agent/:agent',
+    url: LOOKUP_URL,
     cacheControl: REVALIDATE,
     schema: {
       operationId: 'lookup',

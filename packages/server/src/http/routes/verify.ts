@@ -6,7 +6,7 @@ import {
   verifyRequestSchema,
   verifyResponseSchema,
 } from '@countersign/protocol'
-import type { App } from '../app.ts'
+import type { App } from '../bare-app.ts'
 import { allowAnyOrigin, answerPreflight } from '../cors.ts'
 
 const URL = '/api/v1/agent/verify'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './index.ts'
+import type { Migration } from './migration.ts'
 
 /** Owners, their identity verifications and tokens, agents and their channels, events, jobs. */
 export const first: Migration = {

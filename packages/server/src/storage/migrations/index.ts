@@ -1,16 +1,5 @@
-import type { Kysely, RawBuilder } from 'kysely'
 import { first } from './0001-first.ts'
-
-/** The column types that each database spells in its own way. */
-export interface ColumnTypes {
-  readonly bytes: 'blob' | RawBuilder<unknown>
-}
-
-export interface Migration {
-  readonly name: string
-  // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day, not today's
-  up(db: Kysely<any>, types: ColumnTypes): Promise<void>
-}
+import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [first]

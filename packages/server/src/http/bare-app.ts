@@ -1,0 +1,57 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { fastify } from 'fastify'
+import type { Logger } from 'pino'
+import { loggingOf } from './logging.ts'
+import { answerParserError, answerRouterError } from './parser-errors.ts'
+import { newRequestId } from './request-id.ts'
+
+export type App = ReturnType<typeof bareApp>
+
+/** Answers a request before the router sees it, or returns false and leaves it alone. */
+export type AheadOfRouter = (request: IncomingMessage, response: ServerResponse) => boolean
+
+export interface BareAppDeps {
+  readonly log: Logger
+  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
+  readonly aheadOfRouter: AheadOfRouter
+}
+
+const KIB_16 = 16 * 1024
+
+/** Fastify with every default replaced that answers in another shape than ours, or trusts too much. */
+export function bareApp({ log, trustedProxies, aheadOfRouter }: BareAppDeps) {
+  return fastify({
+    ...loggingOf(log),
+    serverFactory: (handler) =>
+      createServer(
+        {
+          maxHeaderSize: KIB_16,
+          requireHostHeader: false,
+          requestTimeout: 30_000,
+          keepAliveTimeout: 65_000,
+        },
+        (request, response) => {
+          if (!aheadOfRouter(request, response)) handler(request, response)
+        },
+      ),
+    bodyLimit: KIB_16,
+    return503OnClosing: false,
+    requestIdHeader: false,
+    genReqId: newRequestId,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    clientErrorHandler: answerParserError,
+    frameworkErrors: answerRouterError,
+    routerOptions: { maxParamLength: KIB_16 },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: false,
+        verbose: true,
+      },
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+}
