@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+/** A shell that runs one piece of a script after another and keeps its variables between them. */
+export class Shell {
+  readonly #bash: ChildProcess
+  #output = ''
+  #errors = ''
+  #count = 0
+
+  constructor(cwd: string, env: Readonly<Record<string, string>>) {
+    this.#bash = spawn('bash', ['-u', '-o', 'pipefail'], { cwd, env })
+    this.#bash.stdout?.on('data', (chunk) => (this.#output += chunk))
+    this.#bash.stderr?.on('data', (chunk) => (this.#errors += chunk))
+  }
+
+  /**
+   * Runs commands to their end.
+   * @returns what they wrote to standard output
+   * @throws Error where the last of them failed
+   */
+  async run(commands: string): Promise<string> {
+    this.#count += 1
+    const mark = `@@ ${this.#count} `
+    this.#output = ''
+    this.#errors = ''
+    this.#bash.stdin?.write(`${commands}\necho "${mark}$?"\n`)
+    const end = new RegExp(`${mark}(\\d+)\\n`)
+    while (!end.test(this.#output)) {
+      if (this.#bash.exitCode !== null) throw new Error(`the shell ended: ${this.#errors}`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    const [line, code] = end.exec(this.#output) as unknown as [string, string]
+    if (code !== '0') throw new Error(`${commands}\nexit ${code}: ${this.#errors}`)
+    return this.#output.replace(line, '')
+  }
+
+  close(): void {
+    this.#bash.stdin?.end()
+  }
+}
+
+/** The shell commands of a page, by the heading that they stand under. */
+export function commandsOf(markdownFile: string): Map<string, string> {
+  const commands = new Map<string, string>()
+  let heading = ''
+  let inside = false
+  for (const line of readFileSync(markdownFile, 'utf8').split('\n')) {
+    if (line === '```sh') inside = true
+    else if (line === '```') inside = false
+    else if (inside) commands.set(heading, `${commands.get(heading) ?? ''}${line}\n`)
+    else if (line.startsWith('#')) heading = line.replace(/^#+ /, '')
+  }
+  return commands
+}
