@@ -1,0 +1,54 @@
+import { Agent, request } from 'node:http'
+import { newKey } from './key.ts'
+import { type ClaimBody, claimBody, type Operator } from './service.ts'
+
+/** Signed claims, each with a token of an owner of its own: an owner has one live token at a time. */
+export async function prepareClaims(operator: Operator, count: number): Promise<ClaimBody[]> {
+  return Promise.all(
+    Array.from({ length: count }, async (_, i) => {
+      const owner = await operator.addVerifiedOwner(`owner-${i}`)
+      return claimBody(await operator.issueToken(owner), newKey())
+    }),
+  )
+}
+
+export interface Answer {
+  readonly status: number
+  readonly body: Record<string, unknown>
+}
+
+/** Sends claims with so many in flight. Calls `onAnswer` for each answer; resolves when all have ended somehow. */
+export async function sendClaims(
+  url: string,
+  claims: readonly ClaimBody[],
+  inFlight: number,
+  onAnswer: (claim: ClaimBody, answer: Answer) => void,
+): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: inFlight })
+  const queue = [...claims]
+  const worker = async () => {
+    for (let claim = queue.shift(); claim !== undefined; claim = queue.shift()) {
+      const answer = await post(`${url}/api/v1/claim`, claim, agent)
+      if (answer !== null) onAnswer(claim, answer)
+    }
+  }
+  await Promise.all(Array.from({ length: inFlight }, worker))
+  agent.destroy()
+}
+
+/** @returns null where the connection ended without an answer */
+function post(url: string, claim: ClaimBody, agent: Agent): Promise<Answer | null> {
+  return new Promise((resolve) => {
+    const headers = { 'content-type': 'application/json' }
+    const outgoing = request(url, { method: 'POST', headers, agent }, (incoming) => {
+      let text = ''
+      incoming.on('data', (chunk) => (text += chunk))
+      incoming.on('end', () =>
+        resolve({ status: incoming.statusCode ?? 0, body: JSON.parse(text) }),
+      )
+      incoming.on('error', () => resolve(null))
+    })
+    outgoing.on('error', () => resolve(null))
+    outgoing.end(JSON.stringify(claim))
+  })
+}
