@@ -16,8 +16,6 @@ export interface Naming {
   readonly tokenPrefix: string
   /** Contract 2.7. */
   readonly tokenPattern: RegExp
-  /** What no one may sign as a challenge: it could redeem a claim token. */
-  readonly claimLookalike: RegExp
   /** The identification header (contract section 5). */
   readonly idHeader: string
   /** The headers that a gateway forwards to the site behind it. */
@@ -52,7 +50,6 @@ export function namingFor(
     didField: `${shortName}Did` as 'svcDid',
     tokenPrefix,
     tokenPattern: new RegExp(`^${tokenPrefix}[0-9a-f]{32}$`),
-    claimLookalike: new RegExp(`^${tokenPrefix}[0-9a-f]{32}\\|`),
     idHeader,
     forwardedHeaders: {
       decision: `X-${idHeader}-Decision`,

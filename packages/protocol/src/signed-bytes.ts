@@ -1,7 +1,12 @@
 import type { ClaimToken } from './claim-token.ts'
 import { CodedError } from './errors.ts'
-import type { Naming } from './naming.ts'
 import { CHALLENGE_MAX_BYTES, CHALLENGE_PATTERN, utf8 } from './text.ts'
+
+/**
+ * What no one may sign as a challenge: it could redeem a claim token, of this deployment or of another one whose
+ * agent holds the same key.
+ */
+export const CLAIM_LOOKALIKE = /^[a-z][a-z0-9]{0,15}-verify-[0-9a-f]{32}\|/i
 
 /** The exact bytes that a claim signs (contract 4.4): `claimToken|agentId`, nothing before or after. */
 export function claimMessage(claimToken: ClaimToken, agentId: string): Uint8Array {
@@ -13,14 +18,14 @@ export function claimMessage(claimToken: ClaimToken, agentId: string): Uint8Arra
  * @throws CodedError VALIDATION_ERROR where the challenge is empty, over 8,192 bytes, ill-formed, holds U+0000, or
  *   looks like a claim: a signature on that would hand the key to whoever issued the token
  */
-export function challengeMessage(naming: Naming, challenge: string): Uint8Array {
+export function challengeMessage(challenge: string): Uint8Array {
   if (!CHALLENGE_PATTERN.test(challenge)) {
     throw new CodedError(
       'VALIDATION_ERROR',
       'A challenge is not empty and is well-formed Unicode without U+0000.',
     )
   }
-  if (naming.claimLookalike.test(challenge)) {
+  if (CLAIM_LOOKALIKE.test(challenge)) {
     throw new CodedError(
       'VALIDATION_ERROR',
       'This challenge has the form of a claim. Signing it could give the key to whoever issued the token.',

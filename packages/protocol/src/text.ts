@@ -5,8 +5,9 @@ export const CHALLENGE_PATTERN = /^[^\0\p{Cs}]+$/u
 export const CHALLENGE_MAX_BYTES = 8192
 /** A handle of an owner or an agent in URLs. */
 export const USERNAME_PATTERN = /^[a-z0-9-]{3,32}$/
-/** A name that people read: 1 to 64 code points, no control character, not blank. */
-export const DISPLAY_NAME_PATTERN = /^(?=.*[^\p{Z}])[^\p{Cc}\p{Cs}]{1,64}$/u
+/** A name that people read: 1 to 64 code points, some of them visible, no control and no bidirectional override. */
+export const DISPLAY_NAME_PATTERN =
+  /^(?![\p{Z}\p{Default_Ignorable_Code_Point}]+$)[^\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]{1,64}$/u
 
 const encoder = new TextEncoder()
 

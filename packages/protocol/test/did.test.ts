@@ -33,6 +33,13 @@ test('a DID is the prefix of the deployment and a tail, and both give back the t
   }
 })
 
+test('what is neither a DID nor a tail is not read', () => {
+  const { invalid } = readVectors<{ invalid: (Case & { value: string })[] }>(
+    'identification-header.json',
+  )
+  forEachCase(invalid, (each) => assert.equal(parseDidOrTail(naming, each.value), null))
+})
+
 test('a DID of another deployment is not read', () => {
   const tail = randomTail(randomBytes)
   assert.equal(parseDidOrTail(naming, didOf(namingFor('acme'), tail)), null)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as protocol from '../src/index.ts'
 import { type Case, forEachCase, readVectors } from './support/vectors.ts'
 
-const { namingFor } = protocol
+const { CLAIM_LOOKALIKE, namingFor } = protocol
 type Naming = protocol.Naming
 
 interface ValidNaming extends Case {
@@ -25,15 +25,12 @@ const DIGITS = '00112233445566778899aabbccddeeff'
 
 test('short name and header decide every name of a deployment', () => {
   forEachCase(vectors.valid, (each) => {
-    const { didPattern, tokenPattern, claimLookalike, ...names } = namingFor(
-      each.shortName,
-      each.idHeader,
-    )
+    const { didPattern, tokenPattern, ...names } = namingFor(each.shortName, each.idHeader)
     const { name: _, ...expected } = each
     assert.deepEqual(names, expected)
     assert.match(each.didPrefix + TAIL, didPattern)
     assert.match(each.tokenPrefix + DIGITS, tokenPattern)
-    assert.match(`${each.tokenPrefix}${DIGITS}|label`, claimLookalike)
+    assert.match(`${each.tokenPrefix}${DIGITS}|label`, CLAIM_LOOKALIKE)
   })
 })
 

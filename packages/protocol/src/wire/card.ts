@@ -20,7 +20,13 @@ export const cardMembers = (naming: Naming) => ({
   ),
   channels: Type.Array(Type.Object({ kind: Type.String(), handleOrDomain: Type.String() })),
   grade: Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' }),
-  tier: nullable(Type.Integer({ description: '2: domain or agent-to-agent, 1: chat or runtime' })),
+  tier: nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 2,
+      description: '2: domain or agent-to-agent, 1: chat or runtime',
+    }),
+  ),
   gradeIsFallback: Type.Boolean({ description: 'the strongest channel is of tier 1' }),
   certificateUrl: Type.String({ format: 'uri' }),
 })
