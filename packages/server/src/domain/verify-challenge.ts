@@ -32,7 +32,7 @@ export async function verifyChallenge(
   request: VerifyRequest,
 ): Promise<VerifyResponse> {
   const publicKey = decodeSoundKey(request.publicKey)
-  const message = challengeMessage(deps.site.naming, request.challenge)
+  const message = challengeMessage(request.challenge)
   const signature = decodeSignature(request.signature)
   if (signature === null) throw new CodedError('VALIDATION_ERROR', 'The signature is malformed.')
   if (!(await deps.ed25519.verify(publicKey, message, signature))) {

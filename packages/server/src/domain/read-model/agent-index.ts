@@ -105,7 +105,7 @@ export class AgentIndex {
     keyToWords(agent.publicKey, this.#columns.keys, slot * KEY_WORDS)
     this.#columns.seqs[slot] = agent.seq
     this.#columns.claimedAt[slot] = agent.claimedAt
-    this.#columns.touched[slot] = 1
+    this.#columns.touched[slot] = 0
   }
 
   #writeChanging(slot: number, agent: AgentRecord): void {

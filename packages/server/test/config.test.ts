@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readSettings, SettingsError } from '../src/config.ts'
+
+test('the defaults serve http://localhost:8080 with data in ./data', () => {
+  const settings = readSettings({})
+  assert.equal(settings.baseUrl.href, 'http://localhost:8080/')
+  assert.equal(settings.host, 'localhost')
+  assert.equal(settings.port, 8080)
+  assert.match(settings.dataDir, /\/data$/)
+  assert.match(settings.databaseFile, /\/data\/countersign\.db$/)
+  assert.equal(settings.naming.shortName, 'svc')
+  assert.equal(settings.naming.idHeader, 'ServiceID')
+  assert.equal(settings.serviceName, 'Countersign')
+})
+
+test('the base URL follows the port, and the database the data directory, unless they are set', () => {
+  assert.equal(readSettings({ PORT: '9000' }).baseUrl.origin, 'http://localhost:9000')
+  assert.equal(readSettings({ DATA_DIR: '/srv/x' }).databaseFile, '/srv/x/countersign.db')
+  assert.equal(readSettings({ DATABASE_URL: 'sqlite:/srv/y.db' }).databaseFile, '/srv/y.db')
+})
+
+test('every mistake is listed at once, and no value is printed', () => {
+  const mistakes: Record<string, string> = {
+    HOST: 'two words',
+    PORT: '65536',
+    BASE_URL: 'https://user:hunter2@example.com/path',
+    DATABASE_URL: 'postgres://u:hunter2@h/db',
+    SHORT_NAME: 'Not-A-Word',
+    ID_HEADER: 'bad header',
+    SERVICE_NAME: 'line\nbreak',
+    TRUSTED_PROXIES: '10.0.0.0/8, 300.1.1.1',
+    PREVIEWS: 'rate-limit',
+    LOG_LEVEL: 'loud',
+    METRICS_PORT: '-1',
+    KEY_REUSE: 'maybe',
+    READ_MODEL_AGENTS: '0',
+    DRAIN_SECONDS: '1.5',
+  }
+  const error = refusal(mistakes)
+  assert.equal(error.mistakes.length, Object.keys(mistakes).length)
+  for (const [name, value] of Object.entries(mistakes)) {
+    assert.ok(
+      error.mistakes.some((each) => each.startsWith(`${name} must be `)),
+      name,
+    )
+    assert.ok(value.length < 4 || !error.message.includes(value), `${name}: the value is printed`)
+  }
+  assert.ok(!error.message.includes('hunter2'))
+})
+
+test('a base URL has no path, query, fragment or credentials', () => {
+  for (const url of ['ftp://x', 'http://x/y', 'http://x/?a', 'http://x/#a', 'http://u@x', 'x']) {
+    assert.deepEqual(refusal({ BASE_URL: url }).mistakes.length, 1, url)
+  }
+  assert.equal(
+    readSettings({ BASE_URL: 'https://id.example:8443' }).baseUrl.host,
+    'id.example:8443',
+  )
+})
+
+test('trusted proxies are addresses and ranges, IPv4 and IPv6', () => {
+  const { trustedProxies } = readSettings({ TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8,fd00::/8' })
+  assert.deepEqual(trustedProxies, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
+  for (const bad of ['10.0.0.0/33', 'fd00::/129', '1', 'true', '10.0.0.0/8/8', 'example.com']) {
+    assert.equal(refusal({ TRUSTED_PROXIES: bad }).mistakes.length, 1, bad)
+  }
+})
+
+test('an empty variable counts as unset', () => {
+  assert.equal(readSettings({ PORT: '', SHORT_NAME: '' }).port, 8080)
+})
+
+function refusal(env: Record<string, string>): SettingsError {
+  try {
+    readSettings(env)
+  } catch (error) {
+    assert.ok(error instanceof SettingsError)
+    return error
+  }
+  return assert.fail('the settings were accepted')
+}

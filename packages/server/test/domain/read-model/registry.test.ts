@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newKey, type TestKey } from '../../../../../test/support/key.ts'
+import {
+  claimAgent,
+  countersignd,
+  startTestService,
+  type TestService,
+} from '../../../../../test/support/service.ts'
+
+test('a read model that holds 3 of 20 agents answers as one that holds them all', async (t) => {
+  const whole = await startTestService(t)
+  const agents = await populate(whole)
+  await whole.stop()
+  const { DATA_DIR } = whole.env as { DATA_DIR: string }
+  const answersOf = async (limit: string) => {
+    const service = await startTestService(t, {
+      DATA_DIR,
+      READ_MODEL_AGENTS: limit,
+      BASE_URL: 'http://x',
+    })
+    const answers = []
+    for (const { did, key } of [...agents, ...agents.toReversed()]) {
+      for (const reference of [did, did.slice(-24), encodeURIComponent(key.publicKey)]) {
+        for (const path of [`/api/v1/agent/${reference}`, `/api/agents/${reference}`]) {
+          answers.push(await (await fetch(service.url + path)).json())
+        }
+      }
+    }
+    const unknown = await fetch(`${service.url}/api/v1/agent/${'1'.repeat(24)}`)
+    assert.equal(unknown.status, 404)
+    await service.stop()
+    return answers
+  }
+  assert.deepEqual(await answersOf('3'), await answersOf('1000'))
+})
+
+test('a read model that overflows while it runs still knows every agent', async (t) => {
+  const service = await startTestService(t, { READ_MODEL_AGENTS: '3' })
+  const agents = await populate(service)
+  for (const { did, key } of agents) {
+    const byKey = await lookup(service, encodeURIComponent(key.publicKey))
+    assert.equal((await lookup(service, did)).certificate.id, did)
+    assert.equal(byKey.certificate.id, did)
+  }
+})
+
+test('what another process changes shows within a second: status, verification, expiry', async (t) => {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner('ada')
+  const did = await claimAgent(service, owner)
+  await lookup(service, did)
+
+  await operate(service, 'agent', 'suspend', did, '--reason', 'under_review')
+  await until(async () => (await lookup(service, did)).certificate.status === 'suspended')
+  await operate(service, 'agent', 'reactivate', did)
+  await until(async () => (await lookup(service, did)).verified)
+  await operate(service, 'owner', 'unverify', 'ada', '--provider', 'in-person')
+  await until(async () => (await lookup(service, did)).owner.identityLevel === 'unverified')
+
+  const soon = new Date(Date.now() + 1500).toISOString()
+  await operate(service, 'owner', 'verify', 'ada', '--provider', 'in-person', '--expires', soon)
+  await until(async () => (await lookup(service, did)).owner.identityMethod === 'in-person')
+  await sleep(Date.parse(soon) - Date.now())
+  assert.equal((await lookup(service, did)).owner.identityMethod, null)
+  await until(async () => (await eventTypes(service)).at(-1) === 'owner.identity_expired', 3000)
+})
+
+test('every change of state has its event, numbered without gaps', async (t) => {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner('ada')
+  const did = await claimAgent(service, owner)
+  for (const change of ['suspend', 'reactivate', 'revoke'])
+    await operate(service, 'agent', change, did)
+  await operate(service, 'owner', 'unverify', 'ada', '--provider', 'in-person')
+  assert.deepEqual(await eventTypes(service), [
+    'owner.identity_verified',
+    'agent.claimed',
+    'agent.suspended',
+    'agent.reactivated',
+    'agent.revoked',
+    'owner.identity_expired',
+  ])
+  const rows = await service.operator.db.read.selectFrom('events').selectAll().execute()
+  assert.deepEqual(
+    rows.map(({ seq }) => seq),
+    [1, 2, 3, 4, 5, 6],
+  )
+  assert.ok(rows.every(({ facts }) => !/token|key|owner_id|subject/.test(facts)))
+})
+
+interface LookupAnswer {
+  verified: boolean
+  owner: { identityMethod: string | null; identityLevel: string }
+  certificate: { id: string; status: string }
+}
+
+async function lookup(service: TestService, reference: string): Promise<LookupAnswer> {
+  return (await (await fetch(`${service.url}/api/v1/agent/${reference}`)).json()) as LookupAnswer
+}
+
+async function populate(service: TestService): Promise<{ did: string; key: TestKey }[]> {
+  const agents = []
+  for (let i = 0; i < 20; i++) {
+    const key = newKey()
+    const owner = await service.operator.addVerifiedOwner(`owner-${i}`)
+    agents.push({ did: await claimAgent(service, owner, key), key })
+  }
+  return agents
+}
+
+async function eventTypes(service: TestService): Promise<string[]> {
+  const rows = await service.operator.db.read
+    .selectFrom('events')
+    .select('type')
+    .orderBy('seq')
+    .execute()
+  return rows.map(({ type }) => type)
+}
+
+async function operate(service: TestService, ...args: string[]): Promise<void> {
+  const { code, stderr } = await countersignd(service.env, ...args)
+  assert.equal(code, 0, stderr)
+}
+
+async function until(condition: () => Promise<boolean>, milliseconds = 1000): Promise<void> {
+  const deadline = Date.now() + milliseconds
+  while (!(await condition())) {
+    assert.ok(Date.now() < deadline, 'it did not happen in time')
+    await sleep(20)
+  }
+}
