@@ -1,27 +1,21 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
-
-/** One response as it came over the wire. */
-export interface RawResponse {
-  readonly status: number
-  readonly headers: Headers
-  readonly text: string
-}
+import { connect, type Socket } from 'node:net'
+import type { Answer } from './answer.ts'
 
 /** What a connection brought back. */
 export interface RawExchange {
   /** In the order in which they came; interim ones (1xx) among them. */
-  readonly responses: readonly RawResponse[]
-  /** Bytes after the last whole response. */
+  readonly answers: readonly Answer[]
+  /** Bytes after the last whole answer. */
   readonly rest: string
   /** Whether the other side ended the connection. */
   readonly closed: boolean
 }
 
 export interface RawOptions {
-  /** Ends the wait once this many responses are whole; otherwise it lasts until the other side closes. */
+  /** Ends the wait once this many answers are whole; otherwise it lasts until the other side closes. */
   readonly count?: number
-  /** The responses answer HEAD requests: they have no body whatever their headers say. */
+  /** The answers are to HEAD requests: they have no body whatever their headers say. */
   readonly head?: boolean
 }
 
@@ -29,83 +23,87 @@ const PATIENCE_MS = 5000
 
 /**
  * Writes bytes to a service as they are, and reads the answers: what no HTTP client would send.
- * @param chunks each is written when the one before has gone out
- * @throws Error where the answers do not come in time
+ * @param bytes written as they are; text as Latin-1
+ * @throws Error where the service neither answers nor closes in time
  */
 export async function sendRaw(
   url: string,
-  chunks: string | Uint8Array | readonly (string | Uint8Array)[],
-  { count, head = false }: RawOptions = {},
+  bytes: string | Uint8Array,
+  options: RawOptions = {},
 ): Promise<RawExchange> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })
-  let bytes = Buffer.alloc(0)
-  let closed = false
-  const done = new Promise<void>((resolve) => {
-    const check = () => {
-      if (count !== undefined && parse(bytes, head).responses.length >= count) resolve()
-    }
-    socket.on('data', (chunk) => {
-      bytes = Buffer.concat([bytes, chunk])
-      check()
-    })
-    socket.on('end', () => {
-      closed = true
-      resolve()
-    })
-    // A server that refuses early may reset the connection while the rest is still being written.
-    socket.on('error', () => resolve())
-    socket.on('close', () => resolve())
-  })
-  const late = setTimeout(() => socket.destroy(new Error('late')), PATIENCE_MS)
   await once(socket, 'connect')
-  for (const chunk of [chunks].flat() as (string | Uint8Array)[]) {
-    await new Promise<void>((resolve) => socket.write(chunk, () => resolve()))
+  socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+  try {
+    return await readAnswers(socket, options)
+  } finally {
+    socket.destroy()
   }
-  await done
-  clearTimeout(late)
-  socket.destroy()
-  return { ...parse(bytes, head), closed }
 }
 
-/** Splits what came into responses (RFC 9112: by Content-Length or by chunks). */
-function parse(bytes: Buffer, head: boolean): { responses: RawResponse[]; rest: string } {
-  const responses: RawResponse[] = []
+function readAnswers(
+  socket: Socket,
+  { count = Number.POSITIVE_INFINITY, head = false }: RawOptions,
+): Promise<RawExchange> {
+  let received = Buffer.alloc(0)
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`no end after ${received}`)), PATIENCE_MS)
+    const end = (closed: boolean) => {
+      clearTimeout(late)
+      resolve({ ...parse(received, head), closed })
+    }
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk])
+      if (parse(received, head).answers.length >= count) end(false)
+    })
+    socket.on('end', () => end(true))
+    // A service that refuses early may reset a connection that still brings bytes.
+    socket.on('error', () => end(true))
+  })
+}
+
+/** Splits what came into answers (RFC 9112 section 6: by status, Content-Length or chunks). */
+function parse(bytes: Buffer, head: boolean): { answers: Answer[]; rest: string } {
+  const answers: Answer[] = []
   let at = 0
   for (;;) {
     const end = bytes.indexOf('\r\n\r\n', at)
     if (end < 0) break
     const { status, headers } = parseHead(bytes.toString('latin1', at, end))
-    const body =
-      head || status < 200 || status === 204 || status === 304
-        ? { bytes: Buffer.alloc(0), end: end + 4 }
-        : parseBody(bytes, end + 4, headers)
+    const bare = head || status < 200 || status === 204 || status === 304
+    const body = bare ? { text: '', end: end + 4 } : parseBody(bytes, end + 4, headers)
     if (body === null) break
-    responses.push({ status, headers, text: body.bytes.toString('utf8') })
+    answers.push({ status, headers, text: body.text })
     at = body.end
   }
-  return { responses, rest: bytes.toString('latin1', at) }
+  return { answers, rest: bytes.toString('latin1', at) }
 }
 
 function parseHead(head: string): { status: number; headers: Headers } {
   const [line, ...fields] = head.split('\r\n')
-  const match = /^HTTP\/1\.[01] (\d{3}) /.exec(line as string)
-  if (match === null) throw new Error(`no status line: ${line}`)
+  const status = /^HTTP\/1\.1 (\d{3}) /.exec(line as string)?.[1]
+  if (status === undefined) throw new Error(`this is no status line: ${line}`)
   const headers = new Headers()
   for (const field of fields) {
     const colon = field.indexOf(':')
     headers.append(field.slice(0, colon), field.slice(colon + 1).trim())
   }
-  return { status: Number(match[1]), headers }
+  return { status: Number(status), headers }
 }
 
-function parseBody(bytes: Buffer, from: number, headers: Headers) {
+/** @returns null where it has not wholly come */
+function parseBody(
+  bytes: Buffer,
+  from: number,
+  headers: Headers,
+): { text: string; end: number } | null {
   if (headers.get('transfer-encoding') === 'chunked') return parseChunks(bytes, from)
   const end = from + Number(headers.get('content-length') ?? 0)
-  return end > bytes.length ? null : { bytes: bytes.subarray(from, end), end }
+  return end > bytes.length ? null : { text: bytes.toString('utf8', from, end), end }
 }
 
-function parseChunks(bytes: Buffer, from: number): { bytes: Buffer; end: number } | null {
+function parseChunks(bytes: Buffer, from: number): { text: string; end: number } | null {
   const chunks: Buffer[] = []
   for (let at = from; ; ) {
     const line = bytes.indexOf('\r\n', at)
@@ -114,7 +112,7 @@ function parseChunks(bytes: Buffer, from: number): { bytes: Buffer; end: number 
     const end = line + 2 + size + 2
     if (end > bytes.length) return null
     chunks.push(bytes.subarray(line + 2, end - 2))
-    if (size === 0) return { bytes: Buffer.concat(chunks), end }
+    if (size === 0) return { text: Buffer.concat(chunks).toString('utf8'), end }
     at = end
   }
 }

@@ -13,7 +13,7 @@ export interface Import {
 }
 
 /** What a specifier names: a file of the repository (relative to the root), or a package. */
-export type Target =
+type Target =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'workspace'; readonly path: string }
   | { readonly kind: 'package'; readonly name: string }

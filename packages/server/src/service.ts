@@ -13,6 +13,7 @@ import { runDueJobs } from './domain/run-jobs.ts'
 import { siteOf } from './domain/site.ts'
 import { verifyChallenge } from './domain/verify-challenge.ts'
 import { createApp } from './http/app.ts'
+import { Connections } from './http/connections.ts'
 import { createMetricsServer, RequestMetrics } from './http/metrics.ts'
 import type { Database } from './storage/database.ts'
 import { lockDatabase } from './storage/process-lock.ts'
@@ -22,8 +23,6 @@ import { VERSION } from './version.ts'
 /** How often the database is asked whether another process has written: far below the promised second. */
 const POLL_MS = 100
 const JOBS_MS = 1000
-/** After this long, connections that still do not end are cut. */
-const CLOSE_DEADLINE_MS = 10_000
 
 export interface Service {
   /** Where it listens. */
@@ -46,21 +45,23 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
   db.onCommit(() => registry.follow())
   await registry.start()
 
-  const state = { ready: false }
+  const state: State = { phase: 'starting', connections: new Connections() }
   const metrics = new RequestMetrics()
   const app = await createApp(appDeps(settings, log, { db, registry, metrics, state }))
   await app.listen({ host: settings.host, port: settings.port })
   const metricsServer = await listenForMetrics(settings, metrics, registry)
   const timers = startTimers(db, registry, log)
   await registry.load()
-  state.ready = true
+  state.phase = 'ready'
 
   return {
     address: addressOf(app),
     async stop() {
-      state.ready = false
+      state.phase = 'draining'
       await sleep(settings.drainSeconds * 1000)
-      await closeInTime(app)
+      const allEnded = state.connections.endAll()
+      await app.close()
+      allEnded()
       for (const timer of timers) clearInterval(timer)
       metricsServer?.close()
       metricsServer?.closeAllConnections()
@@ -74,7 +75,12 @@ interface Parts {
   readonly db: Database
   readonly registry: Registry
   readonly metrics: RequestMetrics
-  readonly state: { readonly ready: boolean }
+  readonly state: State
+}
+
+interface State {
+  phase: 'starting' | 'ready' | 'draining'
+  readonly connections: Connections
 }
 
 function appDeps(settings: Settings, log: Logger, { db, registry, metrics, state }: Parts) {
@@ -90,7 +96,9 @@ function appDeps(settings: Settings, log: Logger, { db, registry, metrics, state
     claim: (request: Parameters<typeof claim>[1]) => claim(claimDeps, request),
     verify: (request: Parameters<typeof verifyChallenge>[1]) =>
       verifyChallenge(verifyDeps, request),
-    isReady: () => state.ready,
+    isReady: () => state.phase === 'ready',
+    isDraining: () => state.phase === 'draining',
+    onServer: (server: Server) => state.connections.watch(server),
     metrics,
     trustedProxies,
     openapi: { naming, serviceName, baseUrl: site.baseUrl, version: VERSION },
@@ -119,12 +127,6 @@ async function listenForMetrics(
     server.listen(settings.metricsPort as number, settings.host, resolve)
   })
   return server
-}
-
-async function closeInTime(app: FastifyInstance): Promise<void> {
-  const deadline = setTimeout(() => app.server.closeAllConnections(), CLOSE_DEADLINE_MS)
-  await app.close()
-  clearTimeout(deadline)
 }
 
 function addressOf(app: FastifyInstance): string {

@@ -1,11 +1,10 @@
 import type { ClaimRequest, Did, VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
-import type { Logger } from 'pino'
 import type { ReadDeps } from '../domain/find-agent.ts'
 import { answerPlainLookups } from './ahead-of-router.ts'
-import { type App, bareApp } from './bare-app.ts'
+import { type App, type BareAppDeps, bareApp } from './bare-app.ts'
 import { handleErrors } from './error-handler.ts'
-import { greet } from './host-header.ts'
+import { greet } from './greet.ts'
 import { parseJsonStrictly } from './json-body.ts'
 import { MethodGuard } from './methods.ts'
 import { countRequests, type RequestMetrics } from './metrics.ts'
@@ -22,14 +21,13 @@ import { identifyRoute } from './routes/identify.ts'
 import { lookupRoute } from './routes/lookup.ts'
 import { verifyRoute } from './routes/verify.ts'
 
-export interface AppDeps {
-  readonly log: Logger
+export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter'> {
   readonly read: ReadDeps
   readonly claim: (request: ClaimRequest) => Promise<Did>
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
   readonly isReady: () => boolean
+  readonly isDraining: () => boolean
   readonly metrics: RequestMetrics
-  readonly trustedProxies: readonly string[]
   readonly openapi: OpenApiDeps
 }
 
@@ -39,7 +37,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const guard = new MethodGuard(app)
   parseJsonStrictly(app)
   handleErrors(app)
-  app.addHook('onRequest', greet)
+  app.addHook('onRequest', greet(deps.isDraining))
   countRequests(app, deps.metrics)
   await collectOpenApi(app, deps.openapi)
   registerRoutes(app, deps)

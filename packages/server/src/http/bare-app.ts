@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { fastify } from 'fastify'
 import type { Logger } from 'pino'
@@ -16,26 +16,30 @@ export interface BareAppDeps {
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
   readonly aheadOfRouter: AheadOfRouter
+  /** Told of every server that is made: one an address, where the host has several. */
+  readonly onServer: (server: Server) => void
 }
 
 const KIB_16 = 16 * 1024
 
+const SERVER_OPTIONS = {
+  maxHeaderSize: KIB_16,
+  requireHostHeader: false,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+}
+
 /** Fastify with every default replaced that answers in another shape than ours, or trusts too much. */
-export function bareApp({ log, trustedProxies, aheadOfRouter }: BareAppDeps) {
+export function bareApp({ log, trustedProxies, aheadOfRouter, onServer }: BareAppDeps) {
   return fastify({
     ...loggingOf(log),
-    serverFactory: (handler) =>
-      createServer(
-        {
-          maxHeaderSize: KIB_16,
-          requireHostHeader: false,
-          requestTimeout: 30_000,
-          keepAliveTimeout: 65_000,
-        },
-        (request, response) => {
-          if (!aheadOfRouter(request, response)) handler(request, response)
-        },
-      ),
+    serverFactory: (handler) => {
+      const server = createServer(SERVER_OPTIONS, (request, response) => {
+        if (!aheadOfRouter(request, response)) handler(request, response)
+      })
+      onServer(server)
+      return server
+    },
     bodyLimit: KIB_16,
     return503OnClosing: false,
     requestIdHeader: false,

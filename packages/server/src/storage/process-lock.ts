@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 /** Another process serves the same data. */
@@ -13,6 +14,7 @@ export class AlreadyServedError extends Error {
  */
 export function lockDatabase(databaseFile: string): () => void {
   const lock = new DatabaseSync(`${databaseFile}.lock`, { timeout: 0 })
+  chmodSync(`${databaseFile}.lock`, 0o600)
   try {
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {

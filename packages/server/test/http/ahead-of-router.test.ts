@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { test } from 'node:test'
+import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
+
+test('a lookup answered ahead of the router has the bytes and headers of one that went through it', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const [ahead, routed] = [await get(service, did), await get(service, `${did}?`)]
+  assert.deepEqual(ahead, routed)
+  assert.match(ahead.headers.join(), /etag,"[\w-]{27}"/)
+})
+
+test('what is not the plainest lookup goes through the router, with the same verdicts', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const { headers } = await get(service, did)
+  const etag = headers[headers.indexOf('etag') + 1] as string
+  assert.equal((await get(service, did, ['If-None-Match', etag])).status, 304)
+  assert.equal((await get(service, did, ['Host', 'a', 'Host', 'b'])).status, 400)
+  assert.equal((await get(service, '1'.repeat(24))).status, 404)
+  assert.equal((await get(service, 'x')).status, 400)
+})
+
+test('lookups are counted, whichever way they went', async (t) => {
+  const { freePort } = await import('../../../../test/support/ports.ts')
+  const METRICS_PORT = String(await freePort())
+  const service = await startTestService(t, { METRICS_PORT })
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  for (const path of [did, `${did}?`, did.slice(-24)]) await get(service, path)
+  const metrics = await (await fetch(`http://localhost:${METRICS_PORT}/metrics`)).text()
+  const count =
+    /http_request_duration_seconds_count\{route="\/api\/v1\/agent\/:agent",method="GET",status="200"\} (\d+)/
+  assert.equal(count.exec(metrics)?.[1], '3')
+  assert.match(metrics, /countersign_agents_in_memory 1\n/)
+  assert.match(metrics, /process_resident_memory_bytes \d+/)
+  const elsewhere = await fetch(`${service.url}/metrics`)
+  assert.equal(elsewhere.status, 404)
+})
+
+interface RawAnswer {
+  readonly status: number | undefined
+  /** Names and values in the order of the wire, without the date. */
+  readonly headers: readonly string[]
+  readonly body: string
+}
+
+function get(service: TestService, path: string, headers: string[] = []): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const url = `${service.url}/api/v1/agent/${path}`
+    const named = headers.includes('Host') ? headers : ['Host', 'localhost', ...headers]
+    request(url, { headers: named as unknown as Record<string, string> }, (response) => {
+      let body = ''
+      response.on('data', (chunk) => (body += chunk))
+      response.on('end', () => {
+        const date = response.rawHeaders.indexOf('Date')
+        const rest = response.rawHeaders.toSpliced(date, 2)
+        resolve({ status: response.statusCode, headers: rest, body })
+      })
+    })
+      .on('error', reject)
+      .end()
+  })
+}

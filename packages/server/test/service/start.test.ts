@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { randomTail } from '@countersign/protocol'
+import {
+  claimAgent,
+  countersignd,
+  startServiceProcess,
+  startTestService,
+  tempDir,
+  testEnv,
+} from '../../../../test/support/service.ts'
+
+test('what the first start makes is readable by its owner alone', async (t) => {
+  const service = await startServiceProcess(t, { DATA_DIR: join(tempDir(t), 'new', 'data') })
+  const { DATA_DIR } = service.env as { DATA_DIR: string }
+  await countersignd(service.env, 'owner', 'list')
+  assert.equal(statSync(DATA_DIR).mode & 0o777, 0o700)
+  for (const name of readdirSync(DATA_DIR)) {
+    assert.equal(statSync(join(DATA_DIR, name)).mode & 0o077, 0, name)
+  }
+  assert.match(readFileSync(join(DATA_DIR, 'identity-pepper'), 'utf8'), /^[0-9a-f]{64}\n$/)
+})
+
+test('a second start on the same data is refused, in words, and the first goes on', async (t) => {
+  const first = await startServiceProcess(t)
+  const second = await countersignd(
+    { ...(await testEnv(t)), DATA_DIR: first.env.DATA_DIR as string },
+    'serve',
+  )
+  assert.equal(second.code, 5)
+  assert.match(second.stderr, /Another countersignd serves this data already/)
+  assert.equal((await fetch(`${first.url}/readyz`)).status, 200)
+})
+
+test('the lock ends with the process, even with kill -9', async (t) => {
+  const first = await startServiceProcess(t)
+  await first.stop('SIGKILL')
+  const second = await startServiceProcess(t, { DATA_DIR: first.env.DATA_DIR as string })
+  assert.equal((await fetch(`${second.url}/readyz`)).status, 200)
+})
+
+test('a port that is taken is said in words', async (t) => {
+  const first = await startServiceProcess(t)
+  const env = { ...(await testEnv(t)), PORT: first.env.PORT as string }
+  const second = await countersignd(env, 'serve')
+  assert.equal(second.code, 5)
+  assert.match(second.stderr, /EADDRINUSE.*Set PORT or METRICS_PORT to a free port/)
+})
+
+test('settings that cannot be used are all listed, and nothing is made', async (t) => {
+  const env = await testEnv(t, { DATA_DIR: join(tempDir(t), 'never') })
+  const { code, stderr } = await countersignd(
+    { ...env, PORT: 'x', BASE_URL: 'secret-value' },
+    'serve',
+  )
+  assert.equal(code, 2)
+  assert.match(stderr, /PORT must be .*\n.*BASE_URL must be /)
+  assert.ok(!stderr.includes('secret-value'))
+  assert.equal(existsSync(env.DATA_DIR as string), false)
+})
+
+test('a database of a newer release is refused', async (t) => {
+  const service = await startTestService(t)
+  await service.stop()
+  const file = new DatabaseSync(service.settings.databaseFile)
+  file.exec("INSERT INTO schema_migrations VALUES ('9999-future', 0)")
+  file.close()
+  const { code, stderr } = await countersignd(service.env, 'serve')
+  assert.equal(code, 5)
+  assert.match(stderr, /9999-future/)
+})
+
+test('a damaged file is found at the start', async (t) => {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner()
+  for (let i = 0; i < 30; i++) await claimAgent(service, owner)
+  await service.stop()
+  damage(service.settings.databaseFile)
+  const { code, stderr } = await countersignd(service.env, 'serve')
+  assert.notEqual(code, 0)
+  assert.match(stderr, /damaged|malformed/)
+})
+
+test('a page that goes bad while the service runs is 503, never 404', async (t) => {
+  const service = await startTestService(t, { READ_MODEL_AGENTS: '1' })
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  // More than SQLite keeps in its page cache, so that the disk is read.
+  const tails = multiply(service.settings.databaseFile, did.slice(-24), 30_000)
+  damage(service.settings.databaseFile)
+  const statuses = new Set<number>()
+  for (const tail of tails.slice(0, 50)) {
+    const response = await fetch(`${service.url}/api/v1/agent/${tail}`)
+    const body = (await response.json()) as { error?: { code: string } }
+    statuses.add(response.status)
+    assert.equal(body.error?.code, response.status === 200 ? undefined : 'UNAVAILABLE')
+  }
+  assert.ok(statuses.has(503), [...statuses].join())
+  assert.ok([...statuses].every((each) => each === 200 || each === 503))
+})
+
+/** Copies an agent so many times under other tails and keys. @returns the tails */
+function multiply(databaseFile: string, tail: string, count: number): string[] {
+  const file = new DatabaseSync(databaseFile)
+  const row = file.prepare('SELECT * FROM agents WHERE tail = ?').get(tail) as Record<string, null>
+  const columns = Object.keys(row)
+  const insert = file.prepare(
+    `INSERT INTO agents (${columns.join()}) VALUES (${columns.map((name) => `:${name}`).join()})`,
+  )
+  const tails = Array.from({ length: count }, () => randomTail(randomBytes))
+  file.exec('BEGIN')
+  for (const [i, each] of tails.entries()) {
+    insert.run({ ...row, seq: 1000 + i, tail: each, public_key: randomBytes(32) })
+  }
+  file.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE)')
+  file.close()
+  return tails
+}
+
+/** Overwrites every page of the file but the first, which holds the schema. */
+function damage(file: string): void {
+  const noise = Buffer.alloc(statSync(file).size - 4096, 0xa5)
+  const descriptor = openSync(file, 'r+')
+  writeSync(descriptor, noise, 0, noise.length, 4096)
+  closeSync(descriptor)
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import type { Answer } from './answer.ts'
+import { openApiOf } from './openapi.ts'
+import { type RawOptions, sendRaw } from './raw-http.ts'
+import type { TestService } from './service.ts'
+
+export interface Ask {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array<ArrayBuffer>
+}
+
+/**
+ * Asks a service as any client would, and holds what it answers against its own /openapi.json.
+ * @param target path and query
+ */
+export async function ask(service: TestService, target: string, init: Ask = {}): Promise<Answer> {
+  const response = await fetch(service.url + target, { redirect: 'manual', ...init })
+  const answer = {
+    status: response.status,
+    headers: response.headers,
+    text: await response.text(),
+  }
+  const openApi = await openApiOf(service)
+  openApi.assertConforms(init.method ?? 'GET', target, answer)
+  return answer
+}
+
+/** Posts JSON, or a body as it is where it is text or bytes already. */
+export function post(
+  service: TestService,
+  target: string,
+  body: unknown,
+  contentType = 'application/json',
+): Promise<Answer> {
+  const encoded = typeof body === 'string' || body instanceof Uint8Array
+  return ask(service, target, {
+    method: 'POST',
+    headers: { 'content-type': contentType },
+    body: encoded ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body),
+  })
+}
+
+/** The one answer to bytes that are written as they are; held against /openapi.json where they name a route. */
+export async function askRaw(
+  service: TestService,
+  bytes: string | Uint8Array,
+  options: RawOptions = {},
+): Promise<Answer> {
+  const { answers, rest } = await sendRaw(service.url, bytes, options)
+  assert.equal(answers.length, 1, `one answer, and not ${JSON.stringify(answers)}`)
+  if (options.head !== true) assert.equal(rest, '', 'nothing but the answer')
+  const answer = answers[0] as Answer
+  const text = typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('latin1')
+  const [method = '', target = ''] = text.split(' ', 2)
+  const openApi = await openApiOf(service)
+  openApi.assertConforms(method, target, answer)
+  return answer
+}

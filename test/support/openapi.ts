@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type { Answer } from './answer.ts'
+import type { TestService } from './service.ts'
+
+type Schema = Record<string, unknown>
+interface Media {
+  readonly schema: Schema
+}
+interface ResponseObject {
+  readonly content?: Record<string, Media>
+}
+export interface Operation {
+  readonly operationId: string
+  readonly requestBody?: { readonly content: Record<string, Media> }
+  readonly responses: Record<string, ResponseObject>
+}
+export interface OpenApiDocument {
+  readonly openapi: string
+  readonly paths: Record<string, Record<string, Operation>>
+}
+
+const known = new WeakMap<TestService, Promise<OpenApi>>()
+
+/** What a service says of itself at /openapi.json, fetched once. */
+export function openApiOf(service: TestService): Promise<OpenApi> {
+  const openApi = known.get(service) ?? fetchOpenApi(service)
+  known.set(service, openApi)
+  return openApi
+}
+
+async function fetchOpenApi(service: TestService): Promise<OpenApi> {
+  const response = await fetch(`${service.url}/openapi.json`)
+  assert.equal(response.status, 200)
+  return new OpenApi((await response.json()) as OpenApiDocument)
+}
+
+/** An OpenAPI 3.1 document as the judge of answers. */
+export class OpenApi {
+  readonly document: OpenApiDocument
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true })
+  readonly #validators = new Map<Schema, ValidateFunction>()
+
+  constructor(document: OpenApiDocument) {
+    this.document = document
+    addFormats.default(this.#ajv)
+  }
+
+  /** The operation that a request is for, or null where the document has none. HEAD is answered like GET. */
+  operationOf(method: string, target: string): Operation | null {
+    const path = target.split(/[?#]/)[0] as string
+    const templates = Object.keys(this.document.paths).filter((each) =>
+      pathPattern(each).test(path),
+    )
+    // A template of fewer parameters is the more specific one.
+    templates.sort((a, b) => a.split('{').length - b.split('{').length)
+    const operations = this.document.paths[templates[0] ?? '']
+    return operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()] ?? null
+  }
+
+  /**
+   * Asserts that an answer is one that the document foresees: its status, its media type, every member of its body
+   * and no other. What is no operation of the document is not judged.
+   */
+  assertConforms(method: string, target: string, answer: Answer): void {
+    const operation = this.operationOf(method, target)
+    if (operation === null) return
+    const { operationId, responses } = operation
+    const status = String(answer.status)
+    const response = responses[status] ?? responses[`${status[0]}XX`]
+    assert.ok(response, `${operationId} says nothing of status ${status}: ${answer.text}`)
+    if (method === 'HEAD') assert.equal(answer.text, '', 'a HEAD request has no body in its answer')
+    else this.#assertBody(`${operationId} ${status}`, response, answer)
+  }
+
+  #assertBody(name: string, { content }: ResponseObject, { headers, text }: Answer): void {
+    const type = headers.get('content-type')?.split(';')[0]
+    if (content === undefined || type === undefined) {
+      assert.deepEqual([content, type, text], [undefined, undefined, ''], `${name} has no body`)
+      return
+    }
+    const schema = content[type]?.schema
+    assert.ok(schema, `${name} says nothing of ${type}`)
+    this.assertValid(name, schema, /json$/.test(type) ? JSON.parse(text) : text)
+  }
+
+  assertValid(name: string, schema: Schema, value: unknown): void {
+    const validate = this.#validators.get(schema) ?? this.#ajv.compile(closed(schema) as Schema)
+    this.#validators.set(schema, validate)
+    if (!validate(value)) assert.fail(`${name}: ${this.#ajv.errorsText(validate.errors)}`)
+  }
+}
+
+function pathPattern(template: string): RegExp {
+  const escaped = template.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')
+  return new RegExp(`^${escaped.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`)
+}
+
+/** The schema with no room for members that it does not name. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const copy = Object.fromEntries(Object.entries(schema).map(([k, v]) => [k, closed(v)]))
+  return 'properties' in copy ? { additionalProperties: false, ...copy } : copy
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { checkStructure } from './structure/check.ts'
+import { type Files, page, withTree } from './structure/fake-tree.ts'
+
+const SRC = 'packages/server/src'
+const PROTOCOL = 'packages/protocol/src'
+
+function breaches(files: Files): string[] {
+  return withTree(files, checkStructure).breaches.map(
+    ({ path, line, wrong }) => `${path}:${line} ${wrong}`,
+  )
+}
+
+function lines(count: number): string {
+  return 'export {}\n'.repeat(count)
+}
+
+test('an error envelope is built in the error handler only', () => {
+  const envelope =
+    'export const body = (requestId: string) => ({\n  error: { code: 1, requestId } })\n'
+  assert.deepEqual(breaches({ [`${SRC}/http/error-handler.ts`]: envelope }), [])
+  assert.deepEqual(breaches({ [`${SRC}/http/caching.ts`]: envelope }), [
+    `${SRC}/http/caching.ts:1 an error envelope is built here`,
+  ])
+})
+
+test('a log line, a schema and an example are no error envelopes', () => {
+  const code = [
+    'log({ error, requestId })',
+    'Type.Object({ error: Type.Object({ requestId: Type.String() }) })',
+    "export const example = { error: { code: 'NOT_FOUND', requestId: 'req_1' } }",
+  ]
+  assert.deepEqual(breaches({ [`${SRC}/http/openapi.ts`]: code.join('\n') }), [])
+})
+
+test('storage does not know CodedError', () => {
+  const code = "// no CodedError\nimport { CodedError } from '@countersign/protocol'\nCodedError\n"
+  assert.deepEqual(breaches({ [`${SRC}/storage/agents.ts`]: code }), [
+    `${SRC}/storage/agents.ts:2 CodedError does not belong here`,
+  ])
+  const hidden = "import * as p from '@countersign/protocol'\nthrow new p.CodedError()\n"
+  assert.equal(breaches({ [`${SRC}/storage/agents.ts`]: hidden }).length, 1)
+  assert.deepEqual(breaches({ [`${SRC}/storage/agents.ts`]: "// CodedError\n'CodedError'\n" }), [])
+  assert.deepEqual(breaches({ [`${SRC}/domain/claim.ts`]: code }), [])
+})
+
+test('a file has at most 250 lines, a route at most 80, a test as many as it needs', () => {
+  const sound = {
+    [`${SRC}/config.ts`]: lines(250),
+    [`${SRC}/http/routes/claim.ts`]: lines(80),
+    'packages/server/test/claim.test.ts': lines(251),
+    'bench/node_modules/other/index.ts': lines(251),
+  }
+  assert.deepEqual(breaches(sound), [])
+  const long = {
+    [`${SRC}/config.ts`]: `${lines(250)}export {}`,
+    [`${SRC}/http/routes/claim.ts`]: lines(81),
+    'tools/one.ts': lines(251),
+  }
+  assert.deepEqual(breaches(long), [
+    `${SRC}/config.ts:251 251 lines; a file has at most 250`,
+    `${SRC}/http/routes/claim.ts:81 81 lines; a route has at most 80`,
+    'tools/one.ts:251 251 lines; a file has at most 250',
+  ])
+})
+
+test('file names are kebab-case', () => {
+  const sound = [`${SRC}/storage/migrations/0001-first.ts`, 'tools/check-structure.test.ts']
+  assert.deepEqual(breaches(Object.fromEntries(sound.map((path) => [path, '']))), [])
+  const bad = ['bench/Main.ts', `${SRC}/agent_row.ts`, `${SRC}/agentRow.ts`, `${SRC}/two--words.ts`]
+  assert.deepEqual(
+    breaches(Object.fromEntries(bad.map((path) => [path, '']))),
+    bad.toSorted().map((path) => `${path}:1 the file name is not in kebab-case`),
+  )
+})
+
+test('what protocol exports has a doc comment, save constants and types', () => {
+  const sound = [
+    '/** A. */\nexport function a(): void',
+    'export function a(x?: number): void {}',
+    '/** B. */\n// biome-ignore lint: why\nexport abstract class B {}',
+    '/** C. */\nexport interface C {}',
+    'export const d = () => 1\nexport type E = 1',
+    'function inner() {}',
+    '/** F. */\nfunction f() {}\nexport { f }',
+  ]
+  assert.deepEqual(breaches({ [`${PROTOCOL}/did.ts`]: sound.join('\n') }), [])
+  const bare = [
+    'export async function a() {}',
+    'export default class {}',
+    '// not a doc comment\nexport interface C {}',
+    '/** Of something else. */\n\nexport function d() {}',
+    'function f() {}\nexport { f as g }',
+  ]
+  const found = breaches({ [`${PROTOCOL}/did.ts`]: bare.join('\n') })
+  assert.deepEqual(
+    found.map((each) => / (\w+) is exported and has no doc/.exec(each)?.[1]),
+    ['a', 'default', 'C', 'd', 'f'],
+  )
+  assert.match(found[3] ?? '', /did\.ts:7 /)
+  assert.deepEqual(breaches({ [`${SRC}/service.ts`]: bare.join('\n') }), [])
+})
+
+const TREE = {
+  [`${SRC}/config.ts`]: '',
+  [`${SRC}/domain/claim.ts`]: '',
+  [`${SRC}/domain/read-model/load.ts`]: '',
+  'packages/server/bin/countersignd.mjs': '',
+  'packages/server/test/claim.test.ts': '',
+  'tools/check.sh': '',
+}
+const HEAD = ['| path | what it holds |', '|---|---|']
+const ROWS = [
+  '| packages/server/ | the service |',
+  `| \`${SRC}/domain/claim.ts\` | redeems a token |`,
+  `| \`${SRC}/domain/read-model/load.ts\` | fills the read model |`,
+  '| `tools/` | house-keeping |',
+]
+
+test('directory rows cover what is below them, and files of the domain have their own', () => {
+  assert.deepEqual(breaches({ ...TREE, 'ARCHITECTURE.md': page(...HEAD, ...ROWS) }), [])
+  const rows = ['| packages/ | all |', `| ${SRC}/domain/ | jobs |`]
+  assert.deepEqual(breaches({ ...TREE, 'ARCHITECTURE.md': page(...HEAD, ...rows) }), [
+    `ARCHITECTURE.md:2 ${SRC}/domain/claim.ts has no row of its own`,
+    `ARCHITECTURE.md:2 ${SRC}/domain/read-model/load.ts has no row of its own`,
+    'ARCHITECTURE.md:2 no row covers tools/check.sh',
+  ])
+})
+
+test('every row exists once, as what it says it is, and says something', () => {
+  const rows = [
+    ...ROWS,
+    '| `tools/` | again |',
+    '| tools/gone.ts | gone |',
+    '| packages | no slash |',
+    '| tools/check.sh/ | a slash |',
+    `| ${SRC}/config.ts | |`,
+  ]
+  assert.deepEqual(breaches({ ...TREE, 'ARCHITECTURE.md': page(...HEAD, ...rows) }), [
+    'ARCHITECTURE.md:9 a second row for tools/',
+    'ARCHITECTURE.md:10 tools/gone.ts does not exist',
+    'ARCHITECTURE.md:11 packages is a directory',
+    'ARCHITECTURE.md:12 tools/check.sh/ is a file',
+    `ARCHITECTURE.md:13 the row of ${SRC}/config.ts is empty`,
+  ])
+})
+
+test('a page without a table is a breach, and so is no page', () => {
+  const [found] = breaches({ 'ARCHITECTURE.md': '# Files\n' })
+  assert.equal(found, 'ARCHITECTURE.md:1 it has no table of files')
+  const { breaches: none } = checkStructure('/nowhere/at/all')
+  assert.deepEqual(
+    none.map(({ wrong }) => wrong),
+    ['there is no such page'],
+  )
+})
+
+function run(root: string): { status: number | null; stdout: string } {
+  const tool = `${import.meta.dirname}/check-structure.ts`
+  return spawnSync(process.execPath, [tool, root], { encoding: 'utf8' })
+}
+
+test('the command prints one line and exits 0 where nothing is wrong', () => {
+  const { status, stdout } = withTree(TREE, run)
+  assert.equal(status, 0)
+  assert.match(stdout, /^structure: 6 files and 0 imports .+\n$/)
+})
+
+test('the command prints place, breach and mend, and exits 1', () => {
+  const { status, stdout } = withTree({ 'tools/Check.ts': '' }, run)
+  assert.equal(status, 1)
+  assert.match(stdout, /^tools\/Check\.ts:1 {2}the file name is not in kebab-case {2}name it .+\n$/)
+})
