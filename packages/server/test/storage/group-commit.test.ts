@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { tempDir } from '../../../../test/support/service.ts'
+import { type Database, StorageFailure, type Tx } from '../../src/storage/database.ts'
+import { openSqlite } from '../../src/storage/sqlite-database.ts'
+
+test('writes asked for together are committed in one transaction, numbered in their order', async (t) => {
+  const { db } = await open(t)
+  let commits = 0
+  db.onCommit(async () => {
+    commits += 1
+  })
+  const seqs = await Promise.all(Array.from({ length: 50 }, () => db.write(append)))
+  assert.deepEqual(
+    seqs,
+    Array.from({ length: 50 }, (_, i) => i + 1),
+  )
+  assert.equal(commits, 1)
+})
+
+test('a write that throws undoes its own changes and nothing of its neighbours', async (t) => {
+  const { db } = await open(t)
+  const outcomes = await Promise.allSettled([
+    db.write(append),
+    db.write(async (tx) => {
+      await append(tx)
+      throw new Error('changed my mind')
+    }),
+    db.write(append),
+  ])
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  const rows = await db.read.selectFrom('events').select('seq').orderBy('seq').execute()
+  assert.deepEqual(
+    rows.map(({ seq }) => seq),
+    [1, 2],
+  )
+})
+
+test('no write is answered before its commit, and none is seen before it', async (t) => {
+  const { db } = await open(t)
+  const seen: number[] = []
+  const listened: number[] = []
+  db.onCommit(async () => {
+    listened.push((await db.read.selectFrom('events').select('seq').execute()).length)
+  })
+  const count = async () => (await db.read.selectFrom('events').select('seq').execute()).length
+  await Promise.all([
+    db.write(async (tx) => {
+      await append(tx)
+      seen.push(await count())
+    }),
+    db.write(append).then(async () => seen.push(await count())),
+  ])
+  assert.deepEqual(seen, [0, 2])
+  assert.deepEqual(listened, [2])
+})
+
+test('where the commit fails every write of the group is refused, and the next ones go on', async (t) => {
+  const { db, file } = await open(t)
+  const other = new DatabaseSync(file)
+  t.after(() => other.close())
+  // What fails here is the read of the sequence, inside the transaction and outside every write.
+  other.exec('ALTER TABLE events RENAME TO gone')
+  const refused = await Promise.allSettled([db.write(append), db.write(append)])
+  for (const outcome of refused) {
+    assert.equal(outcome.status, 'rejected')
+    assert.ok((outcome as PromiseRejectedResult).reason instanceof StorageFailure)
+  }
+  other.exec('ALTER TABLE gone RENAME TO events')
+  assert.equal(await db.write(append), 1)
+})
+
+test('a write waits for another process that writes', async (t) => {
+  const { db, file } = await open(t)
+  assert.equal(db.changedElsewhere(), false)
+  const script = `
+    const file = new (require('node:sqlite').DatabaseSync)(process.argv[1])
+    file.exec("BEGIN IMMEDIATE; INSERT INTO owners VALUES (7, 'x', 'x', 0)")
+    console.log('locked')
+    setTimeout(() => file.exec('COMMIT'), 400)`
+  const other = spawn(process.execPath, ['-e', script, file])
+  await new Promise((resolve) => other.stdout.once('data', resolve))
+  const owners = await db.write((tx) => tx.db.selectFrom('owners').select('id').execute())
+  assert.deepEqual(
+    owners.map(({ id }) => id),
+    [7],
+  )
+  assert.equal(db.changedElsewhere(), true)
+  assert.equal(db.changedElsewhere(), false)
+})
+
+async function append(tx: Tx): Promise<number> {
+  const seq = tx.nextSeq()
+  const row = { seq, at: 0, type: 'agent.updated', tail: null, owner_id: null, facts: '{}' }
+  await tx.db.insertInto('events').values(row).execute()
+  return seq
+}
+
+async function open(t: {
+  after(end: () => unknown): void
+}): Promise<{ db: Database; file: string }> {
+  const file = join(tempDir(t), 'test.db')
+  const db = await openSqlite(file, Date.now)
+  t.after(() => db.close())
+  return { db, file }
+}
