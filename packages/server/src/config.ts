@@ -10,8 +10,8 @@ import {
 } from '@countersign/protocol'
 
 /** Previews that this release can switch on. Planned, and refused until they exist: rate-limit, card-formats, http-signatures. */
-export const PREVIEWS: readonly string[] = []
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const PREVIEWS: readonly string[] = []
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
 /** What the host has set (README, table of settings). */
 export interface Settings {

@@ -36,7 +36,7 @@ interface Check {
 }
 
 /** libsodium ignores what follows the 64th byte, so the length is ours to check. */
-export function isValidSignature(
+function isValidSignature(
   publicKey: Uint8Array,
   message: Uint8Array,
   signature: Uint8Array,

@@ -16,7 +16,7 @@ export interface StatusRequest {
   readonly by: 'owner' | 'operator'
 }
 
-export const REASON_PATTERN = /^[a-z][a-z0-9_-]{0,63}$/
+const REASON_PATTERN = /^[a-z][a-z0-9_-]{0,63}$/
 
 const EVENT: Readonly<Record<AgentStatus, EventType>> = {
   active: 'agent.reactivated',

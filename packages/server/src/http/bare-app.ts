@@ -3,7 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { loggingOf } from './logging.ts'
-import { answerParserError, answerRouterError } from './parser-errors.ts'
+import { answerRouterError, answerUnrouted } from './parser-errors.ts'
 import { newRequestId } from './request-id.ts'
 
 export type App = ReturnType<typeof bareApp>
@@ -37,6 +37,7 @@ export function bareApp({ log, trustedProxies, aheadOfRouter, onServer }: BareAp
       const server = createServer(SERVER_OPTIONS, (request, response) => {
         if (!aheadOfRouter(request, response)) handler(request, response)
       })
+      answerUnrouted(server)
       onServer(server)
       return server
     },
@@ -45,7 +46,8 @@ export function bareApp({ log, trustedProxies, aheadOfRouter, onServer }: BareAp
     requestIdHeader: false,
     genReqId: newRequestId,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
-    clientErrorHandler: answerParserError,
+    // Fastify would give it to the first server alone; answerUnrouted stands on each.
+    clientErrorHandler: () => undefined,
     frameworkErrors: answerRouterError,
     routerOptions: { maxParamLength: KIB_16 },
     ajv: {

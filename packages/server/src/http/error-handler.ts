@@ -17,6 +17,8 @@ export function errorResponse(code: ErrorCode, message: string, requestId: strin
   return { status: ERROR_STATUS[code], body: { error: { code, message, requestId } } }
 }
 
+export const NOTHING_HERE = 'There is nothing at this address.'
+
 /** Codes of Fastify's own errors that are no validation error. */
 const FASTIFY_CODES: Readonly<Record<string, { code: ErrorCode; message: string }>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: {
@@ -36,7 +38,7 @@ export function handleErrors(app: FastifyInstance): void {
     send(reply, request, code, message)
   })
   app.setNotFoundHandler((request, reply) => {
-    send(reply, request, 'NOT_FOUND', 'There is nothing at this address.')
+    send(reply, request, 'NOT_FOUND', NOTHING_HERE)
   })
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { CodedError } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
 import secureJson from 'secure-json-parse'
@@ -10,25 +11,38 @@ export function parseJsonStrictly(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async (request: { headers: { 'content-type'?: string | undefined } }, body: Buffer) => {
-      requireUtf8(request.headers['content-type'] ?? '')
+    async ({ headers }: { headers: IncomingHttpHeaders }, body: Buffer) => {
+      requireNoCoding(headers['content-encoding'])
+      requireUtf8(headers['content-type'] ?? '')
       return parseStrictJson(body)
     },
   )
 }
 
+/** A proxy may unpack a coded body, and would then read another one than we do. */
+function requireNoCoding(coding = 'identity'): void {
+  if (coding.toLowerCase() === 'identity') return
+  throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'A body comes without Content-Encoding.')
+}
+
 function requireUtf8(contentType: string): void {
-  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType)?.[1]
-  if (charset === undefined || charset.toLowerCase() === 'utf-8') return
-  throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'A JSON body is in UTF-8.')
+  for (const [, charset] of contentType.matchAll(/;\s*charset\s*=\s*"?([^";\s]*)/gi)) {
+    if (charset?.toLowerCase() !== 'utf-8') {
+      throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'A JSON body is in UTF-8.')
+    }
+  }
 }
 
 /**
  * JSON of well-formed UTF-8 without a byte order mark, without duplicate keys, without `__proto__`.
  * @throws CodedError VALIDATION_ERROR
  */
-export function parseStrictJson(body: Uint8Array): unknown {
+function parseStrictJson(body: Uint8Array): unknown {
   const text = decode(body)
+  // JSON has none (RFC 8259 section 8.1), and secure-json-parse would skip it.
+  if (text.startsWith('\ufeff')) {
+    throw new CodedError('VALIDATION_ERROR', 'The body begins with a byte order mark.')
+  }
   const value = parse(text)
   if (countKeysInText(text) !== countKeysInValue(value)) {
     throw new CodedError('VALIDATION_ERROR', 'The body names a key twice in one object.')

@@ -11,7 +11,7 @@ export function healthRoutes(app: App, isReady: () => boolean): void {
       operationId: 'healthz',
       summary: 'Whether the process lives',
       tags: ['operations'],
-      response: { 200: okSchema() },
+      response: { 200: okSchema(), '4xx': errorSchema(), '5xx': errorSchema() },
     },
     handler: async () => ({ status: 'ok' as const }),
   })
@@ -20,7 +20,7 @@ export function healthRoutes(app: App, isReady: () => boolean): void {
       operationId: 'readyz',
       summary: 'Whether requests should be sent here',
       tags: ['operations'],
-      response: { 200: okSchema(), '5xx': errorSchema() },
+      response: { 200: okSchema(), '4xx': errorSchema(), '5xx': errorSchema() },
     },
     handler: async (_request, reply) => {
       reply.header('cache-control', 'no-store')
