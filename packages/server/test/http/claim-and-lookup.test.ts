@@ -11,7 +11,7 @@ test('a DID is live immediately after its claim, by DID, tail and key', async (t
   for (const reference of [did, did.slice(-24), encodeURIComponent(key.publicKey)]) {
     const response = await fetch(`${service.url}/api/v1/agent/${reference}`)
     assert.equal(response.status, 200)
-    const lookup = await response.json()
+    const lookup = (await response.json()) as { owner: { claimedAt: string } }
     assert.deepEqual(lookup, {
       verified: true,
       owner: {
