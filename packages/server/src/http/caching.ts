@@ -30,7 +30,8 @@ function tag(
   reply.header('etag', etag).header('cache-control', cacheControl).header('vary', 'Accept')
   if (!matches(request.headers['if-none-match'], etag)) return payload
   reply.code(304).removeHeader('content-type')
-  return null
+  // The body of an answer to HEAD is taken away by Fastify, which fails where there is none to take.
+  return request.method === 'HEAD' ? payload : null
 }
 
 /** RFC 9110 section 13.1.2: a list of tags, weak ones compared as strong, or `*`. */

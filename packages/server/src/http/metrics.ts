@@ -5,46 +5,47 @@ import { Counter, collectDefaultMetrics, Gauge, Registry as Metrics } from 'prom
 /** Upper bounds of the latency histogram, in seconds. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
-interface Series {
-  readonly route: string
-  readonly method: string
-  readonly status: number
-  count: number
-  seconds: number
-  readonly buckets: Float64Array
+/** The requests of one route, method and status. */
+export class RequestSeries {
+  readonly labels: string
+  count = 0
+  seconds = 0
+  readonly buckets = new Float64Array(BUCKETS.length)
+
+  constructor(route: string, method: string, status: number) {
+    this.labels = `route="${route}",method="${method}",status="${status}"`
+  }
+
+  observe(milliseconds: number): void {
+    const seconds = milliseconds / 1000
+    this.count += 1
+    this.seconds += seconds
+    for (let i = 0; i < BUCKETS.length; i++) {
+      if (seconds > (BUCKETS[i] as number)) continue
+      this.buckets[i] = (this.buckets[i] as number) + 1
+      return
+    }
+  }
 }
 
 /** Requests by route, method and status. Counted in plain numbers, and made into metrics when somebody scrapes. */
 export class RequestMetrics {
-  readonly #series = new Map<string, Series>()
+  readonly #series = new Map<string, RequestSeries>()
 
-  observe(route: string, method: string, status: number, milliseconds: number): void {
+  series(route: string, method: string, status: number): RequestSeries {
     const key = `${method} ${status} ${route}`
-    let series = this.#series.get(key)
-    if (series === undefined) {
-      series = {
-        route,
-        method,
-        status,
-        count: 0,
-        seconds: 0,
-        buckets: new Float64Array(BUCKETS.length),
-      }
-      this.#series.set(key, series)
-    }
-    const seconds = milliseconds / 1000
-    series.count += 1
-    series.seconds += seconds
-    const bucket = BUCKETS.findIndex((bound) => seconds <= bound)
-    if (bucket >= 0) series.buckets[bucket] = (series.buckets[bucket] as number) + 1
+    const known = this.#series.get(key)
+    if (known !== undefined) return known
+    const series = new RequestSeries(route, method, status)
+    this.#series.set(key, series)
+    return series
   }
 
   /** In the text format of Prometheus. */
   render(): string {
     const name = 'http_request_duration_seconds'
     const lines = [`# HELP ${name} Time from request to response`, `# TYPE ${name} histogram`]
-    for (const { route, method, status, count, seconds, buckets } of this.#series.values()) {
-      const labels = `route="${route}",method="${method}",status="${status}"`
+    for (const { labels, count, seconds, buckets } of this.#series.values()) {
       let below = 0
       for (const [i, bound] of BUCKETS.entries()) {
         below += buckets[i] as number
@@ -61,7 +62,7 @@ export class RequestMetrics {
 export function countRequests(app: FastifyInstance, requests: RequestMetrics): void {
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none'
-    requests.observe(route, request.method, reply.statusCode, reply.elapsedTime)
+    requests.series(route, request.method, reply.statusCode).observe(reply.elapsedTime)
     done()
   })
 }

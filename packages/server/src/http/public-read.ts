@@ -20,7 +20,12 @@ export function publicRead<P>(app: App, naming: Naming, route: PublicRead<P>): v
     url: route.url,
     schema: {
       ...route.schema,
-      response: { ...route.schema.response, '4xx': errorSchema(), '5xx': errorSchema() },
+      response: {
+        ...route.schema.response,
+        304: { type: 'null', description: 'The caller has it already (If-None-Match)' },
+        '4xx': errorSchema(),
+        '5xx': errorSchema(),
+      },
     },
     onRequest: allowAnyOrigin,
     onSend: cached(route.cacheControl),

@@ -28,7 +28,7 @@ export function agentRoute(app: App, deps: ReadDeps): void {
 }
 
 function prefersDidDocument(accept: string | undefined): boolean {
-  if (accept === undefined || !accept.includes(DID_JSON)) return false
+  if (!accept?.toLowerCase().includes(DID_JSON)) return false
   const negotiator = new Negotiator({ headers: { accept } })
   return negotiator.mediaType([DID_JSON, JSON_TYPE]) === DID_JSON
 }
