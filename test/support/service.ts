@@ -206,6 +206,8 @@ export function run(
   let stderr = ''
   child.stdout.on('data', (chunk) => (stdout += chunk))
   child.stderr.on('data', (chunk) => (stderr += chunk))
+  // A program may end before it has read what it is given.
+  child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   return new Promise((resolve, reject) => {
     child.once('error', reject)

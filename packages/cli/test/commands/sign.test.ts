@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { createPublicKey, verify } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { run } from '../../../../test/support/service.ts'
+import { COUNTERSIGN, cliFor, errorIn } from '../support/cli.ts'
+import { openssl, opensslPublicKey } from '../support/openssl.ts'
+
+const HEX = '0123456789abcdef0123456789abcdef'
+
+interface Signed {
+  readonly publicKey: string
+  readonly challenge: string
+  readonly signature: string
+}
+
+function isSignatureOn(message: string, { publicKey, signature }: Signed): boolean {
+  const x = Buffer.from(publicKey, 'base64').toString('base64url')
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  return verify(null, Buffer.from(message), key, Buffer.from(signature, 'base64'))
+}
+
+suite('sign', { concurrency: true }, () => {
+  test('prints the signature and nothing else, and openssl verifies it', async (t) => {
+    const cli = cliFor(t)
+    await cli.run('keygen')
+    const challenge = 'a challenge of Zoë 🔑'
+    const { code, stdout, stderr } = await cli.run('sign', challenge)
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    assert.match(stdout, /^[A-Za-z0-9+/]{85}[AQgw]==\n$/)
+
+    const path = (name: string) => join(cli.home, name)
+    writeFileSync(path('message'), challenge)
+    writeFileSync(path('signature'), Buffer.from(stdout, 'base64'))
+    const verification = ['pkeyutl', '-verify', '-rawin', '-inkey', cli.keyFile]
+    const files = ['-in', path('message'), '-sigfile', path('signature')]
+    await openssl(...verification, ...files)
+  })
+
+  test('signs with a key that openssl has made', async (t) => {
+    const cli = cliFor(t)
+    const file = join(cli.home, 'theirs.pem')
+    await openssl('genpkey', '-algorithm', 'ed25519', '-out', file)
+    const signed = await cli.json<Signed>('sign', 'hello', '--key', file)
+    assert.equal(signed.challenge, 'hello')
+    assert.equal(signed.publicKey, await opensslPublicKey(file))
+    assert.ok(isSignatureOn('hello', signed))
+  })
+
+  test('reads - from standard input, exactly', async (t) => {
+    const cli = cliFor(t)
+    await cli.run('keygen')
+    for (const challenge of ['line\n', '\ufeff mark and spaces \r\n', '-']) {
+      const { code, stdout } = await cli.runWithInput(challenge, 'sign', '-', '--json')
+      assert.equal(code, 0)
+      const signed: Signed = JSON.parse(stdout)
+      assert.equal(signed.challenge, challenge)
+      assert.ok(isSignatureOn(challenge, signed))
+    }
+    const dashed = await cli.json<Signed>('sign', '--', '--json')
+    assert.ok(isSignatureOn('--json', dashed))
+  })
+
+  test('refuses whatever looks like a claim, under any short name', async (t) => {
+    const cli = cliFor(t)
+    await cli.run('keygen')
+    for (const claim of [`svc-verify-${HEX}|main`, `acme-verify-${HEX}|`]) {
+      const people = await cli.run('sign', claim)
+      assert.deepEqual([people.code, people.stdout], [4, ''], claim)
+      assert.match(people.stderr, /^countersign: This is no challenge but a claim/)
+      const piped = await cli.runWithInput(claim, 'sign', '-', '--json')
+      assert.deepEqual([piped.code, piped.stdout], [4, ''], claim)
+      assert.equal(errorIn(piped).code, 'LOOKS_LIKE_A_CLAIM')
+    }
+  })
+
+  test('signs what merely resembles one', async (t) => {
+    const cli = cliFor(t)
+    await cli.run('keygen')
+    for (const harmless of [`svc-verify-${HEX}`, `svc-verify-${HEX.slice(1)}|main`]) {
+      assert.ok(isSignatureOn(harmless, await cli.json<Signed>('sign', harmless)))
+    }
+  })
+
+  test('refuses what no challenge can be', async (t) => {
+    const cli = cliFor(t)
+    await cli.run('keygen')
+    for (const challenge of ['', 'a\0b', 'é'.repeat(4097)]) {
+      const refused = await cli.runWithInput(challenge, 'sign', '-', '--json')
+      assert.deepEqual([refused.code, refused.stdout], [2, ''])
+      assert.equal(errorIn(refused).code, 'VALIDATION_ERROR')
+    }
+    assert.equal((await cli.runWithInput('é'.repeat(4096), 'sign', '-')).code, 0)
+    const latin1 = `printf 'caf\\351' | "${process.execPath}" "${COUNTERSIGN}" sign -`
+    const refused = await run('sh', ['-c', latin1], cli.env)
+    assert.deepEqual([refused.code, refused.stdout], [2, ''])
+    assert.match(refused.stderr, /not UTF-8/)
+  })
+
+  test('without a key, says how to get one', async (t) => {
+    const refused = await cliFor(t).run('sign', 'x')
+    assert.equal(refused.code, 2)
+    assert.match(
+      refused.stderr,
+      /^countersign: There is no key at .*agent\.pem.*countersign keygen\n$/,
+    )
+  })
+})
