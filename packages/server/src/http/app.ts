@@ -43,7 +43,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   registerRoutes(app, deps)
   serveOpenApi(app)
   guard.refuseOthers(app)
-  await serveDocs(app)
+  await serveDocs(app, deps.openapi.serviceName)
   return app as unknown as FastifyInstance
 }
 

@@ -38,7 +38,7 @@ function schemaOf(naming: Naming) {
   return {
     operationId: 'agent',
     summary: 'The agent object, or the DID document in the form of the contract',
-    tags: ['resolution'],
+    tags: ['resolve'],
     params: agentParam('agent'),
     response: {
       200: {

@@ -15,7 +15,7 @@ export function avatarRoute(app: App, deps: ReadDeps): void {
     schema: {
       operationId: 'avatar',
       summary: 'The picture of an agent',
-      tags: ['cards'],
+      tags: ['show'],
       params: agentParam('agent'),
       response: {
         200: {

@@ -13,7 +13,7 @@ export function cardRoute(app: App, deps: ReadDeps): void {
     schema: {
       operationId: 'card',
       summary: 'The full card of an agent',
-      tags: ['cards'],
+      tags: ['show'],
       params: agentParam('agent'),
       response: { 200: cardSchema(deps.site.naming) },
     },

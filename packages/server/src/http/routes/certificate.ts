@@ -10,7 +10,7 @@ export function certificateRoute(app: App, deps: ReadDeps): void {
     schema: {
       operationId: 'certificate',
       summary: 'The public certificate of an agent',
-      tags: ['cards'],
+      tags: ['show'],
       params: agentParam('agent'),
       response: {
         303: { type: 'null', description: 'Leads to the agent object' },

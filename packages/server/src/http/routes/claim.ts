@@ -19,7 +19,7 @@ export function claimRoute(app: App, { naming, claim }: ClaimRouteDeps): void {
     schema: {
       operationId: 'claim',
       summary: 'Redeem a claim token for a DID',
-      tags: ['agents'],
+      tags: ['claim'],
       body: claimRequestSchema(naming),
       response: { 200: claimResponseSchema(naming), '4xx': errorSchema(), '5xx': errorSchema() },
     },

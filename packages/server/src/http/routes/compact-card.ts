@@ -13,7 +13,7 @@ export function compactCardRoute(app: App, deps: ReadDeps): void {
     schema: {
       operationId: 'compactCard',
       summary: 'The compact card of an agent',
-      tags: ['cards'],
+      tags: ['show'],
       params: agentParam('agent'),
       response: { 200: compactCardSchema() },
     },

@@ -16,7 +16,7 @@ export function didJsonRoute(app: App, deps: ReadDeps): void {
     schema: {
       operationId: 'didJson',
       summary: 'The DID document that did:web resolvers fetch',
-      tags: ['resolution'],
+      tags: ['resolve'],
       params: agentParam('tail'),
       response: {
         200: { description: 'The DID document', ...document },

@@ -10,7 +10,7 @@ export function healthRoutes(app: App, isReady: () => boolean): void {
     schema: {
       operationId: 'healthz',
       summary: 'Whether the process lives',
-      tags: ['operations'],
+      tags: ['operate'],
       response: { 200: okSchema(), '4xx': errorSchema(), '5xx': errorSchema() },
     },
     handler: async () => ({ status: 'ok' as const }),
@@ -19,7 +19,7 @@ export function healthRoutes(app: App, isReady: () => boolean): void {
     schema: {
       operationId: 'readyz',
       summary: 'Whether requests should be sent here',
-      tags: ['operations'],
+      tags: ['operate'],
       response: { 200: okSchema(), '4xx': errorSchema(), '5xx': errorSchema() },
     },
     handler: async (_request, reply) => {

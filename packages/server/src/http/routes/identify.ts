@@ -19,7 +19,7 @@ export function identifyRoute(app: App, deps: ReadDeps): void {
     schema: {
       operationId: 'identify',
       summary: `What the ${naming.idHeader} header of this request says`,
-      tags: ['relying parties'],
+      tags: ['check'],
       response: { 200: identifySchema(naming), '4xx': errorSchema(), '5xx': errorSchema() },
     },
     onRequest: allowAnyOrigin,

@@ -16,7 +16,7 @@ export function lookupRoute(app: App, deps: ReadDeps): void {
     schema: {
       operationId: 'lookup',
       summary: 'Look an agent up by DID, tail or public key',
-      tags: ['relying parties'],
+      tags: ['check'],
       params: agentParam('agent'),
       response: { 200: lookupSchema(deps.site.naming) },
     },

@@ -22,7 +22,7 @@ export function verifyRoute(app: App, { naming, verify }: VerifyRouteDeps): void
     schema: {
       operationId: 'verify',
       summary: 'Check that an agent controls its key',
-      tags: ['relying parties'],
+      tags: ['check'],
       body: verifyRequestSchema(naming),
       response: { 200: verifyResponseSchema(naming), '4xx': errorSchema(), '5xx': errorSchema() },
     },
