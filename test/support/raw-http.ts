@@ -17,6 +17,8 @@ export interface RawOptions {
   readonly count?: number
   /** The answers are to HEAD requests: they have no body whatever their headers say. */
   readonly head?: boolean
+  /** Whether to end our side when the bytes are written. */
+  readonly end?: boolean
 }
 
 const PATIENCE_MS = 5000
@@ -35,11 +37,19 @@ export async function sendRaw(
   const socket = connect({ host: hostname, port: Number(port) })
   await once(socket, 'connect')
   socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+  if (options.end) socket.end()
   try {
     return await readAnswers(socket, options)
   } finally {
     socket.destroy()
   }
+}
+
+/** The one answer that there is. */
+export function only(answers: readonly Answer[]): Answer {
+  const [answer, ...more] = answers
+  if (answer === undefined || more.length > 0) throw new Error(`${answers.length} answers for one`)
+  return answer
 }
 
 function readAnswers(

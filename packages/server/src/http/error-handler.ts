@@ -64,9 +64,10 @@ function translate(
   if (error.validation !== undefined) return { code: 'VALIDATION_ERROR', message: explain(error) }
   const known = FASTIFY_CODES[error.code]
   if (known !== undefined) return known
-  if (error.code?.startsWith('FST_') && (error.statusCode ?? 500) < 500) {
-    return { code: 'VALIDATION_ERROR', message: error.message }
-  }
+  // Of Fastify and its plugins: none of our own errors has a status.
+  const { statusCode = 500 } = error
+  if (statusCode === 403 || statusCode === 404) return { code: 'NOT_FOUND', message: NOTHING_HERE }
+  if (statusCode < 500) return { code: 'VALIDATION_ERROR', message: error.message }
   const refusal = refusalOf(error)
   logIfOurs(refusal, request)
   return refusal
