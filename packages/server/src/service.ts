@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { Ed25519Verifier, selfTestEd25519 } from './adapters/ed25519.ts'
 import type { Settings } from './config.ts'
@@ -13,7 +11,7 @@ import { runDueJobs } from './domain/run-jobs.ts'
 import { siteOf } from './domain/site.ts'
 import { verifyChallenge } from './domain/verify-challenge.ts'
 import { createApp } from './http/app.ts'
-import { Connections } from './http/connections.ts'
+import { Listeners } from './http/listeners.ts'
 import { createMetricsServer, RequestMetrics } from './http/metrics.ts'
 import type { Database } from './storage/database.ts'
 import { lockDatabase } from './storage/process-lock.ts'
@@ -33,40 +31,51 @@ export interface Service {
 
 /**
  * Starts the service: checks that cryptography and data are sound, opens both, listens.
- * @throws AlreadyServedError, NewerSchemaError, Error where the self-test or the check of the file fails
+ * @throws AlreadyServedError, NewerSchemaError, Error where the self-test or the check of the file fails; then nothing
+ *   is left open
  */
 export async function startService(settings: Settings, log: Logger): Promise<Service> {
+  const resources = new AsyncDisposableStack()
+  try {
+    return await start(settings, log, resources)
+  } catch (error) {
+    await resources.disposeAsync()
+    throw error
+  }
+}
+
+/** @param resources closes what has been opened, the last first */
+async function start(
+  settings: Settings,
+  log: Logger,
+  resources: AsyncDisposableStack,
+): Promise<Service> {
   selfTestEd25519()
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
-  const unlock = lockDatabase(settings.databaseFile)
+  resources.defer(lockDatabase(settings.databaseFile))
   const db = await openSqlite(settings.databaseFile, Date.now)
+  resources.defer(() => db.close())
   db.check()
   const registry = new Registry(db.read, settings.readModelAgents, randomBytes)
   db.onCommit(() => registry.follow())
   await registry.start()
 
-  const state: State = { phase: 'starting', connections: new Connections() }
+  const state: State = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
   const app = await createApp(appDeps(settings, log, { db, registry, metrics, state }))
-  await app.listen({ host: settings.host, port: settings.port })
-  const metricsServer = await listenForMetrics(settings, metrics, registry)
-  const timers = startTimers(db, registry, log)
+  await listenForMetrics(settings, metrics, registry, resources)
+  startTimers(db, registry, log, resources)
+  resources.defer(() => state.listeners.close(app))
+  const address = await state.listeners.listen(app, settings.host, settings.port)
   await registry.load()
   state.phase = 'ready'
 
   return {
-    address: addressOf(app),
+    address,
     async stop() {
       state.phase = 'draining'
       await sleep(settings.drainSeconds * 1000)
-      const allEnded = state.connections.endAll()
-      await app.close()
-      allEnded()
-      for (const timer of timers) clearInterval(timer)
-      metricsServer?.close()
-      metricsServer?.closeAllConnections()
-      await db.close()
-      unlock()
+      await resources.disposeAsync()
     },
   }
 }
@@ -80,7 +89,7 @@ interface Parts {
 
 interface State {
   phase: 'starting' | 'ready' | 'draining'
-  readonly connections: Connections
+  readonly listeners: Listeners
 }
 
 function appDeps(settings: Settings, log: Logger, { db, registry, metrics, state }: Parts) {
@@ -98,38 +107,45 @@ function appDeps(settings: Settings, log: Logger, { db, registry, metrics, state
       verifyChallenge(verifyDeps, request),
     isReady: () => state.phase === 'ready',
     isDraining: () => state.phase === 'draining',
-    onServer: (server: Server) => state.connections.watch(server),
+    onServer: (server: Server, another: () => Server) => state.listeners.watch(server, another),
     metrics,
     trustedProxies,
     openapi: { naming, serviceName, baseUrl: site.baseUrl, version: VERSION },
   }
 }
 
-function startTimers(db: Database, registry: Registry, log: Logger): NodeJS.Timeout[] {
+function startTimers(
+  db: Database,
+  registry: Registry,
+  log: Logger,
+  resources: AsyncDisposableStack,
+): void {
   const poll = setInterval(() => {
     if (db.changedElsewhere()) void registry.follow()
   }, POLL_MS)
   const jobs = setInterval(() => {
     runDueJobs({ db, now: Date.now }).catch((error) => log.error({ err: error }, 'a job failed'))
   }, JOBS_MS)
-  return [poll.unref(), jobs.unref()]
+  resources.defer(() => {
+    clearInterval(poll)
+    clearInterval(jobs)
+  })
 }
 
 async function listenForMetrics(
   settings: Settings,
   metrics: RequestMetrics,
   registry: Registry,
-): Promise<Server | null> {
-  if (settings.metricsPort === null) return null
+  resources: AsyncDisposableStack,
+): Promise<void> {
+  if (settings.metricsPort === null) return
   const server = createMetricsServer(metrics, { agentsInMemory: () => registry.agentsInMemory })
+  resources.defer(() => {
+    server.close()
+    server.closeAllConnections()
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(settings.metricsPort as number, settings.host, resolve)
   })
-  return server
-}
-
-function addressOf(app: FastifyInstance): string {
-  const { address, port, family } = app.server.address() as AddressInfo
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }

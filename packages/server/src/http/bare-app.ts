@@ -16,8 +16,8 @@ export interface BareAppDeps {
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
   readonly aheadOfRouter: AheadOfRouter
-  /** Told of every server that is made: one an address, where the host has several. */
-  readonly onServer: (server: Server) => void
+  /** Told of the server, and of how to make more like it: one an address, where the host has several. */
+  readonly onServer: (server: Server, another: () => Server) => void
 }
 
 const KIB_16 = 16 * 1024
@@ -34,11 +34,15 @@ export function bareApp({ log, trustedProxies, aheadOfRouter, onServer }: BareAp
   return fastify({
     ...loggingOf(log),
     serverFactory: (handler) => {
-      const server = createServer(SERVER_OPTIONS, (request, response) => {
-        if (!aheadOfRouter(request, response)) handler(request, response)
-      })
-      answerUnrouted(server)
-      onServer(server)
+      const make = () => {
+        const server = createServer(SERVER_OPTIONS, (request, response) => {
+          if (!aheadOfRouter(request, response)) handler(request, response)
+        })
+        answerUnrouted(server)
+        return server
+      }
+      const server = make()
+      onServer(server, make)
       return server
     },
     bodyLimit: KIB_16,
@@ -46,7 +50,7 @@ export function bareApp({ log, trustedProxies, aheadOfRouter, onServer }: BareAp
     requestIdHeader: false,
     genReqId: newRequestId,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
-    // Fastify would give it to the first server alone; answerUnrouted stands on each.
+    // answerUnrouted stands on every server; Fastify would look after one.
     clientErrorHandler: () => undefined,
     frameworkErrors: answerRouterError,
     routerOptions: { maxParamLength: KIB_16 },
