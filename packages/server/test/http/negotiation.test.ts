@@ -34,6 +34,8 @@ const ACCEPTS: readonly [string, boolean][] = [
   ['Accept: text/html, application/did+json\r\n', true],
   ['Accept: application/ld+json, application/did+json;q=0.8\r\n', true],
   ['Accept: text/html\r\nAccept: application/did+json\r\n', true],
+  ['Accept: application/did+json; charset=utf-8\r\n', true],
+  ['Accept: application/json, application/did+json;charset="utf-8";q=0.5\r\n', false],
   ['Accept: application/did+jsonx\r\n', false],
   ['Accept: xapplication/did+json\r\n', false],
   ['Accept: application/did+ld+json\r\n', false],

@@ -29,7 +29,9 @@ export function agentRoute(app: App, deps: ReadDeps): void {
 
 function prefersDidDocument(accept: string | undefined): boolean {
   if (!accept?.toLowerCase().includes(DID_JSON)) return false
-  const negotiator = new Negotiator({ headers: { accept } })
+  // A charset changes nothing of what is asked for, and to the letter it would match nothing.
+  const bare = accept.replaceAll(/;\s*charset=[^;,]*/gi, '')
+  const negotiator = new Negotiator({ headers: { accept: bare } })
   return negotiator.mediaType([DID_JSON, JSON_TYPE]) === DID_JSON
 }
 

@@ -1,9 +1,10 @@
 import { resolvableDidDocumentSchema } from '@countersign/protocol'
+import { Type } from 'typebox'
 import { resolvableDidDocumentOf } from '../../domain/did-document.ts'
 import { findAgentByTail, type ReadDeps } from '../../domain/find-agent.ts'
 import type { App } from '../bare-app.ts'
 import { REVALIDATE } from '../caching.ts'
-import { agentParam, publicRead } from '../public-read.ts'
+import { publicRead } from '../public-read.ts'
 import { DID_JSON } from './agent.ts'
 
 /** Where did:web resolution looks: `did:web:{host}:agent:svc:agent:{tail}` is `/agent/svc/agent/{tail}/did.json`. */
@@ -17,7 +18,9 @@ export function didJsonRoute(app: App, deps: ReadDeps): void {
       operationId: 'didJson',
       summary: 'The DID document that did:web resolvers fetch',
       tags: ['resolve'],
-      params: agentParam('tail'),
+      params: Type.Object({
+        tail: Type.String({ description: 'the 24 characters at the end of the DID' }),
+      }),
       response: {
         200: { description: 'The DID document', ...document },
         410: { description: 'The DID document of a revoked agent', ...document },

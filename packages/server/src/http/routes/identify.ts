@@ -4,6 +4,7 @@ import {
   identifySchema,
   parseIdentificationHeader,
 } from '@countersign/protocol'
+import { Type } from 'typebox'
 import { findOrRefuse, type ReadDeps } from '../../domain/find-agent.ts'
 import { identificationOf } from '../../domain/identify.ts'
 import type { App } from '../bare-app.ts'
@@ -20,6 +21,10 @@ export function identifyRoute(app: App, deps: ReadDeps): void {
       operationId: 'identify',
       summary: `What the ${naming.idHeader} header of this request says`,
       tags: ['check'],
+      // Optional here: the one parser of the header says what is missing.
+      headers: Type.Object({
+        [header]: Type.Optional(Type.String({ description: 'a DID or its 24-character tail' })),
+      }),
       response: { 200: identifySchema(naming), '4xx': errorSchema(), '5xx': errorSchema() },
     },
     onRequest: allowAnyOrigin,
