@@ -26,6 +26,19 @@ export interface AgentProfile {
   readonly channels: readonly ChannelFact[]
 }
 
+/** The profile of an agent of which nobody has changed anything. */
+export function plainProfile(claimedAt: number): AgentProfile {
+  return {
+    statusReason: null,
+    statusChangedAt: claimedAt,
+    updatedAt: claimedAt,
+    username: null,
+    displayName: null,
+    description: null,
+    channels: [],
+  }
+}
+
 /** The public side of an owner. */
 export interface OwnerFacts {
   readonly id: number

@@ -8,6 +8,7 @@ import {
   decodeKey,
   decodeSignature,
   didOf,
+  encodeBase64,
   isClaimToken,
   type Naming,
   randomTail,
@@ -134,7 +135,7 @@ async function mint(deps: ClaimDeps, tx: Tx, decoded: Claim): Promise<Did> {
     type: 'agent.claimed',
     tail,
     ownerId,
-    facts: { status: 'active' },
+    facts: { publicKey: encodeBase64(publicKey) },
   })
   return didOf(deps.naming, tail)
 }

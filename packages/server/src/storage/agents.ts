@@ -102,26 +102,6 @@ export function agentsAfter(db: Db, after: number, limit: number): Promise<Agent
   return selectRange(db, { after, limit })
 }
 
-const selectChanged = prepared<{ after: number; upTo: number }, AgentRow>((db, param) =>
-  db
-    .selectFrom('agents')
-    .selectAll()
-    .where('tail', 'in', (eb) =>
-      eb
-        .selectFrom('events')
-        .select('events.tail')
-        .where('events.seq', '>', param('after'))
-        .where('events.seq', '<=', param('upTo'))
-        .where('events.tail', 'is not', null)
-        .$castTo<{ tail: string }>(),
-    ),
-)
-
-/** The agents that a range of the event sequence is about, as they are now. */
-export function agentsChangedBetween(db: Db, after: number, upTo: number): Promise<AgentRow[]> {
-  return selectChanged(db, { after, upTo })
-}
-
 export function agentsOfOwner(db: Db, ownerId: number): Promise<AgentRow[]> {
   return db
     .selectFrom('agents')

@@ -110,7 +110,8 @@ export interface Tx {
 export interface Database {
   readonly read: Db
   /**
-   * Runs `work` in a writing transaction. Whatever it throws undoes its own changes and nothing else's.
+   * Runs `work` in a writing transaction. Whatever it throws undoes its own changes and nothing else's. It may be run
+   * a second time, after its changes were undone, so it changes nothing but the database.
    * @throws StorageFailure where it could not be committed
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>

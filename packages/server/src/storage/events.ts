@@ -51,13 +51,10 @@ export async function lastSeq(db: Db): Promise<number> {
   return (await selectLast(db, {}))[0]?.last ?? 0
 }
 
-const selectAfter = prepared<
-  { after: number; limit: number },
-  Pick<EventRow, 'seq' | 'type' | 'tail' | 'owner_id'>
->((db, param) =>
+const selectAfter = prepared<{ after: number; limit: number }, EventRow>((db, param) =>
   db
     .selectFrom('events')
-    .select(['seq', 'type', 'tail', 'owner_id'])
+    .selectAll()
     .where('seq', '>', param('after'))
     .orderBy('seq')
     .limit(param('limit')),

@@ -1,5 +1,5 @@
 import { AGENT_STATUSES, type Tail } from '@countersign/protocol'
-import type { AgentProfile, AgentRecord } from '../agent-record.ts'
+import { type AgentProfile, type AgentRecord, plainProfile } from '../agent-record.ts'
 import { AgentColumns } from './agent-columns.ts'
 import { SlotHash } from './slot-hash.ts'
 import { KEY_WORDS, keyToWords, TAIL_WORDS, tailToWords, wordsToKey, wordsToTail } from './words.ts'
@@ -180,16 +180,4 @@ function isPlain({ profile, claimedAt }: AgentRecord): boolean {
     profile.description === null &&
     profile.channels.length === 0
   )
-}
-
-function plainProfile(claimedAt: number): AgentProfile {
-  return {
-    statusReason: null,
-    statusChangedAt: claimedAt,
-    updatedAt: claimedAt,
-    username: null,
-    displayName: null,
-    description: null,
-    channels: [],
-  }
 }

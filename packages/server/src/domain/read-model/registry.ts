@@ -1,11 +1,11 @@
 import type { AgentReference, Tail } from '@countersign/protocol'
-import { agentByTail, agentsChangedBetween, chosenTailOfKey } from '../../storage/agents.ts'
-import { type Db, StorageFailure } from '../../storage/database.ts'
+import { agentByTail, chosenTailOfKey } from '../../storage/agents.ts'
+import { type Db, type EventRow, StorageFailure } from '../../storage/database.ts'
 import { eventsAfter, lastSeq } from '../../storage/events.ts'
 import type { AgentRecord, AgentView, OwnerFacts } from '../agent-record.ts'
 import { AgentIndex } from './agent-index.ts'
 import { loadAll } from './load.ts'
-import { loadOwner, loadRecord, recordOf } from './rows.ts'
+import { loadOwner, loadRecord, recordOfClaim } from './rows.ts'
 
 const EVENTS_AT_ONCE = 1000
 
@@ -111,7 +111,7 @@ export class Registry {
     const events = await eventsAfter(this.#db, this.#position, EVENTS_AT_ONCE)
     const last = events.at(-1)
     if (last === undefined) return false
-    if (events.some(({ tail }) => tail !== null)) await this.#reloadAgents(last.seq, events)
+    await this.#applyToAgents(events)
     const owners = new Set(
       events.filter(({ type }) => type.startsWith('owner.')).map((e) => e.owner_id),
     )
@@ -120,12 +120,16 @@ export class Registry {
     return events.length === EVENTS_AT_ONCE
   }
 
-  async #reloadAgents(upTo: number, events: readonly { type: string }[]): Promise<void> {
-    const rows = await agentsChangedBetween(this.#db, this.#position, upTo)
-    const onlyClaims = events.every(({ type }) => type === 'agent.claimed')
-    for (const row of rows) {
-      const record = onlyClaims ? recordOf(row, []) : await loadRecord(this.#db, row)
-      this.#agents.upsert(record)
+  /** A claim's event says all there is of a new agent; of the others the rows are read, each once. */
+  async #applyToAgents(events: readonly EventRow[]): Promise<void> {
+    const changed = new Set<string>()
+    for (const event of events) {
+      if (event.type === 'agent.claimed') this.#agents.upsert(recordOfClaim(event))
+      else if (event.tail !== null) changed.add(event.tail)
+    }
+    for (const tail of changed) {
+      const row = await agentByTail(this.#db, tail)
+      if (row !== undefined) this.#agents.upsert(await loadRecord(this.#db, row))
     }
   }
 

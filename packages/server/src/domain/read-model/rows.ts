@@ -1,15 +1,31 @@
-import type { Tail } from '@countersign/protocol'
+import { decodeKey, type Tail } from '@countersign/protocol'
 import { channelsOfAgent } from '../../storage/channels.ts'
 import type {
   AgentRow,
   ChannelRow,
   Db,
+  EventRow,
   IdentityVerificationRow,
   OwnerRow,
 } from '../../storage/database.ts'
 import { verificationsOfOwner } from '../../storage/identity-verifications.ts'
 import { ownerById } from '../../storage/owners.ts'
-import type { AgentRecord, OwnerFacts } from '../agent-record.ts'
+import { type AgentRecord, type OwnerFacts, plainProfile } from '../agent-record.ts'
+
+/** A new agent out of the event of its claim. */
+export function recordOfClaim({ seq, at, tail, owner_id, facts }: EventRow): AgentRecord {
+  const { publicKey } = JSON.parse(facts) as { publicKey: string }
+  return {
+    tail: tail as Tail,
+    publicKey: decodeKey(publicKey) as Uint8Array,
+    ownerId: owner_id as number,
+    seq,
+    version: seq,
+    status: 'active',
+    claimedAt: at,
+    profile: plainProfile(at),
+  }
+}
 
 /** A record out of a row and the channels of the same agent. */
 export function recordOf(row: AgentRow, channels: readonly ChannelRow[]): AgentRecord {

@@ -61,10 +61,18 @@ export const first: Migration = {
       .addColumn('status_changed_at', 'bigint', (c) => c.notNull())
       .addColumn('updated_at', 'bigint', (c) => c.notNull())
       .addColumn('version', 'bigint', (c) => c.notNull())
-      .addColumn('username', 'text', (c) => c.unique())
+      .addColumn('username', 'text')
       .addColumn('display_name', 'text')
       .addColumn('description', 'text')
       .addUniqueConstraint('agents_pair', ['public_key', 'agent_id', 'pair_slot'])
+      .execute()
+    // Partial, since most agents have none and each would cost an entry.
+    await db.schema
+      .createIndex('agents_username')
+      .on('agents')
+      .column('username')
+      .unique()
+      .where(sql.ref('username'), 'is not', null)
       .execute()
     await db.schema.createIndex('agents_owner').on('agents').column('owner_id').execute()
 

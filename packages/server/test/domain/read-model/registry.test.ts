@@ -87,7 +87,7 @@ test('every change of state has its event, numbered without gaps', async (t) => 
     rows.map(({ seq }) => seq),
     [1, 2, 3, 4, 5, 6],
   )
-  assert.ok(rows.every(({ facts }) => !/token|key|owner_id|subject/.test(facts)))
+  assert.ok(rows.every(({ facts }) => !/token|private|owner_id|subject|agentId/.test(facts)))
 })
 
 interface LookupAnswer {
