@@ -78,10 +78,13 @@ export class Registry {
     }
   }
 
-  /** What is in memory of an agent, without asking the database; null does not mean that there is none. */
+  /**
+   * What is in memory of an agent, for an answer that is made at once; null does not mean that there is none.
+   * @returns a view that is good until something changes: hold it across no `await`
+   */
   inMemory(tail: Tail): AgentView | null {
     if (this.#failure !== null) return null
-    const agent = this.#agents.byTail(tail)
+    const agent = this.#agents.peek(tail)
     const owner = agent === null ? undefined : this.#owners.get(agent.ownerId)
     return agent === null || owner === undefined ? null : { agent, owner }
   }

@@ -1,0 +1,44 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import sodium from 'sodium-native'
+import { HOST } from './exchange.ts'
+
+/** An answer that is always the same, and whether a signature has to be verified for it. */
+export interface BareTask {
+  readonly port: number
+  /** Names and values in turn, without those that node:http adds by itself. */
+  readonly headers: readonly string[]
+  /** In base64. */
+  readonly body: string
+  readonly keepAliveMs: number
+  readonly verifies: boolean
+}
+
+// node bare.ts '<a BareTask as JSON>': the ceiling, as little work as node:http can do for the same bytes.
+const task = JSON.parse(process.argv[2] as string) as BareTask
+const headers = [...task.headers]
+const body = Buffer.from(task.body, 'base64')
+
+const server = createServer(task.verifies ? verify : answer)
+server.keepAliveTimeout = task.keepAliveMs
+server.listen(task.port, HOST)
+
+function answer(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(200, headers)
+  response.end(body)
+}
+
+function verify(request: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    const text = (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)).toString()
+    const { publicKey, challenge, signature } = JSON.parse(text)
+    const valid = sodium.crypto_sign_verify_detached(
+      Buffer.from(signature, 'base64'),
+      Buffer.from(challenge, 'utf8'),
+      Buffer.from(publicKey, 'base64'),
+    )
+    if (valid) answer(request, response)
+    else response.writeHead(401).end()
+  })
+}

@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto'
+import sodium from 'sodium-native'
+
+export interface KeyPair {
+  readonly publicKey: Buffer
+  readonly secretKey: Buffer
+}
+
+/** The key pair of a name: the same name, the same key. */
+export function keyPairOf(name: string): KeyPair {
+  const seed = createHash('sha256').update(`countersign bench ${name}`).digest()
+  const publicKey = Buffer.alloc(sodium.crypto_sign_PUBLICKEYBYTES)
+  const secretKey = Buffer.alloc(sodium.crypto_sign_SECRETKEYBYTES)
+  sodium.crypto_sign_seed_keypair(publicKey, secretKey, seed)
+  return { publicKey, secretKey }
+}
+
+/** @returns the signature in base64 */
+export function signText({ secretKey }: KeyPair, text: string): string {
+  const signature = Buffer.alloc(sodium.crypto_sign_BYTES)
+  sodium.crypto_sign_detached(signature, Buffer.from(text, 'utf8'), secretKey)
+  return signature.toString('base64')
+}

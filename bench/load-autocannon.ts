@@ -1,0 +1,31 @@
+import autocannon from 'autocannon'
+import { HOST } from './exchange.ts'
+import { type Load, type Loaded, linesOf } from './load.ts'
+
+// node load-autocannon.ts '<a Load as JSON>': where there is no wrk.
+const load = JSON.parse(process.argv[2] as string) as Load
+const lines = linesOf(load.file)
+let next = 0
+
+const result = await autocannon({
+  url: `http://${HOST}:${load.port}`,
+  connections: load.connections,
+  duration: load.seconds,
+  requests: [{ method: load.method, headers: load.headers, setupRequest }],
+})
+const loaded: Loaded = {
+  requests: result.requests.total,
+  seconds: result.duration,
+  bytes: result.throughput.total,
+  errors: result.errors + result.timeouts + result.non2xx,
+  p50: result.latency.p50,
+  p99: result.latency.p99,
+}
+console.log(`RESULT ${JSON.stringify(loaded)}`)
+
+/** The next line of the file, whichever connection asks. */
+function setupRequest(request: autocannon.Request): autocannon.Request {
+  const line = lines[next++ % lines.length] as string
+  if (load.method === 'POST') return { ...request, path: load.before, body: line }
+  return { ...request, path: `${load.before}${line}${load.after}` }
+}

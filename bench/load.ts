@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { HOST } from './exchange.ts'
+import type { Machine } from './machine.ts'
+import { spawnOn } from './process.ts'
+import type { Scope } from './scope.ts'
+
+/** Requests to one server: a GET for each tail of a file, or a POST for each line of it. */
+export interface Load {
+  readonly port: number
+  readonly method: 'GET' | 'POST'
+  readonly before: string
+  readonly after: string
+  readonly file: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly connections: number
+  readonly seconds: number
+}
+
+/** What a generator counted. */
+export interface Loaded {
+  readonly requests: number
+  readonly seconds: number
+  /** Received, heads and bodies. */
+  readonly bytes: number
+  /** Of every kind: sockets, time-outs, answers other than 2xx. */
+  readonly errors: number
+  /** Milliseconds from a request to its answer. */
+  readonly p50: number
+  readonly p99: number
+}
+
+/** Loads a server with wrk or autocannon, in a process on the core of the load. */
+export async function loadServer(scope: Scope, machine: Machine, load: Load): Promise<Loaded> {
+  const output =
+    machine.generator === 'wrk'
+      ? await runLoader(scope, machine, load, 'wrk', wrkArguments(load))
+      : await runScript(scope, machine, load, import.meta.resolve('./load-autocannon.ts'), load)
+  return output as Loaded
+}
+
+/** Runs a load script of ours (its URL), which gets its task as JSON and answers in the same way. */
+export function runScript(
+  scope: Scope,
+  machine: Machine,
+  { seconds }: Pick<Load, 'seconds'>,
+  script: string,
+  task: unknown,
+): Promise<unknown> {
+  const args = [fileURLToPath(script), JSON.stringify(task)]
+  return runLoader(scope, machine, { seconds }, process.execPath, args)
+}
+
+/** The lines of a file, none of them empty. */
+export function linesOf(file: string): string[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+}
+
+function wrkArguments(load: Load): string[] {
+  const headers = Object.entries(load.headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const script = join(import.meta.dirname, 'load.lua')
+  return [
+    ...['-t', '1', '-c', String(load.connections), '-d', `${load.seconds}s`, '-s', script],
+    `http://${HOST}:${load.port}`,
+    ...['--', load.method, load.file, load.before, load.after, headers.join('')],
+  ]
+}
+
+/** Waits for the line `RESULT {…}`, for a bounded time. */
+async function runLoader(
+  scope: Scope,
+  { pinned }: Machine,
+  { seconds }: Pick<Load, 'seconds'>,
+  command: string,
+  args: readonly string[],
+): Promise<unknown> {
+  const child = spawnOn(pinned?.load ?? null, command, args)
+  const stop = scope.defer(() => child.kill('SIGKILL'))
+  const late = setTimeout(() => child.kill('SIGKILL'), (seconds + 30) * 1000)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      output += chunk
+    })
+  }
+  await new Promise((resolve, reject) => {
+    child.once('close', resolve)
+    child.once('error', reject)
+  })
+  clearTimeout(late)
+  await stop()
+  const result = /^RESULT (.*)$/m.exec(output)?.[1]
+  if (result === undefined) throw new Error(`${command} gave no result:\n${output}`)
+  return JSON.parse(result)
+}

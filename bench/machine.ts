@@ -1,0 +1,107 @@
+import { spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  fdatasyncSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeSync,
+} from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import type { Generator } from './options.ts'
+
+/** What the figures depend on, and how the processes were placed on it. */
+export interface Machine {
+  readonly cpu: string
+  readonly cores: number
+  readonly node: string
+  readonly generator: Generator
+  /** The core of the server under load, and that of whatever loads it; null where they cannot be pinned. */
+  readonly pinned: { readonly server: number; readonly load: number } | null
+  /** Why the processes are not pinned, or what is odd about it. */
+  readonly pinningNote: string | null
+  /** Small writes made durable a second, one after another, where the databases lie: what a lone commit waits for. */
+  readonly syncsPerSecond: number
+  /** Whether the databases lie in memory, so that "durable" means nothing. */
+  readonly diskIsMemory: boolean
+}
+
+/** @param dir where the databases will lie */
+export function inspectMachine(dir: string, generator: Generator | null): Machine {
+  const processors = cpus()
+  return {
+    cpu: processors[0]?.model ?? 'unknown',
+    cores: processors.length,
+    node: process.version,
+    generator: chooseGenerator(generator),
+    ...choosePinning(),
+    syncsPerSecond: Math.round(syncsPerSecond(dir)),
+    diskIsMemory: isMemory(dir),
+  }
+}
+
+/** Moves this process to the core of the load, away from the server's. */
+export function pinMyself({ pinned }: Machine): void {
+  if (pinned === null) return
+  spawnSync('taskset', ['-a', '-cp', String(pinned.load), String(process.pid)])
+}
+
+function chooseGenerator(wanted: Generator | null): Generator {
+  if (wanted === 'autocannon') return wanted
+  if (isInstalled('wrk', ['-v'])) return 'wrk'
+  if (wanted === 'wrk') throw new Error('wrk is not installed')
+  return 'autocannon'
+}
+
+function choosePinning(): Pick<Machine, 'pinned' | 'pinningNote'> {
+  if (!isInstalled('taskset', ['--version'])) {
+    return { pinned: null, pinningNote: 'taskset is not installed: nothing is pinned to a core' }
+  }
+  const [server, load] = allowedCores()
+  if (server === undefined) return { pinned: null, pinningNote: 'the cores could not be told' }
+  if (load !== undefined) return { pinned: { server, load }, pinningNote: null }
+  return {
+    pinned: { server, load: server },
+    pinningNote: 'there is one core: the load takes its share of what the server could have had',
+  }
+}
+
+/** The cores that this process may run on: a container may have few of those that there are. */
+function allowedCores(): number[] {
+  const status = readFileSync('/proc/self/status', 'utf8')
+  const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? ''
+  return list.split(',').flatMap((range) => {
+    const [from = Number.NaN, to = from] = range.split('-').map(Number)
+    return Array.from({ length: to - from + 1 || 0 }, (_, i) => from + i)
+  })
+}
+
+function isInstalled(command: string, args: readonly string[]): boolean {
+  return spawnSync(command, args, { stdio: 'ignore' }).error === undefined
+}
+
+function syncsPerSecond(dir: string): number {
+  const file = join(dir, 'sync')
+  const fd = openSync(file, 'w')
+  const page = Buffer.alloc(4096)
+  const started = performance.now()
+  let count = 0
+  for (; performance.now() - started < 300; count++) {
+    writeSync(fd, page)
+    fdatasyncSync(fd)
+  }
+  const seconds = (performance.now() - started) / 1000
+  closeSync(fd)
+  rmSync(file)
+  return count / seconds
+}
+
+const TMPFS = 0x01021994
+const RAMFS = 0x858458f6
+
+function isMemory(dir: string): boolean {
+  const { type } = statfsSync(dir)
+  return type === TMPFS || type === RAMFS
+}

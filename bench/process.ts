@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Ask, ask, HOST } from './exchange.ts'
+import type { Scope } from './scope.ts'
+
+/** A server that the bench started. */
+export interface ServerProcess {
+  readonly port: number
+  readonly pid: number
+  /** Milliseconds from the start to the first 200 of each question that it had to answer. */
+  readonly firstAnswers: readonly number[]
+  stop(): Promise<void>
+}
+
+export interface Launch {
+  /** Arguments for Node: a script and its own. */
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly port: number
+  readonly core: number | null
+  /** It has started when each has been answered with 200. */
+  readonly until: readonly Ask[]
+}
+
+const START_DEADLINE_MS = 120_000
+const STOP_DEADLINE_MS = 15_000
+
+/** Starts Node on one core. */
+export async function startServer(scope: Scope, launch: Launch): Promise<ServerProcess> {
+  const started = performance.now()
+  const child = spawnOn(launch.core, process.execPath, launch.args, {
+    PATH: process.env.PATH ?? '',
+    ...launch.env,
+  })
+  const output = lastOutput(child)
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const stop = scope.defer(async () => {
+    child.kill('SIGTERM')
+    const late = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS)
+    await exited
+    clearTimeout(late)
+  })
+  const firstAnswers = await Promise.all(
+    launch.until.map((each) => firstAnswer(launch.port, each, child, output, started)),
+  )
+  return { port: launch.port, pid: child.pid as number, firstAnswers, stop }
+}
+
+/** Spawns a program, on one core where there is a choice. */
+export function spawnOn(
+  core: number | null,
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): ChildProcess {
+  const stdio = ['ignore', 'pipe', 'pipe'] as const
+  if (core === null) return spawn(command, args, { env, stdio: [...stdio] })
+  return spawn('taskset', ['-c', String(core), command, ...args], { env, stdio: [...stdio] })
+}
+
+/** A port of the loopback interface that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, HOST, resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** Resident memory in bytes, or null where /proc does not tell. */
+export function residentBytes(pid: number): number | null {
+  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(`/proc/${pid}/status`))?.[1]
+  return kib === undefined ? null : Number(kib) * 1024
+}
+
+/** The processor time that a process has taken so far, in seconds, or null where /proc does not tell. */
+export function cpuSeconds(pid: number): number | null {
+  const fields = readProc(`/proc/${pid}/stat`).split(') ')[1]?.split(' ')
+  if (fields === undefined) return null
+  // Fields 14 and 15 of proc_pid_stat(5), in hundredths: user and system time.
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+function readProc(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+async function firstAnswer(
+  port: number,
+  question: Ask,
+  child: ChildProcess,
+  output: () => string,
+  started: number,
+): Promise<number> {
+  while (performance.now() - started < START_DEADLINE_MS) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`the server ended:\n${output()}`)
+    }
+    const answer = await ask(port, question).catch(() => null)
+    if (answer?.status === 200) return performance.now() - started
+    await sleep(2)
+  }
+  throw new Error(`${question.path} has no answer:\n${output()}`)
+}
+
+function lastOutput(child: ChildProcess): () => string {
+  let text = ''
+  const keep = (chunk: Buffer) => {
+    text = `${text}${chunk}`.slice(-10_000)
+  }
+  child.stdout?.on('data', keep)
+  child.stderr?.on('data', keep)
+  child.on('error', (error) => keep(Buffer.from(error.message)))
+  return () => text
+}

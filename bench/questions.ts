@@ -1,0 +1,95 @@
+/** A number that the project wants to reach. */
+export interface Aim {
+  readonly of: 'ceiling' | 'naive' | 'perSecond'
+  readonly atLeast: number
+}
+
+interface Common {
+  readonly title: string
+  readonly aims: readonly Aim[]
+}
+
+/** A GET of `before`, a tail, `after`. */
+export interface ReadQuestion extends Common {
+  readonly kind: 'read'
+  readonly before: string
+  readonly after: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Whether one agent is asked for again and again, or all of them in turn. */
+  readonly over: 'one' | 'all'
+}
+
+export interface VerifyQuestion extends Common {
+  readonly kind: 'verify'
+}
+
+export interface ClaimQuestion extends Common {
+  readonly kind: 'claim'
+  /** Whether each claim brings a key of its own, or one of 64 that have certificates already. */
+  readonly keys: 'fresh' | 'known'
+}
+
+export type Question = ReadQuestion | VerifyQuestion | ClaimQuestion
+
+const DID_PREFIX = 'svc:agent:'
+const TWICE_NAIVE: Aim = { of: 'naive', atLeast: 2 }
+
+const read = { kind: 'read', after: '', headers: {}, over: 'all', aims: [] } as const
+
+/** Everything that is measured, in this order. */
+export const QUESTIONS = {
+  'lookup-hot': {
+    ...read,
+    title: 'lookup, one agent',
+    before: `/api/v1/agent/${DID_PREFIX}`,
+    over: 'one',
+    aims: [TWICE_NAIVE],
+  },
+  lookup: {
+    ...read,
+    title: 'lookup, all agents',
+    before: `/api/v1/agent/${DID_PREFIX}`,
+    aims: [{ of: 'ceiling', atLeast: 0.8 }, TWICE_NAIVE],
+  },
+  'lookup-encoded': {
+    ...read,
+    title: 'lookup, all agents, %3A for :',
+    before: `/api/v1/agent/${encodeURIComponent(DID_PREFIX)}`,
+    aims: [TWICE_NAIVE],
+  },
+  card: {
+    ...read,
+    title: 'card, all agents',
+    before: `/api/agents/${DID_PREFIX}`,
+    after: '/card',
+  },
+  'did-document': {
+    ...read,
+    title: 'DID document, all agents',
+    before: `/api/agents/${DID_PREFIX}`,
+    headers: { Accept: 'application/did+json' },
+  },
+  verify: {
+    kind: 'verify',
+    title: 'verify',
+    aims: [{ of: 'ceiling', atLeast: 0.85 }, TWICE_NAIVE],
+  },
+  claim: {
+    kind: 'claim',
+    title: 'claim, a fresh key each',
+    keys: 'fresh',
+    aims: [{ of: 'perSecond', atLeast: 10_000 }],
+  },
+  'claim-known': {
+    kind: 'claim',
+    title: 'claim, 64 known keys',
+    keys: 'known',
+    aims: [{ of: 'perSecond', atLeast: 10_000 }],
+  },
+} as const satisfies Record<string, Question>
+
+export type QuestionName = keyof typeof QUESTIONS
+export const QUESTION_NAMES = Object.keys(QUESTIONS) as readonly QuestionName[]
+
+export const VERIFY_PATH = '/api/v1/agent/verify'
+export const CLAIM_PATH = '/api/v1/claim'

@@ -1,0 +1,20 @@
+/** What has to be undone when the bench ends, however it ends: processes and directories. */
+export class Scope {
+  readonly #undo: (() => unknown)[] = []
+
+  /** @returns undoes it now, and not again at the end */
+  defer(undo: () => unknown): () => Promise<void> {
+    this.#undo.push(undo)
+    return async () => {
+      const at = this.#undo.indexOf(undo)
+      if (at < 0) return
+      this.#undo.splice(at, 1)
+      await undo()
+    }
+  }
+
+  /** The last first. */
+  async end(): Promise<void> {
+    for (let undo = this.#undo.pop(); undo !== undefined; undo = this.#undo.pop()) await undo()
+  }
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ROOT, startServiceProcess, tempDir } from './support/service.ts'
+import { Shell } from './support/shell.ts'
+
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+
+test('the quick start of the README prints what the README says', async (t) => {
+  const dir = tempDir(t)
+  const service = await startServiceProcess(t)
+  symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
+  writeFileSync(join(dir, 'package.json'), '{}')
+  const shell = new Shell(dir, {
+    ...service.env,
+    PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
+    HOME: dir,
+    COUNTERSIGN_URL: service.url,
+  })
+  t.after(() => shell.close())
+  // The README's DID is one that this run did not draw.
+  let did = ''
+  for (const { command, output } of quickStart()) {
+    const here = command.replaceAll('http://localhost:8080', service.url)
+    const printed = await shell.run(did === '' ? here : here.replaceAll(DID, did))
+    did = printed.match(DID)?.[0] ?? did
+    assert.equal(normalised(printed), normalised(output), command)
+  }
+})
+
+test('the table of settings in the README names every setting, and none that is not there', () => {
+  const config = readFileSync(join(ROOT, 'packages/server/src/config.ts'), 'utf8')
+  const read = [...config.matchAll(/\bread\(\s*'([A-Z_]+)'|\benv\.([A-Z_]+)/g)].map(
+    (m) => m[1] ?? m[2],
+  )
+  const table = README.slice(README.indexOf('## Settings'), README.indexOf('## What is where'))
+  const named = [...table.matchAll(/^\| `([A-Z_]+)` \|/gm)].map((m) => m[1])
+  assert.deepEqual(named.toSorted(), [...new Set(read)].toSorted())
+})
+
+test('every file that the docs point to is there', () => {
+  const pages = ['README.md', 'docs/contract-notes.md', 'SECURITY.md', 'CONTRIBUTING.md']
+  for (const page of pages) {
+    const text = readFileSync(join(ROOT, page), 'utf8')
+    const links = [...text.matchAll(/\]\(([^)#]+)\)/g)].map((m) => m[1] as string)
+    const paths = [
+      ...text.matchAll(/`((?:http|docs|test|vectors|packages|tools)\/[\w./-]+)`/g),
+    ].map((m) => (m[1] as string).replace(/^http\//, 'packages/server/test/http/'))
+    for (const path of [...links, ...paths]) assert.ok(exists(path), `${page}: ${path}`)
+  }
+})
+
+test('every row of the contract notes names the tests that hold it', () => {
+  const notes = readFileSync(join(ROOT, 'docs/contract-notes.md'), 'utf8')
+  const rows = notes.split('\n').filter((line) => /^\| (?!open point|---)/.test(line))
+  assert.ok(rows.length > 30)
+  for (const row of rows)
+    assert.match(row, /`[^`]+(\.test\.ts|\.json|\/)`[^|]*\|$/, row.slice(0, 80))
+})
+
+const DID = /svc:agent:[1-9A-HJ-NP-Za-km-z]{24}/g
+
+interface Step {
+  readonly command: string
+  readonly output: string
+}
+
+function quickStart(): Step[] {
+  const block = /quick start: .*?-->\n```console\n(.*?)```/s.exec(README)?.[1] as string
+  return block
+    .split(/^\$ /m)
+    .slice(1)
+    .map((step) => {
+      const end = step.indexOf('\n')
+      return { command: step.slice(0, end), output: step.slice(end + 1) }
+    })
+}
+
+/** What differs from run to run, by name. */
+function normalised(text: string): string {
+  return text
+    .replaceAll(DID, '<did>')
+    .replaceAll(/Agent [1-9A-HJ-NP-Za-km-z]{6}\b/g, 'Agent <tail>')
+    .replaceAll(/[A-Za-z0-9+/]{43}=/g, '<key>')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replaceAll(/\S+agent\.pem/g, '<file>')
+    .replaceAll(/http:\/\/localhost:\d+/g, '<url>')
+    .trimEnd()
+}
+
+function exists(path: string): boolean {
+  try {
+    readFileSync(join(ROOT, path))
+    return true
+  } catch (error) {
+    return (
+      (error as NodeJS.ErrnoException).code === 'EISDIR' && readdirSync(join(ROOT, path)).length > 0
+    )
+  }
+}
