@@ -46,6 +46,8 @@ export interface OwnerFacts {
   readonly displayName: string
   /** Oldest first; what has expired may still be among them. */
   readonly verifications: readonly VerificationFact[]
+  /** The strongest of them, expired or not: most questions end here. */
+  readonly strongest: VerificationFact | null
 }
 
 /** An agent and who stands behind it: what every answer about an agent is made of. */

@@ -6,6 +6,9 @@ export const UNVERIFIED = 'unverified'
 
 /** The provider of the strongest current verification, or null (contract 2.3). */
 export function identityMethodOf(owner: OwnerFacts, now: number): string | null {
+  const { strongest } = owner
+  if (strongest === null) return null
+  if (isCurrent(strongest, now)) return strongest.provider
   return strongestVerification(owner.verifications, now)?.provider ?? null
 }
 

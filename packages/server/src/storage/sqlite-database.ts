@@ -6,6 +6,9 @@ import { GroupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { kyselyOver, openConnection } from './sqlite.ts'
 
+/** Random keys touch pages all over the indexes: with SQLite's 2 MiB most of them would be read again and again. */
+const WRITER_CACHE_KIB = 64 * 1024
+
 const COLUMN_TYPES = { bytes: 'blob' } as const
 
 /** Opens the file, makes it where it is missing (readable by its owner alone), and brings its schema up to date. */
@@ -41,7 +44,9 @@ class SqliteDatabase implements Database {
   #seenVersion: unknown
 
   constructor(file: string) {
-    this.#writer = kyselyOver(openConnection(file))
+    const writer = openConnection(file)
+    writer.exec(`PRAGMA cache_size = -${WRITER_CACHE_KIB}`)
+    this.#writer = kyselyOver(writer)
     this.#reader = openConnection(file)
     this.read = kyselyOver(this.#reader)
     this.#commits = new GroupCommit(this.#writer, () => this.#announce())

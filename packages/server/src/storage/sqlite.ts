@@ -7,9 +7,6 @@ const STATEMENT_CACHE = 500
 
 /** The log is copied back after so many pages (16 MiB): pages that change often are then copied once for many changes. */
 const CHECKPOINT_PAGES = 4000
-/** Random keys touch pages all over the indexes: with SQLite's 2 MiB most of them would be read again and again. */
-const CACHE_KIB = 64 * 1024
-
 /** Opens one connection to the file, with the settings that make a commit durable. */
 export function openConnection(file: string, options: { readOnly?: boolean } = {}): DatabaseSync {
   const connection = new DatabaseSync(file, {
@@ -22,7 +19,6 @@ export function openConnection(file: string, options: { readOnly?: boolean } = {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   }
-  connection.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
   return connection
 }
 

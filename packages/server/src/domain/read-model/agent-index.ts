@@ -1,6 +1,6 @@
 import { AGENT_STATUSES, type Tail } from '@countersign/protocol'
 import { type AgentProfile, type AgentRecord, plainProfile } from '../agent-record.ts'
-import { AgentColumns } from './agent-columns.ts'
+import { AgentSlots, SLOT_WORDS } from './agent-slots.ts'
 import { SlotHash } from './slot-hash.ts'
 import { KEY_WORDS, keyToWords, TAIL_WORDS, tailToWords, wordsToKey, wordsToTail } from './words.ts'
 
@@ -12,7 +12,7 @@ const NONE = -1
  */
 export class AgentIndex {
   readonly #limit: number
-  readonly #columns = new AgentColumns()
+  readonly #slots = new AgentSlots()
   readonly #byTail: SlotHash
   readonly #byKey: SlotHash
   readonly #profiles = new Map<number, AgentProfile>()
@@ -25,8 +25,8 @@ export class AgentIndex {
   /** @param limit how many agents it holds at most */
   constructor(limit: number, randomBytes: (count: number) => Uint8Array) {
     this.#limit = limit
-    this.#byTail = new SlotHash(TAIL_WORDS, randomBytes)
-    this.#byKey = new SlotHash(KEY_WORDS, randomBytes)
+    this.#byTail = new SlotHash(TAIL_WORDS, SLOT_WORDS, randomBytes)
+    this.#byKey = new SlotHash(KEY_WORDS, KEY_WORDS, randomBytes)
   }
 
   get size(): number {
@@ -41,9 +41,9 @@ export class AgentIndex {
   /** Makes room for a number of agents, up to the limit. */
   reserve(count: number): void {
     const capacity = Math.min(count, this.#limit)
-    if (capacity > this.#columns.capacity) this.#columns.resize(capacity)
-    this.#byTail.reserve(this.#columns.tails, capacity)
-    this.#byKey.reserve(this.#columns.keys, capacity)
+    if (capacity > this.#slots.capacity) this.#slots.resize(capacity)
+    this.#byTail.reserve(this.#slots.words, capacity)
+    this.#byKey.reserve(this.#slots.keys, capacity)
   }
 
   byTail(tail: Tail): AgentRecord | null {
@@ -52,15 +52,14 @@ export class AgentIndex {
   }
 
   /**
-   * The agent as it stands in the columns, which are read member by member: a look-up of three members costs three
-   * reads of memory. Good until the next change of the index; `byTail` gives a copy that lasts.
+   * The agent as it stands in its slot, read member by member: an answer that needs no key does not fetch one. Good until the next change of the index; `byTail` gives a copy that lasts.
    */
   peek(tail: Tail): AgentRecord | null {
     const slot = this.#slotOf(tail)
     if (slot === NONE) return null
     // What is read matters only to a choice of what to leave out.
-    if (this.#size * 2 > this.#limit) this.#columns.touched[slot] = 1
-    return new SlotRecord(tail, slot, this.#columns, this.#profiles)
+    if (this.#size * 2 > this.#limit) this.#slots.setTouched(slot, true)
+    return new SlotRecord(tail, slot, this.#slots, this.#profiles)
   }
 
   /**
@@ -69,17 +68,17 @@ export class AgentIndex {
    */
   byKey(publicKey: Uint8Array): AgentRecord | null {
     keyToWords(publicKey, this.#keyScratch)
-    const slot = this.#byKey.find(this.#columns.keys, this.#keyScratch)
+    const slot = this.#byKey.find(this.#slots.keys, this.#keyScratch)
     return slot === NONE
       ? null
-      : this.#read(slot, wordsToTail(this.#columns.tails, slot * TAIL_WORDS))
+      : this.#read(slot, wordsToTail(this.#slots.words, slot * SLOT_WORDS))
   }
 
   /** Enters an agent, or brings it up to date; an older version than the one here changes nothing. */
   upsert(agent: AgentRecord): void {
     const known = this.#slotOf(agent.tail)
     if (known !== NONE) {
-      if ((this.#columns.versions[known] as number) > agent.version) return
+      if (this.#slots.version(known) > agent.version) return
       this.#writeChanging(known, agent)
       if (!this.#overflowed) this.#choose(known)
       return
@@ -87,46 +86,46 @@ export class AgentIndex {
     const slot = this.#freeSlot()
     this.#writeFixed(slot, agent)
     this.#writeChanging(slot, agent)
-    this.#byTail.set(this.#columns.tails, slot)
+    this.#byTail.set(this.#slots.words, slot)
     if (!this.#overflowed) this.#joinRing(slot)
   }
 
   #slotOf(tail: Tail): number {
     tailToWords(tail, this.#tailScratch)
-    return this.#byTail.find(this.#columns.tails, this.#tailScratch)
+    return this.#byTail.find(this.#slots.words, this.#tailScratch)
   }
 
   #read(slot: number, tail: Tail): AgentRecord {
-    this.#columns.touched[slot] = 1
+    this.#slots.setTouched(slot, true)
     const { publicKey, ownerId, seq, version, status, claimedAt, profile } = new SlotRecord(
       tail,
       slot,
-      this.#columns,
+      this.#slots,
       this.#profiles,
     )
     return { tail, publicKey, ownerId, seq, version, status, claimedAt, profile }
   }
 
   #writeFixed(slot: number, agent: AgentRecord): void {
-    tailToWords(agent.tail, this.#columns.tails, slot * TAIL_WORDS)
-    keyToWords(agent.publicKey, this.#columns.keys, slot * KEY_WORDS)
-    this.#columns.seqs[slot] = agent.seq
-    this.#columns.claimedAt[slot] = agent.claimedAt
-    this.#columns.touched[slot] = 0
+    tailToWords(agent.tail, this.#slots.words, slot * SLOT_WORDS)
+    keyToWords(agent.publicKey, this.#slots.keys, slot * KEY_WORDS)
+    this.#slots.setSeq(slot, agent.seq)
+    this.#slots.setClaimedAt(slot, agent.claimedAt)
+    this.#slots.setTouched(slot, false)
   }
 
   #writeChanging(slot: number, agent: AgentRecord): void {
-    this.#columns.owners[slot] = agent.ownerId
-    this.#columns.versions[slot] = agent.version
-    this.#columns.status[slot] = AGENT_STATUSES.indexOf(agent.status)
+    this.#slots.setOwner(slot, agent.ownerId)
+    this.#slots.setVersion(slot, agent.version)
+    this.#slots.setStatus(slot, AGENT_STATUSES.indexOf(agent.status))
     if (isPlain(agent)) this.#profiles.delete(slot)
     else this.#profiles.set(slot, agent.profile)
   }
 
   #freeSlot(): number {
     if (this.#size >= this.#limit) return this.#evict()
-    if (this.#size === this.#columns.capacity) {
-      this.#columns.resize(Math.min(this.#limit, Math.ceil(this.#size * 1.5)))
+    if (this.#size === this.#slots.capacity) {
+      this.#slots.resize(Math.min(this.#limit, Math.ceil(this.#size * 1.5)))
     }
     return this.#size++
   }
@@ -134,90 +133,89 @@ export class AgentIndex {
   /** The clock algorithm: what was read since the hand last passed gets a second chance. */
   #evict(): number {
     this.#overflowed = true
-    const { touched, tails } = this.#columns
-    while (touched[this.#hand] === 1) {
-      touched[this.#hand] = 0
+    while (this.#slots.touched(this.#hand)) {
+      this.#slots.setTouched(this.#hand, false)
       this.#hand = (this.#hand + 1) % this.#limit
     }
     const slot = this.#hand
     this.#hand = (this.#hand + 1) % this.#limit
-    this.#byTail.delete(tails, slot)
+    this.#byTail.delete(this.#slots.words, slot)
     this.#profiles.delete(slot)
     return slot
   }
 
   #joinRing(slot: number): void {
-    const { keys, ring } = this.#columns
-    keyToWords(wordsToKey(keys, slot * KEY_WORDS), this.#keyScratch)
+    const slots = this.#slots
+    const { keys } = slots
+    this.#keyScratch.set(keys.subarray(slot * KEY_WORDS, slot * KEY_WORDS + KEY_WORDS))
     const chosen = this.#byKey.find(keys, this.#keyScratch)
     if (chosen === NONE) {
-      ring[slot] = slot
+      slots.setRing(slot, slot)
       this.#byKey.set(keys, slot)
       return
     }
-    ring[slot] = ring[chosen] as number
-    ring[chosen] = slot
+    slots.setRing(slot, slots.ring(chosen))
+    slots.setRing(chosen, slot)
     if (this.#speaksBefore(slot, chosen)) this.#byKey.set(keys, slot)
   }
 
   /** Chooses anew among the agents of one key, after one of them has changed. */
   #choose(changed: number): void {
-    const { keys, ring } = this.#columns
     let best = changed
-    for (let at = ring[changed] as number; at !== changed; at = ring[at] as number) {
+    for (let at = this.#slots.ring(changed); at !== changed; at = this.#slots.ring(at)) {
       if (this.#speaksBefore(at, best)) best = at
     }
-    this.#byKey.set(keys, best)
+    this.#byKey.set(this.#slots.keys, best)
   }
 
   #speaksBefore(a: number, b: number): boolean {
-    const { status, seqs } = this.#columns
-    if (status[a] !== status[b]) return (status[a] as number) < (status[b] as number)
-    return (seqs[a] as number) < (seqs[b] as number)
+    const slots = this.#slots
+    if (slots.status(a) !== slots.status(b)) return slots.status(a) < slots.status(b)
+    return slots.seq(a) < slots.seq(b)
   }
 }
 
-/** An agent in its slot of the columns. */
+/** An agent in its slot. */
 class SlotRecord implements AgentRecord {
   readonly tail: Tail
   readonly #slot: number
-  readonly #columns: AgentColumns
+  readonly #slots: AgentSlots
   readonly #profiles: ReadonlyMap<number, AgentProfile>
 
   constructor(
     tail: Tail,
     slot: number,
-    columns: AgentColumns,
+    slots: AgentSlots,
     profiles: ReadonlyMap<number, AgentProfile>,
   ) {
     this.tail = tail
     this.#slot = slot
-    this.#columns = columns
+    this.#slots = slots
     this.#profiles = profiles
   }
 
   get publicKey(): Uint8Array {
-    return wordsToKey(this.#columns.keys, this.#slot * KEY_WORDS)
+    return wordsToKey(this.#slots.keys, this.#slot * KEY_WORDS)
   }
 
   get ownerId(): number {
-    return this.#columns.owners[this.#slot] as number
+    return this.#slots.owner(this.#slot)
   }
 
   get seq(): number {
-    return this.#columns.seqs[this.#slot] as number
+    return this.#slots.seq(this.#slot)
   }
 
   get version(): number {
-    return this.#columns.versions[this.#slot] as number
+    return this.#slots.version(this.#slot)
   }
 
   get status(): AgentRecord['status'] {
-    return AGENT_STATUSES[this.#columns.status[this.#slot] as number] as AgentRecord['status']
+    return AGENT_STATUSES[this.#slots.status(this.#slot)] as AgentRecord['status']
   }
 
   get claimedAt(): number {
-    return this.#columns.claimedAt[this.#slot] as number
+    return this.#slots.claimedAt(this.#slot)
   }
 
   get profile(): AgentProfile {

@@ -5,6 +5,7 @@ import { eventsAfter, lastSeq } from '../../storage/events.ts'
 import type { AgentRecord, AgentView, OwnerFacts } from '../agent-record.ts'
 import { AgentIndex } from './agent-index.ts'
 import { loadAll } from './load.ts'
+import { OwnerCache } from './owner-cache.ts'
 import { loadOwner, loadRecord, recordOfClaim } from './rows.ts'
 
 const EVENTS_AT_ONCE = 1000
@@ -17,7 +18,7 @@ export class Registry {
   readonly #db: Db
   readonly #limit: number
   readonly #agents: AgentIndex
-  readonly #owners = new Map<number, OwnerFacts>()
+  readonly #owners: OwnerCache
   #position = 0
   /** Whether everything there is is in memory, so that what is not here does not exist. */
   #complete = false
@@ -32,6 +33,7 @@ export class Registry {
     this.#db = db
     this.#limit = limit
     this.#agents = new AgentIndex(limit, randomBytes)
+    this.#owners = new OwnerCache(limit)
   }
 
   /** Starts following the events. From here on every answer is right, from the database until `load` has ended. */
@@ -42,7 +44,9 @@ export class Registry {
   /** Brings everything into memory, as far as the limit allows, a page a turn of the event loop. */
   async load(): Promise<void> {
     const from = this.#position
-    const fitted = await loadAll(this.#db, this.#agents, this.#limit, (owner) => this.#keep(owner))
+    const fitted = await loadAll(this.#db, this.#agents, this.#limit, (owner) =>
+      this.#owners.set(owner),
+    )
     // What changed while a page was on its way is read once more.
     this.#following = this.#following.then(() => {
       this.#position = from
@@ -118,7 +122,7 @@ export class Registry {
     const owners = new Set(
       events.filter(({ type }) => type.startsWith('owner.')).map((e) => e.owner_id),
     )
-    for (const id of owners) if (id !== null) this.#keep(await loadOwner(this.#db, id))
+    for (const id of owners) if (id !== null) this.#owners.set(await loadOwner(this.#db, id))
     this.#position = last.seq
     return events.length === EVENTS_AT_ONCE
   }
@@ -154,17 +158,7 @@ export class Registry {
 
   async #ownerById(id: number): Promise<OwnerFacts> {
     const owner = await loadOwner(this.#db, id)
-    this.#keep(owner)
+    this.#owners.set(owner)
     return owner
-  }
-
-  /** Past the limit the owner that was entered first makes room. */
-  #keep(owner: OwnerFacts): void {
-    this.#owners.set(owner.id, owner)
-    if (this.#owners.size <= this.#limit) return
-    for (const oldest of this.#owners.keys()) {
-      this.#owners.delete(oldest)
-      break
-    }
   }
 }

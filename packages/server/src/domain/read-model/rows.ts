@@ -1,4 +1,4 @@
-import { decodeKey, type Tail } from '@countersign/protocol'
+import { decodeKey, strongestVerification, type Tail } from '@countersign/protocol'
 import { channelsOfAgent } from '../../storage/channels.ts'
 import type {
   AgentRow,
@@ -59,20 +59,19 @@ export async function loadRecord(db: Db, row: AgentRow): Promise<AgentRecord> {
   return recordOf(row, await channelsOfAgent(db, row.tail))
 }
 
-export function ownerFactsOf(
-  row: OwnerRow,
-  verifications: readonly IdentityVerificationRow[],
-): OwnerFacts {
+export function ownerFactsOf(row: OwnerRow, rows: readonly IdentityVerificationRow[]): OwnerFacts {
+  const verifications = rows.map((each) => ({
+    provider: each.provider,
+    assurance: each.assurance,
+    verifiedAt: each.verified_at,
+    expiresAt: each.expires_at,
+  }))
   return {
     id: row.id,
     username: row.username,
     displayName: row.display_name,
-    verifications: verifications.map((each) => ({
-      provider: each.provider,
-      assurance: each.assurance,
-      verifiedAt: each.verified_at,
-      expiresAt: each.expires_at,
-    })),
+    verifications,
+    strongest: strongestVerification(verifications, Number.NEGATIVE_INFINITY),
   }
 }
 

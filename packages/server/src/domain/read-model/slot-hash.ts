@@ -2,11 +2,12 @@ const EMPTY = 0
 const LEAST_BITS = 10
 
 /**
- * A hash table from keys of a fixed width to slot numbers. The keys themselves stand in a column of the caller's
- * (`width` 32-bit words a slot), so that an entry costs four bytes. Open addressing, linear probing, at most half full.
+ * A hash table from keys of a fixed width to slot numbers. The keys themselves stand in an array of the caller's, so
+ * that an entry costs four bytes. Open addressing, linear probing, at most half full.
  */
 export class SlotHash {
   readonly #width: number
+  readonly #stride: number
   readonly #multipliers: Uint32Array
   #entries = new Int32Array(1 << LEAST_BITS)
   #bits = LEAST_BITS
@@ -14,10 +15,12 @@ export class SlotHash {
 
   /**
    * @param width of a key, in words
+   * @param stride from the key of one slot to the key of the next, in words
    * @param randomBytes seeds the hash: keys are chosen by strangers, who must not be able to make them collide
    */
-  constructor(width: number, randomBytes: (count: number) => Uint8Array) {
+  constructor(width: number, stride: number, randomBytes: (count: number) => Uint8Array) {
     this.#width = width
+    this.#stride = stride
     this.#multipliers = Uint32Array.from({ length: width }, () => {
       const [a, b, c, d] = randomBytes(4) as unknown as [number, number, number, number]
       return (a | (b << 8) | (c << 16) | (d << 24) | 1) >>> 0
@@ -50,7 +53,7 @@ export class SlotHash {
     this.#size -= 1
     for (let at = (hole + 1) & mask; this.#entries[at] !== EMPTY; at = (at + 1) & mask) {
       const entry = this.#entries[at] as number
-      const home = this.#hash(column, (entry - 1) * this.#width)
+      const home = this.#hash(column, (entry - 1) * this.#stride)
       if (((at - home) & mask) < ((at - hole) & mask)) continue
       this.#entries[hole] = entry
       hole = at
@@ -67,10 +70,10 @@ export class SlotHash {
   /** Where the key of a slot stands or would stand. */
   #place(column: Uint32Array, slot: number): number {
     const mask = this.#entries.length - 1
-    const from = slot * this.#width
+    const from = slot * this.#stride
     for (let at = this.#hash(column, from); ; at = (at + 1) & mask) {
       const entry = this.#entries[at] as number
-      if (entry === EMPTY || this.#same(column, (entry - 1) * this.#width, column, from)) return at
+      if (entry === EMPTY || this.#same(column, (entry - 1) * this.#stride, column, from)) return at
     }
   }
 
@@ -94,7 +97,7 @@ export class SlotHash {
   }
 
   #equal(column: Uint32Array, slot: number, key: Uint32Array): boolean {
-    return this.#same(column, slot * this.#width, key, 0)
+    return this.#same(column, slot * this.#stride, key, 0)
   }
 
   #same(a: Uint32Array, i: number, b: Uint32Array, j: number): boolean {

@@ -18,7 +18,7 @@ test('whatever is set and deleted, it finds what a Map would find', () => {
         { length: 61 * WIDTH },
         (_, i) => (i >> 1) * 0x10001 + (i & 1),
       )
-      const hash = new SlotHash(WIDTH, randomBytes)
+      const hash = new SlotHash(WIDTH, WIDTH, randomBytes)
       const model = new Set<number>()
       for (const [command, slot] of steps) {
         if (command === 'set') {
@@ -39,7 +39,7 @@ test('whatever is set and deleted, it finds what a Map would find', () => {
 
 test('a second slot with the same key takes the place of the first', () => {
   const column = Uint32Array.from([7, 7, 7, 7])
-  const hash = new SlotHash(WIDTH, randomBytes)
+  const hash = new SlotHash(WIDTH, WIDTH, randomBytes)
   hash.set(column, 0)
   hash.set(column, 1)
   assert.equal(hash.find(column, Uint32Array.from([7, 7])), 1)
@@ -48,7 +48,7 @@ test('a second slot with the same key takes the place of the first', () => {
 test('it grows past its first capacity and keeps every entry', () => {
   const count = 10_000
   const column = new Uint32Array(count * WIDTH).map((_, i) => Math.imul(i, 2654435761))
-  const hash = new SlotHash(WIDTH, randomBytes)
+  const hash = new SlotHash(WIDTH, WIDTH, randomBytes)
   for (let slot = 0; slot < count; slot++) hash.set(column, slot)
   for (let slot = 0; slot < count; slot++) {
     assert.equal(hash.find(column, column.subarray(slot * WIDTH, slot * WIDTH + WIDTH)), slot)
