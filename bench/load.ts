@@ -86,13 +86,13 @@ async function runLoader(
       output += chunk
     })
   }
-  await new Promise((resolve, reject) => {
-    child.once('close', resolve)
+  const end = await new Promise<string>((resolve, reject) => {
+    child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
     child.once('error', reject)
   })
   clearTimeout(late)
   await stop()
   const result = /^RESULT (.*)$/m.exec(output)?.[1]
-  if (result === undefined) throw new Error(`${command} gave no result:\n${output}`)
+  if (result === undefined) throw new Error(`${command} gave no result (${end}):\n${output}`)
   return JSON.parse(result)
 }

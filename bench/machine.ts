@@ -11,6 +11,7 @@ import {
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import type { Generator } from './options.ts'
+import { isInstalled } from './process.ts'
 
 /** What the figures depend on, and how the processes were placed on it. */
 export interface Machine {
@@ -76,10 +77,6 @@ function allowedCores(): number[] {
     const [from = Number.NaN, to = from] = range.split('-').map(Number)
     return Array.from({ length: to - from + 1 || 0 }, (_, i) => from + i)
   })
-}
-
-function isInstalled(command: string, args: readonly string[]): boolean {
-  return spawnSync(command, args, { stdio: 'ignore' }).error === undefined
 }
 
 function syncsPerSecond(dir: string): number {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -48,6 +48,9 @@ export async function startServer(scope: Scope, launch: Launch): Promise<ServerP
   return { port: launch.port, pid: child.pid as number, firstAnswers, stop }
 }
 
+/** Where setpriv is installed, what the bench has started does not outlive it, even if it is killed. */
+const LEASH = isInstalled('setpriv', ['--version']) ? ['setpriv', '--pdeathsig', 'KILL'] : []
+
 /** Spawns a program, on one core where there is a choice. */
 export function spawnOn(
   core: number | null,
@@ -55,9 +58,14 @@ export function spawnOn(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): ChildProcess {
-  const stdio = ['ignore', 'pipe', 'pipe'] as const
-  if (core === null) return spawn(command, args, { env, stdio: [...stdio] })
-  return spawn('taskset', ['-c', String(core), command, ...args], { env, stdio: [...stdio] })
+  const pinning = core === null ? [] : ['taskset', '-c', String(core)]
+  const [first = command, ...rest] = [...pinning, ...LEASH, command, ...args]
+  return spawn(first, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** Whether a program is there. */
+export function isInstalled(command: string, args: readonly string[]): boolean {
+  return spawnSync(command, args, { stdio: 'ignore' }).error === undefined
 }
 
 /** A port of the loopback interface that nothing listens on. */

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BareTask } from './bare.ts'
@@ -112,7 +112,6 @@ interface Copy {
 }
 
 function copyOf({ dir: parent }: Bench, database: string): Copy {
-  mkdirSync(parent, { recursive: true })
   const dir = mkdtempSync(join(parent, 'data-'))
   const file = join(dir, 'countersign.db')
   copyFileSync(database, file)
