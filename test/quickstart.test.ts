@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startHttpsFront } from './support/https-front.ts'
 import { freePort } from './support/ports.ts'
 import { ROOT, run, startServiceProcess, tempDir } from './support/service.ts'
-import { commandsOf, Shell } from './support/shell.ts'
+import { commandsOf, shellInCheckout } from './support/shell.ts'
 
 const DID = /^svc:agent:[1-9A-HJ-NP-Za-km-z]{24}$/
 
@@ -17,13 +16,8 @@ test('the whole way with openssl and curl alone, as docs/quickstart.md goes it',
   const service = await startServiceProcess(t, { BASE_URL: url })
   const front = await startHttpsFront(dir, port, Number(service.env.PORT))
   t.after(() => front.close())
-  // npx finds the commands where a checkout has them.
-  symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
-  writeFileSync(join(dir, 'package.json'), '{}')
-  const shell = new Shell(dir, {
+  const shell = shellInCheckout(dir, {
     ...service.env,
-    PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
-    HOME: dir,
     URL: url,
     CURL_CA_BUNDLE: front.certificate,
   })

@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT, startServiceProcess, tempDir } from './support/service.ts'
-import { Shell } from './support/shell.ts'
+import { shellInCheckout } from './support/shell.ts'
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 
 test('the quick start of the README prints what the README says', async (t) => {
   const dir = tempDir(t)
   const service = await startServiceProcess(t)
-  symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
-  writeFileSync(join(dir, 'package.json'), '{}')
-  const shell = new Shell(dir, {
-    ...service.env,
-    PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
-    HOME: dir,
-    COUNTERSIGN_URL: service.url,
-  })
+  const shell = shellInCheckout(dir, { ...service.env, COUNTERSIGN_URL: service.url })
   t.after(() => shell.close())
   // The README's DID is one that this run did not draw.
   let did = ''

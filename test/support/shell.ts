@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from './service.ts'
 
 /** A shell that runs one piece of a script after another and keeps its variables between them. */
 export class Shell {
@@ -38,6 +40,17 @@ export class Shell {
   close(): void {
     this.#bash.stdin?.end()
   }
+}
+
+/**
+ * A shell in a directory of its own in which npx finds the commands, as it does in a checkout.
+ * @param env of a service, and what else the commands read
+ */
+export function shellInCheckout(dir: string, env: Readonly<Record<string, string>>): Shell {
+  symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
+  writeFileSync(join(dir, 'package.json'), '{}')
+  const path = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`
+  return new Shell(dir, { PATH: path, HOME: dir, ...env })
 }
 
 /** The shell commands of a page, by the heading that they stand under. */

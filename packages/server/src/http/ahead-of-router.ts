@@ -24,7 +24,7 @@ export function answerPlainLookups({ read, metrics, isReady }: AheadDeps): Ahead
   return (request, response) => {
     const { url, method } = request
     if (method !== 'GET' || url === undefined || !url.startsWith(LOOKUP_PREFIX)) return false
-    const tail = parseDidOrTail(read.site.naming, url.slice(LOOKUP_PREFIX.length))
+    const tail = parseDidOrTail(read.site.naming, decodeColons(url.slice(LOOKUP_PREFIX.length)))
     if (tail === null || !isPlain(request.rawHeaders) || !isReady()) return false
     const view = read.registry.inMemory(tail)
     if (view === null) return false
@@ -33,6 +33,11 @@ export function answerPlainLookups({ read, metrics, isReady }: AheadDeps): Ahead
     series.observe(performance.now() - started)
     return true
   }
+}
+
+/** Of what can be percent-encoded in a DID only the colons ever are, by `encodeURIComponent` (contract 4.1). */
+function decodeColons(reference: string): string {
+  return reference.includes('%') ? reference.replaceAll(/%3a/gi, ':') : reference
 }
 
 /** Headers that make a request less plain than what is answered here, by their length. */
