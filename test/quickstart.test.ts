@@ -6,10 +6,12 @@ import { startHttpsFront } from './support/https-front.ts'
 import { freePort } from './support/ports.ts'
 import { ROOT, run, startServiceProcess, tempDir } from './support/service.ts'
 import { commandsOf, shellInCheckout } from './support/shell.ts'
+import { needTool } from './support/tools.ts'
 
 const DID = /^svc:agent:[1-9A-HJ-NP-Za-km-z]{24}$/
 
 test('the whole way with openssl and curl alone, as docs/quickstart.md goes it', async (t) => {
+  for (const tool of ['openssl', 'curl'] as const) needTool(tool)
   const dir = tempDir(t)
   const port = await freePort()
   const url = `https://localhost:${port}`
