@@ -121,7 +121,11 @@ function startTimers(
   resources: AsyncDisposableStack,
 ): void {
   const poll = setInterval(() => {
-    if (db.changedElsewhere()) void registry.follow()
+    try {
+      if (db.changedElsewhere() || registry.isBehind) void registry.follow()
+    } catch (error) {
+      log.error({ err: error }, 'the database cannot be watched')
+    }
   }, POLL_MS)
   const jobs = setInterval(() => {
     runDueJobs({ db, now: Date.now }).catch((error) => log.error({ err: error }, 'a job failed'))

@@ -60,6 +60,11 @@ export class Registry {
     return this.#agents.size
   }
 
+  /** Whether the last attempt to follow the events failed: until one succeeds, nobody is vouched for. */
+  get isBehind(): boolean {
+    return this.#failure !== null
+  }
+
   get isComplete(): boolean {
     return this.#complete && !this.#agents.overflowed
   }

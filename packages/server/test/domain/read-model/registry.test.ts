@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
@@ -65,6 +66,19 @@ test('what another process changes shows within a second: status, verification, 
   await sleep(Date.parse(soon) - Date.now())
   assert.equal((await lookup(service, did)).owner.identityMethod, null)
   await until(async () => (await eventTypes(service)).at(-1) === 'owner.identity_expired', 3000)
+})
+
+test('a read model that cannot follow the events vouches for nobody, until it can again', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const status = async () => (await fetch(`${service.url}/api/v1/agent/${did}`)).status
+  assert.equal(await status(), 200)
+  const other = new DatabaseSync(service.settings.databaseFile)
+  t.after(() => other.close())
+  other.exec('ALTER TABLE events RENAME TO hidden')
+  await until(async () => (await status()) === 503)
+  other.exec('ALTER TABLE hidden RENAME TO events')
+  await until(async () => (await status()) === 200)
 })
 
 test('every change of state has its event, numbered without gaps', async (t) => {
