@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type AgentStatus, randomTail } from '@countersign/protocol'
 import fc from 'fast-check'
-import type { AgentRecord } from '../../../src/domain/agent-record.ts'
+import { type AgentRecord, plainProfile } from '../../../src/domain/agent-record.ts'
 import { AgentIndex } from '../../../src/domain/read-model/agent-index.ts'
 
 test('what goes in comes out, the profile included', () => {
@@ -78,15 +78,7 @@ function agent(overrides: Partial<AgentRecord>): AgentRecord {
     version: overrides.seq ?? 0,
     status: 'active',
     claimedAt,
-    profile: {
-      statusReason: null,
-      statusChangedAt: claimedAt,
-      updatedAt: claimedAt,
-      username: null,
-      displayName: null,
-      description: null,
-      channels: [],
-    },
+    profile: plainProfile(claimedAt),
     ...overrides,
   }
 }

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { postJson, startServiceProcess } from '../../../../test/support/service.ts'
+
+test('at level debug there is a line a request, without the query string and without the body', async (t) => {
+  const service = await startServiceProcess(t, { LOG_LEVEL: 'debug' })
+  await fetch(`${service.url}/healthz?code=query-secret`)
+  await fetch(`${service.url}/nowhere?code=query-secret`)
+  await postJson(`${service.url}/api/v1/claim?code=query-secret`, { claimToken: 'body-secret' })
+  await service.stop()
+  const lines = service.output().split('\n')
+  assert.ok(lines.some((line) => line.includes('"path":"/healthz"') && line.includes('"id":"req_')))
+  assert.ok(lines.some((line) => line.includes('"path":"/api/v1/claim"')))
+  assert.doesNotMatch(service.output(), /query-secret|body-secret/)
+})
+
+test('at level info a request leaves no line', async (t) => {
+  const service = await startServiceProcess(t, { LOG_LEVEL: 'info' })
+  await fetch(`${service.url}/healthz?code=query-secret`)
+  await service.stop()
+  assert.match(service.output(), /serves http:\/\/localhost:/)
+  assert.doesNotMatch(service.output(), /healthz|query-secret/)
+})
