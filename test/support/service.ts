@@ -89,7 +89,10 @@ export async function openOperator(settings: Settings): Promise<Operator> {
       username = `owner-${randomBytes(4).toString('hex')}`,
       assurance = 'substantial',
     ) {
-      const { id } = await addOwner({ db, now }, { username, displayName: `Owner ${username}` })
+      const { id } = await addOwner(
+        { db, naming, now },
+        { username, displayName: `Owner ${username}` },
+      )
       const subject = { provider: 'in-person', issuer: 'host', subject: String(id) }
       const pepper = loadPepper(dataDir)
       await verifyOwner({ db, now, pepper }, id, { ...subject, assurance, expiresAt: null })

@@ -50,7 +50,7 @@ export const LAYERS: readonly Layer[] = [
   {
     name: 'http',
     files: 'packages/server/src/http/',
-    imports: ['protocol', 'domain', 'http'],
+    imports: ['protocol', 'domain', 'http', 'ui'],
     mend: 'call a function of domain/, and have it handed in by main.ts',
   },
   {
@@ -108,9 +108,16 @@ export const LAYERS: readonly Layer[] = [
     mend: 'a gateway speaks to a service through @countersign/sdk',
   },
   {
+    name: 'ui',
+    files: 'packages/ui/src/',
+    imports: ['protocol', 'ui'],
+    packages: ['react'],
+    mend: 'ui is what pages look like: hand the data in as properties',
+  },
+  {
     name: 'dashboard',
     files: 'packages/dashboard/src/',
-    imports: ['protocol', 'dashboard'],
+    imports: ['protocol', 'ui', 'dashboard'],
     mend: 'the dashboard speaks to a service over HTTP: use the wire schemas of @countersign/protocol',
   },
 ]

@@ -9,6 +9,9 @@ export const USERNAME_PATTERN = /^[a-z0-9-]{3,32}$/
 export const DISPLAY_NAME_PATTERN =
   /^(?![\p{Z}\p{Default_Ignorable_Code_Point}]+$)[^\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]{1,64}$/u
 
+/** What an agent does: at most 160 code points (contract 2.3a), in lines, no other control and no bidirectional override. */
+export const DESCRIPTION_PATTERN = /^(?:[^\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]|\n){0,160}$/u
+
 const encoder = new TextEncoder()
 
 /** UTF-8 bytes. Give it well-formed text only: a lone surrogate would become U+FFFD, the bytes of another text. */

@@ -4,8 +4,10 @@ import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { Ed25519Verifier, selfTestEd25519 } from './adapters/ed25519.ts'
+import { loadPepper } from './adapters/secrets.ts'
 import type { Settings } from './config.ts'
 import { claim } from './domain/claim.ts'
+import { NO_PROVIDERS } from './domain/identity-providers.ts'
 import { Registry } from './domain/read-model/registry.ts'
 import { runDueJobs } from './domain/run-jobs.ts'
 import { siteOf } from './domain/site.ts'
@@ -110,6 +112,16 @@ function appDeps(settings: Settings, log: Logger, { db, registry, metrics, state
     onServer: (server: Server, another: () => Server) => state.listeners.watch(server, another),
     metrics,
     trustedProxies,
+    owners: {
+      db,
+      registry,
+      site,
+      serviceName,
+      pepper: loadPepper(settings.dataDir),
+      providers: NO_PROVIDERS,
+      now,
+      randomBytes,
+    },
     openapi: { naming, serviceName, baseUrl: site.baseUrl, version: VERSION },
   }
 }

@@ -23,6 +23,8 @@ export interface AgentProfile {
   readonly username: string | null
   readonly displayName: string | null
   readonly description: string | null
+  /** Which uploaded picture, or null: one drawn from the DID. */
+  readonly avatar: string | null
   readonly channels: readonly ChannelFact[]
 }
 
@@ -35,6 +37,7 @@ export function plainProfile(claimedAt: number): AgentProfile {
     username: null,
     displayName: null,
     description: null,
+    avatar: null,
     channels: [],
   }
 }
@@ -44,6 +47,8 @@ export interface OwnerFacts {
   readonly id: number
   readonly username: string
   readonly displayName: string
+  /** A deleted owner has no name any more; their agents are revoked. */
+  readonly deleted: boolean
   /** Oldest first; what has expired may still be among them. */
   readonly verifications: readonly VerificationFact[]
   /** The strongest of them, expired or not: most questions end here. */

@@ -1,6 +1,7 @@
 import type { ClaimRequest, Did, VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
 import type { ReadDeps } from '../domain/find-agent.ts'
+import type { OwnerDeps } from '../domain/owner-deps.ts'
 import { answerPlainLookups } from './ahead-of-router.ts'
 import { type App, type BareAppDeps, bareApp } from './bare-app.ts'
 import { handleErrors } from './error-handler.ts'
@@ -9,6 +10,7 @@ import { parseJsonStrictly } from './json-body.ts'
 import { MethodGuard } from './methods.ts'
 import { countRequests, type RequestMetrics } from './metrics.ts'
 import { collectOpenApi, type OpenApiDeps, serveDocs, serveOpenApi } from './openapi.ts'
+import { serveOwners } from './owner/serve-owners.ts'
 import { agentRoute } from './routes/agent.ts'
 import { avatarRoute } from './routes/avatar.ts'
 import { cardRoute } from './routes/card.ts'
@@ -29,6 +31,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter'> {
   readonly isDraining: () => boolean
   readonly metrics: RequestMetrics
   readonly openapi: OpenApiDeps
+  readonly owners: OwnerDeps
 }
 
 /** The HTTP side of the service, ready to listen. */
@@ -41,6 +44,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   countRequests(app, deps.metrics)
   await collectOpenApi(app, deps.openapi)
   registerRoutes(app, deps)
+  await serveOwners(app, deps.owners)
   serveOpenApi(app)
   guard.refuseOthers(app)
   await serveDocs(app, deps.openapi.serviceName)

@@ -27,6 +27,7 @@ export async function collectOpenApi(app: FastifyInstance, deps: OpenApiDeps): P
         { name: 'check', description: 'Deciding whom to admit' },
         { name: 'show', description: 'Showing who an agent is' },
         { name: 'resolve', description: 'DID documents' },
+        { name: 'owner', description: 'What owners do: the dashboard, or your own' },
         { name: 'operate', description: 'For whoever hosts the service' },
       ],
     },

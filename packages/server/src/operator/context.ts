@@ -1,3 +1,4 @@
+import type { Naming } from '@countersign/protocol'
 import { loadPepper, type Pepper } from '../adapters/secrets.ts'
 import { readSettings, type Settings } from '../config.ts'
 import type { Database } from '../storage/database.ts'
@@ -7,6 +8,7 @@ import { openSqlite } from '../storage/sqlite-database.ts'
 export interface OperatorContext {
   readonly settings: Settings
   readonly db: Database
+  readonly naming: Naming
   readonly pepper: Pepper
   readonly now: () => number
 }
@@ -16,7 +18,8 @@ export async function withData<T>(work: (context: OperatorContext) => Promise<T>
   const settings = readSettings(process.env)
   const db = await openSqlite(settings.databaseFile, Date.now)
   try {
-    return await work({ settings, db, pepper: loadPepper(settings.dataDir), now: Date.now })
+    const { naming, dataDir } = settings
+    return await work({ settings, db, naming, pepper: loadPepper(dataDir), now: Date.now })
   } finally {
     await db.close()
   }

@@ -26,6 +26,8 @@ const insert = prepared<NewAgent, object>((db, param) =>
     username: null,
     display_name: null,
     description: null,
+    username_skeleton: null,
+    avatar: null,
   }),
 )
 

@@ -1,4 +1,4 @@
-import type { AgentStatus, Assurance, Tier } from '@countersign/protocol'
+import type { AgentStatus, Assurance, SignInMethod, Tier } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
 
 /** Times are milliseconds since 1970, keys and hashes are raw bytes, everywhere in storage. */
@@ -10,6 +10,13 @@ export interface Tables {
   channels: ChannelRow
   events: EventRow
   jobs: JobRow
+  passkeys: PasskeyRow
+  recovery_codes: RecoveryCodeRow
+  sign_in_identities: SignInIdentityRow
+  sign_in_links: SignInLinkRow
+  sessions: SessionRow
+  flows: FlowRow
+  avatars: AvatarRow
 }
 
 export interface OwnerRow {
@@ -17,6 +24,10 @@ export interface OwnerRow {
   username: string
   display_name: string
   created_at: number
+  /** What the username looks like: see `usernameSkeleton`. */
+  username_skeleton: string | null
+  /** The row stays, without a name, since revoked agents refer to it. */
+  deleted_at: number | null
 }
 
 export interface IdentityVerificationRow {
@@ -62,6 +73,9 @@ export interface AgentRow {
   username: string | null
   display_name: string | null
   description: string | null
+  username_skeleton: string | null
+  /** Which picture there is, of those that there have been: part of its address. */
+  avatar: string | null
 }
 
 export interface ChannelRow {
@@ -92,6 +106,73 @@ export interface JobRow {
   subject: string
   run_at: number
   attempts: number
+}
+
+export interface PasskeyRow {
+  /** base64url, as WebAuthn's JSON has it. */
+  credential_id: string
+  owner_id: number
+  /** COSE. */
+  public_key: Uint8Array
+  counter: number
+  /** JSON: a list of WebAuthn transports. */
+  transports: string
+  backed_up: 0 | 1
+  name: string
+  created_at: number
+  last_used_at: number | null
+}
+
+export interface RecoveryCodeRow {
+  hash: Uint8Array
+  owner_id: number
+  created_at: number
+}
+
+/** An account elsewhere that opens this one. */
+export interface SignInIdentityRow {
+  provider: string
+  subject_hash: Uint8Array
+  owner_id: number
+  created_at: number
+}
+
+export interface SignInLinkRow {
+  hash: Uint8Array
+  owner_id: number
+  expires_at: number
+}
+
+export interface SessionRow {
+  /** SHA-256 of what the cookie holds. */
+  hash: Uint8Array
+  /** Names it on the account page. */
+  id: string
+  owner_id: number
+  method: SignInMethod
+  browser: string
+  signed_in_at: number
+  last_seen_at: number
+  expires_at: number
+}
+
+/** Something begun in a browser that is to be completed there, once. */
+export interface FlowRow {
+  /** SHA-256 of what the cookie holds. */
+  hash: Uint8Array
+  kind: string
+  owner_id: number | null
+  provider: string | null
+  /** What a provider's webhook calls it. */
+  reference: string | null
+  /** JSON. */
+  state: string
+  expires_at: number
+}
+
+export interface AvatarRow {
+  tail: string
+  webp: Uint8Array
 }
 
 export type Db = Kysely<Tables>

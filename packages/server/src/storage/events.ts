@@ -14,6 +14,8 @@ export type EventType =
   | 'channel.removed'
   | 'owner.identity_verified'
   | 'owner.identity_expired'
+  | 'owner.updated'
+  | 'owner.deleted'
 
 export interface NewEvent {
   readonly seq: number

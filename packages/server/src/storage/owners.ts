@@ -1,12 +1,15 @@
 import type { Db, OwnerRow, Tx } from './database.ts'
 import { prepared } from './prepared.ts'
 
-export async function insertOwner(tx: Tx, owner: Omit<OwnerRow, 'id'>): Promise<OwnerRow> {
+export async function insertOwner(
+  tx: Tx,
+  owner: Omit<OwnerRow, 'id' | 'deleted_at'>,
+): Promise<OwnerRow> {
   const { last } = await tx.db
     .selectFrom('owners')
     .select((eb) => eb.fn.max('id').as('last'))
     .executeTakeFirstOrThrow()
-  const row = { ...owner, id: (last ?? 0) + 1 }
+  const row = { ...owner, id: (last ?? 0) + 1, deleted_at: null }
   await tx.db.insertInto('owners').values(row).execute()
   return row
 }
@@ -21,6 +24,16 @@ export async function ownerById(db: Db, id: number): Promise<OwnerRow | undefine
 
 export function ownerByUsername(db: Db, username: string): Promise<OwnerRow | undefined> {
   return db.selectFrom('owners').selectAll().where('username', '=', username).executeTakeFirst()
+}
+
+/** The owner whose username has this shape, if any. */
+export function ownerLookingLike(db: Db, skeleton: string): Promise<OwnerRow | undefined> {
+  return db
+    .selectFrom('owners')
+    .selectAll()
+    .where('username_skeleton', '=', skeleton)
+    .orderBy('id')
+    .executeTakeFirst()
 }
 
 export function ownersAfter(db: Db, after: number, limit: number): Promise<OwnerRow[]> {

@@ -44,6 +44,7 @@ export function recordOf(row: AgentRow, channels: readonly ChannelRow[]): AgentR
       username: row.username,
       displayName: row.display_name,
       description: row.description,
+      avatar: row.avatar,
       channels: channels.map((each) => ({
         kind: each.kind,
         handleOrDomain: each.handle_or_domain,
@@ -70,6 +71,7 @@ export function ownerFactsOf(row: OwnerRow, rows: readonly IdentityVerificationR
     id: row.id,
     username: row.username,
     displayName: row.display_name,
+    deleted: row.deleted_at !== null,
     verifications,
     strongest: strongestVerification(verifications, Number.NEGATIVE_INFINITY),
   }

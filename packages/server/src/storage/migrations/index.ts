@@ -1,5 +1,6 @@
 import { first } from './0001-first.ts'
+import { owners } from './0002-owners.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
-export const MIGRATIONS: readonly Migration[] = [first]
+export const MIGRATIONS: readonly Migration[] = [first, owners]

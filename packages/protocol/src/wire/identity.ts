@@ -1,0 +1,96 @@
+import { type Static, Type } from 'typebox'
+import { ASSURANCES, type Assurance } from '../status.ts'
+import { timestamp } from './formats.ts'
+import { nullable } from './nullable.ts'
+import { openObject } from './session.ts'
+
+/** Identity verification. The dashboard's own API. */
+
+export const PROVIDER_KINDS = [
+  'eid',
+  'personhood',
+  'kyc',
+  'social',
+  'in-person',
+  'development',
+] as const
+export type ProviderKind = (typeof PROVIDER_KINDS)[number]
+
+const assurance = () => Type.Enum([...ASSURANCES], { type: 'string' })
+const grade = () => Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' })
+
+/** A provider as a card on the identity page. */
+export const identityProviderSchema = () =>
+  Type.Object({
+    id: Type.String(),
+    label: Type.String(),
+    kind: Type.Enum([...PROVIDER_KINDS], { type: 'string' }),
+    assurance: Type.Unsafe<Assurance | null>({
+      enum: [...ASSURANCES, null],
+      description: 'what a verification is worth; null: it depends on the case',
+    }),
+    unique: Type.Boolean({ description: 'the same human cannot verify two accounts with it' }),
+    proves: Type.String({ description: 'what it proves, in a sentence' }),
+    validForDays: nullable(Type.Integer()),
+    selfService: Type.Boolean({
+      description: 'false: the host does it, nothing can be begun here',
+    }),
+  })
+
+export type IdentityProviderCard = Static<ReturnType<typeof identityProviderSchema>>
+
+/** What ending a verification would do, told beforehand. */
+const effect = () =>
+  Type.Object({
+    canClaim: Type.Boolean({ description: 'whether claim tokens could still be issued' }),
+    identityLevel: Type.String({
+      description: 'provider, or `unverified`, as lookups would answer',
+    }),
+    activeAgents: Type.Integer(),
+    grades: Type.Array(Type.Object({ from: grade(), to: grade(), agents: Type.Integer() }), {
+      description: 'which grades would change, of how many agents',
+    }),
+  })
+
+export const verificationSchema = () =>
+  Type.Object({
+    provider: Type.String(),
+    label: Type.String(),
+    assurance: assurance(),
+    verifiedAt: timestamp(),
+    expiresAt: nullable(timestamp()),
+    expired: Type.Boolean(),
+    renewFrom: nullable({ ...timestamp(), description: 'from when the owner is asked to renew' }),
+    ifRemoved: effect(),
+  })
+
+export type OwnerVerification = Static<ReturnType<typeof verificationSchema>>
+
+/** `GET /api/identity` */
+export const identitySchema = () =>
+  Type.Object(
+    {
+      providers: Type.Array(identityProviderSchema()),
+      verifications: Type.Array(verificationSchema()),
+    },
+    { description: "The owner's verifications, and the providers there are" },
+  )
+
+export type Identity = Static<ReturnType<typeof identitySchema>>
+
+/** `POST /api/identity/{provider}/begin`: go there, or hand `client` to the provider's own script. */
+export const verificationBegunSchema = () =>
+  Type.Object({
+    redirect: nullable(Type.String({ format: 'uri' })),
+    client: Type.Unsafe<Record<string, unknown> | null>({
+      type: ['object', 'null'],
+      additionalProperties: true,
+      description: "what the provider's own script needs",
+    }),
+  })
+
+export type VerificationBegun = Static<ReturnType<typeof verificationBegunSchema>>
+
+/** `POST /api/identity/{provider}/complete`: what the provider's script gave the browser, unchanged. */
+export const verificationResultSchema = () =>
+  Type.Object({ result: openObject('the result of the provider') }, { additionalProperties: false })

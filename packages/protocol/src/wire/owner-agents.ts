@@ -1,0 +1,152 @@
+import { type Static, Type } from 'typebox'
+import type { Naming } from '../naming.ts'
+import { DESCRIPTION_PATTERN } from '../text.ts'
+import { cardMembers } from './card.ts'
+import { status, timestamp } from './formats.ts'
+import { nullable } from './nullable.ts'
+import { displayName, openObject, username } from './session.ts'
+
+/** The agents of whoever is signed in. The dashboard's own API. */
+
+const grade = () => Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' })
+
+/** An agent as its owner sees it: its card, and what is private to them. */
+export const ownerAgentSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      ...cardMembers(naming),
+      agentId: Type.String({ description: "the owner's own label; never public" }),
+      keyThumbprint: Type.String({ description: 'RFC 7638, SHA-256, base64url' }),
+      identityLevel: Type.String({ description: 'identity provider, or `unverified`' }),
+      statusReason: nullable(Type.String()),
+      statusChangedAt: timestamp(),
+      statusSetBy: Type.Enum(['owner', 'operator'], { type: 'string' }),
+      updatedAt: timestamp(),
+      hasAvatar: Type.Boolean({ description: 'false: the picture is drawn from the DID' }),
+      profile: Type.Object(
+        {
+          displayName: nullable(Type.String()),
+          username: nullable(Type.String()),
+          description: nullable(Type.String()),
+        },
+        { description: 'as the owner entered it; null where nothing was' },
+      ),
+      nextStep: nullable(
+        Type.Object(
+          { grade: grade(), step: Type.String() },
+          { description: 'what would raise the grade' },
+        ),
+      ),
+    },
+    { description: 'An agent of the owner' },
+  )
+
+export type OwnerAgent = Static<ReturnType<typeof ownerAgentSchema>>
+
+/** `GET /api/account/agents` */
+export const ownerAgentsSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      agents: Type.Array(ownerAgentSchema(naming)),
+      next: nullable(Type.String({ description: 'pass it as `after` for the page that follows' })),
+      counts: Type.Object(
+        { active: Type.Integer(), suspended: Type.Integer(), revoked: Type.Integer() },
+        { description: 'of all agents of the owner, whatever the filter' },
+      ),
+    },
+    { description: 'Agents of the owner, newest first' },
+  )
+
+export type OwnerAgents = Static<ReturnType<typeof ownerAgentsSchema>>
+
+/** Query of `GET /api/account/agents`. */
+export const ownerAgentsQuerySchema = () =>
+  Type.Object(
+    {
+      search: Type.Optional(
+        Type.String({
+          maxLength: 128,
+          description: 'part of a name, a label, a description or a DID',
+        }),
+      ),
+      status: Type.Optional(status()),
+      grade: Type.Optional(grade()),
+      after: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
+    },
+    { additionalProperties: false },
+  )
+
+export type OwnerAgentsQuery = Static<ReturnType<typeof ownerAgentsQuerySchema>>
+
+/** `PATCH /api/account/agents/{agent}`: null takes away. */
+export const agentPatchSchema = () =>
+  Type.Object(
+    {
+      displayName: Type.Optional(nullable(displayName())),
+      username: Type.Optional(nullable(username())),
+      description: Type.Optional(
+        nullable(
+          Type.String({
+            pattern: DESCRIPTION_PATTERN.source,
+            description: 'a text of at most 160 characters',
+          }),
+        ),
+      ),
+    },
+    { additionalProperties: false, minProperties: 1 },
+  )
+
+export type AgentPatch = Static<ReturnType<typeof agentPatchSchema>>
+
+/** A word that programs can switch on. */
+const reason = () =>
+  Type.String({
+    pattern: '^[a-z][a-z0-9_-]{0,63}$',
+    description: 'a word of lower-case letters, digits, _ and -, such as key_compromised',
+  })
+
+/** `POST /api/account/agents/{agent}/suspend`, `/reactivate` and `/revoke`. */
+export const statusRequestSchema = () =>
+  Type.Object({ reason: Type.Optional(nullable(reason())) }, { additionalProperties: false })
+
+/** `POST /api/account/agents/revoke-all`: the username, typed once more. */
+export const revokeAllRequestSchema = () =>
+  Type.Object(
+    { username: username(), reason: Type.Optional(nullable(reason())) },
+    { additionalProperties: false },
+  )
+
+/** `GET /api/account/agents/{agent}/history` */
+export const historySchema = () =>
+  Type.Object(
+    {
+      events: Type.Array(
+        Type.Object({
+          seq: Type.Integer(),
+          at: timestamp(),
+          type: Type.String({ description: 'such as agent.suspended (docs/contract-notes.md)' }),
+          facts: openObject('what the event says, public facts only'),
+        }),
+      ),
+      next: nullable(Type.String({ description: 'pass it as `before` for older ones' })),
+    },
+    { description: 'What happened to the agent, newest first' },
+  )
+
+export type AgentHistory = Static<ReturnType<typeof historySchema>>
+
+/** `POST /api/agents/token` (docs/contract-notes.md). */
+export const issuedTokenSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      claimToken: Type.String({
+        pattern: naming.tokenPattern.source,
+        description: 'shown this once',
+      }),
+      expiresAt: timestamp(),
+      expiresIn: Type.Integer({ description: 'seconds' }),
+    },
+    { description: 'A claim token' },
+  )
+
+export type IssuedToken = Static<ReturnType<typeof issuedTokenSchema>>

@@ -1,0 +1,128 @@
+import { type Static, Type } from 'typebox'
+import { DISPLAY_NAME_PATTERN, USERNAME_PATTERN } from '../text.ts'
+import { timestamp } from './formats.ts'
+import { nullable } from './nullable.ts'
+
+/** Who is signed in, and how. The dashboard's own API: docs/contract-notes.md, not the contract. */
+
+export const username = () =>
+  Type.String({
+    pattern: USERNAME_PATTERN.source,
+    description: 'a username: 3 to 32 characters out of a-z, 0-9 and -',
+  })
+
+export const displayName = () =>
+  Type.String({
+    pattern: DISPLAY_NAME_PATTERN.source,
+    description: 'a name of 1 to 64 characters, some of them visible',
+  })
+
+/** An object whose members another standard defines. */
+export const openObject = (description: string) =>
+  Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description })
+
+/** A body that says nothing but that it is JSON, which no form of another site can send. */
+export const emptyBody = () => Type.Object({}, { additionalProperties: false })
+
+/** An owner as others see them. */
+export const ownerSchema = () => Type.Object({ username: username(), displayName: displayName() })
+
+export type Owner = Static<ReturnType<typeof ownerSchema>>
+
+/** How a session came to be. */
+export const SIGN_IN_METHODS = ['passkey', 'recovery-code', 'link', 'provider'] as const
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number]
+
+/** `GET /api/session`: for a page to begin with, whoever asks. */
+export const sessionSchema = () =>
+  Type.Object(
+    {
+      owner: nullable(ownerSchema()),
+      signedInAt: nullable(timestamp()),
+      recentUntil: nullable({
+        ...timestamp(),
+        description: 'until when this sign-in is recent enough for what is dangerous',
+      }),
+      service: Type.Object({
+        name: Type.String(),
+        shortName: Type.String(),
+        idHeader: Type.String(),
+        baseUrl: Type.String(),
+        passkeys: Type.Boolean({
+          description:
+            'whether browsers allow passkeys at this address: not where the host is an IP address',
+        }),
+        development: Type.Boolean({
+          description: 'the identity providers are for development only',
+        }),
+      }),
+      signInProviders: Type.Array(Type.Object({ id: Type.String(), label: Type.String() })),
+    },
+    { description: 'Who is signed in, if anyone, and the ways to' },
+  )
+
+export type SessionState = Static<ReturnType<typeof sessionSchema>>
+
+/** `POST /api/sign-up/options`, `POST /api/sign-up/provider`. */
+export const signUpRequestSchema = () =>
+  Type.Object({ username: username(), displayName: displayName() }, { additionalProperties: false })
+
+export type SignUpRequest = Static<ReturnType<typeof signUpRequestSchema>>
+
+/** Options for `navigator.credentials` (WebAuthn Level 3, JSON form). */
+export const passkeyOptionsSchema = () =>
+  Type.Object({ options: openObject('WebAuthn options in their JSON form') })
+
+/** A passkey's name, which its owner gives it. */
+export const passkeyName = () =>
+  Type.String({ minLength: 1, maxLength: 64, description: 'a name of 1 to 64 characters' })
+
+/** What the authenticator answered (WebAuthn Level 3, JSON form). */
+export const passkeyResponseSchema = () =>
+  Type.Object(
+    { response: openObject('the credential in its JSON form'), name: Type.Optional(passkeyName()) },
+    { additionalProperties: false },
+  )
+
+export const RECOVERY_CODES = 10
+
+/** The first sight of recovery codes, and the last. */
+export const recoveryCodes = () =>
+  Type.Array(Type.String(), {
+    minItems: RECOVERY_CODES,
+    maxItems: RECOVERY_CODES,
+    description: 'each good for one sign-in; shown this once',
+  })
+
+/** `POST /api/sign-up` and `/api/sign-up/provider`. */
+export const signedUpSchema = () =>
+  Type.Object({ owner: ownerSchema(), recoveryCodes: recoveryCodes() })
+
+export type SignedUp = Static<ReturnType<typeof signedUpSchema>>
+
+/** `POST /api/sign-in/…` */
+export const signedInSchema = () => Type.Object({ owner: ownerSchema() })
+
+/** `POST /api/sign-in/recovery-code` */
+export const recoveryCodeRequestSchema = () =>
+  Type.Object(
+    { username: username(), code: Type.String({ minLength: 1, maxLength: 64 }) },
+    { additionalProperties: false },
+  )
+
+/** `POST /api/sign-in/link`: the token out of the fragment of a link by `countersignd owner sign-in-link`. */
+export const signInLinkRequestSchema = () =>
+  Type.Object(
+    { token: Type.String({ minLength: 1, maxLength: 64 }) },
+    { additionalProperties: false },
+  )
+
+/** `POST /api/sign-in/provider`, `POST /api/account/sign-in-providers`. */
+export const providerRequestSchema = () =>
+  Type.Object(
+    { provider: Type.String({ minLength: 1, maxLength: 64 }) },
+    { additionalProperties: false },
+  )
+
+/** Where to send the browser. */
+export const redirectSchema = () => Type.Object({ redirect: Type.String({ format: 'uri' }) })

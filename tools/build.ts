@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Builds what browsers load, where it is missing or older than what it is made of: `npm start` and `npm test` begin so. */
+
+const ROOT = join(import.meta.dirname, '..')
+
+interface Target {
+  /** Where its vite.config.ts stands, and its dist/. */
+  readonly dir: string
+  readonly made: readonly string[]
+}
+
+const SHARED = [
+  'package-lock.json',
+  'packages/ui/**/*.{ts,tsx,css,json}',
+  'packages/protocol/src/**/*.ts',
+]
+
+const TARGETS: readonly Target[] = [
+  {
+    dir: 'packages/dashboard',
+    made: ['packages/dashboard/{src,public}/**/*', 'packages/dashboard/*.{html,ts,json}'],
+  },
+  {
+    dir: 'packages/server',
+    made: ['packages/server/src/http/pages/**/*', 'packages/server/vite.config.ts'],
+  },
+]
+
+for (const target of TARGETS) build(target)
+
+function build({ dir, made }: Target): void {
+  if (!existsSync(join(ROOT, dir, 'vite.config.ts'))) return
+  const stamp = join(ROOT, dir, 'dist/.made-of')
+  const digest = digestOf([...SHARED, ...made])
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return
+  const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
+  const { status } = spawnSync(process.execPath, [vite, 'build', '--logLevel', 'warn'], {
+    cwd: join(ROOT, dir),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  if (status !== 0) process.exit(1)
+  mkdirSync(join(ROOT, dir, 'dist'), { recursive: true })
+  writeFileSync(stamp, digest)
+}
+
+function digestOf(patterns: readonly string[]): string {
+  const hash = createHash('sha256')
+  const files = globSync([...patterns], { cwd: ROOT, withFileTypes: true })
+    .filter((each) => each.isFile() && !each.parentPath.includes('/node_modules'))
+    .map((each) => join(each.parentPath, each.name))
+  for (const file of files.sort()) hash.update(`${file}\0`).update(readFileSync(file)).update('\0')
+  return hash.digest('hex')
+}
