@@ -80,6 +80,7 @@ function normalised(text: string): string {
     .replaceAll(/[A-Za-z0-9+/]{43}=/g, '<key>')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
     .replaceAll(/\S+agent\.pem/g, '<file>')
+    .replaceAll(/#link=[\w-]{43}$/gm, '#link=<token>')
     .replaceAll(/http:\/\/localhost:\d+/g, '<url>')
     .trimEnd()
 }

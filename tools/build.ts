@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 /** Builds what browsers load, where it is missing or older than what it is made of: `npm start` and `npm test` begin so. */
 
@@ -43,8 +44,19 @@ function build({ dir, made }: Target): void {
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   if (status !== 0) process.exit(1)
-  mkdirSync(join(ROOT, dir, 'dist'), { recursive: true })
+  const dist = join(ROOT, dir, 'dist')
+  mkdirSync(dist, { recursive: true })
+  compress(dist)
   writeFileSync(stamp, digest)
+}
+
+/** What browsers load is compressed here, once: the service sends `.br` and `.gz` as they are. */
+function compress(dist: string): void {
+  for (const file of globSync('**/assets/**/*.{js,css,svg,wasm}', { cwd: dist })) {
+    const bytes = readFileSync(join(dist, file))
+    writeFileSync(join(dist, `${file}.br`), brotliCompressSync(bytes))
+    writeFileSync(join(dist, `${file}.gz`), gzipSync(bytes, { level: 9 }))
+  }
 }
 
 function digestOf(patterns: readonly string[]): string {

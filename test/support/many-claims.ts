@@ -6,7 +6,7 @@ import { type ClaimBody, claimBody, type Operator } from './service.ts'
 export async function prepareClaims(operator: Operator, count: number): Promise<ClaimBody[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, i) => {
-      const owner = await operator.addVerifiedOwner(`owner-${i}`)
+      const owner = await operator.addVerifiedOwner(`holder-${i}-of-many`)
       return claimBody(await operator.issueToken(owner), newKey())
     }),
   )

@@ -13,6 +13,7 @@ interface ResponseObject {
 }
 export interface Operation {
   readonly operationId: string
+  readonly tags?: readonly string[]
   readonly requestBody?: { readonly content: Record<string, Media> }
   readonly responses: Record<string, ResponseObject>
 }

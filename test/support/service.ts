@@ -59,7 +59,7 @@ export interface TestService {
 export async function startTestService(t: Cleanup, overrides: Env = {}): Promise<TestService> {
   const env = await testEnv(t, overrides)
   const settings = readSettings(env)
-  const service = await startService(settings, pino({ level: settings.logLevel }))
+  const service = await startService(settings, pino({ level: settings.logLevel }), env)
   const operator = await openOperator(settings)
   let stopped: Promise<void> | null = null
   const stop = () => {
@@ -86,7 +86,7 @@ export async function openOperator(settings: Settings): Promise<Operator> {
   return {
     db,
     async addVerifiedOwner(
-      username = `owner-${randomBytes(4).toString('hex')}`,
+      username = `holder-${randomBytes(4).toString('hex')}`,
       assurance = 'substantial',
     ) {
       const { id } = await addOwner(

@@ -1,7 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 
 /** Debian's packages for the programs that tests run. */
-const PACKAGES = { curl: 'curl', openssl: 'openssl', strace: 'strace' } as const
+const PACKAGES = {
+  chromium: 'chromium',
+  curl: 'curl',
+  openssl: 'openssl',
+  strace: 'strace',
+} as const
 
 /**
  * Makes sure that a program is there: the one on the machine, else Debian's, where this is root on Debian.

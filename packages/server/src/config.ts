@@ -4,6 +4,7 @@ import {
   DEFAULT_ID_HEADER,
   DEFAULT_SHORT_NAME,
   ID_HEADER_PATTERN,
+  isLoopback,
   type Naming,
   namingFor,
   SHORT_NAME_PATTERN,
@@ -35,6 +36,8 @@ export interface Settings {
   readonly readModelAgents: number
   /** How long the service still answers after it has called itself not ready, so that a balancer notices. */
   readonly drainSeconds: number
+  /** The file with the identity providers, or null. */
+  readonly identityProviders: string | null
 }
 
 /** Every mistake in the settings, at once. The values are not in the message: one could be a secret. */
@@ -97,7 +100,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       'BASE_URL',
       `http://localhost:${port}`,
       parseBaseUrl,
-      'an http or https address without path, query or credentials',
+      'an https address (http on loopback alone, since owners sign in there) without path, query or credentials',
     ),
     databaseFile: read(
       'DATABASE_URL',
@@ -139,6 +142,12 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       (text) => parseInteger(text, 0, 300),
       'a number of seconds from 0 to 300',
     ),
+    identityProviders: read(
+      'IDENTITY_PROVIDERS',
+      '',
+      (text) => ({ file: text === '' ? null : resolve(text) }),
+      'the path of a file',
+    ).file,
   }
   if (mistakes.length > 0) throw new SettingsError(mistakes)
   return settings
@@ -182,6 +191,8 @@ function parseMetricsPort(text: string): { port: number | null } | null {
 function parseBaseUrl(text: string): URL | null {
   const url = URL.parse(text)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return null
+  // Whoever is on the way of plain http takes the session's cookie, and browsers allow no passkey there.
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) return null
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '') return null
   return url.username === '' && url.password === '' ? url : null
 }

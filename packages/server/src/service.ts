@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import type { Server } from 'node:http'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { Ed25519Verifier, selfTestEd25519 } from './adapters/ed25519.ts'
+import type { Env } from './adapters/identity-providers/secret.ts'
 import { loadPepper } from './adapters/secrets.ts'
 import type { Settings } from './config.ts'
 import { claim } from './domain/claim.ts'
-import { NO_PROVIDERS } from './domain/identity-providers.ts'
+import { type Providers, providerLabelsOf } from './domain/identity-providers.ts'
 import { Registry } from './domain/read-model/registry.ts'
 import { runDueJobs } from './domain/run-jobs.ts'
 import { siteOf } from './domain/site.ts'
@@ -15,6 +17,7 @@ import { verifyChallenge } from './domain/verify-challenge.ts'
 import { createApp } from './http/app.ts'
 import { Listeners } from './http/listeners.ts'
 import { createMetricsServer, RequestMetrics } from './http/metrics.ts'
+import { openProviders, tellOfProviders } from './identity-providers.ts'
 import type { Database } from './storage/database.ts'
 import { lockDatabase } from './storage/process-lock.ts'
 import { openSqlite } from './storage/sqlite-database.ts'
@@ -23,6 +26,10 @@ import { VERSION } from './version.ts'
 /** How often the database is asked whether another process has written: far below the promised second. */
 const POLL_MS = 100
 const JOBS_MS = 1000
+
+/** Made by `npm run build`. */
+const DASHBOARD_DIR = join(import.meta.dirname, '../../dashboard/dist')
+const PAGES_DIR = join(import.meta.dirname, '../dist/pages')
 
 export interface Service {
   /** Where it listens. */
@@ -33,13 +40,18 @@ export interface Service {
 
 /**
  * Starts the service: checks that cryptography and data are sound, opens both, listens.
- * @throws AlreadyServedError, NewerSchemaError, Error where the self-test or the check of the file fails; then nothing
- *   is left open
+ * @param env where secrets are that the settings of identity providers name
+ * @throws SettingsError, AlreadyServedError, NewerSchemaError, Error where the self-test or the check of the file
+ *   fails; then nothing is left open
  */
-export async function startService(settings: Settings, log: Logger): Promise<Service> {
+export async function startService(
+  settings: Settings,
+  log: Logger,
+  env: Env = process.env,
+): Promise<Service> {
   const resources = new AsyncDisposableStack()
   try {
-    return await start(settings, log, resources)
+    return await start(settings, log, env, resources)
   } catch (error) {
     await resources.disposeAsync()
     throw error
@@ -50,9 +62,12 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
 async function start(
   settings: Settings,
   log: Logger,
+  env: Env,
   resources: AsyncDisposableStack,
 ): Promise<Service> {
   selfTestEd25519()
+  const providers = await openProviders(settings, env)
+  resources.defer(() => providers.close())
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
   resources.defer(lockDatabase(settings.databaseFile))
   const db = await openSqlite(settings.databaseFile, Date.now)
@@ -64,13 +79,14 @@ async function start(
 
   const state: State = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
-  const app = await createApp(appDeps(settings, log, { db, registry, metrics, state }))
+  const app = await createApp(appDeps(settings, log, { db, registry, metrics, state, providers }))
   await listenForMetrics(settings, metrics, registry, resources)
   startTimers(db, registry, log, resources)
   resources.defer(() => state.listeners.close(app))
   const address = await state.listeners.listen(app, settings.host, settings.port)
   await registry.load()
   state.phase = 'ready'
+  tellOfProviders(providers, log)
 
   return {
     address,
@@ -87,6 +103,7 @@ interface Parts {
   readonly registry: Registry
   readonly metrics: RequestMetrics
   readonly state: State
+  readonly providers: Providers
 }
 
 interface State {
@@ -94,9 +111,10 @@ interface State {
   readonly listeners: Listeners
 }
 
-function appDeps(settings: Settings, log: Logger, { db, registry, metrics, state }: Parts) {
+function appDeps(settings: Settings, log: Logger, parts: Parts) {
+  const { db, registry, metrics, state, providers } = parts
   const { naming, keyReuse, serviceName, trustedProxies } = settings
-  const site = siteOf(naming, settings.baseUrl)
+  const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers))
   const ed25519 = new Ed25519Verifier()
   const now = Date.now
   const claimDeps = { db, registry, ed25519, naming, keyReuse, now, randomBytes }
@@ -112,13 +130,15 @@ function appDeps(settings: Settings, log: Logger, { db, registry, metrics, state
     onServer: (server: Server, another: () => Server) => state.listeners.watch(server, another),
     metrics,
     trustedProxies,
+    dashboardDir: DASHBOARD_DIR,
+    pagesDir: PAGES_DIR,
     owners: {
       db,
       registry,
       site,
       serviceName,
       pepper: loadPepper(settings.dataDir),
-      providers: NO_PROVIDERS,
+      providers,
       now,
       randomBytes,
     },

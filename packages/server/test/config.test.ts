@@ -59,6 +59,22 @@ test('a base URL has no path, query, fragment or credentials', () => {
   )
 })
 
+test('plain http is for loopback alone: a session cookie would be read on the way', () => {
+  for (const url of [
+    'http://id.example',
+    'http://192.168.0.7:8080',
+    'http://[fd00::1]',
+    'http://0.0.0.0',
+  ]) {
+    const [mistake, ...more] = refusal({ BASE_URL: url }).mistakes
+    assert.match(mistake ?? '', /^BASE_URL must be an https address \(http on loopback alone/, url)
+    assert.deepEqual(more, [])
+  }
+  for (const url of ['http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080']) {
+    assert.equal(readSettings({ BASE_URL: url }).baseUrl.origin, url)
+  }
+})
+
 test('trusted proxies are addresses and ranges, IPv4 and IPv6', () => {
   const { trustedProxies } = readSettings({ TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8,fd00::/8' })
   assert.deepEqual(trustedProxies, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])

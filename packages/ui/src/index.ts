@@ -1,1 +1,11 @@
-export {}
+export * from './agent-card.tsx'
+export * from './badge.tsx'
+export * from './copy-field.tsx'
+export * from './dates.ts'
+export * from './day.tsx'
+export * from './enable-copying.ts'
+export * from './grade-mark.tsx'
+export * from './key-value.tsx'
+export * from './logo.tsx'
+export * from './rosette.ts'
+export * from './status-mark.tsx'

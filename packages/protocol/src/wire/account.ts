@@ -1,6 +1,9 @@
 import { type Static, Type } from 'typebox'
-import { timestamp } from './formats.ts'
+import type { Naming } from '../naming.ts'
+import { ASSURANCES } from '../status.ts'
+import { publicKey, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
+import { eventSchema, ownerAgentSchema } from './owner-agents.ts'
 import {
   displayName,
   ownerSchema,
@@ -80,3 +83,60 @@ export const deletionRequestSchema = () =>
 
 /** What became of the agents. */
 export const revokedSchema = () => Type.Object({ revokedAgents: Type.Integer() })
+
+const exportedAgent = (naming: Naming) =>
+  Type.Object({
+    ...ownerAgentSchema(naming).properties,
+    publicKey: publicKey(),
+    avatar: nullable(Type.String({ description: 'the picture that was uploaded: WebP, base64' })),
+    history: Type.Array(eventSchema(), { description: 'newest first' }),
+  })
+
+/** `GET /api/account/export`: whatever the service holds on the owner, but for secrets and hashes of them. */
+export const exportSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      service: Type.String({ format: 'uri' }),
+      exportedAt: timestamp(),
+      owner: ownerSchema(),
+      createdAt: timestamp(),
+      userHandle: nullable(
+        Type.String({ description: 'what authenticators know the owner by, base64url' }),
+      ),
+      passkeys: Type.Array(passkeySchema()),
+      recoveryCodes: Type.Object({ left: Type.Integer(), createdAt: nullable(timestamp()) }),
+      sessions: Type.Array(sessionEntry()),
+      signInProviders: Type.Array(Type.Object({ id: Type.String(), linkedAt: timestamp() })),
+      signInLinks: Type.Array(Type.Object({ expiresAt: timestamp() })),
+      begun: Type.Array(
+        Type.Object({
+          kind: Type.String(),
+          provider: nullable(Type.String()),
+          expiresAt: timestamp(),
+        }),
+        { description: 'what was begun in a browser and is not completed' },
+      ),
+      verifications: Type.Array(
+        Type.Object({
+          provider: Type.String(),
+          assurance: Type.Enum([...ASSURANCES], { type: 'string' }),
+          country: nullable(Type.String()),
+          verifiedAt: timestamp(),
+          expiresAt: nullable(timestamp()),
+        }),
+      ),
+      claimTokens: Type.Array(
+        Type.Object({
+          createdAt: timestamp(),
+          expiresAt: timestamp(),
+          usedAt: nullable(timestamp()),
+          supersededAt: nullable(timestamp()),
+        }),
+      ),
+      events: Type.Array(eventSchema(), { description: 'about the account, oldest first' }),
+      agents: Type.Array(exportedAgent(naming), { description: 'newest first' }),
+    },
+    { description: 'Everything the service holds on the owner' },
+  )
+
+export type AccountExport = Static<ReturnType<typeof exportSchema>>

@@ -116,18 +116,20 @@ export const revokeAllRequestSchema = () =>
     { additionalProperties: false },
   )
 
+/** Something that happened, as answers tell it. */
+export const eventSchema = () =>
+  Type.Object({
+    seq: Type.Integer(),
+    at: timestamp(),
+    type: Type.String({ description: 'such as agent.suspended (docs/contract-notes.md)' }),
+    facts: openObject('what the event says, public facts only'),
+  })
+
 /** `GET /api/account/agents/{agent}/history` */
 export const historySchema = () =>
   Type.Object(
     {
-      events: Type.Array(
-        Type.Object({
-          seq: Type.Integer(),
-          at: timestamp(),
-          type: Type.String({ description: 'such as agent.suspended (docs/contract-notes.md)' }),
-          facts: openObject('what the event says, public facts only'),
-        }),
-      ),
+      events: Type.Array(eventSchema()),
       next: nullable(Type.String({ description: 'pass it as `before` for older ones' })),
     },
     { description: 'What happened to the agent, newest first' },

@@ -74,8 +74,7 @@ export const passkeyOptionsSchema = () =>
   Type.Object({ options: openObject('WebAuthn options in their JSON form') })
 
 /** A passkey's name, which its owner gives it. */
-export const passkeyName = () =>
-  Type.String({ minLength: 1, maxLength: 64, description: 'a name of 1 to 64 characters' })
+export const passkeyName = displayName
 
 /** What the authenticator answered (WebAuthn Level 3, JSON form). */
 export const passkeyResponseSchema = () =>

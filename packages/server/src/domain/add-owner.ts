@@ -58,7 +58,7 @@ export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promi
  * @throws CodedError VALIDATION_ERROR
  */
 export async function requireFreeOwnerUsername(
-  tx: Tx,
+  tx: Pick<Tx, 'db'>,
   username: string,
   own: number | null,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Card, gradeOf, isFresh } from '@countersign/protocol'
+import { type Card, type Did, gradeOf, isFresh } from '@countersign/protocol'
 import type { AgentRecord, AgentView } from './agent-record.ts'
 import { latestVerification, providerLabel } from './identity.ts'
 import { certificatePath, didOfAgent, type Site } from './site.ts'
@@ -16,13 +16,13 @@ export function cardOf(site: Site, { agent, owner }: AgentView, now: number): Ca
     displayName: displayNameOf(agent),
     username: profile.username,
     description: profile.description ?? '',
-    avatarUrl: `${site.baseUrl}/api/agents/${did}/avatar.svg`,
+    avatarUrl: avatarUrl(site, did, profile.avatar),
     status: agent.status,
     claimedAt: timestamp(agent.claimedAt),
-    owner: { displayName: owner.displayName, username: owner.username },
+    owner: owner.deleted ? null : { displayName: owner.displayName, username: owner.username },
     verification: verification && {
       provider: verification.provider,
-      label: providerLabel(verification.provider),
+      label: providerLabel(site, verification.provider),
       verifiedAt: timestamp(verification.verifiedAt),
     },
     channels: profile.channels
@@ -33,6 +33,12 @@ export function cardOf(site: Site, { agent, owner }: AgentView, now: number): Ca
     gradeIsFallback: grade.gradeIsFallback,
     certificateUrl: `${site.baseUrl}${certificatePath(site, agent)}`,
   }
+}
+
+/** Another picture has another address, so that a picture may be kept for long. */
+function avatarUrl({ baseUrl }: Site, did: Did, avatar: string | null): string {
+  const file = avatar === null ? 'avatar.svg' : `avatar.webp?v=${avatar}`
+  return `${baseUrl}/api/agents/${did}/${file}`
 }
 
 /** The public name: what the owner chose, else the username, else a name made of the DID. */

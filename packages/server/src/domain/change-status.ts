@@ -1,6 +1,6 @@
 import { type AgentStatus, CodedError, canBecome, type Tail } from '@countersign/protocol'
 import { agentByTail, updateStatus } from '../storage/agents.ts'
-import type { Database } from '../storage/database.ts'
+import type { AgentRow, Database, Tx } from '../storage/database.ts'
 import { appendEvent, type EventType } from '../storage/events.ts'
 
 export interface ChangeStatusDeps {
@@ -50,18 +50,26 @@ export async function changeStatus(
     if (to === 'active' && by === 'owner' && agent.status_set_by === 'operator') {
       throw new CodedError('FORBIDDEN', 'The operator suspended this agent; only they can lift it.')
     }
-    const at = deps.now()
-    const version = tx.nextSeq()
-    await updateStatus(tx, { tail, from, to, reason, setBy: by, at, version })
-    const facts = { status: to, reason }
-    await appendEvent(tx, {
-      seq: version,
-      at,
-      type: EVENT[to],
-      tail,
-      ownerId: agent.owner_id,
-      facts,
-    })
+    await writeStatus(tx, agent, request, deps.now())
     return from
   })
+}
+
+/** Writes a change that is allowed, and the event that tells of it. */
+export async function writeStatus(
+  tx: Tx,
+  agent: AgentRow,
+  { to, reason, by }: Omit<StatusRequest, 'tail'>,
+  at: number,
+): Promise<void> {
+  const { tail, status: from, owner_id: ownerId } = agent
+  const version = tx.nextSeq()
+  await updateStatus(tx, { tail, from, to, reason, setBy: by, at, version })
+  const facts = { status: to, reason, ...freed(agent, to) }
+  await appendEvent(tx, { seq: version, at, type: EVENT[to], tail, ownerId, facts })
+}
+
+/** A revoked agent's username is free again, for its next certificate first of all (docs/contract-notes.md). */
+function freed({ username }: AgentRow, to: AgentStatus): { username?: null } {
+  return to === 'revoked' && username !== null ? { username: null } : {}
 }

@@ -7,12 +7,16 @@ import { certificatePath, type Site } from './site.ts'
 /** The kinds of channel at which one can chat with an agent. */
 const CHAT_KINDS = new Set(['bluesky', 'mastodon', 'github', 'telegram', 'matrix'])
 
+/** The compact card always names an owner. */
+const DELETED_OWNER = { displayName: 'Deleted owner', username: '' }
+
 /** The compact card (contract 2.5). */
 export function compactCardOf(site: Site, view: AgentView, now: number): CompactCard {
   const { agent, owner } = view
+  const { displayName, username } = owner
   return {
     displayName: displayNameOf(agent),
-    owner: { displayName: owner.displayName, username: owner.username },
+    owner: owner.deleted ? DELETED_OWNER : { displayName, username },
     verificationStatus: verificationStatus(view, now),
     chatHandle: `@${chatName(agent, now).replace(/^@/, '')}`,
     certificateUrl: `${site.baseUrl}${certificatePath(site, agent)}`,

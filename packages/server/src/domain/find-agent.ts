@@ -3,7 +3,11 @@ import {
   CodedError,
   parseAgentReference,
   parseDidOrTail,
+  type Tail,
+  USERNAME_PATTERN,
 } from '@countersign/protocol'
+import { tailOfUsername } from '../storage/agents.ts'
+import type { Db } from '../storage/database.ts'
 import type { AgentView } from './agent-record.ts'
 import type { Registry } from './read-model/registry.ts'
 import type { Site } from './site.ts'
@@ -20,6 +24,27 @@ export interface ReadDeps {
  */
 export function findAgent(deps: ReadDeps, reference: string): Promise<AgentView> {
   return findOrRefuse(deps, parseAgentReference(deps.site.naming, reference))
+}
+
+export interface PageReadDeps extends ReadDeps {
+  /** For what the read model does not know: usernames. */
+  readonly db: Db
+}
+
+/**
+ * The agent that the address of a page names: by DID, tail or key, or by username.
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND; StorageFailure
+ */
+export async function findAgentForPage(deps: PageReadDeps, reference: string): Promise<AgentView> {
+  if (!isUsername(deps.site, reference)) return findAgent(deps, reference)
+  const tail = await tailOfUsername(deps.db, reference)
+  if (tail !== undefined) return findOrRefuse(deps, { kind: 'tail', tail: tail as Tail })
+  throw new CodedError('NOT_FOUND', 'There is no agent with this username.')
+}
+
+/** No username has the shape of a tail. */
+function isUsername({ naming }: Site, text: string): boolean {
+  return USERNAME_PATTERN.test(text) && parseDidOrTail(naming, text) === null
 }
 
 /** The same for a bare tail out of a did:web path. */

@@ -1,6 +1,12 @@
 import { CodedError } from '@countersign/protocol'
 import type { Database, FlowRow } from '../storage/database.ts'
-import { deleteExpiredFlows, insertFlow, takeFlow } from '../storage/flows.ts'
+import {
+  deleteExpiredFlows,
+  flowByHash,
+  flowByReference,
+  insertFlow,
+  takeFlow,
+} from '../storage/flows.ts'
 import { hashOfSecret } from './session.ts'
 
 /** Long enough to find one's phone, and for most identity providers. */
@@ -63,15 +69,54 @@ export async function beginFlow<S extends object>(
 export async function completeFlow<S>(
   deps: FlowDeps,
   token: string | null,
-  expected: {
-    readonly kinds: readonly FlowKind[]
-    readonly ownerId?: number
-    readonly provider?: string
-  },
+  expected: Expected,
 ): Promise<Flow<S>> {
   const row =
     token === null ? undefined : await deps.db.write((tx) => takeFlow(tx, hashOfSecret(token)))
-  if (row === undefined || row.expires_at <= deps.now() || !isExpected(row, expected)) {
+  return flowOf(row, deps.now(), expected)
+}
+
+/** A flow that is not taken until what it is about has been decided. */
+export interface OpenFlow<S> extends Flow<S> {
+  /** For `takeFlow`, in the transaction that records the outcome. */
+  readonly hash: Uint8Array
+}
+
+/**
+ * Looks at a flow that may have to wait, since its provider is to call later.
+ * @throws CodedError VALIDATION_ERROR where there is none such, or none any more
+ */
+export async function openFlow<S>(
+  deps: FlowDeps,
+  token: string | null,
+  expected: Expected,
+): Promise<OpenFlow<S>> {
+  const hash = hashOfSecret(token ?? '')
+  const row = token === null ? undefined : await flowByHash(deps.db.read, hash)
+  return { ...flowOf<S>(row, deps.now(), expected), hash }
+}
+
+/** The flow that a provider calls by its own name, or null where there is none, or none any more. */
+export async function flowOfReference<S>(
+  deps: FlowDeps,
+  kind: FlowKind,
+  provider: string,
+  reference: string,
+): Promise<OpenFlow<S> | null> {
+  const row = await flowByReference(deps.db.read, provider, reference)
+  if (row === undefined || row.expires_at <= deps.now() || row.kind !== kind) return null
+  return { ...flowOf<S>(row, deps.now(), { kinds: [kind] }), hash: row.hash }
+}
+
+/** What a flow must have been begun as, and by whom. */
+interface Expected {
+  readonly kinds: readonly FlowKind[]
+  readonly ownerId?: number
+  readonly provider?: string
+}
+
+function flowOf<S>(row: FlowRow | undefined, now: number, expected: Expected): Flow<S> {
+  if (row === undefined || row.expires_at <= now || !isExpected(row, expected)) {
     throw new CodedError(
       'VALIDATION_ERROR',
       'This was begun too long ago, or in another browser. Begin again.',
@@ -86,10 +131,7 @@ export async function completeFlow<S>(
   }
 }
 
-function isExpected(
-  row: FlowRow,
-  { kinds, ownerId, provider }: Parameters<typeof completeFlow>[2],
-): boolean {
+function isExpected(row: FlowRow, { kinds, ownerId, provider }: Expected): boolean {
   if (!(kinds as readonly string[]).includes(row.kind)) return false
   if (ownerId !== undefined && row.owner_id !== ownerId) return false
   return provider === undefined || row.provider === provider

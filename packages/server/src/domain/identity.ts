@@ -1,5 +1,6 @@
 import { isCurrent, strongestVerification, type VerificationFact } from '@countersign/protocol'
 import type { OwnerFacts } from './agent-record.ts'
+import type { Site } from './site.ts'
 
 /** What relying parties read where an owner has no current verification (contract 4.3). */
 export const UNVERIFIED = 'unverified'
@@ -26,9 +27,10 @@ export function latestVerification(owner: OwnerFacts, now: number): Verification
   )
 }
 
-const LABELS: Readonly<Record<string, string>> = { 'in-person': 'In person' }
-
-/** A provider's name for people, where one is mapped (contract 2.4). */
-export function providerLabel(provider: string): string {
-  return LABELS[provider] ?? provider
+/** A provider's name for people, where one is mapped (contract 2.4): as the host has configured it. */
+export function providerLabel({ providerLabels }: Site, provider: string): string {
+  return providerLabels.get(provider) ?? LABELS[provider] ?? provider
 }
+
+/** Of what needs no configuration. */
+const LABELS: Readonly<Record<string, string>> = { 'in-person': 'In person' }

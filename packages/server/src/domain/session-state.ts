@@ -1,8 +1,8 @@
-import { isIP } from 'node:net'
 import type { SessionState } from '@countersign/protocol'
 import { ownerById } from '../storage/owners.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import { RECENT_MS, type Session } from './session.ts'
+import { allowsPasskeys } from './sign-in/relying-party.ts'
 import { timestamp } from './timestamp.ts'
 
 /** What a page of the dashboard begins with: who is signed in, if anyone, and where. */
@@ -12,7 +12,6 @@ export async function sessionState(
 ): Promise<SessionState> {
   const owner = session && (await ownerById(deps.db.read, session.ownerId))
   const { site, providers } = deps
-  const { hostname } = new URL(site.baseUrl)
   return {
     owner: owner ? { username: owner.username, displayName: owner.display_name } : null,
     signedInAt: session && timestamp(session.signedInAt),
@@ -22,7 +21,7 @@ export async function sessionState(
       shortName: site.naming.shortName,
       idHeader: site.naming.idHeader,
       baseUrl: site.baseUrl,
-      passkeys: isIP(hostname.replace(/^\[|\]$/g, '')) === 0,
+      passkeys: allowsPasskeys(site),
       development: providers.development,
     },
     signInProviders: providers.all

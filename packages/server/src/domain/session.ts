@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CodedError, type SignInMethod } from '@countersign/protocol'
 import type { Database, SessionRow, Tx } from '../storage/database.ts'
+import { ownerById } from '../storage/owners.ts'
 import {
   deleteEndedSessions,
   deleteSession,
@@ -15,7 +16,7 @@ const DAY_MS = 86_400_000
 /** However much it is used, a session ends. */
 export const SESSION_LIFETIME_MS = 30 * DAY_MS
 /** And it ends when it is not used. */
-export const SESSION_IDLE_MS = 7 * DAY_MS
+const SESSION_IDLE_MS = 7 * DAY_MS
 /** How long a sign-in is recent enough for what is dangerous. */
 export const RECENT_MS = 10 * MINUTE_MS
 /** Use is written down no more often than that. */
@@ -48,6 +49,7 @@ export interface Browser {
 
 /**
  * Starts a session, inside the transaction that has found out whose it is.
+ * @throws CodedError UNAUTHENTICATED where the account is gone
  * @returns 256 random bits, base64url, for the cookie: the database holds their SHA-256
  */
 export async function startSession(
@@ -57,6 +59,7 @@ export async function startSession(
 ): Promise<string> {
   const token = Buffer.from(deps.randomBytes(TOKEN_BYTES)).toString('base64url')
   const at = deps.now()
+  await requireAccount(tx, owner.id)
   if (owner.browser.session !== null) await deleteSession(tx, owner.browser.session.hash)
   await deleteEndedSessions(tx, at, at - SESSION_IDLE_MS)
   await insertSession(tx, {
@@ -72,6 +75,23 @@ export async function startSession(
   return token
 }
 
+/** Whatever was on its way when an account was deleted, nobody signs in to it. */
+async function requireAccount(tx: Tx, ownerId: number): Promise<void> {
+  const owner = await ownerById(tx.db, ownerId)
+  if (owner === undefined || owner.deleted_at !== null) {
+    throw new CodedError('UNAUTHENTICATED', 'There is no such account any more.')
+  }
+}
+
+/**
+ * Asks once more, in the transaction, where time has passed since the session was found.
+ * @throws CodedError UNAUTHENTICATED
+ */
+export async function requireStillSignedIn(tx: Tx, session: Session): Promise<void> {
+  if ((await sessionByHash(tx.db, session.hash)) !== undefined) return
+  throw new CodedError('UNAUTHENTICATED', 'You are no longer signed in. Sign in, then begin again.')
+}
+
 /** The session that a cookie names, or null where there is none, or none any more. */
 export async function findSession(deps: SessionDeps, token: string): Promise<Session | null> {
   const row = await sessionByHash(deps.db.read, hashOfSecret(token))
@@ -79,6 +99,15 @@ export async function findSession(deps: SessionDeps, token: string): Promise<Ses
   if (row === undefined || !isAlive(row, at)) return null
   if (at - row.last_seen_at >= TOUCH_MS) await deps.db.write((tx) => touchSession(tx, row.hash, at))
   return { id: row.id, ownerId: row.owner_id, signedInAt: row.signed_in_at, hash: row.hash }
+}
+
+/** Whether a session that was found before has not ended since. To ask is no use of it. */
+export async function isSignedInStill(
+  deps: Pick<SessionDeps, 'db' | 'now'>,
+  session: Session,
+): Promise<boolean> {
+  const row = await sessionByHash(deps.db.read, session.hash)
+  return row !== undefined && isAlive(row, deps.now())
 }
 
 /** Whether a session is within its limits, absolute and idle. */

@@ -8,10 +8,16 @@ export interface Site {
   readonly baseUrl: string
   /** Host name, with its port where it has one. */
   readonly host: string
+  /** What people read for the ids of identity providers. */
+  readonly providerLabels: ReadonlyMap<string, string>
 }
 
-export function siteOf(naming: Naming, baseUrl: URL): Site {
-  return { naming, baseUrl: baseUrl.origin, host: baseUrl.host }
+export function siteOf(
+  naming: Naming,
+  baseUrl: URL,
+  providerLabels: ReadonlyMap<string, string> = new Map(),
+): Site {
+  return { naming, baseUrl: baseUrl.origin, host: baseUrl.host, providerLabels }
 }
 
 export function didOfAgent(site: Site, tail: Tail): Did {

@@ -1,9 +1,10 @@
-import type { Assurance } from '@countersign/protocol'
+import { type Assurance, CodedError } from '@countersign/protocol'
 import type { Pepper } from '../adapters/secrets.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { appendEvent } from '../storage/events.ts'
 import { deleteVerification, upsertVerification } from '../storage/identity-verifications.ts'
 import { cancelJob, scheduleJob } from '../storage/jobs.ts'
+import { ownerById } from '../storage/owners.ts'
 
 export interface VerifyOwnerDeps {
   readonly db: Database
@@ -18,35 +19,64 @@ export interface Verification {
   readonly subject: string
   readonly assurance: Assurance
   readonly expiresAt: number | null
+  /** Now, where the provider does not say when. */
+  readonly verifiedAt?: number
+  /** ISO 3166-1 alpha-2. */
+  readonly country?: string | undefined
 }
 
 export const EXPIRE_VERIFICATION = 'expire-verification'
 
-/** Records that a provider has verified an owner, or has verified them again. */
+/**
+ * Records that a provider has verified an owner, or has verified them again.
+ * @param taken what has to be true in the same transaction, or else nothing is recorded
+ * @returns whether it was recorded
+ * @throws CodedError VALIDATION_ERROR where the human has verified another account with the provider, NOT_FOUND where
+ *   the account is gone; then nothing is changed
+ */
 export async function verifyOwner(
   deps: VerifyOwnerDeps,
   ownerId: number,
   verification: Verification,
-): Promise<void> {
+  taken: (tx: Tx) => Promise<boolean> = async () => true,
+): Promise<boolean> {
   const { provider, assurance, expiresAt } = verification
   const subjectHash = deps.pepper.hash(provider, verification.issuer, verification.subject)
-  await deps.db.write(async (tx) => {
+  return deps.db.write(async (tx) => {
+    if (!(await taken(tx))) return false
     const at = deps.now()
-    await upsertVerification(tx, {
+    await requireAccount(tx, ownerId)
+    const isTheirs = await upsertVerification(tx, {
       owner_id: ownerId,
       provider,
       subject_hash: subjectHash,
       pepper_id: deps.pepper.id,
       assurance,
-      country: null,
-      verified_at: at,
+      country: verification.country ?? null,
+      verified_at: Math.min(verification.verifiedAt ?? at, at),
       expires_at: expiresAt,
     })
+    if (!isTheirs) throw anotherAccount()
     const facts = { provider, assurance }
     const seq = tx.nextSeq()
     await appendEvent(tx, { seq, at, type: 'owner.identity_verified', tail: null, ownerId, facts })
     await planExpiry(tx, ownerId, provider, expiresAt)
+    return true
   })
+}
+
+async function requireAccount(tx: Tx, ownerId: number): Promise<void> {
+  const owner = await ownerById(tx.db, ownerId)
+  if (owner !== undefined && owner.deleted_at === null) return
+  throw new CodedError('NOT_FOUND', 'There is no such account any more.')
+}
+
+/** One human, one account: the unique index says so, whoever comes first. */
+function anotherAccount(): CodedError {
+  return new CodedError(
+    'VALIDATION_ERROR',
+    'This person has verified another account with this provider. One person verifies one account.',
+  )
 }
 
 /** @returns false where the owner has no verification from the provider */

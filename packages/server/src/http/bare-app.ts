@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { fastify } from 'fastify'
+import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { loggingOf } from './logging.ts'
-import { answerRouterError, answerUnrouted } from './parser-errors.ts'
+import { answerUnrouted } from './parser-errors.ts'
 import { newRequestId } from './request-id.ts'
 
 export type App = ReturnType<typeof bareApp>
@@ -16,6 +16,8 @@ export interface BareAppDeps {
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
   readonly aheadOfRouter: AheadOfRouter
+  /** Answers where the address cannot be decoded, so that there is no route. */
+  readonly answerRouterError: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
   /** Told of the server, and of how to make more like it: one an address, where the host has several. */
   readonly onServer: (server: Server, another: () => Server) => void
 }
@@ -30,7 +32,8 @@ const SERVER_OPTIONS = {
 }
 
 /** Fastify with every default replaced that answers in another shape than ours, or trusts too much. */
-export function bareApp({ log, trustedProxies, aheadOfRouter, onServer }: BareAppDeps) {
+export function bareApp(deps: BareAppDeps) {
+  const { log, trustedProxies, aheadOfRouter, answerRouterError, onServer } = deps
   return fastify({
     ...loggingOf(log),
     serverFactory: (handler) => {

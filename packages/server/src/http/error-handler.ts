@@ -6,6 +6,9 @@ import {
 } from '@countersign/protocol'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusalOf } from '../domain/refusals.ts'
+import { pageHeaders } from './page-headers.ts'
+import type { Pages } from './pages/load.ts'
+import { wantsPage } from './wants-page.ts'
 
 /** A response that is not a success: the only shape there is (contract section 7). */
 export interface ErrorResponse {
@@ -21,40 +24,59 @@ export const NOTHING_HERE = 'There is nothing at this address.'
 
 /** Codes of Fastify's own errors that are no validation error. */
 const FASTIFY_CODES: Readonly<Record<string, { code: ErrorCode; message: string }>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: {
-    code: 'PAYLOAD_TOO_LARGE',
-    message: 'The body has more than 16 KiB.',
-  },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: 'UNSUPPORTED_MEDIA_TYPE',
     message: 'The body must be JSON: Content-Type: application/json, in UTF-8.',
   },
 }
 
-/** The one place where an error becomes a response. */
-export function handleErrors(app: FastifyInstance): void {
+/** The one place where an error becomes a response: the envelope, or for people who read pages a page of the same. */
+export function handleErrors(app: FastifyInstance, pages: Pages): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const { code, message } = translate(error, request)
-    send(reply, request, code, message)
+    sendRefusal(pages, request, reply, code, message)
   })
   app.setNotFoundHandler((request, reply) => {
-    send(reply, request, 'NOT_FOUND', NOTHING_HERE)
+    sendRefusal(pages, request, reply, 'NOT_FOUND', NOTHING_HERE)
   })
 }
 
-function send(
-  reply: FastifyReply,
+/** Answers errors of Fastify's router, which come before there is a route: an address that cannot be decoded. */
+export function routerErrorsTo(pages: Pages) {
+  return (_error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
+    sendRefusal(
+      pages,
+      request,
+      reply,
+      'VALIDATION_ERROR',
+      'The address is not well-formed: a percent sign must be followed by the UTF-8 bytes of a character.',
+    )
+}
+
+function sendRefusal(
+  pages: Pages,
   request: FastifyRequest,
+  reply: FastifyReply,
   code: ErrorCode,
   message: string,
 ): void {
   const { status, body } = errorResponse(code, message, request.id)
+  const asPage = pages.isBuilt && wantsPage(request)
   reply
     .code(status)
     .header('cache-control', 'no-store')
-    .type('application/json; charset=utf-8')
-    .serializer(JSON.stringify)
-    .send(body)
+    .type(asPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8')
+  if (!asPage) {
+    reply.serializer(JSON.stringify).send(body)
+    return
+  }
+  const certificate = request.url.startsWith('/agent/')
+  const html = pages.make.failurePage(pages.context, { ...body.error, status, certificate })
+  reply
+    .headers(pageHeaders(pages.context.site.baseUrl))
+    .header('vary', 'Accept')
+    .serializer(String)
+    .send(html)
 }
 
 function translate(
@@ -62,6 +84,10 @@ function translate(
   request: FastifyRequest,
 ): { code: ErrorCode; message: string } {
   if (error.validation !== undefined) return { code: 'VALIDATION_ERROR', message: explain(error) }
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const message = `The body has more than ${size(request.routeOptions.bodyLimit)}.`
+    return { code: 'PAYLOAD_TOO_LARGE', message }
+  }
   const known = FASTIFY_CODES[error.code]
   if (known !== undefined) return known
   // Of Fastify and its plugins: none of our own errors has a status.
@@ -71,6 +97,11 @@ function translate(
   const refusal = refusalOf(error)
   logIfOurs(refusal, request)
   return refusal
+}
+
+function size(bytes: number): string {
+  const mebibytes = bytes / 1024 ** 2
+  return mebibytes < 1 ? `${bytes / 1024} KiB` : `${mebibytes} MiB`
 }
 
 function logIfOurs(refusal: CodedError, request: FastifyRequest): void {

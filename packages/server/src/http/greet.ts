@@ -12,8 +12,9 @@ export function greet(isDraining: () => boolean) {
     // What is asked of one host is not answered for two.
     if (!hasOneHost(request.raw)) {
       done(new CodedError('VALIDATION_ERROR', 'A request has exactly one Host header.'))
-    } else if (request.is404) {
-      // Before the body is read: where there is nothing, what is wrong with a body does not matter.
+    } else if (request.is404 || request.raw.url === '*') {
+      // Before the body is read: where there is nothing, what is wrong with a body does not matter. The router would
+      // take `*`, which is the server as a whole, for the start page.
       done(new CodedError('NOT_FOUND', NOTHING_HERE))
     } else done()
   }

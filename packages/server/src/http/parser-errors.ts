@@ -1,7 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorResponse } from './error-handler.ts'
 import { newRequestId } from './request-id.ts'
 
@@ -55,20 +54,7 @@ function refuse(socket: Duplex, message: string): void {
   ;(socket as Socket).destroySoon()
 }
 
-/** Errors of Fastify's router, which come before there is a route: an address that cannot be decoded. */
-export function answerRouterError(
-  _error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  const { status, body } = badRequest(
-    'The address is not well-formed: a percent sign must be followed by the UTF-8 bytes of a character.',
-    request.id,
-  )
-  reply.code(status).headers(HEADERS).send(body)
-}
-
-function badRequest(message: string, requestId = newRequestId()): { status: number; body: string } {
-  const { status, body } = errorResponse('VALIDATION_ERROR', message, requestId)
+function badRequest(message: string): { status: number; body: string } {
+  const { status, body } = errorResponse('VALIDATION_ERROR', message, newRequestId())
   return { status, body: JSON.stringify(body) }
 }

@@ -45,3 +45,13 @@ export function agentParam(name: string) {
     }),
   })
 }
+
+/** The same for pages, which know usernames too. */
+export function pageParam() {
+  return Type.Object({
+    agent: Type.String({
+      description:
+        'a username, a DID, its 24-character tail, or a base64 public key, percent-encoded',
+    }),
+  })
+}

@@ -1,5 +1,6 @@
 import { ASSURANCES, type Assurance, CodedError } from '@countersign/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { IN_PERSON } from '../adapters/identity-providers/in-person.ts'
 import { addOwner } from '../domain/add-owner.ts'
 import { timestamp } from '../domain/timestamp.ts'
 import { unverifyOwner, verifyOwner } from '../domain/verify-owner.ts'
@@ -9,8 +10,6 @@ import { ownerByUsername, ownersAfter } from '../storage/owners.ts'
 import { withData } from './context.ts'
 import { print, table } from './output.ts'
 
-/** Of the providers, the one that needs no service elsewhere: the host's own check. */
-const IN_PERSON = 'in-person'
 const PAGE = 1000
 
 export function ownerCommands(program: Command): void {
@@ -62,7 +61,7 @@ export function ownerCommands(program: Command): void {
 /** @throws CodedError NOT_FOUND */
 export async function requireOwner(db: Db, username: string): Promise<OwnerRow> {
   const owner = await ownerByUsername(db, username)
-  if (owner !== undefined) return owner
+  if (owner !== undefined && owner.deleted_at === null) return owner
   throw new CodedError('NOT_FOUND', `There is no owner ${username}. See: countersignd owner list`)
 }
 
@@ -121,7 +120,7 @@ async function allOwners(db: Db) {
   const owners = []
   for (let after = 0; ; ) {
     const page = await ownersAfter(db, after, PAGE)
-    for (const owner of page) {
+    for (const owner of page.filter((each) => each.deleted_at === null)) {
       const verifications = await verificationsOfOwner(db, owner.id)
       owners.push({
         username: owner.username,

@@ -5,7 +5,9 @@ import { backupCommands } from './backup.ts'
 import { doctorCommand } from './doctor.ts'
 import { EXIT, exitCodeOf, messageOf } from './exit.ts'
 import { ownerCommands } from './owner.ts'
+import { providerCommands } from './provider.ts'
 import { serveCommands } from './serve.ts'
+import { signInLinkCommand } from './sign-in-link.ts'
 import { tokenCommands } from './token.ts'
 
 const HELP = `
@@ -15,6 +17,9 @@ From nothing to an agent with a DID:
   $ countersignd owner verify ada --provider in-person
   $ countersign keygen
   $ countersign claim "$(countersignd token issue ada)"
+
+An owner's first way into the dashboard, and their last resort:
+  $ countersignd owner sign-in-link ada
 
 Settings come from the environment (README, Settings); commands use the server's, also while it runs.
 
@@ -35,6 +40,8 @@ export async function runCountersignd(argv: readonly string[]): Promise<number> 
     .exitOverride()
   serveCommands(program)
   ownerCommands(program)
+  signInLinkCommand(program)
+  providerCommands(program)
   tokenCommands(program)
   agentCommands(program)
   backupCommands(program)

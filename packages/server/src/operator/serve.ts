@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { pino } from 'pino'
 import { readSettings } from '../config.ts'
-import { startService } from '../service.ts'
 import { migrateFile } from '../storage/sqlite-database.ts'
 import { exitCodeOf, messageOf } from './exit.ts'
 import { print } from './output.ts'
@@ -22,6 +21,8 @@ export function serveCommands(program: Command): void {
 async function serve(): Promise<void> {
   const settings = readSettings(process.env)
   const log = pino({ level: settings.logLevel })
+  // Every other command does without the whole of it.
+  const { startService } = await import('../service.ts')
   const service = await startService(settings, log)
   log.info(
     { address: service.address },

@@ -66,6 +66,14 @@ export async function agentByTail(db: Db, tail: string): Promise<AgentRow | unde
   return (await selectByTail(db, { tail }))[0]
 }
 
+const selectByUsername = prepared<{ username: string }, { tail: string }>((db, param) =>
+  db.selectFrom('agents').select('tail').where('username', '=', param('username')),
+)
+
+export async function tailOfUsername(db: Db, username: string): Promise<string | undefined> {
+  return (await selectByUsername(db, { username }))[0]?.tail
+}
+
 const selectChosen = prepared<{ key: Uint8Array }, { tail: string }>((db, param) =>
   db
     .selectFrom('agents')
@@ -131,22 +139,34 @@ export interface StatusChange {
   readonly version: number
 }
 
-/** @returns false where the agent is no longer in the status that the change starts from, and nothing changed */
-export async function updateStatus(tx: Tx, change: StatusChange): Promise<boolean> {
-  const updated = await tx.db
+const setStatus = prepared<StatusChange, { seq: number }>((db, param) =>
+  db
     .updateTable('agents')
-    .set((eb) => ({
-      status: change.to,
-      status_reason: change.reason,
-      status_set_by: change.setBy,
-      status_changed_at: change.at,
-      updated_at: change.at,
-      version: change.version,
-      pair_slot: change.to === 'revoked' ? eb.ref('seq') : 0,
-    }))
-    .where('tail', '=', change.tail)
-    .where('status', '=', change.from)
-    .returning('seq')
-    .execute()
-  return updated.length > 0
+    .set((eb) => {
+      const revoked = eb.eb(eb.val(param('to')), '=', 'revoked')
+      const unlessRevoked = (column: 'username' | 'username_skeleton') =>
+        eb.case().when(revoked).then(null).else(eb.ref(column)).end()
+      return {
+        status: param('to'),
+        status_reason: param('reason'),
+        status_set_by: param('setBy'),
+        status_changed_at: param('at'),
+        updated_at: param('at'),
+        version: param('version'),
+        pair_slot: eb.case().when(revoked).then(eb.ref('seq')).else(0).end(),
+        username: unlessRevoked('username'),
+        username_skeleton: unlessRevoked('username_skeleton'),
+      }
+    })
+    .where('tail', '=', param('tail'))
+    .where('status', '=', param('from'))
+    .returning('seq'),
+)
+
+/**
+ * A revoked agent gives its place among pairs and its username free.
+ * @returns false where the agent is no longer in the status that the change starts from, and nothing changed
+ */
+export async function updateStatus(tx: Tx, change: StatusChange): Promise<boolean> {
+  return (await setStatus(tx.db, change)).length > 0
 }

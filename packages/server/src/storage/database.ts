@@ -26,6 +26,8 @@ export interface OwnerRow {
   created_at: number
   /** What the username looks like: see `usernameSkeleton`. */
   username_skeleton: string | null
+  /** What authenticators know the owner by (WebAuthn section 5.4.3): random, base64url; null before the first passkey. */
+  user_handle: string | null
   /** The row stays, without a name, since revoked agents refer to it. */
   deleted_at: number | null
 }
@@ -170,7 +172,7 @@ export interface FlowRow {
   expires_at: number
 }
 
-export interface AvatarRow {
+interface AvatarRow {
   tail: string
   webp: Uint8Array
 }

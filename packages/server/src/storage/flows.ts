@@ -9,6 +9,11 @@ export function takeFlow(tx: Tx, hash: Uint8Array): Promise<FlowRow | undefined>
   return tx.db.deleteFrom('flows').where('hash', '=', hash).returningAll().executeTakeFirst()
 }
 
+/** Looks at a flow without taking it. */
+export function flowByHash(db: Db, hash: Uint8Array): Promise<FlowRow | undefined> {
+  return db.selectFrom('flows').selectAll().where('hash', '=', hash).executeTakeFirst()
+}
+
 /** The flow that a provider's webhook speaks of. */
 export function flowByReference(
   db: Db,

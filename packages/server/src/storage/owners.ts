@@ -3,13 +3,13 @@ import { prepared } from './prepared.ts'
 
 export async function insertOwner(
   tx: Tx,
-  owner: Omit<OwnerRow, 'id' | 'deleted_at'>,
+  owner: Omit<OwnerRow, 'id' | 'deleted_at' | 'user_handle'>,
 ): Promise<OwnerRow> {
   const { last } = await tx.db
     .selectFrom('owners')
     .select((eb) => eb.fn.max('id').as('last'))
     .executeTakeFirstOrThrow()
-  const row = { ...owner, id: (last ?? 0) + 1, deleted_at: null }
+  const row = { ...owner, id: (last ?? 0) + 1, deleted_at: null, user_handle: null }
   await tx.db.insertInto('owners').values(row).execute()
   return row
 }
@@ -43,5 +43,24 @@ export function ownersAfter(db: Db, after: number, limit: number): Promise<Owner
     .where('id', '>', after)
     .orderBy('id')
     .limit(limit)
+    .execute()
+}
+
+/** Changes what others see of an owner. */
+export async function updateOwner(
+  tx: Tx,
+  id: number,
+  values: Partial<Pick<OwnerRow, 'username' | 'display_name' | 'username_skeleton'>>,
+): Promise<void> {
+  await tx.db.updateTable('owners').set(values).where('id', '=', id).execute()
+}
+
+/** Gives an owner a user handle, unless they have one. */
+export async function setUserHandle(tx: Tx, id: number, handle: string): Promise<void> {
+  await tx.db
+    .updateTable('owners')
+    .set({ user_handle: handle })
+    .where('id', '=', id)
+    .where('user_handle', 'is', null)
     .execute()
 }

@@ -112,7 +112,7 @@ function verify(
   ownerId: number,
   provider: string,
   assurance: 'low' | 'substantial' | 'high',
-): Promise<void> {
+): Promise<boolean> {
   const deps = { db: operator.db, now: Date.now, pepper: loadPepper(settings.dataDir) }
   const subject = { provider, issuer: 'x', subject: 'y' }
   return verifyOwner(deps, ownerId, { ...subject, assurance, expiresAt: null })

@@ -105,9 +105,8 @@ test('the address of a certificate leads to the agent, by every name that it has
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
   for (const reference of [did, did.slice(-24), encodeURIComponent(key.publicKey)]) {
     const answer = await ask(service, `/agent/${reference}`)
-    assert.equal(answer.status, 303)
-    const location = answer.headers.get('location') as string
-    assert.equal(jsonOf(await ask(service, location)).svcDid, did)
+    assert.equal(answer.status, 200)
+    assert.ok(answer.text.includes(did))
   }
 })
 

@@ -31,6 +31,7 @@ function appOn(addresses: string[]) {
     log: pino({ level: 'silent' }),
     trustedProxies: [],
     aheadOfRouter: () => false,
+    answerRouterError: () => undefined,
     onServer: (server: Server, another: () => Server) => listeners.watch(server, another),
   })
   app.get('/x', async () => 'here')

@@ -25,7 +25,14 @@ async function addressesOf(service: TestService): Promise<[string, readonly stri
     [`/api/agents/${did}`, READ],
     [`/api/agents/${did}/card`, READ],
     [`/api/agents/${did}/avatar.svg`, READ],
+    [`/api/agents/${did}/avatar.webp`, READ],
     [`/agent/${did}`, ['GET', 'HEAD']],
+    [`/agent/${did}/badge.svg`, READ],
+    [`/agent/${did}/preview.png`, READ],
+    [`/agent/${did}/qr.svg`, READ],
+    ['/', ['GET', 'HEAD']],
+    ['/check', ['GET', 'HEAD', 'POST']],
+    ['/icon.svg', ['GET', 'HEAD']],
     [`/agent/svc/agent/${did.slice(-24)}/did.json`, READ],
     ['/healthz', ['GET', 'HEAD']],
     ['/readyz', ['GET', 'HEAD']],
@@ -61,7 +68,6 @@ test('addresses that are not there are not found, whatever the method', async (t
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const addresses = [
-    '/',
     '/nowhere',
     '/api',
     '/api/',

@@ -83,10 +83,11 @@ const ENDPOINTS: Readonly<Record<string, (scene: Scene, status: AgentStatus) => 
     assert.equal(answer.text.includes('z6Mk'), status !== 'revoked')
   },
 
-  async certificate({ service, did }) {
+  async certificate({ service, did }, status) {
     const answer = await ask(service, `/agent/${did}`)
-    assert.equal(answer.status, 303)
-    assert.equal(answer.headers.get('location'), `/api/agents/${did}`)
+    assert.equal(answer.status, 200)
+    const word = { active: 'Active', suspended: 'Suspended', revoked: 'Revoked' }[status]
+    assert.match(answer.text, new RegExp(`<strong[^>]*>${word}</strong>`))
   },
 
   async avatar({ service, did }) {

@@ -81,7 +81,7 @@ test('a write waits for another process that writes', async (t) => {
   assert.equal(db.changedElsewhere(), false)
   const script = `
     const file = new (require('node:sqlite').DatabaseSync)(process.argv[1])
-    file.exec("BEGIN IMMEDIATE; INSERT INTO owners VALUES (7, 'x', 'x', 0)")
+    file.exec("BEGIN IMMEDIATE; INSERT INTO owners (id, username, display_name, created_at) VALUES (7, 'x', 'x', 0)")
     console.log('locked')
     setTimeout(() => file.exec('COMMIT'), 400)`
   const other = spawn(process.execPath, ['-e', script, file])

@@ -58,6 +58,8 @@ export interface IdentityProvider {
   readonly signIn: boolean
   /** False: the host does it by countersignd, and nothing can be begun. */
   readonly selfService: boolean
+  /** What its script needs in the browser, beyond the policy that pages have (CSP Level 3). */
+  readonly pagePolicy?: PagePolicy
   /** @throws ProviderFailure */
   begin(context: BeginContext): Promise<Begun>
   /** @throws ProviderRefusal where the human is not verified, ProviderFailure where the provider is to blame */
@@ -75,6 +77,9 @@ export interface IdentityProvider {
   /** Reaches out and reports what works, for `countersignd provider check`. */
   check(): Promise<readonly ProviderCheck[]>
 }
+
+/** Sources by directive, such as `connect-src`. */
+export type PagePolicy = Readonly<Record<string, readonly string[]>>
 
 export interface ProviderCheck {
   readonly name: string

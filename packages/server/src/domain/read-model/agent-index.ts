@@ -231,6 +231,7 @@ function isPlain({ profile, claimedAt }: AgentRecord): boolean {
     profile.username === null &&
     profile.displayName === null &&
     profile.description === null &&
+    profile.avatar === null &&
     profile.channels.length === 0
   )
 }

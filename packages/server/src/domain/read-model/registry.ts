@@ -24,6 +24,7 @@ export class Registry {
   #complete = false
   #following: Promise<void> = Promise.resolve()
   #failure: unknown = null
+  readonly #listeners: ((events: readonly EventRow[]) => void)[] = []
 
   /**
    * @param db for reading
@@ -54,6 +55,16 @@ export class Registry {
     })
     await this.#following
     this.#complete = fitted
+  }
+
+  /** The last event that shows in answers. */
+  get position(): number {
+    return this.#position
+  }
+
+  /** Calls with events, whoever caused them, once they show in answers. After a start some may come twice. */
+  onApplied(listener: (events: readonly EventRow[]) => void): void {
+    this.#listeners.push(listener)
   }
 
   get agentsInMemory(): number {
@@ -129,6 +140,7 @@ export class Registry {
     )
     for (const id of owners) if (id !== null) this.#owners.set(await loadOwner(this.#db, id))
     this.#position = last.seq
+    for (const listener of this.#listeners) listener(events)
     return events.length === EVENTS_AT_ONCE
   }
 

@@ -1,4 +1,10 @@
-import { decodeKey, strongestVerification, type Tail } from '@countersign/protocol'
+import {
+  type ChannelFact,
+  decodeKey,
+  strongestVerification,
+  type Tail,
+  type VerificationFact,
+} from '@countersign/protocol'
 import { channelsOfAgent } from '../../storage/channels.ts'
 import type {
   AgentRow,
@@ -45,14 +51,27 @@ export function recordOf(row: AgentRow, channels: readonly ChannelRow[]): AgentR
       displayName: row.display_name,
       description: row.description,
       avatar: row.avatar,
-      channels: channels.map((each) => ({
-        kind: each.kind,
-        handleOrDomain: each.handle_or_domain,
-        tier: each.tier,
-        checkedAt: each.checked_at,
-        freshUntil: each.fresh_until,
-      })),
+      channels: channels.map(factsOfChannel),
     },
+  }
+}
+
+export function factsOfChannel(row: ChannelRow): ChannelFact {
+  return {
+    kind: row.kind,
+    handleOrDomain: row.handle_or_domain,
+    tier: row.tier,
+    checkedAt: row.checked_at,
+    freshUntil: row.fresh_until,
+  }
+}
+
+export function factsOfVerification(row: IdentityVerificationRow): VerificationFact {
+  return {
+    provider: row.provider,
+    assurance: row.assurance,
+    verifiedAt: row.verified_at,
+    expiresAt: row.expires_at,
   }
 }
 
@@ -61,12 +80,7 @@ export async function loadRecord(db: Db, row: AgentRow): Promise<AgentRecord> {
 }
 
 export function ownerFactsOf(row: OwnerRow, rows: readonly IdentityVerificationRow[]): OwnerFacts {
-  const verifications = rows.map((each) => ({
-    provider: each.provider,
-    assurance: each.assurance,
-    verifiedAt: each.verified_at,
-    expiresAt: each.expires_at,
-  }))
+  const verifications = rows.map(factsOfVerification)
   return {
     id: row.id,
     username: row.username,

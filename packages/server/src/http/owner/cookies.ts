@@ -27,6 +27,12 @@ export class Cookies {
     return request.cookies[this.name(kind)] ?? null
   }
 
+  /** Reads what is good for one answer, whatever that will be. */
+  take(request: FastifyRequest, reply: FastifyReply, kind: CookieKind): string | null {
+    this.clear(reply, kind)
+    return this.read(request, kind)
+  }
+
   /** @param seconds how long the browser keeps it */
   write(reply: FastifyReply, kind: CookieKind, value: string, seconds: number): void {
     reply.setCookie(this.name(kind), value, { ...this.#options(), maxAge: seconds })

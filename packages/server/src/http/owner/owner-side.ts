@@ -19,3 +19,8 @@ export function ownerSchema<T extends FastifySchema & { response: object }>(sche
     response: { ...schema.response, '4xx': errorSchema(), '5xx': errorSchema() },
   }
 }
+
+/** An answer without a body. */
+export function nothing(description: string) {
+  return { type: 'null', description } as const
+}

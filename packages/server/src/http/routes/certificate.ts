@@ -1,26 +1,34 @@
 import { errorSchema } from '@countersign/protocol'
-import { findAgent, type ReadDeps } from '../../domain/find-agent.ts'
-import { didOfAgent } from '../../domain/site.ts'
+import { certificateOf } from '../../domain/certificate.ts'
+import { findAgentForPage } from '../../domain/find-agent.ts'
 import type { App } from '../bare-app.ts'
-import { agentParam } from '../public-read.ts'
+import { cached, REVALIDATE } from '../caching.ts'
+import { pageHeaders } from '../page-headers.ts'
+import type { PageSide } from '../pages/page-side.ts'
+import { pageParam } from '../public-read.ts'
 
-/** Where `verifyUrl` and `certificateUrl` lead: for now to the agent object, which says all that a page would. */
-export function certificateRoute(app: App, deps: ReadDeps): void {
+/** Where `verifyUrl` and `certificateUrl` lead. */
+export function certificateRoute(app: App, { read, pages }: PageSide): void {
+  const headers = pageHeaders(read.site.baseUrl)
   app.get('/agent/:agent', {
     schema: {
       operationId: 'certificate',
-      summary: 'The public certificate of an agent',
+      summary: 'The public certificate of an agent, for people',
       tags: ['show'],
-      params: agentParam('agent'),
+      params: pageParam(),
       response: {
-        303: { type: 'null', description: 'Leads to the agent object' },
+        200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
+        304: { type: 'null', description: 'The caller has it already (If-None-Match)' },
         '4xx': errorSchema(),
         '5xx': errorSchema(),
       },
     },
+    onSend: cached(REVALIDATE),
     handler: async (request, reply) => {
-      const { agent } = await findAgent(deps, request.params.agent as string)
-      return reply.redirect(`/api/agents/${didOfAgent(deps.site, agent.tail)}`, 303)
+      const view = await findAgentForPage(read, request.params.agent as string)
+      const certificate = certificateOf(read.site, view, read.now())
+      const html = pages.make.certificatePage(pages.context, certificate)
+      return reply.headers(headers).type('text/html; charset=utf-8').serializer(String).send(html)
     },
   })
 }

@@ -8,6 +8,7 @@ export const owners: Migration = {
   async up(db, { bytes }) {
     await db.schema.alterTable('owners').addColumn('deleted_at', 'bigint').execute()
     await db.schema.alterTable('owners').addColumn('username_skeleton', 'text').execute()
+    await db.schema.alterTable('owners').addColumn('user_handle', 'text').execute()
     await db.schema.alterTable('agents').addColumn('username_skeleton', 'text').execute()
     await db.schema.alterTable('agents').addColumn('avatar', 'text').execute()
     await giveOwnersTheirSkeleton(db)
@@ -101,6 +102,21 @@ export const owners: Migration = {
       .createTable('avatars')
       .addColumn('tail', 'text', (c) => c.primaryKey().references('agents.tail'))
       .addColumn('webp', bytes, (c) => c.notNull())
+      .execute()
+
+    // What happened to an agent, and to an owner. Claims, by far the most events, are in neither index and cost
+    // nothing: the event of a claim is found by its number, which is the agent's.
+    await db.schema
+      .createIndex('events_agent')
+      .on('events')
+      .column('tail')
+      .where(sql.ref('type'), '<>', sql.lit('agent.claimed'))
+      .execute()
+    await db.schema
+      .createIndex('events_owner')
+      .on('events')
+      .column('owner_id')
+      .where(sql.ref('tail'), 'is', null)
       .execute()
   },
 }

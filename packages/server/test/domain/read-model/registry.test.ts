@@ -19,7 +19,7 @@ test('a read model that holds 3 of 20 agents answers as one that holds them all'
     const service = await startTestService(t, {
       DATA_DIR,
       READ_MODEL_AGENTS: limit,
-      BASE_URL: 'http://x',
+      BASE_URL: 'https://x',
     })
     const answers = []
     for (const { did, key } of [...agents, ...agents.toReversed()]) {
@@ -60,7 +60,7 @@ test('what another process changes shows within a second: status, verification, 
   await operate(service, 'owner', 'unverify', 'ada', '--provider', 'in-person')
   await until(async () => (await lookup(service, did)).owner.identityLevel === 'unverified')
 
-  const soon = new Date(Date.now() + 1500).toISOString()
+  const soon = new Date(Date.now() + 5000).toISOString()
   await operate(service, 'owner', 'verify', 'ada', '--provider', 'in-person', '--expires', soon)
   await until(async () => (await lookup(service, did)).owner.identityMethod === 'in-person')
   await sleep(Date.parse(soon) - Date.now())
@@ -118,7 +118,7 @@ async function populate(service: TestService): Promise<{ did: string; key: TestK
   const agents = []
   for (let i = 0; i < 20; i++) {
     const key = newKey()
-    const owner = await service.operator.addVerifiedOwner(`owner-${i}`)
+    const owner = await service.operator.addVerifiedOwner(`holder-${i}-of-many`)
     agents.push({ did: await claimAgent(service, owner, key), key })
   }
   return agents

@@ -1,0 +1,75 @@
+import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose'
+import { ProviderFailure, ProviderRefusal } from './provider.ts'
+
+const CLAIM = 'https://vocab.account.gov.uk/v1/coreIdentityJWT'
+const ASK = ['P2']
+/** Levels of confidence that are medium or more. */
+const ENOUGH = ['P2', 'P3', 'P4']
+
+/** What the authorization request needs, so that GOV.UK One Login proves who somebody is. */
+export const CORE_IDENTITY_PARAMETERS = {
+  vtr: JSON.stringify(ASK.map((level) => `Cl.Cm.${level}`)),
+  claims: JSON.stringify({ userinfo: { [CLAIM]: null } }),
+}
+
+export interface CoreIdentity {
+  /** Who signs it: https://identity.account.gov.uk/ */
+  readonly issuer: string
+  readonly clientId: string
+  readonly subject: string
+  readonly timeoutMs: number
+  readonly now: Date
+}
+
+/**
+ * Holds the core identity that GOV.UK One Login gives out against its keys. The ID token tells how somebody signed in
+ * and not whether their identity was proved, so that this is what counts. Its names and dates are not looked at.
+ * @param userInfo the response of the userinfo endpoint
+ * @throws ProviderRefusal where there is none, or none to be believed; ProviderFailure where there are no keys
+ */
+export async function requireCoreIdentity(
+  userInfo: Readonly<Record<string, unknown>>,
+  expected: CoreIdentity,
+): Promise<void> {
+  const token = userInfo[CLAIM]
+  if (typeof token !== 'string') {
+    throw new ProviderRefusal('GOV.UK One Login could not prove who you are.')
+  }
+  const keys = await fetchKeys(expected)
+  try {
+    const { kid } = decodeProtectedHeader(token)
+    const { payload } = await jwtVerify(
+      token,
+      createLocalJWKSet({ keys: keys.filter((key) => key.kid === kid) }),
+      {
+        issuer: expected.issuer,
+        audience: expected.clientId,
+        subject: expected.subject,
+        algorithms: ['ES256'],
+        requiredClaims: ['exp'],
+        currentDate: expected.now,
+        clockTolerance: 30,
+      },
+    )
+    if (!ENOUGH.includes(payload.vot as string)) throw new Error('too low')
+  } catch {
+    throw new ProviderRefusal('The proof of identity by GOV.UK One Login cannot be believed.')
+  }
+}
+
+/** The keys of the issuer's DID document (did:web), each named by its full id. */
+async function fetchKeys({ issuer, timeoutMs }: CoreIdentity): Promise<JWK[]> {
+  try {
+    const response = await fetch(new URL('/.well-known/did.json', issuer), {
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    if (!response.ok) throw new Error('not found')
+    const { assertionMethod } = (await response.json()) as {
+      assertionMethod: { id: string; publicKeyJwk: JWK }[]
+    }
+    return assertionMethod.map(({ id, publicKeyJwk }) => ({ ...publicKeyJwk, kid: id }))
+  } catch {
+    throw new ProviderFailure('GOV.UK One Login does not give out the keys of its identities.')
+  }
+}

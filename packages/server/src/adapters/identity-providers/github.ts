@@ -1,0 +1,225 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { idField, labelField, signInField, validForDaysField, validityMs } from './fields.ts'
+import { baseAddress, callJson, OUTSIDE, type Outside } from './http-json.ts'
+import {
+  type CompletionInput,
+  type IdentityProvider,
+  type ProviderCheck,
+  ProviderFailure,
+  ProviderRefusal,
+} from './provider.ts'
+import { type Env, resolveSecret, secretReference } from './secret.ts'
+
+/** An OAuth app, or a GitHub App, at GitHub or at a GitHub Enterprise Server. */
+export const githubSettings = () =>
+  Type.Object(
+    {
+      id: idField(),
+      type: Type.Literal('github'),
+      label: Type.Optional(labelField()),
+      signIn: Type.Optional(signInField()),
+      validForDays: Type.Optional(validForDaysField()),
+      clientId: Type.String({ pattern: '^[A-Za-z0-9._-]{1,128}$', description: 'a client id' }),
+      clientSecret: secretReference(),
+      webAddress: Type.Optional(baseAddress('https://github.com')),
+      apiAddress: Type.Optional(baseAddress('https://api.github.com')),
+    },
+    { additionalProperties: false },
+  )
+
+type GithubSettings = Static<ReturnType<typeof githubSettings>>
+
+interface Github {
+  readonly web: string
+  readonly api: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly timeLimitMs: number
+}
+
+interface State {
+  readonly state: string
+  readonly verifier: string
+}
+
+/**
+ * A GitHub account, by OAuth 2 with PKCE and without any scope: the public profile holds the id, which stays where the
+ * login does not. GitHub signs nothing, so that what counts is what its API says to the token.
+ * @throws SecretError where the client secret is not where the settings say
+ */
+export function githubProvider(
+  settings: GithubSettings,
+  env: Env,
+  { timeLimitMs, now }: Outside = OUTSIDE,
+): IdentityProvider {
+  const github: Github = {
+    web: settings.webAddress ?? 'https://github.com',
+    api: settings.apiAddress ?? 'https://api.github.com',
+    clientId: settings.clientId,
+    clientSecret: resolveSecret(settings.clientSecret, env),
+    timeLimitMs,
+  }
+  return {
+    id: settings.id,
+    label: settings.label ?? 'GitHub',
+    kind: 'social',
+    assurance: 'low',
+    unique: true,
+    proves: 'That you control an account at GitHub, one that has not verified another owner here.',
+    validForMs: validityMs(settings.validForDays),
+    signIn: settings.signIn ?? false,
+    selfService: true,
+    async begin({ callbackUrl }) {
+      const state: State = { state: random(), verifier: random() }
+      return { redirect: authorizeUrl(github, callbackUrl, state), state }
+    },
+    async complete({ callbackUrl }, input, state) {
+      const { verifier } = state as State
+      const code = codeOf(input, state as State)
+      const token = await exchange(github, { code, verifier, callbackUrl })
+      try {
+        const subject = await userId(github, token)
+        return { subject, issuer: github.web, assurance: 'low', verifiedAt: new Date(now()) }
+      } finally {
+        await revoke(github, token)
+      }
+    },
+    check: async () => [await checkCredentials(github), await checkApi(github)],
+  }
+}
+
+const random = () => randomBytes(32).toString('base64url')
+
+function authorizeUrl({ web, clientId }: Github, callbackUrl: string, begun: State): string {
+  const url = new URL(`${web}/login/oauth/authorize`)
+  url.search = new URLSearchParams({
+    client_id: clientId,
+    redirect_uri: callbackUrl,
+    state: begun.state,
+    code_challenge: createHash('sha256').update(begun.verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  }).toString()
+  return url.href
+}
+
+/** What came back with the browser. The state comes first: without it, nothing of the rest is to be believed. */
+function codeOf({ url }: CompletionInput, { state }: State): string {
+  const query = url?.searchParams ?? new URLSearchParams()
+  if (query.getAll('state').length !== 1 || query.get('state') !== state)
+    throw new ProviderRefusal('What came back from GitHub was not begun here. Begin again.')
+  const error = query.get('error')
+  if (error === 'access_denied')
+    throw new ProviderRefusal('You did not allow it at GitHub, so nothing was verified.')
+  if (error !== null) throw new ProviderFailure(`GitHub refuses this service: ${word(error)}.`)
+  const code = query.get('code')
+  if (code) return code
+  throw new ProviderRefusal('GitHub sent you back without an answer. Begin again.')
+}
+
+const tokenAnswer = Type.Object({
+  access_token: Type.String({ pattern: '^[\\x21-\\x7e]{1,512}$' }),
+  token_type: Type.String({ pattern: '^[Bb]earer$' }),
+})
+const errorAnswer = Type.Object({ error: Type.String() })
+
+/** The errors of this endpoint come with status 200. */
+async function exchange(
+  github: Github,
+  { code, verifier, callbackUrl }: { code: string; verifier: string; callbackUrl: string },
+): Promise<string> {
+  const { body } = await askForToken(github, {
+    code,
+    redirect_uri: callbackUrl,
+    code_verifier: verifier,
+  })
+  if (Value.Check(errorAnswer, body)) throw tokenError(body.error)
+  if (Value.Check(tokenAnswer, body)) return body.access_token
+  throw new ProviderFailure('GitHub answered without a token.')
+}
+
+function askForToken(github: Github, parameters: Readonly<Record<string, string>>) {
+  return callJson(`${github.web}/login/oauth/access_token`, {
+    method: 'POST',
+    form: {
+      client_id: github.clientId,
+      client_secret: github.clientSecret,
+      ...parameters,
+    },
+    timeLimitMs: github.timeLimitMs,
+  })
+}
+
+function tokenError(error: string): Error {
+  if (error === 'bad_verification_code')
+    return new ProviderRefusal('What came back from GitHub was used or is too old. Begin again.')
+  if (error === 'unverified_user_email')
+    return new ProviderRefusal('Confirm your primary e-mail address at GitHub, then begin again.')
+  return new ProviderFailure(`GitHub refuses this service: ${word(error)}.`)
+}
+
+const userAnswer = Type.Object({
+  id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+})
+
+async function userId(github: Github, token: string): Promise<string> {
+  const { status, body } = await callApi(github, 'GET', '/user', `Bearer ${token}`)
+  if (status === 200 && Value.Check(userAnswer, body)) return String(body.id)
+  throw new ProviderFailure(`GitHub does not say who you are (status ${status}).`)
+}
+
+/** Nobody needs the token any more. Best effort: it is kept nowhere, and it opens nothing but a public profile. */
+async function revoke(github: Github, token: string): Promise<void> {
+  const credentials = Buffer.from(`${github.clientId}:${github.clientSecret}`).toString('base64')
+  const path = `/applications/${github.clientId}/token`
+  await callApi(github, 'DELETE', path, `Basic ${credentials}`, { access_token: token }).catch(
+    () => undefined,
+  )
+}
+
+function callApi(
+  { api, timeLimitMs }: Github,
+  method: 'GET' | 'DELETE',
+  path: string,
+  authorization?: string,
+  json?: unknown,
+) {
+  return callJson(`${api}${path}`, {
+    method,
+    headers: {
+      accept: 'application/vnd.github+json',
+      'x-github-api-version': '2022-11-28',
+      ...(authorization !== undefined && { authorization }),
+    },
+    ...(json !== undefined && { json }),
+    timeLimitMs,
+  })
+}
+
+/** GitHub looks at the client's credentials before it looks at the code, so that a code of nobody tells the two apart. */
+async function checkCredentials(github: Github): Promise<ProviderCheck> {
+  const name = 'client credentials'
+  try {
+    const { status, body } = await askForToken(github, { code: random() })
+    const error = Value.Check(errorAnswer, body) ? word(body.error) : `status ${status}`
+    if (error === 'bad_verification_code') return { name, ok: true, detail: 'accepted' }
+    return { name, ok: false, detail: `not accepted: ${error}` }
+  } catch (error) {
+    return { name, ok: false, detail: (error as Error).message }
+  }
+}
+
+async function checkApi(github: Github): Promise<ProviderCheck> {
+  const name = 'API'
+  try {
+    // Without a token nobody is known there: what counts is that it is GitHub who says so.
+    const { status } = await callApi(github, 'GET', '/user')
+    return { name, ok: status === 401, detail: `${github.api} answers with status ${status}` }
+  } catch (error) {
+    return { name, ok: false, detail: (error as Error).message }
+  }
+}
+
+/** An error code as GitHub has them; what is none does not get into a message. */
+const word = (code: string) => (/^[a-z_]{1,64}$/.test(code) ? code : 'unknown error')

@@ -1,0 +1,74 @@
+import {
+  AuthorizationResponseError,
+  ClientError,
+  ResponseBodyError,
+  WWWAuthenticateChallengeError,
+} from 'openid-client'
+import { ProviderFailure, ProviderRefusal } from './provider.ts'
+
+/** Errors of the authorization endpoint by which the human, or the provider for them, said no. */
+const NO = ['access_denied', 'login_required', 'interaction_required', 'consent_required']
+
+/** Codes of openid-client for a provider that does not answer, or answers with something else than OpenID Connect. */
+const NO_ANSWER = [
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+]
+
+/**
+ * What openid-client threw while something was asked of a provider.
+ * @returns a failure without a cause, since causes hold responses, and those hold tokens
+ */
+export function failureOf(label: string, doing: string, error: unknown): ProviderFailure {
+  if (error instanceof ProviderFailure) return error
+  return new ProviderFailure(`${label}, ${doing}: ${describe(error)}`)
+}
+
+/** The same, while a human came back from the provider: it can be what they brought that is to blame. */
+export function completionErrorOf(label: string, error: unknown): Error {
+  if (error instanceof ProviderRefusal || error instanceof ProviderFailure) return error
+  const reason = new Error(describe(error))
+  if (error instanceof AuthorizationResponseError) {
+    if (NO.includes(error.error))
+      return new ProviderRefusal(`${label} has not verified you: it was stopped there.`)
+    return failureOf(label, 'coming back', error)
+  }
+  if (error instanceof ResponseBodyError && error.error === 'invalid_grant') {
+    return new ProviderRefusal(`${label} says that this is no longer good. Begin again.`, {
+      cause: reason,
+    })
+  }
+  if (isNotItsAnswer(error)) return failureOf(label, 'fetching the result', error)
+  return new ProviderRefusal(
+    `What came back from ${label} cannot be believed, so nothing was recorded. Begin again.`,
+    { cause: reason },
+  )
+}
+
+function isNotItsAnswer(error: unknown): boolean {
+  if (error instanceof ClientError) return NO_ANSWER.includes(error.code ?? '')
+  return (
+    error instanceof ResponseBodyError ||
+    error instanceof WWWAuthenticateChallengeError ||
+    error instanceof TypeError
+  )
+}
+
+/** Codes, and messages that libraries have written beforehand; nothing that came over the wire but an error's code. */
+export function describe(error: unknown): string {
+  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
+    return `it answers with the error ${plain(error.error)}`
+  }
+  if (error instanceof WWWAuthenticateChallengeError) return `it answers with ${error.status}`
+  if (!(error instanceof Error)) return 'an unknown error'
+  const { cause } = error as { cause?: { code?: unknown; message?: unknown } }
+  const inner = error instanceof ClientError ? cause?.message : cause?.code
+  return [error.message, inner].filter((each) => typeof each === 'string').join(': ')
+}
+
+function plain(code: string): string {
+  return /^[a-z_]{1,64}$/.test(code) ? code : 'that is not one'
+}

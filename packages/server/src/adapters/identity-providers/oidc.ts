@@ -1,0 +1,186 @@
+import { isLoopback } from '@countersign/protocol'
+import {
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildAuthorizationUrlWithPAR,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  fetchUserInfo,
+  type IDToken,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client'
+import { CORE_IDENTITY_PARAMETERS, requireCoreIdentity } from './core-identity.ts'
+import { validityMs } from './fields.ts'
+import { checkOidc } from './oidc-check.ts'
+import { clientAuthOf } from './oidc-client-auth.ts'
+import { OidcDiscovery, TIMEOUT_SECONDS } from './oidc-discovery.ts'
+import { completionErrorOf, failureOf } from './oidc-errors.ts'
+import { assuranceOf, type OidcProfile, oidcProfile } from './oidc-profile.ts'
+import type { OidcSettings } from './oidc-settings.ts'
+import {
+  type BeginContext,
+  type Begun,
+  type CompletionInput,
+  type IdentityProvider,
+  ProviderFailure,
+  ProviderRefusal,
+  type Verified,
+} from './provider.ts'
+import type { Env } from './secret.ts'
+
+/** What is kept on our side while somebody is at the provider. */
+interface OidcState {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+}
+
+/**
+ * Any OpenID Connect provider: authorization code with PKCE (S256), state and nonce, the request pushed where the
+ * provider offers it (RFC 9126), the ID token's signature, issuer, audience, nonce and times checked always, `iss` of
+ * the response too (RFC 9207), `acr` and `auth_time` as the settings ask. Nothing of the tokens is kept.
+ * @throws ProviderSettingsError, SecretError
+ */
+export async function oidcProvider(
+  settings: OidcSettings,
+  env: Env,
+  now: () => number = Date.now,
+): Promise<IdentityProvider> {
+  const profile = oidcProfile(settings)
+  const auth = await clientAuthOf(
+    profile,
+    env,
+    () => discovery.known?.serverMetadata().token_endpoint,
+  )
+  const discovery = new OidcDiscovery(profile, auth, now)
+  return {
+    id: profile.id,
+    label: profile.label,
+    kind: profile.kind,
+    assurance: assuranceOf(profile),
+    unique: true,
+    proves: profile.proves,
+    validForMs: validityMs(profile.validForDays),
+    signIn: profile.signIn ?? false,
+    selfService: true,
+    begin: (context) => begin(profile, discovery, context),
+    complete: (context, input, state) =>
+      complete(profile, discovery, context, input, state as OidcState, now),
+    check: () => checkOidc(profile, discovery),
+  }
+}
+
+async function begin(
+  profile: OidcProfile,
+  discovery: OidcDiscovery,
+  { callbackUrl }: BeginContext,
+): Promise<Begun> {
+  const config = await discovery.get()
+  const state: OidcState = {
+    state: randomState(),
+    nonce: randomNonce(),
+    verifier: randomPKCECodeVerifier(),
+  }
+  const parameters = await requestOf(profile, callbackUrl, state)
+  const redirect = await authorizationUrl(profile, config, parameters)
+  if (redirect.protocol !== 'https:' && !isLoopback(redirect.hostname)) {
+    throw new ProviderFailure(`${profile.label} wants people sent to an address that is not https.`)
+  }
+  return { redirect: redirect.href, state }
+}
+
+async function requestOf(
+  profile: OidcProfile,
+  callbackUrl: string,
+  { state, nonce, verifier }: OidcState,
+): Promise<Record<string, string>> {
+  const acrValues = profile.acrValues ?? [...(profile.accepted?.keys() ?? [])]
+  return {
+    response_type: 'code',
+    redirect_uri: callbackUrl,
+    scope: [...new Set(['openid', ...(profile.scopes ?? [])])].join(' '),
+    state,
+    nonce,
+    code_challenge: await calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    ...(profile.coreIdentity !== undefined && CORE_IDENTITY_PARAMETERS),
+    ...(acrValues.length > 0 && { acr_values: acrValues.join(' ') }),
+    ...(profile.maxAge !== undefined && { max_age: String(profile.maxAge) }),
+    ...(profile.prompt !== undefined && { prompt: profile.prompt }),
+  }
+}
+
+async function authorizationUrl(
+  profile: OidcProfile,
+  config: Configuration,
+  parameters: Record<string, string>,
+): Promise<URL> {
+  const offered = config.serverMetadata().pushed_authorization_request_endpoint !== undefined
+  try {
+    return offered && profile.par !== false
+      ? await buildAuthorizationUrlWithPAR(config, parameters)
+      : buildAuthorizationUrl(config, parameters)
+  } catch (error) {
+    throw failureOf(profile.label, 'pushing the request', error)
+  }
+}
+
+async function complete(
+  profile: OidcProfile,
+  discovery: OidcDiscovery,
+  { callbackUrl }: BeginContext,
+  { url }: CompletionInput,
+  state: OidcState,
+  now: () => number,
+): Promise<Verified> {
+  const config = await discovery.get()
+  const back = new URL(callbackUrl)
+  back.search = url?.search ?? ''
+  try {
+    const tokens = await authorizationCodeGrant(config, back, {
+      expectedState: state.state,
+      expectedNonce: state.nonce,
+      pkceCodeVerifier: state.verifier,
+      idTokenExpected: true,
+      ...(profile.maxAge !== undefined && { maxAge: profile.maxAge }),
+    })
+    const claims = tokens.claims() as IDToken
+    const assurance = acceptAcr(profile, claims)
+    await acceptCoreIdentity(profile, config, tokens.access_token, claims, now)
+    return { subject: claims.sub, issuer: claims.iss, assurance, verifiedAt: new Date(now()) }
+  } catch (error) {
+    throw completionErrorOf(profile.label, error)
+  }
+}
+
+/** OpenID Connect Core, section 3.1.3.7: acr_values is only a wish, so that what came of it has to be looked at. */
+function acceptAcr(profile: OidcProfile, claims: IDToken): Verified['assurance'] {
+  const { accepted, acrClaim = 'acr', assurance, label } = profile
+  if (accepted === null) return assurance as Verified['assurance']
+  const value = claims[acrClaim]
+  const worth = typeof value === 'string' ? accepted.get(value) : undefined
+  if (worth !== undefined) return worth
+  throw new ProviderRefusal(
+    `${label} has not verified you in a way that counts here. Begin again, and choose a stronger one there.`,
+  )
+}
+
+async function acceptCoreIdentity(
+  { coreIdentity, clientId }: OidcProfile,
+  config: Configuration,
+  accessToken: string,
+  { sub }: IDToken,
+  now: () => number,
+): Promise<void> {
+  if (coreIdentity === undefined) return
+  const userInfo = await fetchUserInfo(config, accessToken, sub)
+  await requireCoreIdentity(userInfo, {
+    issuer: coreIdentity,
+    clientId,
+    subject: sub,
+    timeoutMs: TIMEOUT_SECONDS * 1000,
+    now: new Date(now()),
+  })
+}

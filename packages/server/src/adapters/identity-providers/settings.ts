@@ -1,0 +1,85 @@
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { ProviderSettingsError } from './settings-error.ts'
+import { PROVIDER_TYPES } from './types.ts'
+
+/** A provider as the host's file has it, of a shape that its type allows. */
+export interface Entry {
+  /** `providers[0]`, with its id where it has one. */
+  readonly place: string
+  readonly id: string
+  readonly type: string
+  readonly settings: unknown
+}
+
+/**
+ * Reads the file that IDENTITY_PROVIDERS names.
+ * @returns the entries that are as their type wants them, and what is wrong with the others
+ * @throws ProviderSettingsError where it is no JSON of the right kind at all
+ */
+export function readEntries(text: string): { entries: Entry[]; mistakes: string[] } {
+  const { providers } = readFile(text)
+  const entries: Entry[] = []
+  const mistakes: string[] = []
+  const ids = new Set<string>()
+  providers.forEach((settings, index) => {
+    const place = placeOf(settings, index)
+    const wrong = mistakesOf(settings)
+    mistakes.push(...wrong.map((each) => `${place}: ${each}`))
+    const { id, type } = settings as { id: string; type: string }
+    if (wrong.length > 0) return
+    if (ids.has(id)) mistakes.push(`${place}: id is that of another provider`)
+    ids.add(id)
+    entries.push({ place, id, type, settings })
+  })
+  return { entries, mistakes }
+}
+
+function readFile(text: string): { providers: unknown[] } {
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch {
+    // The message of JSON.parse shows what stands at the place, and that can be a secret.
+    throw new ProviderSettingsError(['the file is not JSON'])
+  }
+  const { providers, ...more } = (content ?? {}) as { providers?: unknown }
+  if (Array.isArray(providers) && Object.keys(more).length === 0) return { providers }
+  throw new ProviderSettingsError(['the file must be {"providers": [ … ]} and nothing else'])
+}
+
+function placeOf(settings: unknown, index: number): string {
+  const id = (settings as { id?: unknown } | null)?.id
+  const named = typeof id === 'string' && /^[a-z0-9-]{1,32}$/.test(id)
+  return named ? `providers[${index}] (${id})` : `providers[${index}]`
+}
+
+function mistakesOf(settings: unknown): string[] {
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
+    return ['must be an object']
+  }
+  const { type } = settings as { type?: unknown }
+  const known = PROVIDER_TYPES.find((each) => each.type === type)
+  if (known !== undefined) return explain(known.schema, settings)
+  return [`type must be one of: ${PROVIDER_TYPES.map((each) => each.type).join(', ')}`]
+}
+
+/** What is wrong, with the place and without the value. */
+function explain(schema: TSchema, settings: object): string[] {
+  const { properties, required = [] } = schema as unknown as ObjectSchema
+  const wrong = Object.entries(settings).flatMap(([name, value]) => {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    // The name is the host's own text, and could be a secret in the wrong place: no longer than names are.
+    if (property === undefined) return [`${JSON.stringify(name.slice(0, 32))} is not a setting`]
+    return Value.Check(property, value)
+      ? []
+      : [`${name} must be ${property.description ?? 'of another kind'}`]
+  })
+  const missing = required.filter((name) => !Object.hasOwn(settings, name))
+  return [...wrong, ...missing.map((name) => `${name} is missing`)]
+}
+
+interface ObjectSchema {
+  readonly properties: Readonly<Record<string, TSchema & { readonly description?: string }>>
+  readonly required?: readonly string[]
+}

@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto'
+import type Stripe from 'stripe'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { requireDevelopment } from './development-only.ts'
+import { idField, labelField, validForDaysField, validityMs } from './fields.ts'
+import { baseAddress, OUTSIDE, type Outside } from './http-json.ts'
+import {
+  type BeginContext,
+  type Begun,
+  type IdentityProvider,
+  type ProviderCheck,
+  ProviderFailure,
+  ProviderRefusal,
+  type Verified,
+} from './provider.ts'
+import { type Env, resolveSecret, SecretError, secretReference } from './secret.ts'
+import { askStripe, connectStripe } from './stripe-client.ts'
+import { whyNotVerified } from './stripe-identity-words.ts'
+
+/** How old a call of Stripe may be, in seconds, as Stripe recommends. */
+const WEBHOOK_TOLERANCE = 300
+
+export const stripeIdentitySettings = () =>
+  Type.Object(
+    {
+      id: idField(),
+      type: Type.Literal('stripe-identity'),
+      label: Type.Optional(labelField()),
+      validForDays: Type.Optional(validForDaysField()),
+      secretKey: secretReference(),
+      webhookSecret: secretReference(),
+      testMode: Type.Optional(
+        Type.Boolean({ description: 'true, which is for development on loopback only, or false' }),
+      ),
+      address: Type.Optional(baseAddress('https://api.stripe.com')),
+    },
+    { additionalProperties: false },
+  )
+
+type StripeIdentitySettings = Static<ReturnType<typeof stripeIdentitySettings>>
+
+interface StripeIdentity {
+  readonly stripe: Stripe
+  readonly testMode: boolean
+  readonly webhookSecret: string
+  readonly now: () => number
+  /** By session and owner. */
+  readonly underWay: Map<string, Promise<Verified>>
+}
+
+interface State {
+  readonly sessionId: string
+}
+
+type Session = Stripe.Identity.VerificationSession
+
+/**
+ * Stripe Identity: an identity document and a selfie that matches it, on Stripe's page. Stripe is asked to forget
+ * them as soon as they are verified. Nothing that it tells us is the same for a human every time: `unique` is false.
+ * @throws SecretError where a secret is not where the settings say, or is of the other mode
+ */
+export async function stripeIdentityProvider(
+  settings: StripeIdentitySettings,
+  env: Env,
+  outside: Outside = OUTSIDE,
+): Promise<IdentityProvider> {
+  const testMode = settings.testMode ?? false
+  const identity: StripeIdentity = {
+    stripe: await connectStripe(settings.address, readSecretKey(settings, env, testMode), outside),
+    testMode,
+    webhookSecret: readWebhookSecret(settings, env),
+    now: outside.now,
+    underWay: new Map(),
+  }
+  return {
+    id: settings.id,
+    label: settings.label ?? 'Stripe Identity',
+    kind: 'kyc',
+    assurance: 'substantial',
+    unique: false,
+    proves: 'That you hold an identity document of a state, and that it is you on its picture.',
+    validForMs: validityMs(settings.validForDays),
+    signIn: false,
+    selfService: true,
+    begin: (context) => begin(identity, context),
+    complete: (context, _input, state) => completeOnce(identity, context, state as State),
+    webhook: async (headers, raw) => readCall(identity, headers['stripe-signature'], raw),
+    check: async () => [await checkAccess(identity)],
+  }
+}
+
+function readSecretKey(settings: StripeIdentitySettings, env: Env, testMode: boolean): string {
+  const key = resolveSecret(settings.secretKey, env)
+  const mode = /^[sr]k_(live|test)_/.exec(key)?.[1]
+  if (mode === (testMode ? 'test' : 'live')) return key
+  throw new SecretError(
+    mode === undefined
+      ? 'the secret key of Stripe must begin with sk_live_, rk_live_, sk_test_ or rk_test_'
+      : `the secret key of Stripe is of ${mode} mode, and testMode is ${testMode}`,
+  )
+}
+
+function readWebhookSecret({ webhookSecret }: StripeIdentitySettings, env: Env): string {
+  const secret = resolveSecret(webhookSecret, env)
+  if (secret.startsWith('whsec_')) return secret
+  throw new SecretError('the webhook secret of Stripe must begin with whsec_')
+}
+
+const SESSION_ID = '^vs_[A-Za-z0-9_]{1,250}$'
+const begunSession = Type.Object({
+  id: Type.String({ pattern: SESSION_ID }),
+  url: Type.String({ pattern: '^https://' }),
+})
+
+async function begin(identity: StripeIdentity, context: BeginContext): Promise<Begun> {
+  const { ownerId, callbackUrl } = context
+  if (identity.testMode) requireDevelopment(callbackUrl, 'The test mode of Stripe')
+  const session = await askStripe(() =>
+    identity.stripe.identity.verificationSessions.create(
+      {
+        type: 'document',
+        options: { document: { require_matching_selfie: true } },
+        client_reference_id: ownerId,
+        metadata: { owner: ownerId },
+        return_url: callbackUrl,
+      },
+      // So that what is tried again after a lost answer is not begun twice.
+      { idempotencyKey: randomUUID() },
+    ),
+  )
+  if (!Value.Check(begunSession, session))
+    throw new ProviderFailure('Stripe began a verification without saying where to go.')
+  const state: State = { sessionId: session.id }
+  return { redirect: session.url, reference: session.id, state }
+}
+
+/** The browser and Stripe may come at once: the second would find forgotten what the first has seen verified. */
+function completeOnce(identity: StripeIdentity, context: BeginContext, { sessionId }: State) {
+  const key = `${sessionId} ${context.ownerId}`
+  const underWay = identity.underWay.get(key)
+  if (underWay !== undefined) return underWay
+  const completed = complete(identity, { ...context, sessionId })
+  identity.underWay.set(key, completed)
+  return completed.finally(() => identity.underWay.delete(key))
+}
+
+async function complete(
+  identity: StripeIdentity,
+  context: BeginContext & State,
+): Promise<Verified> {
+  const { sessionId } = context
+  const session = await askStripe(() =>
+    identity.stripe.identity.verificationSessions.retrieve(sessionId),
+  )
+  requireVerified(identity, session, context)
+  await forget(identity, sessionId)
+  return {
+    subject: sessionId,
+    issuer: 'https://stripe.com',
+    assurance: 'substantial',
+    verifiedAt: new Date(identity.now()),
+  }
+}
+
+/** What counts is the session as Stripe has it now, whatever the browser or a call of Stripe said. */
+function requireVerified(
+  { testMode }: StripeIdentity,
+  session: Session,
+  { ownerId, callbackUrl, sessionId }: BeginContext & State,
+): void {
+  if (testMode) requireDevelopment(callbackUrl, 'The test mode of Stripe')
+  if (session.id !== sessionId || session.livemode !== !testMode)
+    throw new ProviderFailure('Stripe answers for another verification, or of the other mode.')
+  // Redaction erases the metadata too, so that it is looked at first.
+  if (session.redaction)
+    throw new ProviderRefusal('That verification was used before. Begin again.')
+  if (session.metadata?.owner !== ownerId || session.client_reference_id !== ownerId)
+    throw new ProviderRefusal('That verification was begun for another account. Begin again.')
+  if (session.status === 'verified') return
+  if (session.status === 'processing')
+    throw new ProviderRefusal(
+      'Stripe is still checking your document. The verification arrives here by itself.',
+    )
+  if (session.status === 'requires_input')
+    throw new ProviderRefusal(whyNotVerified(session.last_error?.code))
+  if (session.status === 'canceled')
+    throw new ProviderRefusal('That verification was cancelled. Begin again.')
+  throw new ProviderFailure('Stripe is at a point that is not understood.')
+}
+
+/** Best effort: the host can redact what is left in Stripe's dashboard, and the human is verified all the same. */
+async function forget({ stripe }: StripeIdentity, sessionId: string): Promise<void> {
+  await stripe.identity.verificationSessions.redact(sessionId).catch(() => undefined)
+}
+
+const verifiedCall = Type.Object({
+  type: Type.Literal('identity.verification_session.verified'),
+  livemode: Type.Boolean(),
+  data: Type.Object({ object: Type.Object({ id: Type.String({ pattern: SESSION_ID }) }) }),
+})
+
+function readCall(
+  { stripe, testMode, webhookSecret, now }: StripeIdentity,
+  signature: string | string[] | undefined,
+  raw: Uint8Array,
+): { readonly reference: string } | null {
+  const header = typeof signature === 'string' ? signature : ''
+  let event: unknown
+  try {
+    event = stripe.webhooks.constructEvent(
+      raw,
+      header,
+      webhookSecret,
+      WEBHOOK_TOLERANCE,
+      undefined,
+      now(),
+    )
+  } catch {
+    throw new ProviderRefusal('The signature of this call is wrong, or older than five minutes.')
+  }
+  if (!Value.Check(verifiedCall, event) || event.livemode === testMode) return null
+  return { reference: event.data.object.id }
+}
+
+async function checkAccess({ stripe, testMode }: StripeIdentity): Promise<ProviderCheck> {
+  const name = 'secret key'
+  try {
+    await askStripe(() => stripe.identity.verificationSessions.list({ limit: 1 }))
+    return { name, ok: true, detail: `accepted, ${testMode ? 'test' : 'live'} mode` }
+  } catch (error) {
+    return { name, ok: false, detail: (error as Error).message }
+  }
+}

@@ -1,0 +1,224 @@
+import { signRequest } from '@worldcoin/idkit-core/signing'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { requireDevelopment } from './development-only.ts'
+import { idField, labelField, validForDaysField, validityMs } from './fields.ts'
+import { baseAddress, callJson, OUTSIDE, type Outside } from './http-json.ts'
+import {
+  type BeginContext,
+  type IdentityProvider,
+  type ProviderCheck,
+  ProviderFailure,
+  ProviderRefusal,
+} from './provider.ts'
+import { type Env, resolveSecret, SecretError, secretReference } from './secret.ts'
+import {
+  type Asked,
+  hexNumber,
+  nullifierOf,
+  type Proof,
+  readProof,
+  requireAsked,
+} from './world-id-proof.ts'
+
+/** A relying party that is registered for World ID 4 in World's Developer Portal. */
+export const worldIdSettings = () =>
+  Type.Object(
+    {
+      id: idField(),
+      type: Type.Literal('world-id'),
+      label: Type.Optional(labelField()),
+      validForDays: Type.Optional(validForDaysField()),
+      appId: Type.String({
+        pattern: '^app_[A-Za-z0-9_]{1,64}$',
+        description: 'the app id of the Developer Portal, app_…',
+      }),
+      rpId: Type.String({
+        pattern: '^rp_[0-9a-f]{16}$',
+        description: 'the id of the relying party, rp_ and 16 hexadecimal digits',
+      }),
+      action: Type.String({
+        pattern: '^[A-Za-z0-9._-]{1,64}$',
+        description:
+          '1 to 64 letters, digits, dots, hyphens and underscores; with another action everybody is new',
+      }),
+      signingKey: secretReference(),
+      environment: Type.Optional(
+        Type.Enum(['production', 'staging'], {
+          type: 'string',
+          description: 'production, or staging, which is for development on loopback only',
+        }),
+      ),
+      address: Type.Optional(baseAddress('https://developer.world.org')),
+    },
+    { additionalProperties: false },
+  )
+
+type WorldIdSettings = Static<ReturnType<typeof worldIdSettings>>
+
+interface WorldId {
+  readonly settings: WorldIdSettings
+  readonly address: string
+  readonly environment: 'production' | 'staging'
+  readonly signingKeyHex: string
+  readonly outside: Outside
+}
+
+type State = Pick<Asked, 'nonce' | 'createdAt' | 'expiresAt'>
+
+/**
+ * World ID 4: a human proves, without saying who they are, that they have not done so before for the same action. Our
+ * signature over a nonce goes to the browser, World App answers there with a proof, and World's Developer Portal checks
+ * it. What the portal proves is what stands in the proof, so that each part of it is compared with ours first.
+ * @throws SecretError where the signing key is not where the settings say, or is none
+ */
+export function worldIdProvider(
+  settings: WorldIdSettings,
+  env: Env,
+  outside: Outside = OUTSIDE,
+): IdentityProvider {
+  const world: WorldId = {
+    settings,
+    address: settings.address ?? 'https://developer.world.org',
+    environment: settings.environment ?? 'production',
+    signingKeyHex: readSigningKey(settings, env),
+    outside,
+  }
+  return {
+    id: settings.id,
+    label: settings.label ?? 'World ID',
+    kind: 'personhood',
+    assurance: 'substantial',
+    unique: true,
+    proves: 'That you are a human, one who has not verified another owner here; not who you are.',
+    // World App proves the same action again only after a year: a year would end before it can be renewed.
+    validForMs: validityMs(settings.validForDays ?? null),
+    // The same goes for coming in a second time.
+    signIn: false,
+    selfService: true,
+    // IDKit is WebAssembly and speaks over a bridge, to which all that it says is sealed.
+    pagePolicy: {
+      'script-src': ["'wasm-unsafe-eval'"],
+      'connect-src': ['https://bridge.worldcoin.org'],
+    },
+    async begin(context) {
+      requireAllowed(world, context)
+      return begun(world, context)
+    },
+    async complete(context, { body }, state) {
+      requireAllowed(world, context)
+      const proof = readProof(body)
+      requireAsked(proof, asked(world, context, state as State), outside.now() / 1000)
+      await requireProven(world, body, proof)
+      return {
+        subject: nullifierOf(proof).toString(),
+        issuer: `${settings.rpId}/${settings.action}`,
+        assurance: 'substantial',
+        verifiedAt: new Date(outside.now()),
+      }
+    },
+    check: async () => [checkSigning(world), await checkRegistration(world)],
+  }
+}
+
+function readSigningKey({ signingKey }: WorldIdSettings, env: Env): string {
+  const key = resolveSecret(signingKey, env)
+  if (/^(0x)?[0-9a-fA-F]{64}$/.test(key)) return key
+  throw new SecretError('the signing key of World ID is not 64 hexadecimal characters')
+}
+
+function requireAllowed({ environment }: WorldId, { callbackUrl }: BeginContext): void {
+  if (environment === 'staging') requireDevelopment(callbackUrl, 'The staging environment of World')
+}
+
+/** The members of `client` are those of `IDKit.request()`, and the signal. */
+function begun(world: WorldId, { ownerId }: BeginContext) {
+  const { appId, rpId, action } = world.settings
+  const signed = signRequest({ signingKeyHex: world.signingKeyHex, action })
+  const { nonce, createdAt, expiresAt } = signed
+  const state: State = { nonce, createdAt, expiresAt }
+  const client = {
+    app_id: appId,
+    action,
+    rp_context: {
+      rp_id: rpId,
+      nonce,
+      created_at: createdAt,
+      expires_at: expiresAt,
+      signature: signed.sig,
+    },
+    environment: world.environment,
+    signal: ownerId,
+  }
+  return { client, state }
+}
+
+function asked({ settings, environment }: WorldId, { ownerId }: BeginContext, state: State): Asked {
+  return { ...state, action: settings.action, environment, signal: ownerId }
+}
+
+const provenAnswer = Type.Object({
+  success: Type.Literal(true),
+  action: Type.String(),
+  nullifier: hexNumber(),
+  environment: Type.String(),
+})
+const refusedAnswer = Type.Object({ code: Type.String() })
+
+/** Codes of the portal by which it is the host, and not the human, who has to do something. */
+const MISTAKES_OF_HOST = ['app_not_migrated', 'rp_not_active', 'not_found', 'configuration_error']
+
+/** `POST /api/v4/verify/{rp_id}` of World's Developer Portal, with IDKit's result unchanged. */
+async function requireProven(
+  { settings, address, outside }: WorldId,
+  result: unknown,
+  proof: Proof,
+): Promise<void> {
+  const { status, body } = await callJson(`${address}/api/v4/verify/${settings.rpId}`, {
+    method: 'POST',
+    json: result,
+    timeLimitMs: outside.timeLimitMs,
+  })
+  if (status === 200 && Value.Check(provenAnswer, body)) {
+    const same =
+      BigInt(body.nullifier) === nullifierOf(proof) &&
+      body.action === proof.action &&
+      body.environment === proof.environment
+    if (same) return
+    throw new ProviderFailure('World answers for another proof than the one that was sent.')
+  }
+  const code = Value.Check(refusedAnswer, body) ? body.code : null
+  if (code !== null && MISTAKES_OF_HOST.includes(code))
+    throw new ProviderFailure(`World refuses this service: ${code}.`)
+  if (code !== null && (status === 400 || status === 403))
+    throw new ProviderRefusal('World does not accept that proof. Begin again.')
+  throw new ProviderFailure(`World cannot check the proof now (status ${status}).`)
+}
+
+function checkSigning(world: WorldId): ProviderCheck {
+  const name = 'signing key'
+  signRequest({ signingKeyHex: world.signingKeyHex, action: world.settings.action })
+  return {
+    name,
+    ok: true,
+    detail: 'signs requests; whether it is the registered one, only World App says',
+  }
+}
+
+/** `GET /api/v4/rp-status/{rp_id}`, which the Developer Portal itself asks. */
+async function checkRegistration(world: WorldId): Promise<ProviderCheck> {
+  const name = `relying party, ${world.environment}`
+  const member = `${world.environment}_status`
+  try {
+    const { status, body } = await callJson(
+      `${world.address}/api/v4/rp-status/${world.settings.rpId}`,
+      { method: 'GET', timeLimitMs: world.outside.timeLimitMs },
+    )
+    if (status === 404) return { name, ok: false, detail: 'World does not know this rp_id' }
+    const registered = Value.Check(Type.Object({ [member]: Type.Literal('registered') }), body)
+    if (registered) return { name, ok: true, detail: 'registered' }
+    return { name, ok: false, detail: `not registered, or not yet (status ${status})` }
+  } catch (error) {
+    return { name, ok: false, detail: (error as Error).message }
+  }
+}

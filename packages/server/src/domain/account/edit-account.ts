@@ -1,0 +1,30 @@
+import { type AccountPatch, requireUsername, usernameSkeleton } from '@countersign/protocol'
+import type { OwnerRow } from '../../storage/database.ts'
+import { appendEvent } from '../../storage/events.ts'
+import { ownerById, updateOwner } from '../../storage/owners.ts'
+import { requireFreeOwnerUsername } from '../add-owner.ts'
+import type { OwnerDeps } from '../owner-deps.ts'
+
+/**
+ * Changes the names by which others know an owner. Their agents' cards show it at once.
+ * @throws CodedError VALIDATION_ERROR
+ */
+export async function editAccount(
+  { db, site, now }: Pick<OwnerDeps, 'db' | 'site' | 'now'>,
+  ownerId: number,
+  { username, displayName }: AccountPatch,
+): Promise<OwnerRow> {
+  if (username !== undefined) requireUsername(site.naming, username)
+  return db.write(async (tx) => {
+    if (username !== undefined) {
+      await requireFreeOwnerUsername(tx, username, ownerId)
+      const username_skeleton = usernameSkeleton(username)
+      await updateOwner(tx, ownerId, { username, username_skeleton })
+    }
+    if (displayName !== undefined) await updateOwner(tx, ownerId, { display_name: displayName })
+    const seq = tx.nextSeq()
+    const facts = { ...(username && { username }), ...(displayName && { displayName }) }
+    await appendEvent(tx, { seq, at: now(), type: 'owner.updated', tail: null, ownerId, facts })
+    return (await ownerById(tx.db, ownerId)) as OwnerRow
+  })
+}

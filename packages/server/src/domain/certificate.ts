@@ -1,0 +1,57 @@
+import {
+  type AgentObject,
+  type Assurance,
+  type GradeResult,
+  gradeOf,
+  isFresh,
+  strongestVerification,
+  type Tier,
+} from '@countersign/protocol'
+import { agentObjectOf } from './agent-object.ts'
+import type { AgentView } from './agent-record.ts'
+import { providerLabel } from './identity.ts'
+import type { Site } from './site.ts'
+import { timestamp } from './timestamp.ts'
+
+/** All that the certificate page says of an agent. Times in ISO 8601. */
+export interface Certificate {
+  readonly agent: AgentObject
+  /** The verification that the grade counts: the strongest current one. */
+  readonly verification: {
+    readonly label: string
+    readonly assurance: Assurance
+    readonly verifiedAt: string
+    readonly expiresAt: string | null
+  } | null
+  readonly channels: readonly CertifiedChannel[]
+  readonly grade: GradeResult
+}
+
+interface CertifiedChannel {
+  readonly kind: string
+  readonly handleOrDomain: string
+  readonly tier: Tier
+  readonly checkedAt: string
+}
+
+export function certificateOf(site: Site, view: AgentView, now: number): Certificate {
+  const { agent, owner } = view
+  const { channels } = agent.profile
+  const { verifications } = owner
+  const strongest = strongestVerification(verifications, now)
+  return {
+    agent: agentObjectOf(site, view, now),
+    verification: strongest && {
+      label: providerLabel(site, strongest.provider),
+      assurance: strongest.assurance,
+      verifiedAt: timestamp(strongest.verifiedAt),
+      expiresAt: strongest.expiresAt === null ? null : timestamp(strongest.expiresAt),
+    },
+    channels: channels
+      .filter((each) => isFresh(each, now))
+      .map(({ checkedAt, kind, handleOrDomain, tier }) => {
+        return { kind, handleOrDomain, tier, checkedAt: timestamp(checkedAt) }
+      }),
+    grade: gradeOf({ status: agent.status, verifications, channels, now }),
+  }
+}

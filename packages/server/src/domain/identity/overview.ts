@@ -1,0 +1,93 @@
+import {
+  CodedError,
+  type Identity,
+  type IdentityProviderCard,
+  isCurrent,
+  type OwnerVerification,
+  type VerificationFact,
+} from '@countersign/protocol'
+import type { IdentityProvider } from '../../adapters/identity-providers/provider.ts'
+import { agentsOfOwner } from '../../storage/agents.ts'
+import { channelsOfActiveAgents } from '../../storage/channels.ts'
+import type { ChannelRow, Database, Db } from '../../storage/database.ts'
+import { verificationsOfOwner } from '../../storage/identity-verifications.ts'
+import { providerLabel } from '../identity.ts'
+import type { Providers } from '../identity-providers.ts'
+import { factsOfChannel, factsOfVerification } from '../read-model/rows.ts'
+import type { Site } from '../site.ts'
+import { timestamp } from '../timestamp.ts'
+import { type ActiveAgents, removalEffect } from './removal-effect.ts'
+
+const DAY_MS = 86_400_000
+/** Renewal is asked for this long before the end, or earlier in proportion where a verification is short. */
+const RENEWAL_MS = 30 * DAY_MS
+const RENEWAL_SHARE = 0.2
+
+export interface OverviewDeps {
+  readonly db: Database
+  readonly site: Site
+  readonly providers: Providers
+  readonly now: () => number
+}
+
+/** An owner's verifications, with what removing each would do, and the providers that there are. */
+export async function identityOverview(deps: OverviewDeps, ownerId: number): Promise<Identity> {
+  return {
+    providers: deps.providers.all.map(cardOfProvider),
+    verifications: await verifications(deps, ownerId),
+  }
+}
+
+/**
+ * One of them.
+ * @throws CodedError NOT_FOUND where there is none by the provider
+ */
+export async function verificationBy(
+  deps: OverviewDeps,
+  ownerId: number,
+  provider: string,
+): Promise<OwnerVerification> {
+  const all = await verifications(deps, ownerId)
+  const found = all.find((each) => each.provider === provider)
+  if (found !== undefined) return found
+  throw new CodedError('NOT_FOUND', 'You are not verified by this identity provider.')
+}
+
+function cardOfProvider(provider: IdentityProvider): IdentityProviderCard {
+  const { id, label, kind, assurance, unique, proves, selfService, validForMs } = provider
+  const validForDays = validForMs === null ? null : Math.round(validForMs / DAY_MS)
+  return { id, label, kind, assurance, unique, proves, validForDays, selfService }
+}
+
+async function verifications(
+  { db, site, now }: OverviewDeps,
+  ownerId: number,
+): Promise<OwnerVerification[]> {
+  const facts = (await verificationsOfOwner(db.read, ownerId)).map(factsOfVerification)
+  const agents = facts.length === 0 ? [] : await activeAgents(db.read, ownerId)
+  const at = now()
+  return facts.map((each) => ({
+    provider: each.provider,
+    label: providerLabel(site, each.provider),
+    assurance: each.assurance,
+    verifiedAt: timestamp(each.verifiedAt),
+    expiresAt: each.expiresAt === null ? null : timestamp(each.expiresAt),
+    expired: !isCurrent(each, at),
+    renewFrom: renewFrom(each),
+    ifRemoved: removalEffect(facts, each.provider, agents, at),
+  }))
+}
+
+function renewFrom({ verifiedAt, expiresAt }: VerificationFact): string | null {
+  if (expiresAt === null) return null
+  const ahead = Math.min(RENEWAL_MS, (expiresAt - verifiedAt) * RENEWAL_SHARE)
+  return timestamp(expiresAt - Math.floor(ahead))
+}
+
+async function activeAgents(db: Db, ownerId: number): Promise<ActiveAgents> {
+  const byTail = Map.groupBy(await channelsOfActiveAgents(db, ownerId), (each) => each.tail)
+  const none: ChannelRow[] = []
+  return (await agentsOfOwner(db, ownerId))
+    .filter((each) => each.status === 'active')
+    .map((each) => (byTail.get(each.tail) ?? none).map(factsOfChannel))
+}

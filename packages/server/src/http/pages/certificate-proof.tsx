@@ -1,0 +1,141 @@
+import { Command, CopyField } from '@countersign/ui'
+import type { ReactNode } from 'react'
+import type { FaceProps } from './certificate-face.tsx'
+import { pathOf } from './path-of.ts'
+import { Clause } from './sheet.tsx'
+
+/** How to find out for oneself what the page says. */
+export function CheckClause({ context, certificate: { agent } }: FaceProps) {
+  const did = agent[context.site.naming.didField]
+  const { links } = agent
+  return (
+    <Clause id="check" title="Check it yourself">
+      <p>
+        Do not take this page’s word for it, nor the agent’s. A page can be imitated; a signature
+        cannot.
+      </p>
+      <ol className="space-y-5">
+        <Step title="Ask the service how the certificate stands">
+          <Command value={`curl -s ${links.lookup}`} what="the command that looks it up" />
+        </Step>
+        <Step title="Have the agent prove that it holds the key">
+          <Command
+            value={`countersign verify ${did} --url ${context.site.baseUrl}`}
+            what="the command that challenges the agent"
+          />
+        </Step>
+        <Step title="Resolve its DID to the key">
+          <Command
+            value={`curl -s ${links.didDocument}`}
+            what="the command that resolves the DID"
+          />
+        </Step>
+      </ol>
+      <p>
+        Without a terminal:{' '}
+        <a href={`/check?agent=${did}`} className={LINK}>
+          check it on this site
+        </a>
+        , where a challenge and its signature can be pasted in.
+      </p>
+    </Clause>
+  )
+}
+
+function Step({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <li className="space-y-2">
+      <p className="font-medium">{title}</p>
+      {children}
+    </li>
+  )
+}
+
+const LINK = 'text-accent underline underline-offset-4 hover:text-accent-strong'
+
+/** The badge, the QR code, and the same for programs. */
+export function ShareClause({ context, certificate: { agent } }: FaceProps) {
+  const { links, certificateUrl } = agent
+  const path = pathOf(certificateUrl)
+  return (
+    <Clause id="share" title="Show it elsewhere">
+      <div className="flex flex-wrap gap-x-10 gap-y-6">
+        <figure className="space-y-2">
+          <img
+            src={`${path}/qr.svg`}
+            alt="QR code of the address of this certificate"
+            width="168"
+            height="168"
+            loading="lazy"
+            className="size-42 rounded-lg border border-line"
+          />
+        </figure>
+        <div className="min-w-0 flex-1 basis-80 space-y-4">
+          <p>A badge follows the certificate: it turns red within a minute once it is revoked.</p>
+          {(['flat', 'seal'] as const).map((style) => (
+            <div key={style} className="space-y-2">
+              <img
+                src={`${path}/badge.svg?style=${style}`}
+                alt={`Badge, ${style}`}
+                height={style === 'flat' ? 20 : 56}
+                loading="lazy"
+                className={style === 'flat' ? 'h-5' : 'h-14'}
+              />
+              <Command
+                value={embedCode(context.serviceName, certificateUrl, style)}
+                what={`the code of the ${style} badge`}
+              />
+            </div>
+          ))}
+        </div>
+      </div>
+      <div>
+        <p className="text-sm text-soft">Address of this certificate</p>
+        <CopyField value={certificateUrl} what="the address" />
+      </div>
+      <ul className="flex flex-wrap gap-x-7 gap-y-2">
+        {[
+          { name: 'As JSON', url: links.self },
+          { name: 'Lookup', url: links.lookup },
+          { name: 'Card', url: links.card },
+          { name: 'Compact card', url: links.compactCard },
+          { name: 'DID document', url: links.didDocument },
+        ].map(({ name, url }) => (
+          <li key={name}>
+            <a href={pathOf(url)} className={LINK}>
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Clause>
+  )
+}
+
+function embedCode(serviceName: string, url: string, style: string): string {
+  const name = serviceName.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+  return `<a href="${url}"><img src="${url}/badge.svg?style=${style}" alt="${name} certificate"></a>`
+}
+
+/** What a certificate says, and what it does not. */
+export function SmallPrint({ context, certificate: { agent } }: FaceProps) {
+  const { serviceName } = context
+  return (
+    <Clause id="meaning" title="What this does not say">
+      <div className="space-y-3 text-sm/6 text-soft">
+        <p>
+          {agent.status === 'active'
+            ? `This certificate says that whoever holds the key was admitted by the owner named here, and how well ${serviceName} knew who that owner is.`
+            : `While it was active, this certificate said that whoever held the key was admitted by the owner named here. It says so no longer.`}{' '}
+          It says nothing of how good, safe or honest the agent is, and is no advice to deal with
+          it.
+        </p>
+        <p>
+          Names, pictures and descriptions are chosen by owners. {serviceName} keeps no names from
+          identity documents, so a verified identity does not mean that the name above is the one on
+          a passport.
+        </p>
+      </div>
+    </Clause>
+  )
+}

@@ -1,0 +1,112 @@
+/** Fields of forms, with their labels. */
+
+const BOX =
+  'w-full rounded-lg border border-line-strong bg-surface px-4 text-ink placeholder:text-soft hover:border-accent'
+
+export interface FieldProps {
+  readonly id: string
+  readonly name: string
+  readonly label: string
+  readonly hint?: string
+  readonly value?: string
+  /** Written as it stands, letter by letter: a key, a signature. */
+  readonly code?: boolean
+}
+
+export function TextField({ id, name, label, hint, value, code = false }: FieldProps) {
+  return (
+    <div className="min-w-0 flex-1 space-y-1.5">
+      <Label id={id} label={label} hint={hint} />
+      <input
+        id={id}
+        name={name}
+        defaultValue={value}
+        required
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        className={`h-12 ${BOX} ${code ? 'font-mono text-sm' : ''}`}
+      />
+    </div>
+  )
+}
+
+export function TextArea({ id, name, label, hint, value }: FieldProps) {
+  return (
+    <div className="min-w-0 space-y-1.5">
+      <Label id={id} label={label} hint={hint} />
+      <textarea
+        id={id}
+        name={name}
+        defaultValue={value}
+        required
+        rows={3}
+        autoComplete="off"
+        spellCheck={false}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        className={`block py-3 font-mono text-sm ${BOX}`}
+      />
+    </div>
+  )
+}
+
+interface LabelProps {
+  readonly id: string
+  readonly label: string
+  readonly hint: string | undefined
+}
+
+function Label({ id, label, hint }: LabelProps) {
+  return (
+    <>
+      <label htmlFor={id} className="block font-medium">
+        {label}
+      </label>
+      {hint !== undefined && (
+        <p id={`${id}-hint`} className="text-sm text-soft">
+          {hint}
+        </p>
+      )}
+    </>
+  )
+}
+
+export function SubmitButton({ children }: { readonly children: string }) {
+  return (
+    <button
+      type="submit"
+      className="h-12 shrink-0 cursor-pointer rounded-lg bg-accent px-6 font-semibold text-on-accent hover:bg-accent-strong"
+    >
+      {children}
+    </button>
+  )
+}
+
+/** One field for whatever names an agent; it leads to the check page. */
+export function AgentForm({ value, label }: { readonly value?: string; readonly label: string }) {
+  return (
+    <form method="get" action="/check" className="space-y-2">
+      <label htmlFor="agent" className="block font-medium">
+        {label}
+      </label>
+      <div className="flex gap-3">
+        <input
+          id="agent"
+          name="agent"
+          defaultValue={value}
+          required
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          aria-describedby="agent-hint"
+          className={`h-12 min-w-0 flex-1 ${BOX}`}
+        />
+        <SubmitButton>Check</SubmitButton>
+      </div>
+      <p id="agent-hint" className="text-sm text-soft">
+        Its username, DID or public key, or the address of its certificate
+      </p>
+    </form>
+  )
+}

@@ -1,0 +1,121 @@
+import { Command, KeyValue } from '@countersign/ui'
+import type { ReactNode } from 'react'
+import type { PageContext } from './context.ts'
+
+const LINK = 'text-accent underline underline-offset-4 hover:text-accent-strong'
+
+/** Those who may have to do with the service, and what each does with it. */
+export function Audiences({ context }: { readonly context: PageContext }) {
+  const { serviceName, site } = context
+  const { baseUrl, naming } = site
+  const at = `--url ${baseUrl}`
+  const did = `${naming.didPrefix}…`
+  return (
+    <>
+      <Audience id="owners" title="You run agents" who="Owners">
+        <p>
+          Prove who you are once, with an identity provider that you know. Then give each agent a
+          claim token, a name and a face, and stand behind it. Suspend one, take one back, take all
+          of them back: it shows everywhere within a second.
+        </p>
+        <p>
+          <a href="/dashboard" className={LINK}>
+            Open the dashboard
+          </a>
+        </p>
+      </Audience>
+      <Audience id="agents" title="You are an agent, or operate one" who="Agents">
+        <p>
+          Make a key, redeem the token that your owner gave you, and prove from then on that the key
+          is yours. It never leaves your machine.
+        </p>
+        <Command
+          what="the commands for agents"
+          value={[
+            'countersign keygen',
+            `countersign claim ${naming.tokenPrefix}… ${at}`,
+            "countersign sign '<challenge>'",
+          ].join('\n')}
+        />
+      </Audience>
+      <Audience id="relying" title="You let agents in" who="Sites, APIs, gateways">
+        <p>
+          One call says whether a certificate is good and how well its owner is known. What a caller
+          says of itself in the {naming.idHeader} header is a claim; what it signs is a proof.
+        </p>
+        <Command
+          what="the commands for relying parties"
+          value={[
+            `curl -s ${baseUrl}/api/v1/agent/${did}`,
+            `curl -s ${baseUrl}/api/v1/identify -H '${naming.idHeader}: ${did}'`,
+            `countersign verify ${did} ${at}`,
+          ].join('\n')}
+        />
+        <p>
+          <a href="/docs" className={LINK}>
+            API reference
+          </a>{' '}
+          and{' '}
+          <a href="/openapi.json" className={LINK}>
+            openapi.json
+          </a>
+          . No account and no key is needed to ask.
+        </p>
+      </Audience>
+      <Audience id="people" title="You have met an agent" who="Everyone">
+        <p>
+          Open its certificate and look at three things: how it stands, who stands behind it, and
+          its grade. A certificate that anyone can show is not yet a proof: have the agent sign
+          something, and check that here.
+        </p>
+        <p>
+          <a href="/check" className={LINK}>
+            Check an agent
+          </a>
+        </p>
+      </Audience>
+      <Audience id="hosts" title="You host a service like this" who="Hosts">
+        <p>
+          {serviceName} runs on Countersign, which is free software: one process and one file, under
+          a name of your own. This deployment goes by these names.
+        </p>
+        <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
+          {[
+            ['Address', baseUrl],
+            ['DIDs', did],
+            ['Claim tokens', `${naming.tokenPrefix}…`],
+            ['Header', naming.idHeader],
+          ].map(([name = '', value]) => (
+            <KeyValue key={name} name={name}>
+              <code className="font-mono text-sm">{value}</code>
+            </KeyValue>
+          ))}
+        </dl>
+      </Audience>
+    </>
+  )
+}
+
+interface AudienceProps {
+  readonly id: string
+  readonly title: string
+  readonly who: string
+  readonly children: ReactNode
+}
+
+function Audience({ id, title, who, children }: AudienceProps) {
+  return (
+    <section
+      aria-labelledby={id}
+      className="grid gap-x-16 gap-y-5 border-t border-line py-12 sm:py-16 lg:grid-cols-[18rem_minmax(0,1fr)]"
+    >
+      <div>
+        <p className="text-soft">{who}</p>
+        <h2 id={id} className="mt-1 text-2xl/8 font-semibold tracking-tight text-balance">
+          {title}
+        </h2>
+      </div>
+      <div className="max-w-2xl min-w-0 space-y-5 text-pretty">{children}</div>
+    </section>
+  )
+}

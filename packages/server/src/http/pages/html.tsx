@@ -1,0 +1,7 @@
+import type { ReactElement } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
+
+/** A complete document. */
+export function htmlOf(page: ReactElement): string {
+  return `<!doctype html>${renderToStaticMarkup(page)}`
+}

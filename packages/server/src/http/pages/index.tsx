@@ -1,0 +1,6 @@
+export { badgeSvg } from './badge.tsx'
+export { certificatePage } from './certificate-page.tsx'
+export { checkPage } from './check-page.tsx'
+export { failurePage } from './failure-page.tsx'
+export { frontPage } from './front-page.tsx'
+export { previewCard } from './preview.tsx'

@@ -1,0 +1,90 @@
+import { Worker } from 'node:worker_threads'
+import { CodedError } from '@countersign/protocol'
+import type { Pages } from './load.ts'
+import type { PreviewFacts } from './preview.tsx'
+import type { PreviewJob, PreviewResult } from './preview-worker.ts'
+
+/** How many pictures are kept, at about 60 KB each. */
+const KEPT = 200
+/** How many may wait to be drawn. */
+const WAITING = 40
+
+interface Waiting {
+  resolve(png: Buffer): void
+  reject(error: Error): void
+}
+
+/** Preview images: drawn by a thread of their own, which starts with the first, and kept while they are asked for. */
+export class PreviewImages {
+  readonly #pages: Pages
+  readonly #kept = new Map<string, Promise<Buffer>>()
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | null = null
+  #count = 0
+
+  constructor(pages: Pages) {
+    this.#pages = pages
+  }
+
+  /**
+   * The picture of some facts, a PNG.
+   * @throws CodedError UNAVAILABLE where too many wait already
+   */
+  of(facts: PreviewFacts): Promise<Buffer> {
+    const key = JSON.stringify(facts)
+    const known = this.#kept.get(key)
+    if (known === undefined) return this.#keep(key, this.#draw(facts))
+    // What was asked for last is forgotten last.
+    this.#kept.delete(key)
+    this.#kept.set(key, known)
+    return known
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.terminate()
+  }
+
+  #keep(key: string, drawn: Promise<Buffer>): Promise<Buffer> {
+    this.#kept.set(key, drawn)
+    drawn.catch(() => this.#kept.delete(key))
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > KEPT && oldest !== undefined) this.#kept.delete(oldest)
+    return drawn
+  }
+
+  async #draw(facts: PreviewFacts): Promise<Buffer> {
+    if (this.#waiting.size >= WAITING) {
+      throw new CodedError('UNAVAILABLE', 'Too many pictures are being drawn. Try again soon.')
+    }
+    this.#worker ??= this.#start()
+    const id = this.#count++
+    const drawn = new Promise<Buffer>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+    })
+    this.#worker.postMessage({ id, facts } satisfies PreviewJob)
+    return drawn
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./preview-worker.ts', import.meta.url), {
+      workerData: this.#pages.dir,
+    })
+    worker.unref()
+    worker.on('message', (result: PreviewResult) => {
+      const waiting = this.#waiting.get(result.id)
+      this.#waiting.delete(result.id)
+      if ('png' in result) waiting?.resolve(Buffer.from(result.png))
+      else waiting?.reject(new Error(result.failure))
+    })
+    // A thread that ended answers nobody; the next picture starts another.
+    worker.on('error', (error) => this.#fail(error as Error))
+    worker.on('exit', () => this.#fail(new Error('the thread that draws has ended')))
+    return worker
+  }
+
+  #fail(error: Error): void {
+    this.#worker = null
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+}

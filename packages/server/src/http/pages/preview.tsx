@@ -1,0 +1,118 @@
+import type { AgentStatus } from '@countersign/protocol'
+import { rosettesOf, SEAL_EDGE, STATUS_WORDS } from '@countersign/ui'
+import type { ReactElement } from 'react'
+import { drawable } from './drawable.ts'
+import { nameStyle, STYLES } from './preview-styles.ts'
+import { clipped } from './svg-text.ts'
+
+/** What a preview shows, and nothing else: the same facts make the same picture. */
+export interface PreviewFacts {
+  readonly serviceName: string
+  readonly host: string
+  readonly did: string
+  readonly displayName: string
+  readonly username: string | null
+  readonly status: AgentStatus
+  readonly grade: string
+  readonly owner: string | null
+  readonly identity: string | null
+}
+
+const INKS: Readonly<Record<AgentStatus, string>> = {
+  active: '#0b5d4b',
+  suspended: '#8a5200',
+  revoked: '#a8201a',
+}
+
+const GROUNDS: Readonly<Record<AgentStatus, string>> = {
+  active: '#f6f5f1',
+  suspended: '#fcefd9',
+  revoked: INKS.revoked,
+}
+
+/** What social networks show of a certificate. Names in letters that the fonts lack give way to the username or the DID. */
+export function previewCard(facts: PreviewFacts): ReactElement {
+  const { status } = facts
+  const ink = INKS[status]
+  const name = drawable(facts.displayName) ?? plainName(facts)
+  return (
+    <div style={{ ...STYLES.ground, backgroundColor: GROUNDS[status] }}>
+      <div style={{ ...STYLES.frame, border: `3px solid ${ink}` }}>
+        <div style={{ ...STYLES.inside, border: `1px solid ${ink}` }}>
+          <div style={STYLES.sheet}>
+            <div style={STYLES.heading}>
+              <span>{clipped(drawable(facts.serviceName) ?? facts.host, 40)}</span>
+              <span>Certificate of a software agent</span>
+            </div>
+            <div style={STYLES.middle}>
+              <div style={STYLES.names}>
+                <span style={nameStyle(name, status === 'revoked')}>{clipped(name, 60)}</span>
+                <span style={{ ...STYLES.standing, backgroundColor: ink }}>
+                  {status === 'revoked' ? 'REVOKED' : STATUS_WORDS[status]}
+                </span>
+              </div>
+              <Seal facts={facts} ink={ink} />
+            </div>
+            <div style={STYLES.foot}>
+              <span>{ownerLine(facts)}</span>
+              <span style={STYLES.soft}>{identityLine(facts)}</span>
+            </div>
+          </div>
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function plainName({ username, did }: PreviewFacts): string {
+  return username === null ? `Agent ${did.slice(-24, -18)}` : `@${username}`
+}
+
+function ownerLine({ owner }: PreviewFacts): string {
+  if (owner === null) return 'Nobody stands behind it any more'
+  return `Owner: ${clipped(drawable(owner) ?? 'see the certificate', 48)}`
+}
+
+function identityLine({ status, identity }: PreviewFacts): string {
+  if (status !== 'active') return 'Do not rely on this certificate'
+  if (identity === null) return 'Nobody has verified the owner’s identity'
+  return `Identity verified: ${clipped(drawable(identity) ?? 'yes', 48)}`
+}
+
+const SEAL = {
+  width: 270,
+  height: 270,
+  viewBox: '-52 -52 104 104',
+  fill: 'none',
+  style: STYLES.layer,
+} as const
+
+function Seal({ facts, ink }: { readonly facts: PreviewFacts; readonly ink: string }) {
+  return (
+    <div style={STYLES.seal}>
+      <svg aria-hidden="true" {...SEAL} stroke={ink}>
+        <path d={SEAL_EDGE} strokeWidth="1.5" />
+        {rosettesOf(facts.did).flatMap(({ path, turns }) =>
+          turns.map((turn) => (
+            <path
+              key={`${path.length} ${turn}`}
+              d={path}
+              transform={`rotate(${turn})`}
+              strokeWidth=".5"
+              opacity=".7"
+            />
+          )),
+        )}
+        <circle r="43.5" strokeWidth=".6" />
+        <circle r="25" fill="#fff" />
+      </svg>
+      <div style={{ ...STYLES.letter, color: ink }}>{facts.grade}</div>
+      {facts.status === 'revoked' && (
+        <svg aria-hidden="true" {...SEAL} strokeLinecap="round">
+          <path d="M-42 30 42-30" stroke="#fff" strokeWidth="10" />
+          <path d="M-44 31.4 44-31.4" stroke={ink} strokeWidth="5" />
+        </svg>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,43 @@
+import type { AgentStatus } from '@countersign/protocol'
+import type { ReactNode } from 'react'
+
+const EDGES: Readonly<Record<AgentStatus, string>> = {
+  active: 'border-line-strong',
+  suspended: 'border-warn',
+  revoked: 'border-bad',
+}
+
+export interface SheetProps {
+  readonly status?: AgentStatus
+  readonly children: ReactNode
+}
+
+/** The sheet of paper that a certificate stands on, with a frame as certificates have one. */
+export function Sheet({ status = 'active', children }: SheetProps) {
+  return (
+    <div className={`rounded-2xl border-2 bg-surface p-1.5 sm:p-2 ${EDGES[status]}`}>
+      <div className={`overflow-hidden rounded-lg border ${EDGES[status]}`}>{children}</div>
+    </div>
+  )
+}
+
+export interface ClauseProps {
+  readonly id: string
+  readonly title: string
+  readonly children: ReactNode
+}
+
+/** A part of a sheet: what it is about on the left, what it says on the right. */
+export function Clause({ id, title, children }: ClauseProps) {
+  return (
+    <section
+      aria-labelledby={id}
+      className="grid gap-x-10 gap-y-4 border-t border-line px-5 py-8 sm:px-10 md:grid-cols-[13rem_minmax(0,1fr)] md:py-10"
+    >
+      <h2 id={id} className="text-xl/7 font-semibold tracking-tight text-balance">
+        {title}
+      </h2>
+      <div className="min-w-0 space-y-5">{children}</div>
+    </section>
+  )
+}

@@ -1,0 +1,92 @@
+import type { AgentStatus } from '@countersign/protocol'
+import { Wordmark } from '@countersign/ui'
+import type { ReactNode } from 'react'
+import type { PageContext } from './context.ts'
+import { Head, type HeadProps } from './head.tsx'
+
+export interface ShellProps extends HeadProps {
+  /** Of a certificate that is not active, the whole page changes. */
+  readonly status?: AgentStatus
+  /** Stands above everything. */
+  readonly banner?: ReactNode
+  readonly children: ReactNode
+}
+
+const GROUNDS: Readonly<Record<AgentStatus, string>> = {
+  active: 'bg-paper',
+  suspended: 'bg-warn-wash',
+  revoked: 'bg-bad-wash',
+}
+
+/** What all pages share: the head, a way past the navigation, header, main, footer. */
+export function Shell({ status = 'active', banner, children, ...head }: ShellProps) {
+  const { context } = head
+  return (
+    <html lang="en">
+      <Head {...head} />
+      <body className={`${GROUNDS[status]} flex min-h-svh flex-col text-base/7 antialiased`}>
+        <a
+          href="#main"
+          className="sr-only focus:not-sr-only focus:fixed focus:top-3 focus:left-3 focus:z-10 focus:rounded-md focus:bg-accent focus:px-4 focus:py-2 focus:text-on-accent"
+        >
+          To the content
+        </a>
+        {banner}
+        <Header context={context} />
+        <main id="main" tabIndex={-1} className={`${WIDTH} flex-1 pt-4 pb-20 sm:pt-8`}>
+          {children}
+        </main>
+        <Footer context={context} />
+      </body>
+    </html>
+  )
+}
+
+const WIDTH = 'mx-auto w-full max-w-5xl px-4 sm:px-8'
+const LINK = 'py-1 hover:text-accent hover:underline underline-offset-4'
+
+function Header({ context }: { readonly context: PageContext }) {
+  return (
+    <header
+      className={`${WIDTH} flex flex-wrap items-center justify-between gap-x-8 gap-y-1 py-4 sm:py-6`}
+    >
+      <a href="/" className="flex max-w-full rounded-md">
+        <Wordmark name={context.serviceName} />
+      </a>
+      <nav aria-label="Site" className="flex gap-5 text-base text-ink sm:gap-7">
+        <a href="/check" className={LINK}>
+          Check
+        </a>
+        <a href="/docs" className={`${LINK} max-sm:hidden`}>
+          API
+        </a>
+        <a href="/dashboard" className={LINK}>
+          Dashboard
+        </a>
+      </nav>
+    </header>
+  )
+}
+
+function Footer({ context: { serviceName, site } }: { readonly context: PageContext }) {
+  return (
+    <footer className="border-t border-line">
+      <div
+        className={`${WIDTH} flex flex-wrap items-baseline justify-between gap-x-8 gap-y-2 py-8 text-sm text-soft`}
+      >
+        <p>
+          {serviceName} at {site.host}. DIDs here begin with{' '}
+          <code className="font-mono">{site.naming.didPrefix}</code>
+        </p>
+        <nav aria-label="For programs" className="flex gap-5">
+          <a href="/openapi.json" className={LINK}>
+            openapi.json
+          </a>
+          <a href="/docs" className={LINK}>
+            API reference
+          </a>
+        </nav>
+      </div>
+    </footer>
+  )
+}

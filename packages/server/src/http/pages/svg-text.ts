@@ -1,0 +1,32 @@
+/** What XML 1.0 has no room for, escaped or not (section 2.2). */
+const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu
+
+/** The text without characters that would make an SVG unreadable. */
+export function xmlText(text: string): string {
+  return text.replaceAll(NOT_XML, '')
+}
+
+/** At most so many characters, the last of them an ellipsis where some are missing. */
+export function clipped(text: string, most: number): string {
+  const characters = [...new Intl.Segmenter('en').segment(text)].map(({ segment }) => segment)
+  return characters.length <= most ? text : `${characters.slice(0, most - 1).join('')}…`
+}
+
+const NARROW = /[ilj.,:;'|!·() ]/
+const WIDE = /[MWmw@%—…]|[\u0530-\u{10ffff}]/u
+
+/**
+ * About how wide a text is in a semi-bold sans serif, in pixels: nobody knows which font a reader has, so that the
+ * picture also says how wide the text is to be drawn.
+ */
+export function textWidth(text: string, fontSize: number): number {
+  let ems = 0
+  for (const character of text) ems += emsOf(character)
+  return Math.ceil(ems * fontSize)
+}
+
+function emsOf(character: string): number {
+  if (NARROW.test(character)) return 0.34
+  if (WIDE.test(character)) return 0.98
+  return /[A-ZÀ-ÞΑ-ΩА-Я]/.test(character) ? 0.7 : 0.6
+}

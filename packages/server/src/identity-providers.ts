@@ -1,0 +1,33 @@
+import type { Logger } from 'pino'
+import { type LoadedProviders, loadProviders } from './adapters/identity-providers/load.ts'
+import type { Env } from './adapters/identity-providers/secret.ts'
+import { ProviderSettingsError } from './adapters/identity-providers/settings-error.ts'
+import { type Settings, SettingsError } from './config.ts'
+import type { Providers } from './domain/identity-providers.ts'
+
+/**
+ * The identity providers of a service.
+ * @throws SettingsError with every mistake in the file, and no value of it
+ */
+export async function openProviders(settings: Settings, env: Env): Promise<LoadedProviders> {
+  const { identityProviders: file, baseUrl } = settings
+  try {
+    return await loadProviders({ file, baseUrl, env })
+  } catch (error) {
+    if (!(error instanceof ProviderSettingsError)) throw error
+    throw new SettingsError(error.mistakes.map((each) => `IDENTITY_PROVIDERS, ${each}`))
+  }
+}
+
+/** Says at start how owners can verify who they are, where that is not what the host has configured. */
+export function tellOfProviders({ all, development }: Providers, log: Logger): void {
+  if (development) {
+    log.info(
+      'Identity providers for development: anyone can be anyone there. They exist on loopback only; IDENTITY_PROVIDERS names real ones.',
+    )
+  } else if (all.every((each) => !each.selfService)) {
+    log.warn(
+      'No identity provider is configured: owners are verified by countersignd alone. See IDENTITY_PROVIDERS.',
+    )
+  }
+}

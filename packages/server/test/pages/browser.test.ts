@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import {
+  assertAccessible,
+  assertNoSidewaysScroll,
+  newPage,
+  openBrowser,
+} from '../../../../test/support/browser.ts'
+import { giveProfile } from '../../../../test/support/profile.ts'
+import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
+import { setStatus } from '../../../../test/support/set-status.ts'
+
+interface Scene {
+  readonly service: TestService
+  readonly browser: Browser
+  /** Every public page by what it is of. */
+  readonly pages: Readonly<Record<string, string>>
+}
+
+async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner('ada', 'high')
+  const dids: Record<string, string> = {}
+  for (const name of ['active', 'plain', 'suspended', 'revoked']) {
+    const did = await claimAgent(service, owner)
+    dids[name] = did
+    if (name === 'plain') continue
+    await giveProfile(service, did, {
+      username: `the-${name}`,
+      displayName: `${name} ${'Donaudampfschiffahrtselektrizitätenhauptbetriebswerk'.slice(0, 50)}`,
+      description: 'w'.repeat(160),
+      channels: [{ kind: 'domain', handleOrDomain: `${'long-'.repeat(12)}name.example`, tier: 2 }],
+    })
+  }
+  await setStatus(service, dids.suspended as string, 'suspended', 'under_review')
+  await setStatus(service, dids.revoked as string, 'revoked', 'key_compromised')
+  const pages = {
+    start: '/',
+    check: '/check',
+    'check of an agent': '/check?agent=the-active',
+    'check of a revoked agent': `/check?agent=${dids.revoked}`,
+    'check of nobody': '/check?agent=nobody',
+    certificate: '/agent/the-active',
+    'certificate without a profile': `/agent/${dids.plain}`,
+    'suspended certificate': `/agent/${dids.suspended}`,
+    'revoked certificate': `/agent/${dids.revoked}`,
+    'no certificate': '/agent/nobody',
+    nothing: '/nowhere',
+  }
+  return { service, browser: await openBrowser(t), pages }
+}
+
+test('axe finds nothing on any public page, light or dark, wide or narrow', async (t) => {
+  const { service, browser, pages } = await scene(t)
+  const { page, problems } = await newPage(browser)
+  for (const [name, path] of Object.entries(pages)) {
+    await t.test(name, async () => {
+      for (const [colorScheme, width] of [
+        ['light', 1280],
+        ['dark', 360],
+      ] as const) {
+        await page.setViewportSize({ width, height: 900 })
+        await page.emulateMedia({ colorScheme })
+        await page.goto(service.url + path)
+        await assertAccessible(page)
+        await assertNoSidewaysScroll(page)
+      }
+      assert.deepEqual(problems, [])
+    })
+  }
+})
+
+test('every public page is complete without a script', async (t) => {
+  const { service, browser, pages } = await scene(t)
+  for (const [name, path] of Object.entries(pages)) {
+    await t.test(name, async () => {
+      const { page, problems } = await newPage(browser)
+      await page.goto(service.url + path)
+      const withScript = await textWithoutButtons(page)
+      const bare = await newPage(browser, { javaScript: false })
+      await bare.page.goto(service.url + path)
+      assert.equal(await bare.page.getByRole('button', { name: /^Copy/ }).count(), 0)
+      assert.equal(await textWithoutButtons(bare.page), withScript)
+      assert.deepEqual([problems, bare.problems], [[], []])
+      await page.context().close()
+      await bare.page.context().close()
+    })
+  }
+})
+
+/** What is to be read: buttons that only copy need a script, and without one are not there. */
+async function textWithoutButtons(page: Page): Promise<string> {
+  let text = await page.locator('main').innerText()
+  for (const each of await page.locator('[data-copy]').all()) {
+    text = text.replace(await each.innerText(), '')
+  }
+  return text.replace(/req_\w+/, '').replaceAll(/\s+/g, ' ')
+}
+
+test('a button copies what stands beside it', async (t) => {
+  const { service, browser } = await scene(t)
+  const { page, problems } = await newPage(browser)
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.goto(`${service.url}/agent/the-active`)
+  const did = await page
+    .locator('code', { hasText: /^svc:agent:/ })
+    .first()
+    .innerText()
+  await page.getByRole('button', { name: 'Copy the DID', exact: true }).click()
+  await page.getByRole('button', { name: 'Copied the DID' }).waitFor()
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), did)
+  assert.deepEqual(problems, [])
+})
+
+test('the forms of the check page work with the keyboard alone, and without a script', async (t) => {
+  const { service, browser } = await scene(t)
+  const { page, problems } = await newPage(browser, { javaScript: false })
+  await page.goto(service.url)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  assert.equal(new URL(page.url()).hash, '#main', 'the way past the navigation comes first')
+  await page.getByLabel('Have you met one?').focus()
+  await page.keyboard.type('the-active')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('This certificate is valid.').waitFor()
+  await page.getByLabel('Whose key').fill('the-active')
+  await page.getByLabel('Challenge').fill('one\ntwo')
+  await page.getByLabel('Signature').fill('nonsense')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('The signature is malformed.').waitFor()
+  assert.equal(await page.getByLabel('Challenge').inputValue(), 'one\ntwo')
+  assert.deepEqual(problems, [])
+})
+
+test('nothing on a page moves once it is there', async (t) => {
+  const { service, browser, pages } = await scene(t)
+  const { page } = await newPage(browser)
+  await page.addInitScript(`globalThis.shift = 0
+    new PerformanceObserver((list) => {
+      for (const each of list.getEntries()) globalThis.shift += each.value
+    }).observe({ type: 'layout-shift', buffered: true })`)
+  for (const path of [pages.start, pages.certificate, pages.check]) {
+    await page.goto(service.url + path, { waitUntil: 'load' })
+    const shift = await page.evaluate<number>('globalThis.shift')
+    assert.ok(shift < 0.01, `${path}: ${shift}`)
+  }
+})

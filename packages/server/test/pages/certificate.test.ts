@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keyThumbprint } from '@countersign/protocol'
+import { ask } from '../../../../test/support/ask.ts'
+import { newKey } from '../../../../test/support/key.ts'
+import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
+import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { setStatus } from '../../../../test/support/set-status.ts'
+import { appendEvent } from '../../src/storage/events.ts'
+import { jsonLdOf, metaOf, textOf } from './support/html.ts'
+
+const CHANNELS = [
+  { kind: 'domain', handleOrDomain: 'shopper.example', tier: 2 },
+  { kind: 'github', handleOrDomain: '@shopper', tier: 1 },
+] as const
+
+test('a certificate is found by username, DID, tail and key, and is one page', async (t) => {
+  const service = await startTestService(t)
+  const key = newKey()
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
+  await giveProfile(service, did, { username: 'shopper' })
+  const pages = new Set<string>()
+  for (const each of ['shopper', did, did.slice(-24), encodeURIComponent(key.publicKey)]) {
+    const answer = await ask(service, `/agent/${each}`)
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+    pages.add(answer.text)
+  }
+  assert.equal(pages.size, 1)
+  const [html = ''] = pages
+  assert.match(html, /^<!doctype html><html lang="en">/)
+  assert.ok(html.includes(`<link rel="canonical" href="${service.url}/agent/shopper"/>`))
+})
+
+test('an active certificate says who stands behind the agent, how well known, and why the grade', async (t) => {
+  const service = await startTestService(t, { SERVICE_NAME: 'Guild of Agents' })
+  const key = newKey()
+  const owner = await service.operator.addVerifiedOwner('ada', 'high')
+  const did = await claimAgent(service, owner, key)
+  await giveOwnerName(service, owner, 'Ada Lovelace', did)
+  const profile = { username: 'shopper', displayName: 'Shopper', description: 'Buys things.' }
+  await giveProfile(service, did, { ...profile, channels: CHANNELS })
+
+  const { text: html } = await ask(service, '/agent/shopper')
+
+  const text = textOf(html)
+  for (const each of [
+    'Active This certificate is valid.',
+    'Guild of Agents certifies that this agent holds the key below.',
+    'who goes by Ada Lovelace and has proved who they are',
+    'Ada Lovelace @ada',
+    'In person, high assurance',
+    'Why the grade is A',
+    'Domain shopper.example',
+    'GitHub: @shopper',
+    'Buys things.',
+    did,
+    key.publicKey,
+    `did:web:localhost%3A${service.env.PORT}:agent:${did}`,
+    `countersign verify ${did} --url ${service.url}`,
+    `curl -s ${service.url}/api/v1/agent/${did}`,
+  ]) {
+    assert.ok(text.includes(each), `${each}\n${text}`)
+  }
+  const thumbprint = keyThumbprint(Buffer.from(key.publicKey, 'base64'))
+  assert.ok(text.replaceAll(' ', '').includes(thumbprint))
+  assert.doesNotMatch(text, /agentId|\bmain\b/, 'the label is the owner’s own')
+})
+
+test('what has lapsed is not shown, and what is missing is said', async (t) => {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner()
+  const did = await claimAgent(service, owner)
+  const stale = { kind: 'domain', handleOrDomain: 'old.example', tier: 2, freshUntil: 1 } as const
+  await giveProfile(service, did, { channels: [stale] })
+  await service.operator.db.write(async (tx) => {
+    await tx.db.deleteFrom('identity_verifications').execute()
+  })
+  await giveOwnerName(service, owner, 'Ada', did)
+  const text = textOf((await ask(service, `/agent/${did}`)).text)
+  assert.doesNotMatch(text, /old\.example/)
+  assert.match(text, /No channel of this agent has been verified yet/)
+  assert.match(text, /No identity verification is in force/)
+  assert.match(text, /Its owner goes by Ada\. Nobody has verified who that is/)
+  assert.match(text, /Why the grade is E/)
+})
+
+test('an agent whose owner is gone has nobody behind it', async (t) => {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner('ada', 'high')
+  const did = await claimAgent(service, owner)
+  await service.operator.db.write(async (tx) => {
+    const gone = { display_name: '', username: 'deleted-1', deleted_at: Date.now() }
+    await tx.db.updateTable('owners').set(gone).where('id', '=', owner).execute()
+    await tx.db.deleteFrom('identity_verifications').where('owner_id', '=', owner).execute()
+    const event = { seq: tx.nextSeq(), at: Date.now(), tail: null, ownerId: owner, facts: {} }
+    await appendEvent(tx, { ...event, type: 'owner.deleted' })
+  })
+  await setStatus(service, did, 'revoked', 'owner_deleted')
+  const text = textOf((await ask(service, `/agent/${did}`)).text)
+  assert.match(text, /Who stood behind it Nobody any more: the owner has deleted their account/)
+  assert.doesNotMatch(text, /deleted-1|Owner ada/)
+  assert.equal((await fetch(`${service.url}/agent/${did}/preview.png`)).status, 200)
+})
+
+for (const status of ['suspended', 'revoked'] as const) {
+  test(`a certificate that is ${status} cannot be taken for a good one`, async (t) => {
+    const service = await startTestService(t)
+    const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'high'))
+    await giveProfile(service, did, { displayName: 'Courier', channels: CHANNELS })
+    const active = (await ask(service, `/agent/${did}`)).text
+    await setStatus(service, did, status, 'key_compromised')
+
+    const { status: code, text: html } = await ask(service, `/agent/${did}`)
+
+    assert.equal(code, 200)
+    const text = textOf(html)
+    assert.match(metaOf(html, 'title'), new RegExp(`^${status.toUpperCase()}: Courier`))
+    assert.match(metaOf(html, 'description'), new RegExp(`is ${status} since .* Do not rely on it`))
+    assert.match(metaOf(html, 'og:title'), new RegExp(`^${status.toUpperCase()}`))
+    assert.match(html, /<body class="bg-(warn|bad)-wash/)
+    assert.doesNotMatch(active, /<body class="bg-(warn|bad)-wash/)
+    assert.doesNotMatch(text, /certificate is valid|has proved|\bActive\b/)
+    assert.match(text, /key compromised/)
+    assert.match(text, /Why the grade is E/)
+    assert.match(html, /role="alert"/)
+    assert.equal(jsonLdOf(html).certificationStatus, 'https://schema.org/CertificationInactive')
+  })
+}
+
+test('the names of the deployment are on the page, and no other', async (t) => {
+  const service = await startTestService(t, {
+    SHORT_NAME: 'acme',
+    ID_HEADER: 'AcmeID',
+    SERVICE_NAME: 'Acme & Sons',
+    BASE_URL: 'https://agents.example',
+  })
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const { text: html, headers } = await ask(service, `/agent/${did}`)
+  assert.match(did, /^acme:agent:/)
+  assert.doesNotMatch(html, /svc|ServiceID|Countersign|localhost/)
+  assert.match(
+    metaOf(html, 'og:image'),
+    /^https:\/\/agents\.example\/agent\/acme:agent:\w+\/preview\.png$/,
+  )
+  assert.equal(metaOf(html, 'og:site_name'), 'Acme &amp; Sons')
+  assert.match(headers.get('strict-transport-security') ?? '', /max-age=31536000/)
+  const { links } = JSON.parse((await ask(service, `/api/agents/${did}`)).text)
+  for (const url of Object.values(links) as string[]) {
+    assert.ok(html.includes(new URL(url).pathname), url)
+  }
+})
+
+test('a certificate is asked anew each time, and told unchanged where it is', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const first = await ask(service, `/agent/${did}`)
+  assert.equal(first.headers.get('cache-control'), 'public, max-age=0, must-revalidate')
+  const headers = { 'if-none-match': first.headers.get('etag') as string }
+  const again = await ask(service, `/agent/${did}`, { headers })
+  assert.equal(again.status, 304)
+  assert.equal(again.text, '')
+  await setStatus(service, did, 'revoked')
+  assert.equal((await ask(service, `/agent/${did}`, { headers })).status, 200)
+})
+
+test('the page carries what schema.org calls a certification', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const { text: html } = await ask(service, `/agent/${did}`)
+  const { certificationIdentification, certificationStatus, certificationRating, issuedBy } =
+    jsonLdOf(html)
+  assert.equal(certificationIdentification, did)
+  assert.equal(certificationStatus, 'https://schema.org/CertificationActive')
+  assert.equal((certificationRating as { ratingValue: string }).ratingValue, 'C')
+  assert.deepEqual(issuedBy, { '@type': 'Organization', name: 'Countersign', url: service.url })
+})

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertRefused } from '../../../../test/support/answer.ts'
+import { ask, post } from '../../../../test/support/ask.ts'
+import { unchanged } from '../../../../test/support/database-digest.ts'
+import { newKey } from '../../../../test/support/key.ts'
+import { giveProfile } from '../../../../test/support/profile.ts'
+import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
+import { setStatus } from '../../../../test/support/set-status.ts'
+import { textOf } from './support/html.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
+
+async function check(service: TestService, agent: string): Promise<string> {
+  const answer = await ask(service, `/check?${new URLSearchParams({ agent })}`)
+  assert.equal(answer.status, 200, answer.text)
+  assert.equal(answer.headers.get('cache-control'), 'no-store')
+  return textOf(answer.text)
+}
+
+async function prove(service: TestService, fields: Record<string, string>): Promise<string> {
+  const body = new URLSearchParams(fields).toString()
+  const answer = await unchanged(service, () => post(service, '/check', body, FORM))
+  assert.equal(answer.status, 200, answer.text)
+  assert.equal(answer.headers.get('cache-control'), 'no-store')
+  return textOf(answer.text)
+}
+
+test('an agent is checked by whatever somebody has of it', async (t) => {
+  const service = await startTestService(t)
+  const key = newKey()
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
+  await giveProfile(service, did, { username: 'shopper', displayName: 'Shopper Nine' })
+  const { host } = new URL(service.url)
+  const names = [
+    'shopper',
+    '@shopper',
+    '  shopper\n',
+    did,
+    did.slice(-24),
+    key.publicKey,
+    `${service.url}/agent/shopper`,
+    `${service.url}/agent/${did}?x=1#y`,
+    `${service.url}/agent/${encodeURIComponent(key.publicKey)}`,
+    `${service.url}/agent/shopper/badge.svg`,
+    `${service.url}/agent/svc/agent/${did.slice(-24)}/did.json`,
+    `${service.url}/api/v1/agent/${did}`,
+    `${host}/agent/shopper`,
+    `did:web:${host.replace(':', '%3A')}:agent:${did}`,
+  ]
+  for (const name of names) {
+    await t.test(name, async () => {
+      const text = await check(service, name)
+      assert.match(text, /Active This certificate is valid\./)
+      assert.match(text, /Shopper Nine/)
+    })
+  }
+})
+
+test('what names no agent of ours is told apart', async (t) => {
+  const service = await startTestService(t)
+  const cases: [string, RegExp][] = [
+    ['nobody', /Unknown here.*proved nothing/],
+    ['1'.repeat(24), /Unknown here/],
+    [newKey().publicKey, /Unknown here/],
+    ['not a name!', /That names no agent/],
+    ['x'.repeat(5000), /That names no agent/],
+    [`${service.url}/docs`, /That names no agent/],
+    [`${service.url}/agent/%ff`, /That names no agent/],
+    ['https://elsewhere.example/agent/shopper', /Not one of ours.*elsewhere\.example/],
+    ['did:web:elsewhere.example%3A8080:agent:x', /Not one of ours.*elsewhere\.example:8080/],
+    ['did:web:', /Not one of ours|That names no agent/],
+  ]
+  for (const [name, words] of cases) {
+    await t.test(name.slice(0, 40), async () => {
+      const text = await check(service, name)
+      assert.match(text, words)
+      assert.doesNotMatch(text, /certificate is valid/)
+    })
+  }
+  assert.doesNotMatch(await check(service, ' '), /names no agent/, 'nothing was asked')
+  const twice = await ask(service, '/check?agent=a&agent=b')
+  assert.equal(twice.status, 200)
+})
+
+test('a claim token that somebody pastes in is a secret, and not shown again', async (t) => {
+  const service = await startTestService(t)
+  const token = await service.operator.issueToken(await service.operator.addVerifiedOwner())
+  const { text: html } = await ask(service, `/check?agent=${token}`)
+  assert.match(textOf(html), /That is a claim token/)
+  assert.ok(!html.includes(token))
+})
+
+for (const status of ['suspended', 'revoked'] as const) {
+  test(`the check of an agent that is ${status} says so first`, async (t) => {
+    const service = await startTestService(t)
+    const key = newKey()
+    const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
+    await setStatus(service, did, status)
+    const word = status === 'revoked' ? 'Revoked' : 'Suspended'
+    assert.match(
+      await check(service, did),
+      new RegExp(`${word} This certificate (is void|does not)`),
+    )
+    const fields = { agent: did, challenge: 'x', signature: key.sign('x') }
+    assert.match(
+      await prove(service, fields),
+      new RegExp(`Valid, but ${status}.*do not rely on it`),
+    )
+  })
+}
+
+test('a challenge and its signature are checked by key, DID or username', async (t) => {
+  const service = await startTestService(t)
+  const key = newKey()
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
+  await giveProfile(service, did, { username: 'shopper', displayName: 'Shopper' })
+  const challenge = ' a challenge é+%26&=  '
+  const signature = key.sign(challenge)
+  for (const agent of [
+    key.publicKey,
+    did,
+    did.slice(-24),
+    'shopper',
+    `${service.url}/agent/shopper`,
+  ]) {
+    const text = await prove(service, { agent, challenge, signature })
+    assert.match(text, /Valid Whoever signed this holds the key of Shopper/, agent)
+  }
+  const lines = 'one\ntwo\n'
+  const asAFormSendsIt = { agent: did, challenge: 'one\r\ntwo\r\n' }
+  assert.match(
+    await prove(service, { ...asAFormSendsIt, signature: key.sign(lines) }),
+    /Valid Whoever/,
+  )
+  const crlf = key.sign('one\r\ntwo\r\n')
+  assert.match(await prove(service, { ...asAFormSendsIt, signature: crlf }), /Valid Whoever/)
+})
+
+test('what is no proof is told why', async (t) => {
+  const service = await startTestService(t)
+  const key = newKey()
+  const stranger = newKey()
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
+  const good = { agent: did, challenge: 'x', signature: key.sign('x') }
+  const claim = `svc-verify-${'0'.repeat(32)}|main`
+  const cases: [string, Record<string, string>, RegExp][] = [
+    ['another text', { ...good, challenge: 'x ' }, /Not valid/],
+    ['another key', { ...good, signature: stranger.sign('x') }, /Not valid/],
+    [
+      'a key that nobody certified',
+      { agent: stranger.publicKey, challenge: 'x', signature: stranger.sign('x') },
+      /Valid, of an unknown key/,
+    ],
+    ['a claim', { ...good, challenge: claim, signature: key.sign(claim) }, /form of a claim/],
+    ['bad base64', { ...good, signature: 'not base64' }, /signature is malformed/],
+    ['no signature', { ...good, signature: '' }, /signature is malformed/],
+    ['no challenge', { ...good, challenge: '' }, /A challenge is not empty/],
+    ['a NUL', { ...good, challenge: 'a\0b' }, /without U\+0000/],
+    ['a small-order key', { ...good, agent: `AQ${'A'.repeat(41)}=` }, /not a sound Ed25519 key/],
+    ['an unknown agent', { ...good, agent: 'nobody' }, /Unknown here/],
+    ['no agent', { ...good, agent: '' }, /That names no agent/],
+    ['nothing', {}, /That names no agent/],
+    ['a token for an agent', { ...good, agent: claim.slice(0, 43) }, /That is a claim token/],
+  ]
+  for (const [name, fields, words] of cases) {
+    await t.test(name, async () => {
+      const text = await prove(service, fields)
+      assert.match(text, words)
+      assert.doesNotMatch(text, /Valid Whoever/)
+    })
+  }
+})
+
+test('the form takes forms, well-formed and small, and nothing else does', async (t) => {
+  const service = await startTestService(t)
+  const refused: [string, string, number, RegExp][] = [
+    ['{}', 'application/json', 415, /must be a form/],
+    ['agent=x', 'text/plain', 415, /must be a form/],
+    ['agent=x', 'multipart/form-data; boundary=x', 415, /must be a form/],
+    ['agent=%ff', FORM, 400, /percent-encoded UTF-8/],
+    ['agent=%', FORM, 400, /percent-encoded UTF-8/],
+    ['agent=é', FORM, 400, /percent-encoded UTF-8/],
+    ['agent=a&agent=b', FORM, 400, /names a field twice/],
+    [`agent=${'x'.repeat(20_000)}`, FORM, 413, /16 KiB/],
+  ]
+  for (const [body, type, status, words] of refused) {
+    const code =
+      status === 415
+        ? 'UNSUPPORTED_MEDIA_TYPE'
+        : status === 413
+          ? 'PAYLOAD_TOO_LARGE'
+          : 'VALIDATION_ERROR'
+    assertRefused(await post(service, '/check', body, type), status, code, words)
+  }
+  const elsewhere = await post(service, '/api/v1/agent/verify', 'agent=x', FORM)
+  assertRefused(elsewhere, 415, 'UNSUPPORTED_MEDIA_TYPE')
+})

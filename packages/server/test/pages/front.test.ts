@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { namingFor } from '@countersign/protocol'
+import { ask } from '../../../../test/support/ask.ts'
+import { startTestService, tempDir } from '../../../../test/support/service.ts'
+import { siteOf } from '../../src/domain/site.ts'
+import { loadPages } from '../../src/http/pages/load.ts'
+import { metaOf, textOf } from './support/html.ts'
+
+const BROTLI = { 'accept-encoding': 'br' }
+
+test('the start page speaks to everyone, in the names of the deployment', async (t) => {
+  const service = await startTestService(t, {
+    SHORT_NAME: 'acme',
+    ID_HEADER: 'AcmeID',
+    SERVICE_NAME: 'Acme',
+    BASE_URL: 'https://agents.example',
+  })
+  const { status, text: html } = await ask(service, '/')
+  assert.equal(status, 200)
+  const text = textOf(html)
+  for (const each of [
+    'You run agents',
+    'You are an agent, or operate one',
+    'You let agents in',
+    'You have met an agent',
+    'You host a service like this',
+    'countersign claim acme-verify-… --url https://agents.example',
+    'curl -s https://agents.example/api/v1/agent/acme:agent:…',
+    "-H 'AcmeID: acme:agent:…'",
+    'What the letter means',
+  ]) {
+    assert.ok(text.includes(each), each)
+  }
+  assert.doesNotMatch(html, /svc:|svc-|ServiceID|localhost/)
+  for (const href of ['/dashboard', '/check', '/docs', '/openapi.json']) {
+    assert.ok(html.includes(`href="${href}"`), href)
+  }
+  assert.match(metaOf(html, 'title'), /^Acme: /)
+  assert.equal(metaOf(html, 'og:url'), 'https://agents.example/')
+})
+
+test('every page is sent with a policy that allows nothing inline and nothing from elsewhere', async (t) => {
+  const service = await startTestService(t)
+  for (const target of ['/', '/check', '/check?agent=x', '/agent/nobody', '/nowhere']) {
+    const { headers } = await fetch(service.url + target, { headers: { accept: 'text/html' } })
+    const policy = headers.get('content-security-policy') ?? ''
+    for (const each of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "base-uri 'none'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+    ]) {
+      assert.ok(policy.includes(each), `${target}: ${each}`)
+    }
+    assert.doesNotMatch(policy, /unsafe|\*|https?:/)
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin')
+    assert.ok(headers.has('referrer-policy') && headers.has('permissions-policy'))
+    assert.equal(headers.get('strict-transport-security'), null, 'this is plain http')
+  }
+})
+
+test('what pages load is kept for ever, and comes compressed', async (t) => {
+  const service = await startTestService(t)
+  const html = (await ask(service, '/')).text
+  const urls = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, url]) => url)
+  assert.ok(urls.length >= 3)
+  for (const url of urls) {
+    const { status, headers } = await fetch(service.url + url, { headers: BROTLI })
+    assert.equal(status, 200)
+    assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    if (/\.(js|css)$/.test(url ?? '')) assert.equal(headers.get('content-encoding'), 'br')
+  }
+  const icon = await ask(service, '/icon.svg')
+  assert.equal(icon.headers.get('content-type'), 'image/svg+xml')
+})
+
+test('pages that nobody has built say how to', async (t) => {
+  const site = siteOf(namingFor(), new URL('http://localhost:8080'))
+  const pages = await loadPages({ serviceName: 'x', site, dir: tempDir(t) })
+  assert.equal(pages.isBuilt, false)
+  assert.throws(() => pages.make, { code: 'UNAVAILABLE', message: /npm run build/ })
+})

@@ -1,0 +1,47 @@
+import tailwindcss from '@tailwindcss/vite'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+/**
+ * Two builds of the public pages: what browsers load, served under /assets/ with names that change with what is in
+ * them, and the functions that make a page out of data, with everything that they need in one file.
+ */
+export default defineConfig({
+  plugins: [react(), tailwindcss()],
+  publicDir: false,
+  builder: {
+    async buildApp({ build, environments: { client, ssr } }) {
+      if (client !== undefined) await build(client)
+      if (ssr !== undefined) await build(ssr)
+    },
+  },
+  environments: {
+    client: {
+      build: {
+        outDir: 'dist/pages',
+        emptyOutDir: true,
+        manifest: 'manifest.json',
+        assetsInlineLimit: 0,
+        modulePreload: { polyfill: false },
+        target: 'es2024',
+        rolldownOptions: {
+          input: { browser: 'src/http/pages/browser.ts', pages: 'src/http/pages/pages.css' },
+        },
+      },
+    },
+    ssr: {
+      define: { 'process.env.NODE_ENV': JSON.stringify('production') },
+      resolve: { noExternal: true },
+      build: {
+        outDir: 'dist/pages',
+        emptyOutDir: false,
+        ssr: true,
+        target: 'node24',
+        rolldownOptions: {
+          input: { pages: 'src/http/pages/index.tsx' },
+          output: { entryFileNames: 'pages.js' },
+        },
+      },
+    },
+  },
+})

@@ -1,0 +1,72 @@
+import type { AgentStatus, Card } from '@countersign/protocol'
+import { Day } from './day.tsx'
+import { GradeMark } from './grade-mark.tsx'
+import { KeyValue } from './key-value.tsx'
+import { StatusMark } from './status-mark.tsx'
+
+export interface AgentCardProps {
+  readonly card: Card
+  /** Where its picture is, if not where the card says: a preview of one that is not uploaded yet, say. */
+  readonly picture?: string
+}
+
+const EDGES: Readonly<Record<AgentStatus, string>> = {
+  active: 'border-line',
+  suspended: 'border-warn',
+  revoked: 'border-bad',
+}
+
+/** An agent's public card: what others see of it at a glance. */
+export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
+  const { status, verification, owner } = card
+  const address = card.certificateUrl.replace(/^https?:\/\//, '')
+  return (
+    <article
+      className={`@container w-full max-w-md overflow-hidden rounded-xl border bg-surface text-ink shadow-xs ${EDGES[status]}`}
+    >
+      <div className="flex items-start gap-4 p-5">
+        <img
+          src={picture}
+          alt=""
+          width="64"
+          height="64"
+          className={`size-16 shrink-0 rounded-xl bg-sunken object-cover ${status === 'revoked' ? 'grayscale' : ''}`}
+        />
+        <div className="min-w-0 flex-1">
+          <p className="text-xl/7 font-semibold tracking-tight wrap-anywhere">{card.displayName}</p>
+          {card.username !== null && <p className="truncate text-sm text-soft">@{card.username}</p>}
+          <div className="mt-2">
+            <StatusMark status={status} />
+          </div>
+        </div>
+        <GradeMark grade={card.grade} status={status} size="medium" seed={card.certificateUrl} />
+      </div>
+      {card.description !== '' && (
+        <p className="px-5 pb-5 text-base/6 whitespace-pre-line wrap-anywhere">
+          {card.description}
+        </p>
+      )}
+      <dl className="grid gap-4 border-t border-line px-5 py-4 text-sm @sm:grid-cols-2">
+        <KeyValue name="Owner">{owner === null ? 'None any more' : <Owner {...owner} />}</KeyValue>
+        <KeyValue name="Owner’s identity">
+          {verification === null ? (
+            'Nobody has verified it'
+          ) : (
+            <>
+              {verification.label}, <Day at={verification.verifiedAt} />
+            </>
+          )}
+        </KeyValue>
+      </dl>
+      <p className="truncate border-t border-line px-5 py-3 text-xs text-soft">{address}</p>
+    </article>
+  )
+}
+
+function Owner({ displayName, username }: { displayName: string; username: string }) {
+  return (
+    <>
+      {displayName} <span className="text-soft">@{username}</span>
+    </>
+  )
+}

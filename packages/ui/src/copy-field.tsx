@@ -1,0 +1,49 @@
+export interface CopyButtonProps {
+  /** What goes to the clipboard. `enableCopying` listens for it. */
+  readonly value: string
+  /** What it is, for those who do not see what stands beside it: "the DID". */
+  readonly what: string
+}
+
+/** Copies a text. Not there where no script runs. */
+export function CopyButton({ value, what }: CopyButtonProps) {
+  return (
+    <button
+      type="button"
+      data-copy={value}
+      className="inline-flex min-h-8 shrink-0 cursor-pointer items-center rounded-md border border-line-strong bg-surface px-2.5 text-sm font-medium text-ink hover:border-accent hover:text-accent noscript:hidden"
+    >
+      <span data-copy-word aria-live="polite">
+        Copy
+      </span>
+      <span className="sr-only"> {what}</span>
+    </button>
+  )
+}
+
+/** A text that is made to be taken along: a DID, a key, an address. */
+export function CopyField({ value, what }: CopyButtonProps) {
+  return (
+    <span className="flex items-start gap-3">
+      <code className="min-w-0 flex-1 py-1 font-mono text-sm wrap-anywhere text-ink">{value}</code>
+      <CopyButton value={value} what={what} />
+    </span>
+  )
+}
+
+export interface CommandProps extends CopyButtonProps {
+  /** Where the text differs from what is copied: a command and what it prints, say. */
+  readonly shown?: string
+}
+
+/** Commands or markup, every letter of it in sight. */
+export function Command({ value, what, shown = value }: CommandProps) {
+  return (
+    <div className="flex items-start gap-2 rounded-lg border border-line bg-sunken py-2 pr-2 pl-4">
+      <pre className="min-w-0 flex-1 py-1.5 text-sm/6 whitespace-pre-wrap wrap-anywhere">
+        <code className="font-mono text-ink">{shown}</code>
+      </pre>
+      <CopyButton value={value} what={what} />
+    </div>
+  )
+}

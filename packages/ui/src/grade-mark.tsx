@@ -1,0 +1,77 @@
+import type { AgentStatus, Grade } from '@countersign/protocol'
+import { rosettesOf, SEAL_EDGE } from './rosette.ts'
+
+export interface GradeMarkProps {
+  readonly grade: Grade
+  /** The seal of a certificate that is not active is struck. */
+  readonly status?: AgentStatus
+  readonly size?: 'small' | 'medium' | 'large'
+  /** What the pattern of the seal is drawn from, so that no two certificates look alike. Small ones have none. */
+  readonly seed?: string
+}
+
+const SIZES = { small: 'size-8', medium: 'size-16', large: 'size-32 sm:size-44' } as const
+
+const INKS: Readonly<Record<AgentStatus, string>> = {
+  active: 'text-accent',
+  suspended: 'text-warn',
+  revoked: 'text-bad',
+}
+
+/** A grade: its letter in a seal. */
+export function GradeMark({ grade, status = 'active', size = 'small', seed }: GradeMarkProps) {
+  const patterned = size !== 'small' && seed !== undefined
+  const ink = grade === 'E' && status === 'active' ? 'text-soft' : INKS[status]
+  return (
+    <svg
+      viewBox="-52 -52 104 104"
+      role="img"
+      aria-label={status === 'active' ? `Grade ${grade}` : `Grade ${grade}, ${status}`}
+      className={`shrink-0 ${SIZES[size]} ${ink}`}
+      fill="none"
+      stroke="currentColor"
+    >
+      <path d={SEAL_EDGE} className="fill-surface" strokeWidth={size === 'small' ? 5 : 1.5} />
+      {patterned && <Pattern seed={seed} />}
+      {size !== 'small' && (
+        <g strokeWidth="1">
+          <circle r="43.5" strokeWidth=".6" />
+          <circle r="25" className="fill-surface" />
+        </g>
+      )}
+      <text
+        textAnchor="middle"
+        y={size === 'small' ? 19 : 13}
+        fontSize={size === 'small' ? 54 : 37}
+        fontWeight="700"
+        fill="currentColor"
+        stroke="none"
+      >
+        {grade}
+      </text>
+      {status === 'revoked' && <Strike width={size === 'small' ? 9 : 5} />}
+    </svg>
+  )
+}
+
+function Pattern({ seed }: { readonly seed: string }) {
+  return (
+    <g strokeWidth=".5" opacity=".7">
+      {rosettesOf(seed).flatMap(({ path, turns }) =>
+        turns.map((turn) => (
+          <path key={`${path.length} ${turn}`} d={path} transform={`rotate(${turn})`} />
+        )),
+      )}
+    </g>
+  )
+}
+
+/** A line through the seal, with an edge that keeps it apart from what lies below. */
+function Strike({ width }: { readonly width: number }) {
+  return (
+    <g strokeLinecap="round">
+      <path d="M-42 30 42-30" className="stroke-surface" strokeWidth={width * 2} />
+      <path d="M-44 31.4 44-31.4" strokeWidth={width} />
+    </g>
+  )
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  type Crop,
+  deepestZoom,
+  type Extent,
+  middleOf,
+  moved,
+  zoomed,
+  zoomOf,
+} from '../packages/dashboard/src/pages/agent/crop.ts'
+
+const side = fc.integer({ min: 1, max: 12_000 })
+const picture = fc.record({ width: side, height: side })
+const far = fc.double({ min: -30_000, max: 30_000, noNaN: true })
+const step = fc.oneof(
+  fc.record({ right: far, down: far }),
+  fc.record({ zoom: fc.double({ min: 0, max: 100, noNaN: true }) }),
+)
+
+/** What `PUT …/avatar?crop=x,y,size` takes: whole pixels, and nothing outside of the picture. */
+function assertTaken({ width, height }: Extent, { x, y, size }: Crop): void {
+  for (const each of [x, y, size]) assert.ok(Number.isInteger(each) && each >= 0)
+  assert.ok(size >= 1 && x + size <= width && y + size <= height)
+}
+
+test('whatever is dragged and zoomed in the dashboard, the square lies within the picture', () => {
+  fc.assert(
+    fc.property(picture, fc.array(step, { maxLength: 20 }), (extent, steps) => {
+      let crop = middleOf(extent)
+      assertTaken(extent, crop)
+      for (const each of steps) {
+        crop =
+          'zoom' in each
+            ? zoomed(extent, crop, each.zoom)
+            : moved(extent, crop, each.right, each.down)
+        assertTaken(extent, crop)
+        assert.ok(zoomOf(extent, crop) >= 1)
+      }
+    }),
+  )
+})
+
+test('the square begins as the largest in the middle, and zooming keeps its middle where there is room', () => {
+  const extent = { width: 1200, height: 800 }
+  assert.deepEqual(middleOf(extent), { x: 200, y: 0, size: 800 })
+  assert.deepEqual(zoomed(extent, middleOf(extent), 2), { x: 400, y: 200, size: 400 })
+  assert.equal(zoomed(extent, middleOf(extent), 100).size, 800 / deepestZoom(extent))
+  assert.equal(deepestZoom({ width: 100, height: 4000 }), 1)
+})

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { assertAccessible, assertNoSidewaysScroll, openBrowser } from '../support/browser.ts'
+import { openAsNewcomer, openAsOwner, untilHeading } from '../support/dashboard.ts'
+import { giveProfile } from '../support/profile.ts'
+import { claimAgent, startTestService, type TestService } from '../support/service.ts'
+import { setStatus } from '../support/set-status.ts'
+
+/** Text that would do something, were it ever more than text. */
+const HOSTILE = `<img src=x onerror=alert(1)>"'</script><script>alert(2)</script>`
+
+interface Scene {
+  readonly service: TestService
+  readonly browser: Browser
+  readonly owner: number
+  readonly dids: Record<'active' | 'suspended' | 'revoked' | 'hostile', string>
+}
+
+async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner('ada')
+  const dids = {
+    active: await claimAgent(service, owner, undefined, 'one'),
+    suspended: await claimAgent(service, owner, undefined, 'two'),
+    revoked: await claimAgent(service, owner, undefined, 'three'),
+    hostile: await claimAgent(service, owner, undefined, HOSTILE),
+  }
+  const long = 'Donaudampfschiffahrtselektrizitätenhauptbetriebswerk'
+  const profile = { username: 'a-long-name', displayName: long, description: 'w'.repeat(160) }
+  await giveProfile(service, dids.active, profile)
+  await giveProfile(service, dids.hostile, {
+    username: 'hostile',
+    displayName: HOSTILE.slice(0, 64),
+    description: HOSTILE,
+  })
+  await setStatus(service, dids.suspended, 'suspended', 'under_review')
+  await setStatus(service, dids.revoked, 'revoked', 'key_compromised')
+  return { service, browser: await openBrowser(t), owner, dids }
+}
+
+/** Looks at a page as it stands, in both themes, wide and narrow. */
+async function assertFit(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await assertAccessible(page)
+  }
+  await page.setViewportSize({ width: 360, height: 900 })
+  await assertNoSidewaysScroll(page)
+  await assertAccessible(page)
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await assertNoSidewaysScroll(page)
+}
+
+test('axe finds nothing on any page of the dashboard, light or dark, wide or narrow', async (t) => {
+  const { service, browser, owner, dids } = await scene(t)
+  const { page, problems } = await openAsOwner(browser, service, owner)
+  const pages: readonly [string, RegExp][] = [
+    ['/agents', /^Agents$/],
+    ['/agents?search=nothing-matches-this', /^Agents$/],
+    [`/agents/${dids.active}`, /Donau/],
+    [`/agents/${dids.suspended}`, /Agent/],
+    [`/agents/${dids.revoked}`, /Agent/],
+    [`/agents/${dids.hostile}`, /img src/],
+    ['/claim', /^Claim/],
+    ['/identity', /^Identity$/],
+    ['/account', /^Account$/],
+    ['/nowhere', /./],
+  ]
+  for (const [path, heading] of pages) {
+    await t.test(path, async () => {
+      await page.goto(`${service.url}/dashboard${path}`)
+      await untilHeading(page, heading)
+      await page.waitForLoadState('networkidle')
+      await assertFit(page)
+    })
+  }
+  assert.deepEqual(problems, [])
+})
+
+test('axe finds nothing in the dialogs', async (t) => {
+  const { service, browser, owner, dids } = await scene(t)
+  const { page, problems } = await openAsOwner(browser, service, owner)
+  const dialogs: readonly [string, string][] = [
+    [`/agents/${dids.active}`, 'Suspend …'],
+    [`/agents/${dids.active}`, 'Revoke …'],
+    ['/identity', 'Remove the verification by In person'],
+  ]
+  for (const [path, button] of dialogs) {
+    await t.test(button, async () => {
+      await page.goto(`${service.url}/dashboard${path}`)
+      await page.getByRole('button', { name: button }).click()
+      await page.getByRole('alertdialog').waitFor()
+      await assertFit(page)
+      await page.keyboard.press('Escape')
+      await page.getByRole('alertdialog').waitFor({ state: 'hidden' })
+    })
+  }
+  assert.deepEqual(problems, [])
+})
+
+test('axe finds nothing on the pages of those who are not signed in', async (t) => {
+  const service = await startTestService(t)
+  const { page, problems } = await openAsNewcomer(await openBrowser(t))
+  for (const [path, heading] of [
+    ['/sign-in', 'Sign in'],
+    ['/sign-in?failed=dev-low&message=It+did+not+work.&request=req_1', 'Sign in'],
+    ['/sign-up', 'Create your account'],
+    ['/sign-up?provider=dev-low', 'Create your account'],
+  ] as const) {
+    await t.test(path, async () => {
+      await page.goto(`${service.url}/dashboard${path}`)
+      await untilHeading(page, heading)
+      await assertFit(page)
+    })
+  }
+  assert.deepEqual(problems, [])
+})
+
+test('what owners write about their agents is text on every page, and does nothing', async (t) => {
+  const { service, browser, owner, dids } = await scene(t)
+  await service.operator.db.write((tx) =>
+    tx.db
+      .updateTable('owners')
+      .set({ display_name: HOSTILE.slice(0, 64) })
+      .execute(),
+  )
+  const { page, problems } = await openAsOwner(browser, service, owner)
+  let alerts = 0
+  page.on('dialog', (dialog) => {
+    alerts += 1
+    void dialog.dismiss()
+  })
+  const places = ['/agents', `/agents/${dids.hostile}`, '/claim', '/identity', '/account']
+  for (const path of places) {
+    await page.goto(`${service.url}/dashboard${path}`)
+    await untilHeading(page, /./)
+    await page.waitForLoadState('networkidle')
+    assert.equal(await page.locator('img[src="x"]').count(), 0, path)
+    if (path.startsWith('/agents')) {
+      assert.ok((await page.locator('body').innerText()).includes('<img src=x onerror=alert(1)>'))
+    }
+  }
+  const messages = `?failed=${encodeURIComponent(HOSTILE)}&message=${encodeURIComponent(HOSTILE)}&request=x`
+  await page.goto(`${service.url}/dashboard/identity${messages}`)
+  await page.getByText('Nothing has changed: you were not verified.').waitFor()
+  assert.equal(await page.locator('img[src="x"]').count(), 0)
+  assert.equal(alerts, 0)
+  assert.deepEqual(problems, [])
+})
+
+test('an agent is suspended with the keyboard alone', async (t) => {
+  const { service, browser, owner, dids } = await scene(t)
+  const { page, problems } = await openAsOwner(browser, service, owner)
+  await page.goto(`${service.url}/dashboard/agents`)
+  await untilHeading(page, 'Agents')
+  await tabTo(page, /Donau/)
+  await page.keyboard.press('Enter')
+  await untilHeading(page, /Donau/)
+  await tabTo(page, /^Suspend …$/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('alertdialog').waitFor()
+  await tabTo(page, /^Suspend the agent$/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Reactivate …' }).waitFor()
+  const object = (await (await fetch(`${service.url}/api/agents/${dids.active}`)).json()) as {
+    status: string
+  }
+  assert.equal(object.status, 'suspended')
+  assert.deepEqual(problems, [])
+})
+
+/** Presses Tab until the focus is on something of that name. */
+async function tabTo(page: Page, name: RegExp): Promise<void> {
+  for (let presses = 0; presses < 80; presses++) {
+    await page.keyboard.press('Tab')
+    const focused = await page.evaluate<string>(
+      "(document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim()",
+    )
+    if (name.test(focused)) return
+  }
+  assert.fail(`the keyboard does not reach ${name}`)
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { claimBody, countersignd, postJson, ROOT, startTestService } from './support/service.ts'
+
+const PAGE = readFileSync(join(ROOT, 'docs/owners-api.md'), 'utf8')
+
+test('a program does with nothing but fetch what docs/owners-api.md shows', async (t) => {
+  const service = await startTestService(t)
+  await service.operator.addVerifiedOwner('ada')
+  const { stdout } = await countersignd(service.env, 'owner', 'sign-in-link', 'ada')
+  const said: string[] = []
+  const afterToken = async () => {
+    const token = said[0]?.split(' ')[0] as string
+    assert.equal((await postJson(`${service.url}/api/v1/claim`, claimBody(token))).status, 200)
+  }
+
+  await runPieces(stdout.trim(), (line) => said.push(line), afterToken)
+
+  assert.match(said[0] as string, /^svc-verify-[0-9a-f]{32} is good for 600 seconds$/)
+  assert.deepEqual(said.slice(1), [`${service.url}/agent/adas-travel-assistant`, 'revoked'])
+})
+
+/** Runs the pieces of the page as one program; what an agent does in between is done where the page says so. */
+async function runPieces(
+  link: string,
+  say: (line: string) => void,
+  afterToken: () => Promise<void>,
+): Promise<void> {
+  const pieces = [...PAGE.matchAll(/```js\n(.*?)```/gs)].map((match) => match[1] as string)
+  assert.ok(pieces.length >= 5)
+  const [signIn, token, ...rest] = pieces
+  const program = [signIn, token, 'await afterToken()', ...rest].join('\n')
+  const AsyncFunction = runPieces.constructor as new (
+    ...parts: string[]
+  ) => (...values: unknown[]) => Promise<void>
+  const run = new AsyncFunction('process', 'console', 'afterToken', program)
+  await run({ env: { LINK: link } }, { log: say }, afterToken)
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import AxeBuilder from '@axe-core/playwright'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { needTool } from './tools.ts'
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** The machine's Chromium, for the length of a test. */
+export async function openBrowser(t: { after(end: () => unknown): void }): Promise<Browser> {
+  needTool('chromium')
+  const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' })
+  const browser = await chromium.launch({ executablePath: executablePath.trim(), args: FLAGS })
+  t.after(() => browser.close())
+  return browser
+}
+
+export interface PageOptions {
+  readonly colorScheme?: 'light' | 'dark'
+  /** In CSS pixels. */
+  readonly width?: number
+  readonly javaScript?: boolean
+}
+
+/** A page in a context of its own, and what went wrong on it. */
+export interface WatchedPage {
+  readonly page: Page
+  /** Errors on the console, exceptions, violations of the policy, and whatever could not be loaded. */
+  readonly problems: readonly string[]
+}
+
+export async function newPage(
+  browser: Browser,
+  { colorScheme = 'light', width = 1280, javaScript = true }: PageOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    colorScheme,
+    viewport: { width, height: 900 },
+    javaScriptEnabled: javaScript,
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  return { page, problems: await watch(page) }
+}
+
+async function watch(page: Page): Promise<string[]> {
+  const problems: string[] = []
+  page.on('console', (message) => {
+    // That something could not be loaded is told below, with its address.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+      problems.push(message.text())
+    }
+  })
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText
+    if (why !== 'net::ERR_ABORTED') problems.push(`${request.url()}: ${why}`)
+  })
+  page.on('response', (response) => {
+    const { status, url } = { status: response.status(), url: response.url() }
+    if (status >= 400 && !response.request().isNavigationRequest())
+      problems.push(`${url}: ${status}`)
+  })
+  await page.addInitScript(`addEventListener('securitypolicyviolation', (event) => {
+    console.error('policy violated: ' + event.violatedDirective + ' by ' + event.blockedURI)
+  })`)
+  return problems
+}
+
+/** Asserts that axe finds nothing on a page as it stands. */
+export async function assertAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  const told = violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}\n${nodes.map(({ html }) => `  ${html}`).join('\n')}`,
+  )
+  assert.deepEqual(told, [], page.url())
+}
+
+/** Asserts that nothing is wider than the window. */
+export async function assertNoSidewaysScroll(page: Page): Promise<void> {
+  const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+  const window = page.viewportSize()?.width ?? 0
+  assert.ok(width <= window, `${page.url()} is ${width} pixels wide in a window of ${window}`)
+}

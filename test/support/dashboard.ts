@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import type { Browser, Page } from 'playwright-core'
+import { newPage, type PageOptions, type WatchedPage } from './browser.ts'
+import type { TestService } from './service.ts'
+import { signIn } from './signed-in.ts'
+import { addVirtualAuthenticator, type VirtualAuthenticator } from './virtual-authenticator.ts'
+
+/** What people do on the dashboard, in the words that they read there. */
+
+export interface OwnerPage extends WatchedPage {
+  readonly authenticator: VirtualAuthenticator
+}
+
+/** A browser of somebody who has an authenticator and no account. */
+export async function openAsNewcomer(browser: Browser, options?: PageOptions): Promise<OwnerPage> {
+  const watched = await newPage(browser, options)
+  return { ...watched, authenticator: await addVirtualAuthenticator(watched.page) }
+}
+
+/** A browser of an owner who is signed in already. */
+export async function openAsOwner(
+  browser: Browser,
+  service: TestService,
+  ownerId: number,
+  options?: PageOptions,
+): Promise<OwnerPage> {
+  const opened = await openAsNewcomer(browser, options)
+  const { cookie } = await signIn(service, ownerId)
+  const [name = '', value = ''] = cookie.split('=')
+  await opened.page.context().addCookies([{ name, value, url: service.url }])
+  return opened
+}
+
+/** Waits for a page by its heading of the first order. */
+export async function untilHeading(page: Page, name: string | RegExp): Promise<void> {
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+}
+
+/** Creates an account with a passkey. @returns the recovery codes */
+export async function signUp(page: Page, url: string, username: string): Promise<string[]> {
+  await page.goto(`${url}/dashboard/sign-up`)
+  await page.getByLabel('Your name').fill('Ada Lovelace')
+  await page.getByLabel('Username').fill(username)
+  await page.getByRole('button', { name: 'Create the account with a passkey' }).click()
+  await untilHeading(page, 'Keep your recovery codes')
+  const codes = await page
+    .getByRole('list', { name: 'Recovery codes' })
+    .getByRole('listitem')
+    .allTextContents()
+  assert.equal(codes.length, 10)
+  await page.getByRole('checkbox', { name: /I have kept these codes/ }).check()
+  await page.getByRole('button', { name: /Go on/ }).click()
+  await untilHeading(page, 'Identity')
+  return codes
+}
+
+/** Verifies with a provider for development, as somebody. */
+export async function verifyWith(page: Page, label: string, name: string): Promise<void> {
+  await page.getByRole('button', { name: `Verify with ${label}` }).click()
+  await page.getByLabel('Who are you?').fill(name)
+  await page.getByRole('button', { name: 'Continue as this person' }).click()
+  await page.getByText(`You are verified by ${label}.`).waitFor()
+}
+
+/** Goes to a place of the dashboard by its navigation. */
+export async function goTo(page: Page, place: string): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: place, exact: true }).click()
+}
+
+/** Signs out by the owner's menu. */
+export async function signOut(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name }).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await untilHeading(page, 'Sign in')
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChannelFact } from '@countersign/protocol'
+import { appendEvent } from '../../packages/server/src/storage/events.ts'
+import type { TestService } from './service.ts'
+
+/** What an agent shows of itself, as if its owner had entered it, and where it has been reached. */
+export interface ProfileOfTest {
+  readonly username?: string
+  readonly displayName?: string
+  readonly description?: string
+  readonly channels?: readonly (Pick<ChannelFact, 'kind' | 'handleOrDomain' | 'tier'> & {
+    readonly freshUntil?: number
+  })[]
+}
+
+/** Gives an agent a profile, past every check of what owners may enter, and waits until the service shows it. */
+export async function giveProfile(
+  service: TestService,
+  did: string,
+  { username, displayName, description, channels = [] }: ProfileOfTest,
+): Promise<void> {
+  const tail = did.slice(-24)
+  const at = Date.now() + 1
+  await service.operator.db.write(async (tx) => {
+    const seq = tx.nextSeq()
+    await tx.db
+      .updateTable('agents')
+      .set({
+        username: username ?? null,
+        display_name: displayName ?? null,
+        description: description ?? null,
+        updated_at: at,
+        version: seq,
+      })
+      .where('tail', '=', tail)
+      .execute()
+    for (const { kind, handleOrDomain, tier, freshUntil = null } of channels) {
+      const checked = { verified_at: at, checked_at: at, fresh_until: freshUntil }
+      await tx.db
+        .insertInto('channels')
+        .values({
+          id: randomUUID(),
+          tail,
+          kind,
+          handle_or_domain: handleOrDomain,
+          tier,
+          ...checked,
+        })
+        .execute()
+    }
+    await appendEvent(tx, { seq, at, type: 'agent.updated', tail, ownerId: null, facts: {} })
+  })
+  await until(service, did, ({ updatedAt }) => updatedAt === new Date(at).toISOString())
+}
+
+/** Gives an owner another name, and waits until the service shows it at an agent of theirs. */
+export async function giveOwnerName(
+  service: TestService,
+  ownerId: number,
+  displayName: string,
+  did: string,
+): Promise<void> {
+  await service.operator.db.write(async (tx) => {
+    const seq = tx.nextSeq()
+    await tx.db
+      .updateTable('owners')
+      .set({ display_name: displayName })
+      .where('id', '=', ownerId)
+      .execute()
+    const event = { seq, at: Date.now(), tail: null, ownerId, facts: {} }
+    await appendEvent(tx, { ...event, type: 'owner.updated' })
+  })
+  await until(service, did, ({ owner }) => owner?.displayName === displayName)
+}
+
+interface Shown {
+  readonly updatedAt: string
+  readonly owner: { readonly displayName: string } | null
+}
+
+async function until(
+  service: TestService,
+  did: string,
+  holds: (shown: Shown) => boolean,
+): Promise<void> {
+  const deadline = performance.now() + 2000
+  for (;;) {
+    const shown = (await (await fetch(`${service.url}/api/agents/${did}`)).json()) as Shown
+    if (holds(shown)) return
+    assert.ok(performance.now() < deadline, `${did} does not show what it was given`)
+    await sleep(5)
+  }
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+
+/** A page at which redirects have ended. */
+export interface Page {
+  readonly url: URL
+  readonly status: number
+  readonly text: string
+}
+
+const MOST_REDIRECTS = 20
+
+/**
+ * What a browser does without a screen: keeps cookies, follows redirects, sends forms. Cookies are kept by name for all
+ * of loopback, whatever the port, as browsers do.
+ */
+export class UserAgent {
+  readonly #cookies = new Map<string, string>()
+
+  /** @param cookies such as `a=1` or `a=1; b=2`, as a Cookie header has them */
+  constructor(...cookies: readonly string[]) {
+    for (const pair of cookies.flatMap((each) => each.split('; '))) this.#keep(pair)
+  }
+
+  get cookie(): string {
+    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+
+  forget(namePart: string): void {
+    for (const name of this.#cookies.keys()) if (name.includes(namePart)) this.#cookies.delete(name)
+  }
+
+  /** Takes the cookies of an answer. */
+  take(headers: Headers): void {
+    for (const each of headers.getSetCookie()) this.#keep(each.split(';')[0] as string)
+  }
+
+  /** One request, without following where it leads. */
+  async request(url: string | URL, init: RequestInit = {}): Promise<Response> {
+    const headers = { ...(init.headers as Record<string, string>), cookie: this.cookie }
+    const response = await fetch(url, { ...init, headers, redirect: 'manual' })
+    this.take(response.headers)
+    return response
+  }
+
+  /** Goes to an address, and on from there until there is a page, or an address that `until` knows. */
+  async visit(url: string | URL, until: (url: URL) => boolean = () => false): Promise<Page> {
+    return this.#follow(new URL(url), {}, until)
+  }
+
+  /** Fills in the first form of a page and sends it. */
+  async submit(
+    page: Page,
+    fields: Record<string, string>,
+    until: (url: URL) => boolean = () => false,
+  ): Promise<Page> {
+    const action = /<form method="post" action="([^"]+)"/.exec(page.text)?.[1]
+    assert.ok(action, `a form in ${page.text}`)
+    const init = { method: 'POST', body: new URLSearchParams(fields) }
+    return this.#follow(new URL(action, page.url), init, until)
+  }
+
+  async #follow(start: URL, init: RequestInit, until: (url: URL) => boolean): Promise<Page> {
+    let url = start
+    let request = init
+    for (let i = 0; i < MOST_REDIRECTS; i++) {
+      if (until(url)) return { url, status: 0, text: '' }
+      const response = await this.request(url, request)
+      const text = await response.text()
+      const location = response.headers.get('location')
+      if (location === null) return { url, status: response.status, text }
+      url = new URL(location, url)
+      request = {}
+    }
+    throw new Error(`redirects without end, at ${url.origin}`)
+  }
+
+  #keep(pair: string): void {
+    const at = pair.indexOf('=')
+    const [name, value] = [pair.slice(0, at), pair.slice(at + 1)]
+    if (value === '') this.#cookies.delete(name)
+    else this.#cookies.set(name, value)
+  }
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { VerificationBegun } from '@countersign/protocol'
+import { addOwner } from '../../packages/server/src/domain/add-owner.ts'
+import { jsonOf } from './answer.ts'
+import type { TestService } from './service.ts'
+import { type SignedInOwner, signIn } from './signed-in.ts'
+import { UserAgent } from './user-agent.ts'
+
+/** A verification that has been begun in a browser. */
+export interface BegunIdentity {
+  readonly browser: UserAgent
+  /** Where the provider wants the browser. */
+  readonly redirect: string
+}
+
+/** What the dashboard is told of how a verification ended. */
+export interface Outcome {
+  readonly verified: string | null
+  readonly failed: string | null
+  readonly message: string | null
+  readonly request: string | null
+}
+
+/** An owner who is signed in and has not verified who they are. */
+export async function signInNewcomer(service: TestService): Promise<SignedInOwner> {
+  const username = `newcomer-${randomBytes(4).toString('hex')}`
+  const { naming } = service.settings
+  const { id } = await addOwner(
+    { db: service.operator.db, naming, now: Date.now },
+    { username, displayName: 'A newcomer' },
+  )
+  return signIn(service, id)
+}
+
+export async function beginIdentity(
+  owner: SignedInOwner,
+  provider: string,
+): Promise<BegunIdentity> {
+  const answer = await owner.post(`/api/identity/${provider}/begin`)
+  assert.equal(answer.status, 200, answer.text)
+  const { redirect, client } = jsonOf<VerificationBegun>(answer)
+  assert.equal(client, null)
+  const browser = new UserAgent(owner.cookie)
+  browser.take(answer.headers)
+  return { browser, redirect: redirect as string }
+}
+
+/** Signs in at a provider for development. @returns the address at which the browser comes back to the service */
+export async function logInAtProvider(
+  service: TestService,
+  { browser, redirect }: BegunIdentity,
+  name: string,
+): Promise<URL> {
+  const isBack = (url: URL) => url.origin === service.url
+  const login = await browser.visit(redirect)
+  assert.equal(login.status, 200, login.text)
+  const back = await browser.submit(login, { name }, isBack)
+  assert.equal(back.url.origin, service.url, back.text)
+  return back.url
+}
+
+/** Comes back to the service. */
+export async function comeBack(browser: UserAgent, url: URL): Promise<Outcome> {
+  const response = await browser.request(url)
+  assert.equal(response.status, 303, await response.text())
+  const { pathname, searchParams } = new URL(response.headers.get('location') as string, url)
+  assert.equal(pathname, '/dashboard/identity')
+  const of = (name: string) => searchParams.get(name)
+  return {
+    verified: of('verified'),
+    failed: of('failed'),
+    message: of('message'),
+    request: of('request'),
+  }
+}
+
+/** The whole way: begun by an owner, signed in at a provider for development under a name, back again. */
+export async function verifyIdentity(
+  service: TestService,
+  owner: SignedInOwner,
+  provider: string,
+  name: string,
+): Promise<Outcome> {
+  const begun = await beginIdentity(owner, provider)
+  return comeBack(begun.browser, await logInAtProvider(service, begun, name))
+}
