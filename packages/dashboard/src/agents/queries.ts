@@ -1,0 +1,50 @@
+import type { AgentHistory, OwnerAgent, OwnerAgents, OwnerAgentsQuery } from '@countersign/protocol'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { get } from '../api/client.ts'
+
+/** Everything that is known here of agents: what one change may make untrue. */
+export const AGENTS_KEY = ['agents'] as const
+const LISTS_KEY = [...AGENTS_KEY, 'list'] as const
+
+export type AgentsFilter = Pick<OwnerAgentsQuery, 'search' | 'status' | 'grade'>
+
+const BEGINNING = null as string | null
+
+/** Where an agent of the owner is to be asked about and changed. */
+export function pathOf(did: string): string {
+  return `/api/account/agents/${encodeURIComponent(did)}`
+}
+
+/** The newest agents, and who has how many: the beginning of the list, whatever the page shows of it. */
+export function newestAgents(signal?: AbortSignal): Promise<OwnerAgents> {
+  return get<OwnerAgents>('/api/account/agents', signal)
+}
+
+export const agentsQuery = (filter: AgentsFilter) =>
+  infiniteQueryOptions({
+    queryKey: [...LISTS_KEY, filter],
+    queryFn: ({ pageParam, signal }) => {
+      const query = new URLSearchParams({ ...filter })
+      if (pageParam !== null) query.set('after', pageParam)
+      return get<OwnerAgents>(`/api/account/agents?${query}`, signal)
+    },
+    initialPageParam: BEGINNING,
+    getNextPageParam: ({ next }) => next,
+  })
+
+export const agentQuery = (did: string) =>
+  queryOptions({
+    queryKey: [...AGENTS_KEY, 'one', did],
+    queryFn: ({ signal }) => get<OwnerAgent>(pathOf(did), signal),
+  })
+
+export const historyQuery = (did: string) =>
+  infiniteQueryOptions({
+    queryKey: [...AGENTS_KEY, 'history', did],
+    queryFn: ({ pageParam, signal }) => {
+      const query = pageParam === null ? '' : `?before=${pageParam}`
+      return get<AgentHistory>(`${pathOf(did)}/history${query}`, signal)
+    },
+    initialPageParam: BEGINNING,
+    getNextPageParam: ({ next }) => next,
+  })

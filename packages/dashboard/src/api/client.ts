@@ -1,0 +1,69 @@
+import type { ErrorCode, ErrorEnvelope } from '@countersign/protocol'
+
+/** A refusal of the service, in its own words. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  /** `UNREACHABLE`: no answer at all. */
+  readonly code: ErrorCode | 'UNREACHABLE'
+  /** For whoever runs the service, should it be asked; null where no answer came. */
+  readonly requestId: string | null
+
+  constructor(status: number, code: ApiError['code'], message: string, requestId: string | null) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.requestId = requestId
+  }
+}
+
+/** @throws ApiError */
+export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return request<T>(path, { method: 'GET', ...(signal && { signal }) })
+}
+
+/**
+ * Asks for a change.
+ * @param body sent as JSON
+ * @throws ApiError
+ */
+export function send<T>(
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: object,
+): Promise<T> {
+  const init: RequestInit = { method }
+  // DELETE has no body here; everything else is JSON, even where there is nothing to say.
+  if (method !== 'DELETE') {
+    init.headers = { 'content-type': 'application/json' }
+    init.body = JSON.stringify(body ?? {})
+  }
+  return request<T>(path, init)
+}
+
+/** @throws ApiError */
+export async function request<T>(path: string, init: RequestInit): Promise<T> {
+  const response = await fetch(path, { ...init, credentials: 'same-origin' }).catch((cause) => {
+    if (init.signal?.aborted) throw cause
+    throw new ApiError(0, 'UNREACHABLE', 'The service does not answer. Are you online?', null)
+  })
+  if (response.status === 204) return undefined as T
+  const body: unknown = await response.json().catch(() => null)
+  if (response.ok) return body as T
+  const { error } = (body ?? {}) as Partial<ErrorEnvelope>
+  const code = error?.code ?? 'INTERNAL_ERROR'
+  if (code === 'UNAUTHENTICATED' && !path.startsWith('/api/sign-')) onSignedOut()
+  throw new ApiError(
+    response.status,
+    code,
+    error?.message ?? 'The service answered in a way that this page does not understand.',
+    error?.requestId ?? null,
+  )
+}
+
+let onSignedOut = () => {}
+
+/** Says what to do once the service no longer knows who asks: their session has ended. */
+export function whenSignedOut(then: () => void): void {
+  onSignedOut = then
+}

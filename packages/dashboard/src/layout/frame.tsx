@@ -1,0 +1,41 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { sessionQuery } from '../api/session.ts'
+
+/** As the public pages have it. */
+const WIDTH = 'mx-auto w-full max-w-5xl px-4 sm:px-8'
+
+interface FrameProps {
+  readonly header: ReactNode
+  readonly children: ReactNode
+}
+
+/** What is the same whether someone is signed in or not: the way past the navigation, the bar, the ground. */
+export function Frame({ header, children }: FrameProps) {
+  const development = useQuery(sessionQuery).data?.service.development
+  return (
+    <div className="flex min-h-dvh flex-col">
+      <a
+        href="#content"
+        className="sr-only focus:not-sr-only focus:absolute focus:top-2 focus:left-2 focus:z-30 focus:rounded-lg focus:bg-surface focus:px-4 focus:py-2"
+      >
+        To the content
+      </a>
+      <header className="border-line border-b print:hidden">
+        {development && (
+          <p className="text-balance bg-warn-wash px-4 py-2 text-center font-medium text-sm text-warn">
+            Development providers: anyone can be anyone here.
+          </p>
+        )}
+        <div className={WIDTH}>{header}</div>
+      </header>
+      <main
+        id="content"
+        tabIndex={-1}
+        className={`${WIDTH} flex-1 pt-8 pb-24 outline-hidden sm:pt-12`}
+      >
+        {children}
+      </main>
+    </div>
+  )
+}

@@ -1,0 +1,116 @@
+import type { Owner } from '@countersign/protocol'
+import { Link } from '@tanstack/react-router'
+import { useEffect, useId, useRef, useState } from 'react'
+import { useSignOut } from './sign-out.ts'
+import { THEMES, type Theme, useTheme } from './theme.ts'
+
+const ITEM =
+  'flex min-h-10 w-full cursor-pointer items-center gap-3 rounded-lg px-3 text-left text-ink no-underline hover:bg-sunken'
+
+const THEME_NAMES: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
+
+/**
+ * Who is signed in, and what is about them rather than their agents. A button that unfolds links and choices: no
+ * menu in ARIA's sense, whose keys few people know.
+ */
+export function OwnerMenu({ owner }: { readonly owner: Owner }) {
+  const [open, setOpen] = useState(false)
+  const all = useRef<HTMLDivElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
+  const id = useId()
+
+  useEffect(() => {
+    if (!open) return
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return
+      setOpen(false)
+      button.current?.focus()
+    }
+    /** The focus, or a press, goes elsewhere. */
+    const leave = ({ target }: Event) => {
+      if (target instanceof Node && !all.current?.contains(target)) setOpen(false)
+    }
+    document.addEventListener('keydown', onKey)
+    document.addEventListener('focusin', leave)
+    document.addEventListener('pointerdown', leave)
+    return () => {
+      document.removeEventListener('keydown', onKey)
+      document.removeEventListener('focusin', leave)
+      document.removeEventListener('pointerdown', leave)
+    }
+  }, [open])
+
+  return (
+    <div ref={all} className="relative min-w-0">
+      <button
+        ref={button}
+        type="button"
+        aria-expanded={open}
+        aria-controls={id}
+        onClick={() => setOpen(!open)}
+        className="flex min-h-10 max-w-44 cursor-pointer items-center gap-2 rounded-lg py-1 pr-2 pl-1 hover:bg-sunken aria-expanded:bg-sunken sm:max-w-60"
+      >
+        <Initial name={owner.displayName} />
+        <span className="truncate font-medium">{owner.displayName}</span>
+        <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" className="shrink-0">
+          <path d="M2 4l4 4 4-4" fill="none" stroke="currentColor" strokeWidth="1.6" />
+        </svg>
+      </button>
+      <div
+        id={id}
+        hidden={!open}
+        className="absolute top-full right-0 z-30 mt-2 w-64 rounded-xl border border-line bg-surface p-1.5 shadow-lg"
+      >
+        <p className="truncate px-3 pt-2 pb-3 text-soft text-sm">@{owner.username}</p>
+        <Link to="/account" className={ITEM} onClick={() => setOpen(false)}>
+          Account
+        </Link>
+        <hr className="mx-3 my-1.5 border-line" />
+        <ThemeChoice />
+        <hr className="mx-3 my-1.5 border-line" />
+        <SignOut />
+      </div>
+    </div>
+  )
+}
+
+function ThemeChoice() {
+  const [theme, choose] = useTheme()
+  return (
+    <fieldset>
+      <legend className="px-3 pt-1.5 pb-1 text-soft text-sm">Colours</legend>
+      {THEMES.map((each) => (
+        <label key={each} className={ITEM}>
+          <input
+            type="radio"
+            name="theme"
+            className="size-4 accent-accent"
+            checked={theme === each}
+            onChange={() => choose(each)}
+          />
+          {THEME_NAMES[each]}
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+function SignOut() {
+  const signOut = useSignOut()
+  return (
+    <button type="button" className={ITEM} onClick={signOut}>
+      Sign out
+    </button>
+  )
+}
+
+function Initial({ name }: { readonly name: string }) {
+  return (
+    <span
+      aria-hidden="true"
+      className="grid size-8 shrink-0 place-items-center rounded-full bg-accent-wash font-semibold text-accent text-sm"
+    >
+      {[...name.trim()][0]?.toUpperCase()}
+    </span>
+  )
+}

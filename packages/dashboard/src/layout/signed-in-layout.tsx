@@ -1,0 +1,52 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, Outlet } from '@tanstack/react-router'
+import { sessionQuery } from '../api/session.ts'
+import { RecentSignInHost } from '../parts/recent-sign-in.tsx'
+import { Brand } from './brand.tsx'
+import { Frame } from './frame.tsx'
+import { OwnerMenu } from './owner-menu.tsx'
+
+const PLACES = [
+  { to: '/agents', label: 'Agents' },
+  { to: '/claim', label: 'Claim' },
+  { to: '/identity', label: 'Identity' },
+  { to: '/account', label: 'Account' },
+] as const
+
+/** What stands around every page of someone who is signed in. */
+export function SignedInLayout() {
+  return (
+    <RecentSignInHost>
+      <Frame header={<Bar />}>
+        <Outlet />
+      </Frame>
+    </RecentSignInHost>
+  )
+}
+
+/** One row where there is room; on a phone, the places stand in a second one. */
+function Bar() {
+  const session = useQuery(sessionQuery).data
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-8 md:grid-cols-[auto_1fr_auto]">
+      <Link to="/agents" className="inline-flex min-w-0 justify-self-start rounded-md py-4">
+        <Brand name={session?.service.name} />
+      </Link>
+      <nav
+        aria-label="Dashboard"
+        className="col-span-2 row-start-2 -mx-2.5 flex justify-between self-end md:col-span-1 md:row-start-auto md:mx-0 md:justify-start md:gap-2 md:self-stretch"
+      >
+        {PLACES.map(({ to, label }) => (
+          <Link
+            key={to}
+            to={to}
+            className="-mb-px flex items-center border-transparent border-b-3 px-2.5 pt-1 pb-2 font-medium text-soft hover:text-ink data-[status=active]:border-accent data-[status=active]:text-ink md:pt-3 md:pb-2"
+          >
+            {label}
+          </Link>
+        ))}
+      </nav>
+      {session?.owner && <OwnerMenu owner={session.owner} />}
+    </div>
+  )
+}

@@ -1,0 +1,140 @@
+import type { Passkey } from '@countersign/protocol'
+import { useState } from 'react'
+import { send } from '../../api/client.ts'
+import { addPasskey } from '../../api/passkeys.ts'
+import { browserInWords } from '../../parts/browser-in-words.ts'
+import { Button } from '../../parts/button.tsx'
+import { ConfirmDialog, Dialog, DialogActions } from '../../parts/dialog.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { useRecently } from '../../parts/recent-sign-in.tsx'
+import { submits } from '../../parts/submits.ts'
+import { toast } from '../../parts/toast.tsx'
+import { useAction } from '../../parts/use-action.ts'
+import { useAccountChanged } from './use-account-changed.ts'
+
+const LONGEST_NAME = 64
+
+interface NameFormProps {
+  readonly initial: string
+  readonly hint: string
+  readonly action: string
+  readonly save: (name: string) => Promise<void>
+  readonly onClose: () => void
+}
+
+function NameForm({ initial, hint, action, save, onClose }: NameFormProps) {
+  const [name, setName] = useState(initial)
+  const submit = useAction(async () => {
+    await save(name.trim())
+    onClose()
+  })
+  return (
+    <form onSubmit={submits(submit.run)} className="flex flex-col gap-4">
+      <TextField
+        label="Name"
+        hint={hint}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        maxLength={LONGEST_NAME}
+        pattern=".*\S.*"
+        autoComplete="off"
+        required
+      />
+      <ErrorNote error={submit.error} />
+      <DialogActions>
+        <Button type="submit" variant="primary" pending={submit.pending}>
+          {action}
+        </Button>
+        <Button onClick={onClose}>Cancel</Button>
+      </DialogActions>
+    </form>
+  )
+}
+
+interface ClosableProps {
+  readonly onClose: () => void
+}
+
+interface PasskeyDialogProps extends ClosableProps {
+  readonly passkey: Passkey
+}
+
+export function AddPasskeyDialog({ onClose }: ClosableProps) {
+  const recently = useRecently()
+  const changed = useAccountChanged()
+
+  async function add(name: string) {
+    await recently(() => addPasskey(name))
+    await changed()
+    toast('The passkey is added.')
+  }
+
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Add a passkey"
+      description="Your browser asks where to keep it: on this device, on a phone nearby, or on a security key."
+    >
+      <NameForm
+        initial={browserInWords(navigator.userAgent)}
+        hint="So that you know it again in the list."
+        action="Make the passkey"
+        save={add}
+        onClose={onClose}
+      />
+    </Dialog>
+  )
+}
+
+export function RenamePasskeyDialog({ passkey, onClose }: PasskeyDialogProps) {
+  const changed = useAccountChanged()
+
+  async function rename(name: string) {
+    await send('PATCH', `/api/account/passkeys/${encodeURIComponent(passkey.id)}`, { name })
+    await changed()
+    toast('The name is saved.')
+  }
+
+  return (
+    <Dialog open onClose={onClose} title="Rename the passkey">
+      <NameForm
+        initial={passkey.name}
+        hint="Only you see it."
+        action="Save the name"
+        save={rename}
+        onClose={onClose}
+      />
+    </Dialog>
+  )
+}
+
+export function RemovePasskeyDialog({ passkey, onClose }: PasskeyDialogProps) {
+  const recently = useRecently()
+  const changed = useAccountChanged()
+
+  async function remove() {
+    const path = `/api/account/passkeys/${encodeURIComponent(passkey.id)}`
+    await recently(() => send('DELETE', path))
+    await changed()
+    toast('The passkey is removed.')
+  }
+
+  return (
+    <ConfirmDialog
+      open
+      onClose={onClose}
+      title={`Remove the passkey ${passkey.name}?`}
+      action="Remove the passkey"
+      danger
+      onConfirm={remove}
+    >
+      <p>
+        It opens this account no longer, wherever it is kept. Whoever is signed in stays so: end
+        sessions further below.
+      </p>
+      <p>Your device may go on offering it until you delete it there too.</p>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,108 @@
+import type { Account, SignInMethod } from '@countersign/protocol'
+import { useId, useState } from 'react'
+import { send } from '../../api/client.ts'
+import { browserInWords } from '../../parts/browser-in-words.ts'
+import { Button } from '../../parts/button.tsx'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Moment } from '../../parts/moment.tsx'
+import { useRecently } from '../../parts/recent-sign-in.tsx'
+import { Clause } from '../../parts/sheet.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { useAction } from '../../parts/use-action.ts'
+import { useAccountChanged } from './use-account-changed.ts'
+
+type SessionEntry = Account['sessions'][number]
+
+const METHODS: Record<SignInMethod, string> = {
+  passkey: 'a passkey',
+  'recovery-code': 'a recovery code',
+  link: 'a sign-in link',
+  provider: 'another account',
+}
+
+/** Where the owner is signed in. */
+export function SessionsSection({ account }: { readonly account: Account }) {
+  const recently = useRecently()
+  const changed = useAccountChanged()
+  const [ending, setEnding] = useState(false)
+  const sessions = [...account.sessions].sort((a, b) => Number(b.current) - Number(a.current))
+
+  async function endOthers() {
+    await recently(() => send('DELETE', '/api/account/sessions'))
+    await changed()
+    toast('All other sessions are ended.')
+  }
+
+  return (
+    <Clause
+      title="Where you are signed in"
+      lead="A session that you do not know? End it, then look through your passkeys."
+    >
+      <ul className="flex flex-col divide-y divide-line">
+        {sessions.map((each) => (
+          <SessionItem key={each.id} session={each} />
+        ))}
+      </ul>
+      {sessions.length > 1 && (
+        <Button size="small" className="self-start" onClick={() => setEnding(true)}>
+          End all others
+        </Button>
+      )}
+      <ConfirmDialog
+        open={ending}
+        onClose={() => setEnding(false)}
+        title="End all other sessions?"
+        action="End all others"
+        danger
+        onConfirm={endOthers}
+      >
+        <p>Every browser and program but this one is signed out at once.</p>
+      </ConfirmDialog>
+    </Clause>
+  )
+}
+
+function SessionItem({ session }: { readonly session: SessionEntry }) {
+  const { id, current, method, browser, createdAt, lastSeenAt, expiresAt } = session
+  const heading = useId()
+  const words = browserInWords(browser)
+  const changed = useAccountChanged()
+  const end = useAction(async () => {
+    await send('DELETE', `/api/account/sessions/${encodeURIComponent(id)}`)
+    await changed()
+    toast('The session is ended.')
+  })
+
+  return (
+    <li aria-labelledby={heading} className="flex flex-col gap-3 py-4 first:pt-0 last:pb-0">
+      <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3 @2xl:flex-nowrap">
+        <div className="min-w-0">
+          <h3 id={heading} className="font-medium" title={browser}>
+            {words}
+            {current && (
+              <span className="ml-3 rounded-full bg-good-wash px-2.5 py-0.5 font-medium text-good text-sm">
+                This one
+              </span>
+            )}
+          </h3>
+          <p className="text-soft text-sm">
+            Signed in with {METHODS[method]} on <Moment at={createdAt} as="minute" />. Last used{' '}
+            <Moment at={lastSeenAt} as="ago" />. It ends on <Moment at={expiresAt} /> at the latest.
+          </p>
+        </div>
+        {!current && (
+          <Button
+            size="small"
+            aria-label={`End the session of ${words}`}
+            pending={end.pending}
+            onClick={end.run}
+          >
+            End
+          </Button>
+        )}
+      </div>
+      <ErrorNote error={end.error} />
+    </li>
+  )
+}

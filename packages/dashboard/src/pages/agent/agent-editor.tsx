@@ -1,0 +1,73 @@
+import type { OwnerAgent } from '@countersign/protocol'
+import { AgentCard } from '@countersign/ui'
+import { type ReactNode, useId } from 'react'
+import { buttonClass } from '../../parts/button.tsx'
+import { Page, Section } from '../../parts/page.tsx'
+import { AvatarField } from './avatar-field.tsx'
+import { GradeSection } from './grade-section.tsx'
+import { History } from './history.tsx'
+import { Identifiers } from './identifiers.tsx'
+import { LeavingDialog } from './leaving-dialog.tsx'
+import { ProfileForm } from './profile-form.tsx'
+import { Sharing } from './sharing.tsx'
+import { StandingBanner } from './standing-banner.tsx'
+import { StatusSection } from './status-section.tsx'
+import { TakingAway } from './taking-away.tsx'
+import { useAvatar } from './use-avatar.ts'
+import { useProfile } from './use-profile.ts'
+
+interface AgentEditorProps {
+  readonly did: string
+  readonly agent: OwnerAgent
+  readonly above: ReactNode
+}
+
+/** The page of an agent that is there. */
+export function AgentEditor({ did, agent, above }: AgentEditorProps) {
+  const profile = useProfile(did, agent)
+  const avatar = useAvatar(did)
+  const id = useId()
+  const revoked = agent.status === 'revoked'
+  const cutOut = revoked ? null : avatar.preview
+  const unsaved = profile.changed || (avatar.picture !== null && !revoked)
+
+  return (
+    <Page
+      title={agent.displayName}
+      above={above}
+      actions={
+        <a href={agent.certificateUrl} className={buttonClass()}>
+          Public certificate
+        </a>
+      }
+    >
+      <StandingBanner status={agent.status} />
+      <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,1fr)_22rem]">
+        <section
+          aria-labelledby={id}
+          className="flex flex-col gap-3 lg:sticky lg:top-8 lg:order-last"
+        >
+          <h2 id={id} className="text-soft">
+            {unsaved ? 'As others would see it' : 'As others see it'}
+          </h2>
+          <AgentCard card={profile.preview} {...(cutOut && { picture: cutOut })} />
+        </section>
+        <div className="flex min-w-0 flex-col gap-8">
+          {!revoked && (
+            <Section title="What others see" lead="All of it is public.">
+              <AvatarField agent={agent} avatar={avatar} />
+              <ProfileForm did={did} profile={profile} />
+            </Section>
+          )}
+          <StatusSection did={did} agent={agent} />
+          {revoked && <TakingAway did={did} agent={agent} />}
+          <GradeSection agent={agent} />
+          <Sharing did={did} agent={agent} />
+          <Identifiers did={did} agent={agent} />
+          <History did={did} />
+        </div>
+      </div>
+      <LeavingDialog unsaved={unsaved} />
+    </Page>
+  )
+}

@@ -1,0 +1,77 @@
+import type { OwnerAgent } from '@countersign/protocol'
+import { useState } from 'react'
+import { useService } from '../../agents/use-service.ts'
+import { CopyField } from '../../parts/copy-field.tsx'
+
+interface BadgeCodeProps {
+  readonly did: string
+  readonly agent: OwnerAgent
+}
+
+const STYLES = ['flat', 'seal'] as const
+
+/** The badge in its two styles, and what to paste. By DID: a username may be another agent's one day. */
+export function BadgeCode({ did, agent }: BadgeCodeProps) {
+  const { name, baseUrl } = useService()
+  const [style, setStyle] = useState<(typeof STYLES)[number]>('flat')
+  const url = `${baseUrl}/agent/${did}`
+  const badge = `${url}/badge.svg?style=${style}`
+  // Browsers keep a badge for a moment; the owner sees the present one.
+  const present = `&at=${Date.parse(agent.updatedAt)}-${Date.parse(agent.statusChangedAt)}`
+
+  return (
+    <div className="flex flex-col gap-5 border-line border-t pt-5">
+      <fieldset>
+        <legend className="mb-2 font-medium">Badge</legend>
+        <div className="flex flex-col gap-2">
+          {STYLES.map((each) => (
+            <label
+              key={each}
+              className="flex min-h-16 cursor-pointer items-center gap-4 overflow-hidden rounded-xl border border-line px-4 py-2 has-checked:border-accent has-checked:bg-accent-wash has-focus-visible:outline-3 has-focus-visible:outline-accent has-focus-visible:outline-offset-2"
+            >
+              <input
+                type="radio"
+                name="badge"
+                aria-label={each === 'flat' ? 'Flat badge' : 'Badge with a seal'}
+                checked={style === each}
+                onChange={() => setStyle(each)}
+                className="size-4 shrink-0 accent-accent outline-hidden"
+              />
+              <img
+                src={`${url}/badge.svg?style=${each}${present}`}
+                alt=""
+                className={`max-w-full min-w-0 object-contain object-left ${each === 'flat' ? 'h-5' : 'h-14'}`}
+              />
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      <CopyField
+        label="Badge for a web page"
+        lines
+        value={`<a href="${url}"><img src="${badge}" alt="${inMarkup(name)} certificate"></a>`}
+      />
+      <CopyField
+        label="Badge for a README"
+        lines
+        value={`[![${inMarkdown(name)} certificate](${badge})](${url})`}
+      />
+    </div>
+  )
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+}
+
+/** A service may be called anything: what is pasted into a page must not become a part of its markup. */
+function inMarkup(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (each) => ENTITIES[each] ?? '')
+}
+
+function inMarkdown(text: string): string {
+  return text.replaceAll(/[\\[\]<>`*_&]/g, (each) => `\\${each}`)
+}

@@ -1,0 +1,35 @@
+import type { OwnerAgent } from '@countersign/protocol'
+import { useService } from '../../agents/use-service.ts'
+import { Section } from '../../parts/page.tsx'
+import { BadgeCode } from './badge-code.tsx'
+
+interface SharingProps {
+  readonly did: string
+  readonly agent: OwnerAgent
+}
+
+/** Where others find the certificate, and how a page or a README shows it. */
+export function Sharing({ did, agent }: SharingProps) {
+  const { baseUrl } = useService()
+  const links = [
+    ['Public certificate', agent.certificateUrl],
+    ['Agent as JSON', `${baseUrl}/api/agents/${did}`],
+    ['Card as JSON', `${baseUrl}/api/agents/${did}/card`],
+    ['DID document', `${baseUrl}/agent/${did.replaceAll(':', '/')}/did.json`],
+  ] as const
+
+  return (
+    <Section title="Show it to others" lead="All of this is public, and always tells the present.">
+      <ul className="grid gap-x-8 gap-y-2 sm:grid-cols-2">
+        {links.map(([name, url]) => (
+          <li key={name}>
+            <a href={url} className="inline-flex min-h-8 items-center text-accent underline">
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <BadgeCode did={did} agent={agent} />
+    </Section>
+  )
+}

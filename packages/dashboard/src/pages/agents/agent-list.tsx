@@ -1,0 +1,83 @@
+import type { OwnerAgent } from '@countersign/protocol'
+import { GradeMark, StatusMark } from '@countersign/ui'
+import { Link } from '@tanstack/react-router'
+import { AgentPicture } from '../../agents/agent-picture.tsx'
+import { didOf } from '../../agents/did.ts'
+import { useService } from '../../agents/use-service.ts'
+import { Moment } from '../../parts/moment.tsx'
+
+const COLUMNS = 'md:grid-cols-[3rem_minmax(0,1fr)_3rem_8.5rem_10rem_9rem]'
+
+interface AgentListProps {
+  readonly agents: readonly OwnerAgent[]
+  /** The list is of another filter, until the one that was asked for is there. */
+  readonly stale: boolean
+}
+
+/** A table where there is room, cards where there is not. Each leads to its agent. */
+export function AgentList({ agents, stale }: AgentListProps) {
+  const service = useService()
+  return (
+    <div
+      aria-busy={stale}
+      className={`overflow-hidden rounded-2xl border border-line bg-surface transition-opacity ${stale ? 'opacity-60' : ''}`}
+    >
+      <div
+        aria-hidden="true"
+        className={`hidden gap-x-5 border-line border-b px-6 py-3 text-soft text-sm md:grid ${COLUMNS}`}
+      >
+        <span className="col-span-2">Agent</span>
+        <span>Grade</span>
+        <span>Status</span>
+        <span>Owner’s identity</span>
+        <span>Claimed</span>
+      </div>
+      <ul className="divide-y divide-line">
+        {agents.map((agent) => {
+          const did = didOf(service, agent)
+          return <Row key={did} did={did} agent={agent} />
+        })}
+      </ul>
+    </div>
+  )
+}
+
+function Row({ did, agent }: { readonly did: string; readonly agent: OwnerAgent }) {
+  const { status } = agent
+  return (
+    <li
+      className={`relative grid grid-cols-[3rem_minmax(0,1fr)_auto] items-center gap-x-4 gap-y-3 px-5 py-4 hover:bg-paper has-focus-visible:bg-paper md:gap-x-5 md:px-6 ${COLUMNS}`}
+    >
+      <AgentPicture src={agent.avatarUrl} status={status} className="size-12 rounded-xl" />
+      <div className="min-w-0">
+        {/* The whole row leads there; only the name is the link, so that it is read out as one. */}
+        <Link
+          to="/agents/$did"
+          params={{ did }}
+          className="block truncate font-semibold text-ink no-underline after:absolute after:inset-0 hover:text-accent"
+        >
+          {agent.displayName}
+        </Link>
+        <p className="truncate text-soft text-sm">
+          {agent.username !== null && <>@{agent.username} · </>}
+          <span className="sr-only">your label: </span>
+          {agent.agentId}
+        </p>
+      </div>
+      <GradeMark grade={agent.grade} status={status} />
+      <div className="col-span-3 flex flex-wrap items-center gap-x-4 gap-y-2 text-sm md:contents">
+        <div>
+          <StatusMark status={status} />
+        </div>
+        <p className="min-w-0 wrap-anywhere">
+          <span className="text-soft md:sr-only">Identity: </span>
+          {agent.verification?.label ?? <span className="text-soft">Not verified</span>}
+        </p>
+        <p className="text-soft">
+          <span className="md:sr-only">Claimed </span>
+          <Moment at={agent.claimedAt} />
+        </p>
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,70 @@
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { agentsQuery } from '../../agents/queries.ts'
+import { Button, buttonClass } from '../../parts/button.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Page } from '../../parts/page.tsx'
+import { AgentList } from './agent-list.tsx'
+import { Filters } from './filters.tsx'
+import { ListSkeleton } from './list-skeleton.tsx'
+import { NoAgents } from './no-agents.tsx'
+import { NothingMatches } from './nothing-matches.tsx'
+import { RevokeAll } from './revoke-all.tsx'
+import { useAgentsFilter } from './use-agents-filter.ts'
+
+/** All agents of the owner, newest first. */
+export function AgentsPage() {
+  const filter = useAgentsFilter()
+  const list = useInfiniteQuery({ ...agentsQuery(filter), placeholderData: keepPreviousData })
+  const counts = list.data?.pages[0]?.counts
+  const agents = list.data?.pages.flatMap((page) => page.agents) ?? []
+  const live = counts ? counts.active + counts.suspended : 0
+  const none = counts !== undefined && live + counts.revoked === 0
+
+  return (
+    <Page
+      title="Agents"
+      {...(!none && { lead: 'The agents that you stand behind, newest first.' })}
+      actions={
+        !none && (
+          <Link to="/claim" className={buttonClass('primary')}>
+            Claim an agent
+          </Link>
+        )
+      }
+    >
+      <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
+      {list.isPending && <ListSkeleton />}
+      {none && <NoAgents />}
+      {counts && !none && (
+        <>
+          <Filters filter={filter} counts={counts} />
+          <p role="status" className="sr-only">
+            {list.isPlaceholderData ? '' : found(agents.length, list.hasNextPage)}
+          </p>
+          {agents.length > 0 ? (
+            <AgentList agents={agents} stale={list.isPlaceholderData} />
+          ) : (
+            <NothingMatches filter={filter} more={list.hasNextPage} />
+          )}
+          {list.hasNextPage && (
+            <Button
+              className="self-center"
+              pending={list.isFetchingNextPage}
+              onClick={() => void list.fetchNextPage()}
+            >
+              Show more agents
+            </Button>
+          )}
+          {live > 0 && <RevokeAll count={live} />}
+        </>
+      )}
+    </Page>
+  )
+}
+
+function found(count: number, more: boolean): string {
+  if (count === 0) return 'No agent matches.'
+  const agents = count === 1 ? '1 agent' : `${count} agents`
+  return more ? `${agents} shown, and there are more.` : `${agents} shown.`
+}

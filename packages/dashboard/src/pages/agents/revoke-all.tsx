@@ -1,0 +1,101 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { AGENTS_KEY } from '../../agents/queries.ts'
+import { ReasonField, useReason } from '../../agents/reason-field.tsx'
+import { send } from '../../api/client.ts'
+import { sessionQuery } from '../../api/session.ts'
+import { Button } from '../../parts/button.tsx'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { useRecently } from '../../parts/recent-sign-in.tsx'
+import { toast } from '../../parts/toast.tsx'
+
+interface RevokeAllProps {
+  /** How many there are to revoke. */
+  readonly count: number
+}
+
+/** For the day on which every key may be in other hands. Out of the way until then. */
+export function RevokeAll({ count }: RevokeAllProps) {
+  const [open, setOpen] = useState(false)
+  return (
+    <details className="mt-6 border-line border-t pt-4">
+      <summary className="w-fit cursor-pointer rounded-lg py-2 text-soft hover:text-ink">
+        In an emergency
+      </summary>
+      <div className="mt-3 flex flex-col items-start gap-4 rounded-2xl border border-line bg-surface p-5 sm:p-6">
+        <p className="max-w-2xl text-pretty">
+          If every one of your keys may be in other hands, you can revoke all of your agents at
+          once. To take back a single one, open it above.
+        </p>
+        <Button variant="danger" onClick={() => setOpen(true)}>
+          Revoke all agents …
+        </Button>
+      </div>
+      <RevokeAllDialog count={count} open={open} onClose={() => setOpen(false)} />
+    </details>
+  )
+}
+
+function RevokeAllDialog(
+  props: RevokeAllProps & { readonly open: boolean; readonly onClose: () => void },
+) {
+  const { count, open, onClose } = props
+  const [typed, setTyped] = useState('')
+  const done = useRef(false)
+  const reason = useReason()
+  const recently = useRecently()
+  const queries = useQueryClient()
+  const own = useQuery(sessionQuery).data?.owner?.username
+  const agents = count === 1 ? '1 agent' : `${count} agents`
+
+  const { reset } = reason
+  // biome-ignore lint/correctness/useExhaustiveDependencies: anew whenever it opens, and only then
+  useEffect(() => {
+    setTyped('')
+    reset()
+    if (open) done.current = false
+  }, [open])
+
+  async function revoke() {
+    const { revokedAgents } = await recently(() =>
+      send<{ revokedAgents: number }>('POST', '/api/account/agents/revoke-all', {
+        username: typed.trim(),
+        reason: reason.reason,
+      }),
+    )
+    done.current = true
+    await queries.invalidateQueries({ queryKey: AGENTS_KEY })
+    toast(revokedAgents === 1 ? '1 agent is revoked.' : `${revokedAgents} agents are revoked.`)
+  }
+
+  return (
+    <ConfirmDialog
+      open={open}
+      onClose={onClose}
+      title={`Revoke ${agents}?`}
+      action={`Revoke ${agents} for good`}
+      danger
+      ready={typed.trim() === own && reason.valid}
+      onConfirm={revoke}
+      // With nothing left to revoke, all of this is gone.
+      focusAfter={() => !done.current || document.querySelector('h1')}
+    >
+      <ul className="list-disc space-y-1.5 pl-5">
+        <li>All of them stop being vouched for at once, and none becomes valid again.</li>
+        <li>Their usernames are free again.</li>
+        <li>Their keys and labels can be claimed again, each under a new DID.</li>
+      </ul>
+      <ReasonField state={reason} />
+      <TextField
+        label="Your username"
+        hint={`To confirm, write ${own ?? 'it'}.`}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+      />
+    </ConfirmDialog>
+  )
+}

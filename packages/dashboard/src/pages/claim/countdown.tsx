@@ -1,0 +1,47 @@
+interface CountdownProps {
+  /** Seconds. */
+  readonly left: number
+  /** Seconds that there were at the beginning. */
+  readonly total: number
+}
+
+/** The page listens, for as long as the token is good. The time is seen all the time, read out at a few moments only. */
+export function Countdown({ left, total }: CountdownProps) {
+  const urgent = left <= 60
+  return (
+    <div className="flex flex-col gap-2">
+      <p className="flex items-center justify-between gap-4">
+        <span className="flex items-center gap-3 font-medium">
+          <span aria-hidden="true" className="relative grid size-4 shrink-0 place-items-center">
+            <span className="absolute size-4 animate-ping rounded-full bg-accent opacity-40" />
+            <span className="size-2.5 rounded-full bg-accent" />
+          </span>
+          Waiting for the agent
+        </span>
+        <span
+          role="timer"
+          aria-label="Time left"
+          className={`font-semibold text-2xl tabular-nums tracking-tight ${urgent ? 'text-bad' : ''}`}
+        >
+          {Math.floor(left / 60)}:{String(left % 60).padStart(2, '0')}
+        </span>
+      </p>
+      <div aria-hidden="true" className="h-1.5 overflow-hidden rounded-full bg-sunken">
+        <div
+          className={`h-full rounded-full ${urgent ? 'bg-bad' : 'bg-accent'}`}
+          style={{ width: `${(left / total) * 100}%` }}
+        />
+      </div>
+      <p role="status" className="sr-only">
+        {announcement(left)}
+      </p>
+    </div>
+  )
+}
+
+/** Changes so seldom that it can be read out when it does. */
+function announcement(left: number): string {
+  if (left > 300) return ''
+  if (left > 60) return 'Five minutes are left.'
+  return left > 0 ? 'One minute is left.' : ''
+}

@@ -1,0 +1,88 @@
+import type { IdentityProviderCard } from '@countersign/protocol'
+import { type ReactNode, useId } from 'react'
+import { Button } from '../../parts/button.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { AssuranceMark } from './assurance-mark.tsx'
+import { useVerify } from './use-verify.ts'
+import { inDays, KIND_NAMES } from './words.ts'
+
+interface ProviderCardProps {
+  readonly provider: IdentityProviderCard
+  /** Whether it stands for the owner already. */
+  readonly verified: boolean
+  /** Whether nothing stands for them yet. */
+  readonly urgent: boolean
+}
+
+/** A way to verify: what it proves, what is kept of it, for how long it counts. */
+export function ProviderCard({ provider, verified, urgent }: ProviderCardProps) {
+  const id = useId()
+  const verify = useVerify(provider.id)
+  return (
+    <li
+      aria-labelledby={id}
+      className="flex flex-col gap-4 rounded-2xl border border-line bg-surface p-5 sm:p-6"
+    >
+      <div className="flex flex-col gap-1.5">
+        <p
+          className={
+            provider.kind === 'development' ? 'font-medium text-sm text-warn' : 'text-soft text-sm'
+          }
+        >
+          {KIND_NAMES[provider.kind]}
+        </p>
+        <h3 id={id} className="font-semibold text-lg">
+          {provider.label}
+        </h3>
+        <AssuranceMark assurance={provider.assurance} />
+      </div>
+      <dl className="flex flex-1 flex-col gap-3">
+        <Fact name="Proves">{provider.proves}</Fact>
+        <Fact name="Kept">
+          Assurance, dates, a country where it names one, and a number that cannot be turned back
+          {provider.unique && ', by which nobody verifies two accounts'}.
+        </Fact>
+        <Fact name="Counts">
+          {provider.validForDays === null
+            ? 'As long as the provider says, or until you remove it.'
+            : `For ${inDays(provider.validForDays)}. Then you renew it.`}
+        </Fact>
+      </dl>
+      <Begin provider={provider} verified={verified} urgent={urgent} verify={verify} />
+      <ErrorNote error={verify.error} />
+    </li>
+  )
+}
+
+interface BeginProps extends ProviderCardProps {
+  readonly verify: ReturnType<typeof useVerify>
+}
+
+function Begin({ provider, verified, urgent, verify }: BeginProps) {
+  if (verified) return <p className="font-medium text-good">It stands for you: see above.</p>
+  if (!provider.selfService) {
+    return (
+      <p className="rounded-lg bg-sunken px-4 py-3">
+        Ask whoever runs this service. They check who you are, and enter it here.
+      </p>
+    )
+  }
+  return (
+    <Button
+      variant={urgent ? 'primary' : 'secondary'}
+      pending={verify.pending}
+      onClick={verify.run}
+    >
+      Verify with {provider.label}
+    </Button>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="grid grid-cols-[4rem_minmax(0,1fr)] gap-x-3">
+      <dt className="text-soft">{name}</dt>
+      <dd className="text-pretty">{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,137 @@
+import type { IdentityProviderCard, OwnerVerification } from '@countersign/protocol'
+import { useQueryClient } from '@tanstack/react-query'
+import { useId, useState } from 'react'
+import { send } from '../../api/client.ts'
+import { Button } from '../../parts/button.tsx'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Moment } from '../../parts/moment.tsx'
+import { useRecently } from '../../parts/recent-sign-in.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { AssuranceMark } from './assurance-mark.tsx'
+import { useVerify } from './use-verify.ts'
+import { effectInWords } from './words.ts'
+
+interface VerificationItemProps {
+  readonly verification: OwnerVerification
+  /** Undefined where the host no longer offers it. */
+  readonly provider: IdentityProviderCard | undefined
+  readonly labelOf: (provider: string) => string
+}
+
+/** A verification that stands, or stood, for the owner. */
+export function VerificationItem({ verification, provider, labelOf }: VerificationItemProps) {
+  const { label, assurance, verifiedAt, expiresAt, expired, renewFrom } = verification
+  const heading = useId()
+  const [removing, setRemoving] = useState(false)
+  const renew = useVerify(verification.provider)
+  const due = expired || (renewFrom !== null && Date.parse(renewFrom) <= Date.now())
+
+  return (
+    <li aria-labelledby={heading} className="flex flex-col gap-3 py-5 first:pt-0 last:pb-0">
+      <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-4 @2xl:flex-nowrap">
+        <div className="flex min-w-0 flex-col gap-1">
+          <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
+            <h3 id={heading} className="font-semibold text-lg">
+              {label}
+            </h3>
+            <Standing expired={expired} due={due} />
+          </div>
+          <AssuranceMark assurance={assurance} />
+          <p className="text-soft text-sm">
+            Verified on <Moment at={verifiedAt} />.{' '}
+            {expiresAt !== null && (
+              <>
+                {expired ? 'Expired' : 'Counts until'} <Moment at={expiresAt} />.{' '}
+              </>
+            )}
+            {!due && renewFrom !== null && (
+              <>
+                Renew it from <Moment at={renewFrom} /> on.
+              </>
+            )}
+          </p>
+        </div>
+        <div className="flex shrink-0 gap-3">
+          {provider?.selfService && (
+            <Button
+              size="small"
+              variant={due ? 'primary' : 'secondary'}
+              pending={renew.pending}
+              aria-label={`Renew the verification by ${label}`}
+              onClick={renew.run}
+            >
+              Renew
+            </Button>
+          )}
+          <Button
+            size="small"
+            aria-label={`Remove the verification by ${label}`}
+            onClick={() => setRemoving(true)}
+          >
+            Remove
+          </Button>
+        </div>
+      </div>
+      <ErrorNote error={renew.error} />
+      <RemoveDialog
+        open={removing}
+        onClose={() => setRemoving(false)}
+        verification={verification}
+        labelOf={labelOf}
+      />
+    </li>
+  )
+}
+
+function Standing({ expired, due }: { readonly expired: boolean; readonly due: boolean }) {
+  const shape = 'rounded-full px-2.5 py-0.5 font-medium text-sm'
+  if (expired) return <span className={`${shape} bg-bad-wash text-bad`}>Expired</span>
+  if (due) return <span className={`${shape} bg-warn-wash text-warn`}>Time to renew</span>
+  return <span className={`${shape} bg-good-wash text-good`}>Valid</span>
+}
+
+interface RemoveDialogProps {
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly verification: OwnerVerification
+  readonly labelOf: (provider: string) => string
+}
+
+/** Says beforehand what goes with a verification. */
+function RemoveDialog({ open, onClose, verification, labelOf }: RemoveDialogProps) {
+  const { provider, label, expired, ifRemoved } = verification
+  const queries = useQueryClient()
+  const recently = useRecently()
+
+  async function remove() {
+    await recently(() => send('DELETE', `/api/identity/${encodeURIComponent(provider)}`))
+    // Agents, their grades and whether tokens can be made: all of it may have changed.
+    await queries.invalidateQueries()
+    toast(`The verification by ${label} is removed.`)
+  }
+
+  return (
+    <ConfirmDialog
+      open={open}
+      onClose={onClose}
+      title={`Remove the verification by ${label}?`}
+      action="Remove the verification"
+      danger
+      onConfirm={remove}
+    >
+      {expired ? (
+        <p>It has expired and counts for nothing. Removing it changes nothing for your agents.</p>
+      ) : (
+        <>
+          <p>It stops counting at once, everywhere:</p>
+          <ul className="flex list-disc flex-col gap-1.5 pl-5">
+            {effectInWords(ifRemoved, labelOf).map((each) => (
+              <li key={each}>{each}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </ConfirmDialog>
+  )
+}
