@@ -40,8 +40,7 @@ function updated(facts: Facts): string[] {
 }
 
 function revoked(facts: Facts): string {
-  const freed = facts.username === null ? ' Its username is free again.' : ''
-  return `Revoked, for good.${because(facts)}${freed}`
+  return `Revoked, for good.${because(facts)}`
 }
 
 function because({ reason }: Facts): string {

@@ -3,7 +3,7 @@ import { Dialog as BaseDialog } from '@base-ui/react/dialog'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { Button } from './button.tsx'
 import { ErrorNote } from './error-note.tsx'
-import { useWayBack } from './use-way-back.ts'
+import { type FocusAfter, useWayBack } from './use-way-back.ts'
 
 const BACKDROP =
   'fixed inset-0 z-40 min-h-dvh bg-sunken/75 backdrop-blur-xs transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0'
@@ -63,18 +63,18 @@ interface ConfirmDialogProps {
   /** Does it; the dialog closes when it is done, and shows the error where it fails. */
   readonly onConfirm: () => Promise<unknown>
   /** Where the focus goes when it is closed, for where what was pressed may be gone by then; true: back to it. */
-  readonly focusAfter?: () => HTMLElement | true | null
+  readonly focusAfter?: FocusAfter
 }
 
 /** A question before something that has consequences. Only its buttons and Escape answer it. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
-  const { shown, finalFocus } = useWayBack(props.open)
+  const { shown, finalFocus } = useWayBack(props.open, props.focusAfter)
   return (
     <AlertDialog.Root open={shown} onOpenChange={(now) => now || props.onClose()}>
       <AlertDialog.Portal keepMounted={props.open}>
         <AlertDialog.Backdrop className={BACKDROP} />
         <AlertDialog.Viewport className={VIEWPORT}>
-          <AlertDialog.Popup className={POPUP} finalFocus={props.focusAfter}>
+          <AlertDialog.Popup className={POPUP} finalFocus={finalFocus}>
             <Confirmation {...props} />
           </AlertDialog.Popup>
         </AlertDialog.Viewport>

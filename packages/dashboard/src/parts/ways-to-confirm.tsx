@@ -40,7 +40,12 @@ function Ways({ username, onConfirmed, session }: WaysProps & { readonly session
         <Note>{why}</Note>
       )}
       <ErrorNote error={passkey.error} />
-      {other ? (
+      {why === null && (
+        <Button variant="quiet" aria-expanded={other} onClick={() => setOther(!other)}>
+          Another way
+        </Button>
+      )}
+      {other && (
         <>
           <RecoveryCode username={username} onConfirmed={onConfirmed} />
           <SignInProviders
@@ -49,10 +54,6 @@ function Ways({ username, onConfirmed, session }: WaysProps & { readonly session
             note="This leads away, and back to the start of the dashboard: begin there once more."
           />
         </>
-      ) : (
-        <Button variant="quiet" onClick={() => setOther(true)}>
-          Another way
-        </Button>
       )}
     </>
   )

@@ -74,7 +74,7 @@ export const passkeyOptionsSchema = () =>
   Type.Object({ options: openObject('WebAuthn options in their JSON form') })
 
 /** A passkey's name, which its owner gives it. */
-export const passkeyName = displayName
+export const passkeyName = () => displayName()
 
 /** What the authenticator answered (WebAuthn Level 3, JSON form). */
 export const passkeyResponseSchema = () =>

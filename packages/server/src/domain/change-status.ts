@@ -65,11 +65,6 @@ export async function writeStatus(
   const { tail, status: from, owner_id: ownerId } = agent
   const version = tx.nextSeq()
   await updateStatus(tx, { tail, from, to, reason, setBy: by, at, version })
-  const facts = { status: to, reason, ...freed(agent, to) }
+  const facts = { status: to, reason }
   await appendEvent(tx, { seq: version, at, type: EVENT[to], tail, ownerId, facts })
-}
-
-/** A revoked agent's username is free again, for its next certificate first of all (docs/contract-notes.md). */
-function freed({ username }: AgentRow, to: AgentStatus): { username?: null } {
-  return to === 'revoked' && username !== null ? { username: null } : {}
 }

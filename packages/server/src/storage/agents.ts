@@ -70,6 +70,15 @@ const selectByUsername = prepared<{ username: string }, { tail: string }>((db, p
   db.selectFrom('agents').select('tail').where('username', '=', param('username')),
 )
 
+const selectLookingLike = prepared<{ skeleton: string }, AgentRow>((db, param) =>
+  db.selectFrom('agents').selectAll().where('username_skeleton', '=', param('skeleton')),
+)
+
+/** The agent whose username has this shape, if any. */
+export async function agentLookingLike(db: Db, skeleton: string): Promise<AgentRow | undefined> {
+  return (await selectLookingLike(db, { skeleton }))[0]
+}
+
 export async function tailOfUsername(db: Db, username: string): Promise<string | undefined> {
   return (await selectByUsername(db, { username }))[0]?.tail
 }
@@ -142,29 +151,27 @@ export interface StatusChange {
 const setStatus = prepared<StatusChange, { seq: number }>((db, param) =>
   db
     .updateTable('agents')
-    .set((eb) => {
-      const revoked = eb.eb(eb.val(param('to')), '=', 'revoked')
-      const unlessRevoked = (column: 'username' | 'username_skeleton') =>
-        eb.case().when(revoked).then(null).else(eb.ref(column)).end()
-      return {
-        status: param('to'),
-        status_reason: param('reason'),
-        status_set_by: param('setBy'),
-        status_changed_at: param('at'),
-        updated_at: param('at'),
-        version: param('version'),
-        pair_slot: eb.case().when(revoked).then(eb.ref('seq')).else(0).end(),
-        username: unlessRevoked('username'),
-        username_skeleton: unlessRevoked('username_skeleton'),
-      }
-    })
+    .set((eb) => ({
+      status: param('to'),
+      status_reason: param('reason'),
+      status_set_by: param('setBy'),
+      status_changed_at: param('at'),
+      updated_at: param('at'),
+      version: param('version'),
+      pair_slot: eb
+        .case()
+        .when(eb.eb(eb.val(param('to')), '=', 'revoked'))
+        .then(eb.ref('seq'))
+        .else(0)
+        .end(),
+    }))
     .where('tail', '=', param('tail'))
     .where('status', '=', param('from'))
     .returning('seq'),
 )
 
 /**
- * A revoked agent gives its place among pairs and its username free.
+ * A revoked agent gives its place among pairs free; its username stays with it.
  * @returns false where the agent is no longer in the status that the change starts from, and nothing changed
  */
 export async function updateStatus(tx: Tx, change: StatusChange): Promise<boolean> {

@@ -85,6 +85,14 @@ test('what has lapsed is not shown, and what is missing is said', async (t) => {
   assert.match(text, /Why the grade is E/)
 })
 
+test('an owner of whom only an account elsewhere is known has not proved who they are', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'low'))
+  const text = textOf((await ask(service, `/agent/${did}`)).text)
+  assert.match(text, /little is known: one check, of low assurance/)
+  assert.doesNotMatch(text, /has proved/)
+})
+
 test('an agent whose owner is gone has nobody behind it', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner('ada', 'high')

@@ -15,7 +15,7 @@ const SMALLEST = 128
 const DEEPEST = 8
 
 /** @returns the size of the largest square that fits */
-export function largest({ width, height }: Extent): number {
+function largest({ width, height }: Extent): number {
   return Math.min(width, height)
 }
 

@@ -2,7 +2,7 @@ import { type AgentPatch, DESCRIPTION_PATTERN, type OwnerAgent } from '@counters
 import { whatIsWrongWithDisplayName, whatIsWrongWithUsername } from '../../parts/names.ts'
 
 /** What can be entered; an empty text is none. */
-export type ProfileText = Readonly<Record<keyof OwnerAgent['profile'], string>>
+type ProfileText = Readonly<Record<keyof OwnerAgent['profile'], string>>
 /** What has been entered and not been saved. */
 export type ProfileDraft = Partial<ProfileText>
 

@@ -45,7 +45,8 @@ const WORDS: Readonly<Record<StatusChange, Words>> = {
       'Lookups and challenges answer “verified: false” at once.',
       'Its DID document is withdrawn: it holds no key any more.',
       'The certificate page says that it is revoked, with grade E. The page stays, so that nobody is deceived.',
-      username !== null && `Its username ${username} is free again.`,
+      username !== null &&
+        `Its username ${username} stays yours: you can give it to another agent.`,
       'This DID never becomes valid again. The same label and key can be claimed again, with a new DID.',
     ],
     action: 'Revoke for good',

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { AGENTS_KEY } from '../../agents/queries.ts'
 import { ReasonField, useReason } from '../../agents/reason-field.tsx'
 import { send } from '../../api/client.ts'
@@ -42,7 +42,6 @@ function RevokeAllDialog(
 ) {
   const { count, open, onClose } = props
   const [typed, setTyped] = useState('')
-  const done = useRef(false)
   const reason = useReason()
   const recently = useRecently()
   const queries = useQueryClient()
@@ -54,7 +53,6 @@ function RevokeAllDialog(
   useEffect(() => {
     setTyped('')
     reset()
-    if (open) done.current = false
   }, [open])
 
   async function revoke() {
@@ -64,7 +62,6 @@ function RevokeAllDialog(
         reason: reason.reason,
       }),
     )
-    done.current = true
     await queries.invalidateQueries({ queryKey: AGENTS_KEY })
     toast(revokedAgents === 1 ? '1 agent is revoked.' : `${revokedAgents} agents are revoked.`)
   }
@@ -78,12 +75,10 @@ function RevokeAllDialog(
       danger
       ready={typed.trim() === own && reason.valid}
       onConfirm={revoke}
-      // With nothing left to revoke, all of this is gone.
-      focusAfter={() => !done.current || document.querySelector('h1')}
     >
       <ul className="list-disc space-y-1.5 pl-5">
         <li>All of them stop being vouched for at once, and none becomes valid again.</li>
-        <li>Their usernames are free again.</li>
+        <li>Their usernames stay yours: you can give them to other agents.</li>
         <li>Their keys and labels can be claimed again, each under a new DID.</li>
       </ul>
       <ReasonField state={reason} />

@@ -5,8 +5,8 @@ import {
   requireUsername,
   usernameSkeleton,
 } from '@countersign/protocol'
-import { tailOfUsername } from '../../storage/agents.ts'
-import type { Tx } from '../../storage/database.ts'
+import { agentLookingLike, tailOfUsername } from '../../storage/agents.ts'
+import type { AgentRow, Tx } from '../../storage/database.ts'
 import type { AgentFace } from '../../storage/owner-agents.ts'
 import type { OwnerDeps } from '../owner-deps.ts'
 import { changeFace } from './change-face.ts'
@@ -30,10 +30,22 @@ export async function editProfile(
   if (typeof username === 'string') requireUsername(naming, username)
   await deps.db.write(async (tx) => {
     const row = await requireOwn(tx.db, ownerId, tail)
+    if (typeof username === 'string') await takeOver(tx, row, username, deps.now())
     if (await changeFace(tx, row, faceOf(patch), deps.now())) return
     throw await refusalOfUsername(tx, username ?? '')
   })
   return showOwnAgent(deps, ownerId, tail)
+}
+
+/**
+ * A revoked agent keeps its username, so that links and badges with it go on to say that it is revoked. Only its owner
+ * may hand it on, to another agent of theirs: nobody else ever stands where it stood.
+ */
+async function takeOver(tx: Tx, row: AgentRow, username: string, at: number): Promise<void> {
+  if (row.status === 'revoked') return
+  const holder = await agentLookingLike(tx.db, usernameSkeleton(username))
+  if (holder?.status !== 'revoked' || holder.owner_id !== row.owner_id) return
+  await changeFace(tx, holder, { username: null, username_skeleton: null }, at)
 }
 
 function faceOf({ displayName, username, description }: AgentPatch): Partial<AgentFace> {

@@ -108,11 +108,18 @@ function Statement({ context, certificate }: FaceProps): ReactNode {
 
 function Backing({ certificate: { agent, verification } }: Pick<FaceProps, 'certificate'>) {
   const name = agent.owner?.displayName ?? 'somebody who has left'
-  return verification === null ? (
-    <>Its owner goes by {name}. Nobody has verified who that is.</>
-  ) : (
-    <>Behind it stands its owner, who goes by {name} and has proved who they are.</>
-  )
+  if (verification === null) {
+    return <>Its owner goes by {name}. Nobody has verified who that is.</>
+  }
+  if (verification.assurance === 'low') {
+    return (
+      <>
+        Its owner goes by {name}. Of who that is, little is known: one check, of low assurance (
+        {verification.label}).
+      </>
+    )
+  }
+  return <>Behind it stands its owner, who goes by {name} and has proved who they are.</>
 }
 
 function Reason({ of: reason }: { readonly of: string | null }) {

@@ -76,8 +76,11 @@ export function Audiences({ context }: { readonly context: PageContext }) {
       </Audience>
       <Audience id="hosts" title="You host a service like this" who="Hosts">
         <p>
-          {serviceName} runs on Countersign, which is free software: one process and one file, under
-          a name of your own. This deployment goes by these names.
+          {serviceName === 'Countersign'
+            ? 'Countersign'
+            : `${serviceName} runs on Countersign, which`}{' '}
+          is free software: one process and one file to begin with, under names of your own. This
+          deployment goes by these.
         </p>
         <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
           {[

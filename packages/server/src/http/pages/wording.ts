@@ -2,7 +2,7 @@ import type { AgentStatus, Assurance, Tier } from '@countersign/protocol'
 
 /** How much a check of somebody's identity is worth, in words. */
 export const ASSURANCE_WORDS: Readonly<Record<Assurance, string>> = {
-  low: 'low assurance: an account elsewhere',
+  low: 'low assurance: an account elsewhere, or as little',
   substantial: 'substantial assurance: a check of the person or company',
   high: 'high assurance: an official proof of identity',
 }

@@ -29,7 +29,7 @@ test('the history tells each change of the agent, newest first, with public fact
   assert.deepEqual(
     events.map(({ type, facts }) => [type, type === 'agent.claimed' ? Object.keys(facts) : facts]),
     [
-      ['agent.revoked', { status: 'revoked', reason: 'retired', username: null }],
+      ['agent.revoked', { status: 'revoked', reason: 'retired' }],
       ['agent.suspended', { status: 'suspended', reason: 'abuse' }],
       ['agent.updated', { displayName: null }],
       ['agent.updated', { displayName: 'Desk', username: 'desk' }],

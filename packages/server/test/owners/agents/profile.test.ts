@@ -6,7 +6,7 @@ import { ask } from '../../../../../test/support/ask.ts'
 import { unchanged } from '../../../../../test/support/database-digest.ts'
 import { newKey } from '../../../../../test/support/key.ts'
 import { claimAgent } from '../../../../../test/support/service.ts'
-import { setStatus } from '../../../../../test/support/set-status.ts'
+import { signIn } from '../../../../../test/support/signed-in.ts'
 import { AGENTS, editAgent, newOwner, showAgent, startWithAgent } from './with-agent.ts'
 
 test('what an owner writes shows at once wherever the agent is shown', async (t) => {
@@ -162,27 +162,39 @@ test('of 25 who want a username at once, one gets it', async (t) => {
   }
 })
 
-test('a username is free again when its agent has another or none, or is revoked', async (t) => {
+test('a username is free again when its agent has another or none', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
-  const key = newKey()
-  const second = await claimAgent(service, owner.ownerId, key, 'second')
+  const second = await claimAgent(service, owner.ownerId, newKey(), 'second')
   await editAgent(owner, did, { username: 'wanderer' })
   await editAgent(owner, did, { username: 'wayfarer' })
   await editAgent(owner, second, { username: 'wanderer' })
   await editAgent(owner, second, { username: null })
   await editAgent(owner, did, { username: 'wanderer' })
+})
 
+test('a revoked agent keeps its username: only its owner hands it on', async (t) => {
+  const { service, owner, did } = await startWithAgent(t)
+  await editAgent(owner, did, { username: 'wanderer' })
   await owner.post(`${AGENTS}/${did}/revoke`)
-  const next = await claimAgent(service, owner.ownerId, key, 'third')
-  await editAgent(owner, next, { username: 'wanderer' })
+  assert.equal((await showAgent(owner, did)).username, 'wanderer')
+  const certificate = await fetch(`${service.url}/agent/wanderer`)
+  assert.match(await certificate.text(), /Revoked/)
 
+  const other = await signIn(service, await service.operator.addVerifiedOwner())
+  const theirs = await claimAgent(service, other.ownerId)
+  for (const username of ['wanderer', 'wander-er']) {
+    const answer = await other.send('PATCH', `${AGENTS}/${theirs}`, { username })
+    assertRefused(answer, 400, 'VALIDATION_ERROR', /taken/)
+  }
+
+  const next = await claimAgent(service, owner.ownerId, newKey(), 'next')
+  await editAgent(owner, next, { username: 'wanderer' })
   const revoked = await showAgent(owner, did)
   assert.equal(revoked.username, null)
   assert.equal(revoked.certificateUrl, `${service.settings.baseUrl.origin}/agent/${did}`)
   const lookup = jsonOf<Lookup>(await ask(service, `/api/v1/agent/${did}`))
   assert.equal(lookup.certificate.verifyUrl, `/agent/${did}`)
-  await setStatus(service, next, 'revoked')
-  await editAgent(owner, second, { username: 'wanderer' })
+  assert.equal((await showAgent(owner, next)).username, 'wanderer')
 })
 
 test('from a revoked agent text can be taken away, and nothing can be added', async (t) => {
@@ -192,13 +204,17 @@ test('from a revoked agent text can be taken away, and nothing can be added', as
   for (const patch of [
     { displayName: 'Other' },
     { description: 'Other' },
-    { username: 'harmful' },
+    { username: 'harmless' },
     { displayName: null, description: 'Other' },
   ]) {
     const answer = await unchanged(service, () => owner.send('PATCH', `${AGENTS}/${did}`, patch))
     assertRefused(answer, 400, 'VALIDATION_ERROR', /revoked/)
   }
-  const agent = await editAgent(owner, did, { displayName: null, description: null })
+  const agent = await editAgent(owner, did, {
+    displayName: null,
+    username: null,
+    description: null,
+  })
   assert.deepEqual(agent.profile, { displayName: null, username: null, description: null })
   const card = jsonOf(await ask(service, `/api/agents/${did}/card`))
   assert.deepEqual([card.status, card.description], ['revoked', ''])

@@ -1,0 +1,112 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import sharp from 'sharp'
+import { openBrowser } from '../test/support/browser.ts'
+import { openAsOwner, untilHeading } from '../test/support/dashboard.ts'
+import {
+  claimAgent,
+  ROOT,
+  startTestService,
+  type TestService,
+  tempDir,
+} from '../test/support/service.ts'
+import { signIn } from '../test/support/signed-in.ts'
+
+/** Takes the pictures of the README, of a service that is started for it: `npm run screenshots`. */
+
+const DIR = join(ROOT, 'docs/images')
+const WIDTH = 1280
+
+const AGENTS = [
+  [
+    'trains',
+    'Travel assistant',
+    'travel-assistant',
+    'Books trains for Ada, and nothing else.',
+    '#0b5d4b',
+  ],
+  [
+    'notes',
+    'Minutes',
+    'minutes',
+    'Takes the minutes of meetings that it is invited to.',
+    '#8a5200',
+  ],
+  ['shop', 'Shopper', 'ada-shopper', 'Buys what is on the list, up to 50 euros.', '#3b4d8f'],
+  ['old', 'First attempt', null, 'Was replaced by Travel assistant.', null],
+] as const
+
+const ended: (() => unknown)[] = []
+try {
+  await takeAll({ after: (end) => ended.push(end) })
+} finally {
+  for (const end of ended.reverse()) await end()
+}
+
+async function takeAll(t: { after(end: () => unknown): void }): Promise<void> {
+  mkdirSync(DIR, { recursive: true })
+  // As a host would run it: without the providers for development, and the banner that warns of them.
+  const file = join(tempDir(t), 'providers.json')
+  writeFileSync(file, JSON.stringify({ providers: [{ id: 'in-person', type: 'in-person' }] }))
+  const service = await startTestService(t, { PORT: '8080', IDENTITY_PROVIDERS: file })
+  const ownerId = await service.operator.addVerifiedOwner('ada', 'high')
+  await furnish(service, ownerId)
+  const browser = await openBrowser(t)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const { page } = await openAsOwner(browser, service, ownerId, { colorScheme, width: WIDTH })
+    await page.goto(`${service.url}/agent/travel-assistant`)
+    await take(page, `certificate-${colorScheme}`, 1240)
+    await page.goto(`${service.url}/dashboard/agents`)
+    await untilHeading(page, 'Agents')
+    await page.getByText('Travel assistant').first().waitFor()
+    await take(page, `agents-${colorScheme}`, 900)
+    await page.goto(`${service.url}/dashboard/claim`)
+    await page.getByRole('button', { name: 'Make a claim token' }).click()
+    await page.getByRole('timer').waitFor()
+    await take(page, `claim-${colorScheme}`, 1160)
+  }
+}
+
+async function furnish(service: TestService, ownerId: number): Promise<void> {
+  const owner = await signIn(service, ownerId)
+  await owner.send('PATCH', '/api/account', { displayName: 'Ada Lovelace' })
+  for (const [label, displayName, username, description, colour] of [...AGENTS].reverse()) {
+    const did = await claimAgent(service, ownerId, undefined, label)
+    const path = `/api/account/agents/${did}`
+    await owner.send('PATCH', path, { displayName, username, description })
+    if (colour !== null) await draw(service, owner.cookie, path, colour)
+    if (label === 'old') await owner.post(`${path}/revoke`, { reason: 'no_longer_used' })
+    if (label === 'shop') await owner.post(`${path}/suspend`, { reason: 'under_review' })
+  }
+}
+
+/** A picture, as an owner would upload one. */
+async function draw(
+  service: TestService,
+  cookie: string,
+  path: string,
+  colour: string,
+): Promise<void> {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" fill="${colour}"/><circle cx="32" cy="26" r="11" fill="#fff"/><path d="M12 58a20 20 0 0 1 40 0" fill="#fff"/></svg>`
+  const body = await sharp(Buffer.from(svg)).resize(512).png().toBuffer()
+  const headers = { cookie, origin: service.settings.baseUrl.origin, 'content-type': 'image/png' }
+  const { status } = await fetch(`${service.url}${path}/avatar`, {
+    method: 'PUT',
+    headers,
+    body: new Uint8Array(body),
+  })
+  if (status !== 200) throw new Error(`the picture was refused: ${status}`)
+}
+
+async function take(page: Page, name: string, height: number): Promise<void> {
+  await page.setViewportSize({ width: WIDTH, height })
+  await page.waitForLoadState('networkidle')
+  await page.evaluate(`scrollTo(0, 0), Promise.all(
+    ['400', '500', '600', '700'].map((weight) => document.fonts.load(weight + ' 1rem Inter')),
+  ).then(() => undefined)`)
+  const png = await page.screenshot()
+  await sharp(png)
+    .png({ palette: true, quality: 90 })
+    .toFile(join(DIR, `${name}.png`))
+}
