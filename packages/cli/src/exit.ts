@@ -24,6 +24,7 @@ const CODES: Partial<Record<ErrorCode | FailureCode, number>> = {
   UNAUTHENTICATED: EXIT.refused,
   FORBIDDEN: EXIT.refused,
   IDENTITY_REQUIRED: EXIT.refused,
+  RECENT_SIGN_IN_REQUIRED: EXIT.refused,
   KEY_ALREADY_CLAIMED: EXIT.refused,
   TOKEN_EXPIRED: EXIT.refused,
   UNREACHABLE: EXIT.unavailable,

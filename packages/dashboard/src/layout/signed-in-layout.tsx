@@ -28,8 +28,11 @@ export function SignedInLayout() {
 function Bar() {
   const session = useQuery(sessionQuery).data
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-8 md:grid-cols-[auto_1fr_auto]">
-      <Link to="/agents" className="inline-flex min-w-0 justify-self-start rounded-md py-4">
+    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 md:gap-x-8 md:grid-cols-[auto_1fr_auto]">
+      <Link
+        to="/agents"
+        className="inline-flex min-w-0 max-w-full justify-self-start rounded-md py-4"
+      >
         <Brand name={session?.service.name} />
       </Link>
       <nav

@@ -3,6 +3,7 @@ import { type ReactNode, useId } from 'react'
 import { Button } from '../../parts/button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { AssuranceMark } from './assurance-mark.tsx'
+import { ProviderProgram } from './provider-program.tsx'
 import { useVerify } from './use-verify.ts'
 import { inDays, KIND_NAMES } from './words.ts'
 
@@ -39,7 +40,7 @@ export function ProviderCard({ provider, verified, urgent }: ProviderCardProps) 
       <dl className="flex flex-1 flex-col gap-3">
         <Fact name="Proves">{provider.proves}</Fact>
         <Fact name="Kept">
-          Assurance, dates, a country where it names one, and a number that cannot be turned back
+          Assurance, dates, the country if told, and a number that cannot be turned back
           {provider.unique && ', by which nobody verifies two accounts'}.
         </Fact>
         <Fact name="Counts">
@@ -50,6 +51,7 @@ export function ProviderCard({ provider, verified, urgent }: ProviderCardProps) 
       </dl>
       <Begin provider={provider} verified={verified} urgent={urgent} verify={verify} />
       <ErrorNote error={verify.error} />
+      <ProviderProgram provider={provider.id} label={provider.label} verify={verify} />
     </li>
   )
 }

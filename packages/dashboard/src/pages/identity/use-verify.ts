@@ -1,22 +1,22 @@
 import type { VerificationBegun } from '@countersign/protocol'
+import { useState } from 'react'
 import { send } from '../../api/client.ts'
-import { Failure } from '../../api/failure.ts'
 import { useAction } from '../../parts/use-action.ts'
 
-/** Begins a verification, or its renewal: the provider takes over in this window, and sends the browser back. */
+/** What a provider's own program in this page begins with. */
+export type ProviderClient = NonNullable<VerificationBegun['client']>
+
+/**
+ * Begins a verification, or its renewal. The provider takes over in this window and sends the browser back, or it has
+ * a program of its own in this page, which `client` is for.
+ */
 export function useVerify(provider: string) {
-  return useAction(async () => {
-    const { redirect } = await send<VerificationBegun>(
-      'POST',
-      `/api/identity/${encodeURIComponent(provider)}/begin`,
-    )
-    if (redirect === null) {
-      // `client` is for a script of the provider's own. None is here: the page runs no WebAssembly and speaks to no
-      // other host.
-      throw new Failure(
-        'This way needs a program of the provider, which this page cannot run. Take another one.',
-      )
-    }
-    location.assign(redirect)
+  const [client, setClient] = useState<ProviderClient | null>(null)
+  const begin = useAction(async () => {
+    const path = `/api/identity/${encodeURIComponent(provider)}/begin`
+    const begun = await send<VerificationBegun>('POST', path)
+    if (begun.redirect !== null) location.assign(begun.redirect)
+    else setClient(begun.client)
   })
+  return { ...begin, client, stop: () => setClient(null) }
 }

@@ -9,6 +9,7 @@ import { Moment } from '../../parts/moment.tsx'
 import { useRecently } from '../../parts/recent-sign-in.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { AssuranceMark } from './assurance-mark.tsx'
+import { ProviderProgram } from './provider-program.tsx'
 import { useVerify } from './use-verify.ts'
 import { effectInWords } from './words.ts'
 
@@ -74,6 +75,7 @@ export function VerificationItem({ verification, provider, labelOf }: Verificati
         </div>
       </div>
       <ErrorNote error={renew.error} />
+      <ProviderProgram provider={verification.provider} label={label} verify={renew} />
       <RemoveDialog
         open={removing}
         onClose={() => setRemoving(false)}

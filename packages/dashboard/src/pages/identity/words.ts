@@ -16,7 +16,7 @@ export function inDays(days: number): string {
 }
 
 /** @returns such as `1 agent`, `3 agents` */
-export function count(number: number, noun: string): string {
+function count(number: number, noun: string): string {
   return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
 }
 

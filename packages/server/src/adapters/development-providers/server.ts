@@ -23,6 +23,8 @@ export interface DevelopmentServer {
   close(): Promise<void>
 }
 
+type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
+
 const LOGIN = /^\/login\/[\w-]+$/
 const BODY_LIMIT = 4096
 
@@ -117,7 +119,7 @@ async function logIn(
   response: ServerResponse,
 ): Promise<void> {
   // Throws where this browser has not begun anything.
-  await provider.interactionDetails(request, response)
+  const interaction = await provider.interactionDetails(request, response)
   if (request.method !== 'POST') {
     const page = { label, action: request.url ?? '', backTo: baseUrl.origin }
     response.writeHead(200, loginPageHeaders(page)).end(loginPage(page))
@@ -133,7 +135,18 @@ async function logIn(
     name === '' || form.has('cancel')
       ? { error: 'access_denied', error_description: 'cancelled' }
       : { login: { accountId: name, acr, remember: false } }
+  await forgetWhoWasHere(provider, interaction)
   await provider.interactionFinished(request, response, result)
+}
+
+/** The same browser may be another person the next time: that is what these providers are for. */
+async function forgetWhoWasHere(provider: Provider, interaction: Interaction): Promise<void> {
+  const { session, exp } = interaction
+  if (session === undefined) return
+  const before = await provider.Session.findByUid(session.uid)
+  await before?.destroy()
+  delete interaction.session
+  await interaction.save(exp - Math.floor(Date.now() / 1000))
 }
 
 async function close(server: Server): Promise<void> {

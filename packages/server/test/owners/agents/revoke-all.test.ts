@@ -31,8 +31,8 @@ test('all agents of the owner are revoked, each with its event, and nobody elseâ
   for (const did of dids) {
     const lookup = jsonOf(await owner.get(`/api/v1/agent/${did}`))
     assert.equal(lookup.verified, false)
-    const { statusReason, username } = await showAgent(owner, did)
-    assert.deepEqual([statusReason, username], [did === revoked ? 'earlier' : 'stolen', null])
+    const { statusReason } = await showAgent(owner, did)
+    assert.equal(statusReason, did === revoked ? 'earlier' : 'stolen')
     const { events } = jsonOf<{ events: { type: string }[] }>(
       await owner.get(`${AGENTS}/${did}/history`),
     )

@@ -142,6 +142,20 @@ test('who links and is signed out meanwhile links nothing', async (t) => {
   assert.equal((await ada.account()).signInProviders[0]?.linkedAt, null)
 })
 
+test('the same browser may be one person and then another at a development provider', async (t) => {
+  const service = await startTestService(t)
+  await signUpBy(service, 'ada@elsewhere', 'ada')
+  await signUpBy(service, 'grace@elsewhere', 'grace')
+  const browser = new UserAgent()
+  for (const name of ['ada', 'grace', 'grace', 'ada']) {
+    const visitor = new Visitor(service)
+    const { redirect } = jsonOf<{ redirect: string }>(await begin(visitor))
+    const back = await logInAtProvider(service, { browser, redirect }, `${name}@elsewhere`)
+    assert.equal((await comeBack(visitor, back)).pathname, '/dashboard/agents')
+    assert.equal(await nameOf(visitor), name)
+  }
+})
+
 test('a provider that the host does not mark for it signs nobody in', async (t) => {
   const service = await startTestService(t)
   for (const provider of ['dev-high', 'in-person', 'nowhere']) {

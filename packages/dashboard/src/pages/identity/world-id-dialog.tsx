@@ -1,0 +1,86 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useEffectEvent, useState } from 'react'
+import { send } from '../../api/client.ts'
+import { startWorldId } from '../../identity/world-id.ts'
+import { Button, buttonClass } from '../../parts/button.tsx'
+import { Dialog, DialogActions } from '../../parts/dialog.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Skeleton } from '../../parts/skeleton.tsx'
+import { QrCode } from './qr-code.tsx'
+import type { ProviderClient } from './use-verify.ts'
+
+interface WorldIdDialogProps {
+  readonly provider: string
+  readonly label: string
+  readonly client: ProviderClient
+  readonly onClose: () => void
+}
+
+/** World App proves, on the person's phone, that they are one human; this page waits for it. */
+export default function WorldIdDialog({ provider, label, client, onClose }: WorldIdDialogProps) {
+  const { uri, error } = useProof(client, useVerified(provider, onClose))
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Verify with ${label}`}
+      description="Read this code with World App on your phone, and say yes there. It is good for five minutes."
+    >
+      {error === null && (
+        <div className="flex flex-col items-center gap-4">
+          {uri === null ? (
+            <Skeleton className="size-60" />
+          ) : (
+            <QrCode text={uri} label="QR code for World App" />
+          )}
+          <p role="status" className="text-soft">
+            {uri === null ? 'Preparing …' : 'Waiting for World App …'}
+          </p>
+        </div>
+      )}
+      <ErrorNote error={error} />
+      <DialogActions>
+        {uri !== null && error === null && (
+          <a href={uri} target="_blank" rel="noopener" className={buttonClass()}>
+            Open World App on this device
+          </a>
+        )}
+        <Button onClick={onClose}>{error === null ? 'Cancel' : 'Close'}</Button>
+      </DialogActions>
+    </Dialog>
+  )
+}
+
+/** @returns hands the proof in, and shows what came of it as after any other provider */
+function useVerified(provider: string, onClose: () => void) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  return async (result: unknown) => {
+    await send('POST', `/api/identity/${encodeURIComponent(provider)}/complete`, { result })
+    await queries.invalidateQueries()
+    onClose()
+    await navigate({ to: '/identity', search: { verified: provider } })
+  }
+}
+
+function useProof(client: ProviderClient, onProof: (result: unknown) => Promise<void>) {
+  const [uri, setUri] = useState<string | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const proven = useEffectEvent(onProof)
+
+  useEffect(() => {
+    const stop = new AbortController()
+    async function wait() {
+      const { connectorUri, result } = await startWorldId(client, stop.signal)
+      if (!stop.signal.aborted) setUri(connectorUri)
+      await proven(await result)
+    }
+    wait().catch((cause: unknown) => {
+      if (!stop.signal.aborted) setError(cause)
+    })
+    return () => stop.abort()
+  }, [client])
+
+  return { uri, error }
+}
