@@ -39,17 +39,18 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
   return { service, browser: await openBrowser(t), owner, dids }
 }
 
-/** Looks at a page as it stands, in both themes, wide and narrow. */
-async function assertFit(page: Page): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
+/** Arrives at a page in the light and wide, then in the dark and narrow, and looks at it each time. */
+async function assertFit(page: Page, arrive: () => Promise<void>): Promise<void> {
+  for (const { colorScheme, width } of [
+    { colorScheme: 'light', width: 1280 },
+    { colorScheme: 'dark', width: 360 },
+  ] as const) {
     await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width, height: 900 })
+    await arrive()
     await assertAccessible(page)
+    await assertNoSidewaysScroll(page)
   }
-  await page.setViewportSize({ width: 360, height: 900 })
-  await assertNoSidewaysScroll(page)
-  await assertAccessible(page)
-  await page.setViewportSize({ width: 1280, height: 900 })
-  await assertNoSidewaysScroll(page)
 }
 
 test('axe finds nothing on any page of the dashboard, light or dark, wide or narrow', async (t) => {
@@ -69,10 +70,11 @@ test('axe finds nothing on any page of the dashboard, light or dark, wide or nar
   ]
   for (const [path, heading] of pages) {
     await t.test(path, async () => {
-      await page.goto(`${service.url}/dashboard${path}`)
-      await untilHeading(page, heading)
-      await page.waitForLoadState('networkidle')
-      await assertFit(page)
+      await assertFit(page, async () => {
+        await page.goto(`${service.url}/dashboard${path}`)
+        await untilHeading(page, heading)
+        await page.waitForLoadState('networkidle')
+      })
     })
   }
   assert.deepEqual(problems, [])
@@ -88,10 +90,11 @@ test('axe finds nothing in the dialogs', async (t) => {
   ]
   for (const [path, button] of dialogs) {
     await t.test(button, async () => {
-      await page.goto(`${service.url}/dashboard${path}`)
-      await page.getByRole('button', { name: button }).click()
-      await page.getByRole('alertdialog').waitFor()
-      await assertFit(page)
+      await assertFit(page, async () => {
+        await page.goto(`${service.url}/dashboard${path}`)
+        await page.getByRole('button', { name: button }).click()
+        await page.getByRole('alertdialog').waitFor()
+      })
       await page.keyboard.press('Escape')
       await page.getByRole('alertdialog').waitFor({ state: 'hidden' })
     })
@@ -109,9 +112,10 @@ test('axe finds nothing on the pages of those who are not signed in', async (t) 
     ['/sign-up?provider=dev-low', 'Create your account'],
   ] as const) {
     await t.test(path, async () => {
-      await page.goto(`${service.url}/dashboard${path}`)
-      await untilHeading(page, heading)
-      await assertFit(page)
+      await assertFit(page, async () => {
+        await page.goto(`${service.url}/dashboard${path}`)
+        await untilHeading(page, heading)
+      })
     })
   }
   assert.deepEqual(problems, [])

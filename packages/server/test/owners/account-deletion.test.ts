@@ -207,3 +207,38 @@ test('other accounts keep all they have, and every session of the deleted one en
   const card = jsonOf<Card>(await ask(service, `/api/agents/${theirs}/card`))
   assert.deepEqual([card.status, card.owner?.username], ['active', 'grace'])
 })
+
+test('what an owner asks for while the account is deleted leaves nothing of them behind', async (t) => {
+  const service = await startTestService(t)
+  for (let i = 0; i < 10; i++) {
+    const username = `fleeting-${i}-one`
+    const owner = await signIn(service, await service.operator.addVerifiedOwner(username))
+    const names = { username: `${username}s`, displayName: 'Fleeting' }
+    const [deleted, edited, codes] = await Promise.all([
+      owner.post('/api/account/deletion', { username }),
+      owner.send('PATCH', '/api/account', names),
+      owner.post('/api/account/recovery-codes'),
+    ])
+    for (const { status } of [edited, codes])
+      assert.ok([200, 201, 401].includes(status), `${status}`)
+    // Renamed first, the account has another username than the one that was typed.
+    if (deleted.status === 400) continue
+    assert.equal(deleted.status, 200, deleted.text)
+    const { db } = service.operator
+    const rows = await db.read
+      .selectFrom('owners')
+      .select(['username', 'display_name'])
+      .where('id', '=', owner.ownerId)
+      .execute()
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      [{ username: `deleted:${owner.ownerId}`, display_name: '' }],
+    )
+    const left = await db.read
+      .selectFrom('recovery_codes')
+      .select('owner_id')
+      .where('owner_id', '=', owner.ownerId)
+      .execute()
+    assert.equal(left.length, 0)
+  }
+})

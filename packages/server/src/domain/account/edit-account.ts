@@ -4,18 +4,22 @@ import { appendEvent } from '../../storage/events.ts'
 import { ownerById, updateOwner } from '../../storage/owners.ts'
 import { requireFreeOwnerUsername } from '../add-owner.ts'
 import type { OwnerDeps } from '../owner-deps.ts'
+import { requireStillSignedIn, type Session } from '../session.ts'
 
 /**
  * Changes the names by which others know an owner. Their agents' cards show it at once.
- * @throws CodedError VALIDATION_ERROR
+ * @throws CodedError VALIDATION_ERROR, UNAUTHENTICATED where the session has ended meanwhile
  */
 export async function editAccount(
   { db, site, now }: Pick<OwnerDeps, 'db' | 'site' | 'now'>,
-  ownerId: number,
+  session: Session,
   { username, displayName }: AccountPatch,
 ): Promise<OwnerRow> {
   if (username !== undefined) requireUsername(site.naming, username)
+  const { ownerId } = session
   return db.write(async (tx) => {
+    // An account that is deleted meanwhile gets no name back.
+    await requireStillSignedIn(tx, session)
     if (username !== undefined) {
       await requireFreeOwnerUsername(tx, username, ownerId)
       const username_skeleton = usernameSkeleton(username)

@@ -10,6 +10,7 @@ import {
 } from '../../storage/passkeys.ts'
 import { beginFlow, completeFlow } from '../flow.ts'
 import type { OwnerDeps } from '../owner-deps.ts'
+import { requireStillSignedIn, type Session } from '../session.ts'
 import { keepPasskey, requireNewPasskey } from '../sign-in/new-passkey.ts'
 import { relyingPartyOf } from '../sign-in/relying-party.ts'
 import { passkeyOf } from './overview.ts'
@@ -47,19 +48,21 @@ export async function beginAddingPasskey(
 /**
  * Keeps a further passkey of an owner.
  * @param flow what the browser kept
- * @throws CodedError VALIDATION_ERROR
+ * @throws CodedError VALIDATION_ERROR, UNAUTHENTICATED where the session has ended meanwhile
  */
 export async function addPasskey(
   deps: OwnerDeps,
-  ownerId: number,
+  session: Session,
   flow: string | null,
   made: { readonly response: unknown; readonly name?: string },
 ): Promise<Account['passkeys'][number]> {
+  const { ownerId } = session
   const expected = { kinds: ['passkey-add'] as const, ownerId }
   const { state } = await completeFlow<AddState>(deps, flow, expected)
   const credential = await requireNewPasskey(relyingPartyOf(deps), state.challenge, made.response)
   const row = await deps.db.write(async (tx) => {
     const at = deps.now()
+    await requireStillSignedIn(tx, session)
     await keepPasskey(tx, { id: ownerId, name: made.name ?? NAME, at }, credential)
     return (await passkeyById(tx.db, credential.id)) as PasskeyRow
   })

@@ -1,13 +1,21 @@
 import { replaceRecoveryCodes } from '../../storage/recovery-codes.ts'
 import type { OwnerDeps } from '../owner-deps.ts'
+import { requireStillSignedIn, type Session } from '../session.ts'
 import { newRecoveryCodes } from '../sign-in/recovery-codes.ts'
 
-/** Makes ten new codes, which end the old ones. @returns them, for the owner's eyes, once */
+/**
+ * Makes ten new codes, which end the old ones.
+ * @returns them, for the owner's eyes, once
+ * @throws CodedError UNAUTHENTICATED where the session has ended meanwhile
+ */
 export async function renewRecoveryCodes(
   { db, now, randomBytes }: Pick<OwnerDeps, 'db' | 'now' | 'randomBytes'>,
-  ownerId: number,
+  session: Session,
 ): Promise<readonly string[]> {
   const { codes, hashes } = newRecoveryCodes(randomBytes)
-  await db.write((tx) => replaceRecoveryCodes(tx, ownerId, hashes, now()))
+  await db.write(async (tx) => {
+    await requireStillSignedIn(tx, session)
+    await replaceRecoveryCodes(tx, session.ownerId, hashes, now())
+  })
   return codes
 }

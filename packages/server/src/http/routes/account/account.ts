@@ -22,8 +22,7 @@ export function accountRoute(app: App, { deps, signedIn }: OwnerSide): void {
       response: { 200: ownerOf() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
-      const owner = await editAccount(deps, ownerId, request.body)
+      const owner = await editAccount(deps, await signedIn.require(request), request.body)
       return { username: owner.username, displayName: owner.display_name }
     },
   })

@@ -42,9 +42,9 @@ export function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerSide):
       response: { 201: passkeySchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.requireRecent(request)
+      const session = await signedIn.requireRecent(request)
       const flow = cookies.take(request, reply, 'flow')
-      return reply.code(201).send(await addPasskey(deps, ownerId, flow, request.body))
+      return reply.code(201).send(await addPasskey(deps, session, flow, request.body))
     },
   })
 

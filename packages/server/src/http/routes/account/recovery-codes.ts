@@ -12,8 +12,8 @@ export function recoveryCodeRoute(app: App, { deps, signedIn }: OwnerSide): void
       response: { 201: recoveryCodesSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.requireRecent(request)
-      const recoveryCodes = await renewRecoveryCodes(deps, ownerId)
+      const session = await signedIn.requireRecent(request)
+      const recoveryCodes = await renewRecoveryCodes(deps, session)
       return reply.code(201).send({ recoveryCodes: [...recoveryCodes] })
     },
   })
