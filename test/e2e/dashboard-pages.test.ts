@@ -185,3 +185,21 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
   }
   assert.fail(`the keyboard does not reach ${name}`)
 }
+
+test('an owner whose verification ends soon is told so, and led to where it is renewed', async (t) => {
+  const { service, browser, owner } = await scene(t)
+  const day = 86_400_000
+  const values = { verified_at: Date.now() - 300 * day, expires_at: Date.now() + 10 * day }
+  await service.operator.db.write((tx) =>
+    tx.db.updateTable('identity_verifications').set(values).execute(),
+  )
+  const { page, problems } = await openAsOwner(browser, service, owner)
+  await assertFit(page, async () => {
+    await page.goto(`${service.url}/dashboard/claim`)
+    await page.getByText('Your verification by In person ends on').waitFor()
+  })
+  await page.getByRole('link', { name: 'Renew it' }).click()
+  await untilHeading(page, 'Identity')
+  await page.getByText('Time to renew').waitFor()
+  assert.deepEqual(problems, [])
+})

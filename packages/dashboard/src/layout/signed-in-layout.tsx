@@ -5,6 +5,7 @@ import { RecentSignInHost } from '../parts/recent-sign-in.tsx'
 import { Brand } from './brand.tsx'
 import { Frame } from './frame.tsx'
 import { OwnerMenu } from './owner-menu.tsx'
+import { RenewalNote } from './renewal-note.tsx'
 
 const PLACES = [
   { to: '/agents', label: 'Agents' },
@@ -18,6 +19,7 @@ export function SignedInLayout() {
   return (
     <RecentSignInHost>
       <Frame header={<Bar />}>
+        <RenewalNote />
         <Outlet />
       </Frame>
     </RecentSignInHost>

@@ -43,6 +43,17 @@ export const sessionSchema = () =>
         ...timestamp(),
         description: 'until when this sign-in is recent enough for what is dangerous',
       }),
+      renewal: nullable(
+        Type.Object(
+          {
+            provider: Type.String(),
+            label: Type.String(),
+            expiresAt: timestamp(),
+            expired: Type.Boolean(),
+          },
+          { description: 'the identity verification that is to be renewed now, if any' },
+        ),
+      ),
       service: Type.Object({
         name: Type.String(),
         shortName: Type.String(),

@@ -1,6 +1,10 @@
-import type { SessionState } from '@countersign/protocol'
+import { isCurrent, type SessionState } from '@countersign/protocol'
+import { verificationsOfOwner } from '../storage/identity-verifications.ts'
 import { ownerById } from '../storage/owners.ts'
+import { dueRenewal } from './identity/renewal.ts'
+import { providerLabel } from './identity.ts'
 import type { OwnerDeps } from './owner-deps.ts'
+import { factsOfVerification } from './read-model/rows.ts'
 import { RECENT_MS, type Session } from './session.ts'
 import { allowsPasskeys } from './sign-in/relying-party.ts'
 import { timestamp } from './timestamp.ts'
@@ -16,6 +20,7 @@ export async function sessionState(
     owner: owner ? { username: owner.username, displayName: owner.display_name } : null,
     signedInAt: session && timestamp(session.signedInAt),
     recentUntil: session && timestamp(session.signedInAt + RECENT_MS),
+    renewal: session && (await renewalOf(deps, session.ownerId)),
     service: {
       name: deps.serviceName,
       shortName: site.naming.shortName,
@@ -27,5 +32,21 @@ export async function sessionState(
     signInProviders: providers.all
       .filter((each) => each.signIn)
       .map(({ id, label }) => ({ id, label })),
+  }
+}
+
+/** What the owner is told on every page: the verification on which their agents stand ends soon, or has ended. */
+async function renewalOf(
+  { db, site, now }: OwnerDeps,
+  ownerId: number,
+): Promise<SessionState['renewal']> {
+  const rows = await verificationsOfOwner(db.read, ownerId)
+  const due = dueRenewal(rows.map(factsOfVerification), now())
+  if (due === null || due.expiresAt === null) return null
+  return {
+    provider: due.provider,
+    label: providerLabel(site, due.provider),
+    expiresAt: timestamp(due.expiresAt),
+    expired: !isCurrent(due, now()),
   }
 }

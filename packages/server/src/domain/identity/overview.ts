@@ -4,7 +4,6 @@ import {
   type IdentityProviderCard,
   isCurrent,
   type OwnerVerification,
-  type VerificationFact,
 } from '@countersign/protocol'
 import type { IdentityProvider } from '../../adapters/identity-providers/provider.ts'
 import { agentsOfOwner } from '../../storage/agents.ts'
@@ -17,11 +16,9 @@ import { factsOfChannel, factsOfVerification } from '../read-model/rows.ts'
 import type { Site } from '../site.ts'
 import { timestamp } from '../timestamp.ts'
 import { type ActiveAgents, removalEffect } from './removal-effect.ts'
+import { renewFrom } from './renewal.ts'
 
 const DAY_MS = 86_400_000
-/** Renewal is asked for this long before the end, or earlier in proportion where a verification is short. */
-const RENEWAL_MS = 30 * DAY_MS
-const RENEWAL_SHARE = 0.2
 
 export interface OverviewDeps {
   readonly db: Database
@@ -71,17 +68,15 @@ async function verifications(
     label: providerLabel(site, each.provider),
     assurance: each.assurance,
     verifiedAt: timestamp(each.verifiedAt),
-    expiresAt: each.expiresAt === null ? null : timestamp(each.expiresAt),
+    expiresAt: asTimestamp(each.expiresAt),
     expired: !isCurrent(each, at),
-    renewFrom: renewFrom(each),
+    renewFrom: asTimestamp(renewFrom(each)),
     ifRemoved: removalEffect(facts, each.provider, agents, at),
   }))
 }
 
-function renewFrom({ verifiedAt, expiresAt }: VerificationFact): string | null {
-  if (expiresAt === null) return null
-  const ahead = Math.min(RENEWAL_MS, (expiresAt - verifiedAt) * RENEWAL_SHARE)
-  return timestamp(expiresAt - Math.floor(ahead))
+function asTimestamp(time: number | null): string | null {
+  return time === null ? null : timestamp(time)
 }
 
 async function activeAgents(db: Db, ownerId: number): Promise<ActiveAgents> {

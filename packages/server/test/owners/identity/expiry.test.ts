@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Card, Identity, Lookup } from '@countersign/protocol'
+import type { Card, Identity, Lookup, SessionState } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask } from '../../../../../test/support/ask.ts'
 import {
@@ -75,3 +75,29 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   }
   assert.fail('it has not come about within 10 s')
 }
+
+test('an owner is told on every page when the verification on which agents stand ends soon, or has ended', async (t) => {
+  const service = await startTestService(t)
+  const owner = await signIn(service, await service.operator.addVerifiedOwner('ada'))
+  const renewal = async () => jsonOf<SessionState>(await owner.get('/api/session')).renewal
+  const DAY_MS = 86_400_000
+  const set = (verifiedDaysAgo: number, endsInDays: number) => {
+    const expires_at = Date.now() + endsInDays * DAY_MS
+    const values = { verified_at: Date.now() - verifiedDaysAgo * DAY_MS, expires_at }
+    return service.operator.db.write(async (tx) => {
+      await tx.db.updateTable('identity_verifications').set(values).execute()
+      return new Date(expires_at).toISOString()
+    })
+  }
+  assert.equal(await renewal(), null)
+  await set(300, 31)
+  assert.equal(await renewal(), null)
+  const soon = await set(300, 29)
+  const said = { provider: 'in-person', label: 'In person' }
+  assert.deepEqual(await renewal(), { ...said, expiresAt: soon, expired: false })
+  // A short one is renewed later: a fifth of it before the end.
+  await set(7, 3)
+  assert.equal(await renewal(), null)
+  const ended = await set(300, -1)
+  assert.deepEqual(await renewal(), { ...said, expiresAt: ended, expired: true })
+})
