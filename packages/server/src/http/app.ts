@@ -20,6 +20,7 @@ import { cardRoute } from './routes/card.ts'
 import { claimRoute } from './routes/claim.ts'
 import { compactCardRoute } from './routes/compact-card.ts'
 import { didJsonRoute } from './routes/did-json.ts'
+import { gradeRoute } from './routes/grade.ts'
 import { healthRoutes } from './routes/health.ts'
 import { identifyRoute } from './routes/identify.ts'
 import { webhookRoute } from './routes/identity/webhook.ts'
@@ -79,6 +80,7 @@ function registerRoutes(app: App, deps: AppDeps): void {
   claimRoute(app, { naming, claim: deps.claim })
   identifyRoute(app, deps.read)
   cardRoute(app, deps.read)
+  gradeRoute(app, deps.read)
   compactCardRoute(app, deps.read)
   agentRoute(app, deps.read)
   avatarRoute(app, deps.read)

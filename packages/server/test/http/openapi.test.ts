@@ -16,6 +16,7 @@ const ROUTES = {
   '/api/v1/claim': ['post'],
   '/api/v1/identify': ['get'],
   '/api/agents/{agent}/card': ['get'],
+  '/api/agents/{agent}/grade': ['get'],
   '/api/v1/agent/{agent}/card': ['get'],
   '/api/agents/{agent}': ['get'],
   '/api/agents/{agent}/avatar.svg': ['get'],

@@ -1,0 +1,98 @@
+import { type Static, Type } from 'typebox'
+import { type GradeInput, type GradeResult, gradeOf } from '../grade.ts'
+import type { Naming } from '../naming.ts'
+import { ASSURANCES } from '../status.ts'
+import { did, status, timestamp } from './formats.ts'
+import { nullable } from './nullable.ts'
+
+const grade = () => Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' })
+const points = (description: string) => Type.Integer({ minimum: 0, maximum: 2, description })
+
+/** `GET /api/agents/{did}/grade`: a grade, and all that is needed to check it. */
+export const gradeAnswerSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      [naming.didField]: did(naming),
+      status: status(),
+      policyVersion: Type.Integer({
+        description: 'raised whenever the same facts could earn another letter',
+      }),
+      grade: grade(),
+      tier: nullable(Type.Integer({ minimum: 1, maximum: 2 })),
+      gradeIsFallback: Type.Boolean({ description: 'the strongest channel is of tier 1' }),
+      points: Type.Object({
+        identity: points('who stands behind it'),
+        reach: points('where it can be reached'),
+      }),
+      evidence: Type.Object({
+        verification: nullable(
+          Type.Object({
+            provider: Type.String(),
+            label: Type.String(),
+            assurance: Type.Enum([...ASSURANCES], { type: 'string' }),
+            verifiedAt: timestamp(),
+            expiresAt: nullable(timestamp()),
+          }),
+        ),
+        channel: nullable(
+          Type.Object({
+            kind: Type.String(),
+            handleOrDomain: Type.String(),
+            tier: Type.Integer({ minimum: 1, maximum: 2 }),
+            checkedAt: timestamp(),
+            freshUntil: nullable(timestamp()),
+          }),
+        ),
+      }),
+      next: nullable(
+        Type.Object(
+          { grade: grade(), step: Type.String() },
+          { description: 'what would raise it' },
+        ),
+      ),
+    },
+    { description: 'The grade of an agent, with its evidence' },
+  )
+
+export type GradeAnswer = Static<ReturnType<typeof gradeAnswerSchema>>
+
+/**
+ * Computes a grade anew from the evidence that came with it, so that nobody has to believe the letter: it is right
+ * where the letters are the same and the evidence is what its reader knows.
+ * @param now the moment that counts, in milliseconds since 1970: what has ended by then counts for nothing
+ */
+export function recomputeGrade(answer: GradeAnswer, now: number): GradeResult {
+  const { verification, channel } = answer.evidence
+  const input: GradeInput = {
+    status: answer.status,
+    verifications: verification === null ? [] : [factsOf(verification)],
+    channels:
+      channel === null
+        ? []
+        : [
+            {
+              kind: channel.kind,
+              handleOrDomain: channel.handleOrDomain,
+              tier: channel.tier === 2 ? 2 : 1,
+              checkedAt: Date.parse(channel.checkedAt),
+              freshUntil: channel.freshUntil === null ? null : Date.parse(channel.freshUntil),
+            },
+          ],
+    now,
+  }
+  return gradeOf(input)
+}
+
+function factsOf({
+  provider,
+  assurance,
+  verifiedAt,
+  expiresAt,
+}: NonNullable<GradeAnswer['evidence']['verification']>) {
+  return {
+    provider,
+    assurance,
+    verifiedAt: Date.parse(verifiedAt),
+    expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
+  }
+}

@@ -1,0 +1,23 @@
+import { gradeAnswerSchema } from '@countersign/protocol'
+import { findAgent, type ReadDeps } from '../../domain/find-agent.ts'
+import { gradeAnswerOf } from '../../domain/grade.ts'
+import type { App } from '../bare-app.ts'
+import { BRIEFLY } from '../caching.ts'
+import { agentParam, publicRead } from '../public-read.ts'
+
+/** The letter of the card, explained (docs/contract-notes.md). */
+export function gradeRoute(app: App, deps: ReadDeps): void {
+  publicRead(app, deps.site.naming, {
+    url: '/api/agents/:agent/grade',
+    cacheControl: BRIEFLY,
+    schema: {
+      operationId: 'grade',
+      summary: 'The grade of an agent, with its evidence and the next step up',
+      tags: ['check'],
+      params: agentParam('agent'),
+      response: { 200: gradeAnswerSchema(deps.site.naming) },
+    },
+    handler: async (params: { agent: string }) =>
+      gradeAnswerOf(deps.site, await findAgent(deps, params.agent), deps.now()),
+  })
+}
