@@ -1,4 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 /** Debian's packages for the programs that tests run. */
 const PACKAGES = {
@@ -15,16 +17,19 @@ const PACKAGES = {
 export function needTool(name: keyof typeof PACKAGES): void {
   if (isThere(name)) return
   const canInstall = process.getuid?.() === 0 && isThere('apt-get')
-  if (canInstall) {
-    const options = {
-      stdio: 'ignore',
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    } as const
-    execFileSync('apt-get', ['update'], options)
-    execFileSync('apt-get', ['install', '-y', '--no-install-recommends', PACKAGES[name]], options)
-  }
+  if (canInstall) install(name)
   if (!isThere(name))
     throw new Error(`This test runs ${name}. Install it: apt-get install ${PACKAGES[name]}`)
+}
+
+/** Test files run side by side, and apt-get does not: the second to come waits, and finds it there. */
+function install(name: keyof typeof PACKAGES): void {
+  const apt = `apt-get update && apt-get install -y --no-install-recommends ${PACKAGES[name]}`
+  execFileSync(
+    'flock',
+    [join(tmpdir(), 'countersign-apt.lock'), 'sh', '-c', `command -v ${name} || { ${apt}; }`],
+    { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } },
+  )
 }
 
 function isThere(name: string): boolean {
