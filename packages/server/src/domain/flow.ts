@@ -12,6 +12,9 @@ import { hashOfSecret } from './session.ts'
 /** Long enough to find one's phone, and for most identity providers. */
 export const FLOW_LIFETIME_MS = 15 * 60_000
 
+/** A verification that a provider's call has settled, before its browser was back. */
+export const SETTLED = 'identity-settled'
+
 export interface FlowDeps {
   readonly db: Database
   readonly now: () => number
@@ -25,6 +28,7 @@ export type FlowKind =
   | 'provider-sign-in'
   | 'provider-sign-up'
   | 'identity'
+  | typeof SETTLED
 
 /** Something that was begun in a browser and is to be completed there, once. */
 export interface Flow<S> {
@@ -78,7 +82,7 @@ export async function completeFlow<S>(
 
 /** A flow that is not taken until what it is about has been decided. */
 export interface OpenFlow<S> extends Flow<S> {
-  /** For `takeFlow`, in the transaction that records the outcome. */
+  /** For the transaction that records the outcome. */
   readonly hash: Uint8Array
 }
 

@@ -20,7 +20,7 @@ export function parseJsonStrictly(app: FastifyInstance): void {
 }
 
 /** A proxy may unpack a coded body, and would then read another one than we do. */
-function requireNoCoding(coding = 'identity'): void {
+export function requireNoCoding(coding = 'identity'): void {
   if (coding.toLowerCase() === 'identity') return
   throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'A body comes without Content-Encoding.')
 }

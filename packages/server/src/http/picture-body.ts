@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { CodedError } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
+import { requireNoCoding } from './json-body.ts'
 
 /** What a picture may be declared as. What it is, its bytes say. */
 export const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/webp']
@@ -21,12 +22,6 @@ export function parsePictures(scope: FastifyInstance): void {
     const missing = request.method === 'PUT' && !(request.body instanceof Uint8Array)
     done(missing ? refusal() : undefined)
   })
-}
-
-function requireNoCoding(coding = 'identity'): void {
-  if (coding.toLowerCase() !== 'identity') {
-    throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'A picture comes without Content-Encoding.')
-  }
 }
 
 function refusal(): CodedError {

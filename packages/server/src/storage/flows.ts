@@ -9,6 +9,21 @@ export function takeFlow(tx: Tx, hash: Uint8Array): Promise<FlowRow | undefined>
   return tx.db.deleteFrom('flows').where('hash', '=', hash).returningAll().executeTakeFirst()
 }
 
+/**
+ * Leaves of a flow only that it is settled, for a browser that comes back later.
+ * @returns false where it is settled already, or gone: of all who settle it, one gets true
+ */
+export async function settleFlow(tx: Tx, hash: Uint8Array, settled: string): Promise<boolean> {
+  const rows = await tx.db
+    .updateTable('flows')
+    .set({ kind: settled, reference: null, state: '{}' })
+    .where('hash', '=', hash)
+    .where('kind', '!=', settled)
+    .returning('kind')
+    .execute()
+  return rows.length > 0
+}
+
 /** Looks at a flow without taking it. */
 export function flowByHash(db: Db, hash: Uint8Array): Promise<FlowRow | undefined> {
   return db.selectFrom('flows').selectAll().where('hash', '=', hash).executeTakeFirst()

@@ -5,6 +5,7 @@ import { ownAgents } from '../../storage/owner-agents.ts'
 import { eventsOfAgent, eventsOfOwner } from '../../storage/owner-events.ts'
 import { recordsOfOwner } from '../../storage/owner-export.ts'
 import { ownerById } from '../../storage/owners.ts'
+import { SETTLED } from '../flow.ts'
 import { describeEvent } from '../owner-agents/history.ts'
 import { describeOwnAgent } from '../owner-agents/own-agent.ts'
 import type { OwnerDeps } from '../owner-deps.ts'
@@ -74,11 +75,13 @@ function describeRecords(records: Records, session: Session) {
       linkedAt: timestamp(each.created_at),
     })),
     signInLinks: records.links.map((each) => ({ expiresAt: timestamp(each.expires_at) })),
-    begun: records.flows.map(({ kind, provider, expires_at }) => ({
-      kind,
-      provider,
-      expiresAt: timestamp(expires_at),
-    })),
+    begun: records.flows
+      .filter(({ kind }) => kind !== SETTLED)
+      .map(({ kind, provider, expires_at }) => ({
+        kind,
+        provider,
+        expiresAt: timestamp(expires_at),
+      })),
     verifications: records.verifications.map(({ provider, assurance, country, ...each }) => ({
       provider,
       assurance,

@@ -4,8 +4,8 @@ import type {
   IdentityProvider,
   Verified,
 } from '../../adapters/identity-providers/provider.ts'
-import { takeFlow } from '../../storage/flows.ts'
-import { completeFlow, type FlowDeps, type OpenFlow, openFlow } from '../flow.ts'
+import { settleFlow } from '../../storage/flows.ts'
+import { completeFlow, type FlowDeps, type OpenFlow, openFlow, SETTLED } from '../flow.ts'
 import { type Verification, type VerifyOwnerDeps, verifyOwner } from '../verify-owner.ts'
 import { type AskDeps, askProvider, contextFor } from './ask-provider.ts'
 
@@ -28,9 +28,10 @@ export async function completeVerification(
   deps: CompleteDeps,
   { ownerId, provider, token, input }: Completion,
 ): Promise<void> {
-  const expected = { kinds: ['identity'] as const, ownerId, provider: provider.id }
+  const expected = { kinds: ['identity', SETTLED] as const, ownerId, provider: provider.id }
   if (provider.webhook !== undefined) {
-    return settle(deps, provider, await openFlow<object>(deps, token, expected), input)
+    const flow = await openFlow<object>(deps, token, expected)
+    return flow.kind === SETTLED ? undefined : settle(deps, provider, flow, input)
   }
   const { state } = await completeFlow<object>(deps, token, expected)
   const verified = await ask(deps, provider, ownerId, input, state)
@@ -50,12 +51,7 @@ export async function settle(
   const ownerId = flow.ownerId as number
   const verified = await ask(deps, provider, ownerId, input, flow.state)
   const verification = verificationOf(provider, verified, deps.now())
-  await verifyOwner(
-    deps,
-    ownerId,
-    verification,
-    async (tx) => (await takeFlow(tx, flow.hash)) !== undefined,
-  )
+  await verifyOwner(deps, ownerId, verification, (tx) => settleFlow(tx, flow.hash, SETTLED))
 }
 
 function ask(

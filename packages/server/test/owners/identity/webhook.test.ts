@@ -6,6 +6,7 @@ import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask } from '../../../../../test/support/ask.ts'
 import type { TestService } from '../../../../../test/support/service.ts'
 import type { SignedInOwner } from '../../../../../test/support/signed-in.ts'
+import { UserAgent } from '../../../../../test/support/user-agent.ts'
 import {
   beginIdentity,
   comeBack,
@@ -94,11 +95,29 @@ test('a call that comes twice, or after the browser, changes nothing more', asyn
   assert.equal(await eventsOf(service), 1)
 })
 
+test('a browser that is back after the call is told that it is verified, and nobody else’s is', async (t) => {
+  const { service, owner, browser, session, back } = await atStripe(t)
+  session.status = 'verified'
+  assert.equal((await call(service, session.id)).status, 204)
+  const other = await signInNewcomer(service)
+  const thief = new UserAgent(browser.cookie, other.cookie)
+  assert.equal((await comeBack(thief, back)).failed, 'stripe')
+  assert.deepEqual(await verificationsOf(other), [])
+
+  assert.equal((await comeBack(browser, back)).verified, 'stripe')
+  assert.equal((await verificationsOf(owner)).length, 1)
+  assert.equal(await eventsOf(service), 1)
+  const [flow] = await service.operator.db.read.selectFrom('flows').selectAll().execute()
+  assert.deepEqual([flow?.state, flow?.reference], ['{}', null], 'nothing of the session is kept')
+  assert.equal((await comeBack(browser, back)).failed, 'stripe')
+})
+
 test('a call and the browser at the same time record one verification', async (t) => {
   const { service, owner, browser, session, back } = await atStripe(t)
   session.status = 'verified'
-  const [called] = await Promise.all([call(service, session.id), comeBack(browser, back)])
+  const [called, outcome] = await Promise.all([call(service, session.id), comeBack(browser, back)])
   assert.equal(called.status, 204)
+  assert.equal(outcome.verified, 'stripe')
   assert.equal((await verificationsOf(owner)).length, 1)
   assert.equal(await eventsOf(service), 1)
 })
