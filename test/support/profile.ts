@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChannelFact } from '@countersign/protocol'
 import { appendEvent } from '../../packages/server/src/storage/events.ts'
+import { insertProvenChannel } from './channel-rows.ts'
 import type { TestService } from './service.ts'
 
 /** What an agent shows of itself, as if its owner had entered it, and where it has been reached. */
@@ -37,18 +37,13 @@ export async function giveProfile(
       .where('tail', '=', tail)
       .execute()
     for (const { kind, handleOrDomain, tier, freshUntil = null } of channels) {
-      const checked = { verified_at: at, checked_at: at, fresh_until: freshUntil }
-      await tx.db
-        .insertInto('channels')
-        .values({
-          id: randomUUID(),
-          tail,
-          kind,
-          handle_or_domain: handleOrDomain,
-          tier,
-          ...checked,
-        })
-        .execute()
+      const times = { verified_at: at, checked_at: at, fresh_until: freshUntil }
+      await insertProvenChannel(tx, tail, {
+        kind,
+        handle_or_domain: handleOrDomain,
+        tier,
+        ...times,
+      })
     }
     await appendEvent(tx, { seq, at, type: 'agent.updated', tail, ownerId: null, facts: {} })
   })

@@ -56,11 +56,16 @@ export interface TestService {
   stop(): Promise<void>
 }
 
-export async function startTestService(t: Cleanup, overrides: Env = {}): Promise<TestService> {
+/** @param now the service's clock, where the test moves it */
+export async function startTestService(
+  t: Cleanup,
+  overrides: Env = {},
+  now: () => number = Date.now,
+): Promise<TestService> {
   const env = await testEnv(t, overrides)
   const settings = readSettings(env)
-  const service = await startService(settings, pino({ level: settings.logLevel }), env)
-  const operator = await openOperator(settings)
+  const service = await startService(settings, pino({ level: settings.logLevel }), env, now)
+  const operator = await openOperator(settings, now)
   let stopped: Promise<void> | null = null
   const stop = () => {
     stopped ??= operator.close().then(() => service.stop())
@@ -79,9 +84,11 @@ export interface Operator {
   close(): Promise<void>
 }
 
-export async function openOperator(settings: Settings): Promise<Operator> {
-  const db = await openSqlite(settings.databaseFile, Date.now)
-  const now = Date.now
+export async function openOperator(
+  settings: Settings,
+  now: () => number = Date.now,
+): Promise<Operator> {
+  const db = await openSqlite(settings.databaseFile, now)
   const { naming, dataDir } = settings
   return {
     db,

@@ -62,8 +62,14 @@ export const LAYERS: readonly Layer[] = [
   {
     name: 'config',
     files: 'packages/server/src/config.ts',
-    imports: ['protocol'],
+    imports: ['protocol', 'parse-settings'],
     mend: 'settings are read before anything else exists: keep config.ts by itself',
+  },
+  {
+    name: 'parse-settings',
+    files: 'packages/server/src/parse-settings.ts',
+    imports: ['protocol'],
+    mend: 'it reads texts and knows nothing else: keep it by itself',
   },
   {
     name: 'main',

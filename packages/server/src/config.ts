@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import {
   DEFAULT_ID_HEADER,
@@ -9,9 +8,21 @@ import {
   namingFor,
   SHORT_NAME_PATTERN,
 } from '@countersign/protocol'
+import {
+  listOf,
+  matching,
+  oneOf,
+  parseBaseUrl,
+  parseCidrs,
+  parseDatabaseUrl,
+  parseInteger,
+  parseLoopbackHosts,
+  parseMetricsPort,
+  parseResolvers,
+} from './parse-settings.ts'
 
-/** Previews that this release can switch on. Planned, and refused until they exist: rate-limit, card-formats, http-signatures. */
-const PREVIEWS: readonly string[] = []
+/** Previews that this release can switch on. Planned, and refused until they exist: rate-limit, http-signatures. */
+const PREVIEWS: readonly string[] = ['card-formats']
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
 /** What the host has set (README, table of settings). */
@@ -38,6 +49,10 @@ export interface Settings {
   readonly drainSeconds: number
   /** The file with the identity providers, or null. */
   readonly identityProviders: string | null
+  /** DNS servers by address and port: each is a perspective from which channels are checked. */
+  readonly dnsResolvers: readonly string[]
+  /** Development only: hosts that may be on loopback, and the port there in the place of 443. */
+  readonly loopbackHosts: ReadonlyMap<string, number>
 }
 
 /** Every mistake in the settings, at once. The values are not in the message: one could be a secret. */
@@ -123,7 +138,12 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       'addresses and CIDR ranges, separated by commas',
     ),
     previews: new Set(
-      read('PREVIEWS', '', listOf(PREVIEWS), 'empty: no preview is in this release yet'),
+      read(
+        'PREVIEWS',
+        '',
+        listOf(PREVIEWS),
+        `a list of previews that there are: ${PREVIEWS.join(', ')}`,
+      ),
     ),
     logLevel: read('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `one of: ${LOG_LEVELS.join(', ')}`),
     metricsPort:
@@ -148,67 +168,24 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       (text) => ({ file: text === '' ? null : resolve(text) }),
       'the path of a file',
     ).file,
+    dnsResolvers: read(
+      'DNS_RESOLVERS',
+      '1.1.1.1,8.8.8.8,9.9.9.9',
+      parseResolvers,
+      'one or more addresses of DNS servers, separated by commas, with a port where it is not 53',
+    ),
+    loopbackHosts: read(
+      'LOOPBACK_HOSTS',
+      '',
+      parseLoopbackHosts,
+      'host:port pairs, separated by commas',
+    ),
+  }
+  if (settings.loopbackHosts.size > 0 && !isLoopback(settings.baseUrl.hostname)) {
+    mistakes.push(
+      'LOOPBACK_HOSTS must be empty where BASE_URL is not on loopback: it is for development',
+    )
   }
   if (mistakes.length > 0) throw new SettingsError(mistakes)
   return settings
-}
-
-function matching(pattern: RegExp) {
-  return (text: string) => (pattern.test(text) ? text : null)
-}
-
-function oneOf<T extends string>(values: readonly T[]) {
-  return (text: string) => values.find((each) => each === text) ?? null
-}
-
-function listOf<T extends string>(values: readonly T[]) {
-  return (text: string): T[] | null => {
-    const names = split(text)
-    const known = values.filter((each) => names.includes(each))
-    return known.length === new Set(names).size ? known : null
-  }
-}
-
-function split(text: string): string[] {
-  return text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '')
-}
-
-function parseInteger(text: string, least: number, most: number): number | null {
-  if (!/^\d{1,9}$/.test(text)) return null
-  const value = Number(text)
-  return value >= least && value <= most ? value : null
-}
-
-function parseMetricsPort(text: string): { port: number | null } | null {
-  if (text === 'off') return { port: null }
-  const port = parseInteger(text, 0, 65_535)
-  return port === null ? null : { port }
-}
-
-function parseBaseUrl(text: string): URL | null {
-  const url = URL.parse(text)
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) return null
-  // Whoever is on the way of plain http takes the session's cookie, and browsers allow no passkey there.
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) return null
-  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') return null
-  return url.username === '' && url.password === '' ? url : null
-}
-
-function parseDatabaseUrl(text: string): string | null {
-  const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1]
-  return path === undefined || path.includes('?') ? null : resolve(path)
-}
-
-function parseCidrs(text: string): string[] | null {
-  const ranges = split(text)
-  const valid = ranges.every((range) => {
-    const [address, bits, ...more] = range.split('/')
-    const version = isIP(address as string)
-    if (version === 0 || more.length > 0) return false
-    return bits === undefined || parseInteger(bits, 0, version === 4 ? 32 : 128) !== null
-  })
-  return valid ? ranges : null
 }

@@ -4,10 +4,13 @@ import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { CHANNEL_KINDS } from './adapters/channels/kinds.ts'
 import { Ed25519Verifier, selfTestEd25519 } from './adapters/ed25519.ts'
 import type { Env } from './adapters/identity-providers/secret.ts'
+import { openPerspectives } from './adapters/outside/open-perspectives.ts'
 import { loadPepper } from './adapters/secrets.ts'
 import type { Settings } from './config.ts'
+import type { Outside } from './domain/channels/outside.ts'
 import { claim } from './domain/claim.ts'
 import { type Providers, providerLabelsOf } from './domain/identity-providers.ts'
 import { Registry } from './domain/read-model/registry.ts'
@@ -41,6 +44,7 @@ export interface Service {
 /**
  * Starts the service: checks that cryptography and data are sound, opens both, listens.
  * @param env where secrets are that the settings of identity providers name
+ * @param now the clock, in milliseconds since 1970: tests move it
  * @throws SettingsError, AlreadyServedError, NewerSchemaError, Error where the self-test or the check of the file
  *   fails; then nothing is left open
  */
@@ -48,29 +52,38 @@ export async function startService(
   settings: Settings,
   log: Logger,
   env: Env = process.env,
+  now: () => number = Date.now,
 ): Promise<Service> {
   const resources = new AsyncDisposableStack()
   try {
-    return await start(settings, log, env, resources)
+    return await start({ settings, log, env, now }, resources)
   } catch (error) {
     await resources.disposeAsync()
     throw error
   }
 }
 
+interface Given {
+  readonly settings: Settings
+  readonly log: Logger
+  readonly env: Env
+  readonly now: () => number
+}
+
 /** @param resources closes what has been opened, the last first */
 async function start(
-  settings: Settings,
-  log: Logger,
-  env: Env,
+  { settings, log, env, now }: Given,
   resources: AsyncDisposableStack,
 ): Promise<Service> {
   selfTestEd25519()
   const providers = await openProviders(settings, env)
   resources.defer(() => providers.close())
+  const perspectives = openPerspectives(settings)
+  resources.defer(() => perspectives.close())
+  const outside = { kinds: CHANNEL_KINDS, perspectives: perspectives.all }
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
   resources.defer(lockDatabase(settings.databaseFile))
-  const db = await openSqlite(settings.databaseFile, Date.now)
+  const db = await openSqlite(settings.databaseFile, now)
   resources.defer(() => db.close())
   db.check()
   const registry = new Registry(db.read, settings.readModelAgents, randomBytes)
@@ -79,9 +92,11 @@ async function start(
 
   const state: State = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
-  const app = await createApp(appDeps(settings, log, { db, registry, metrics, state, providers }))
+  const app = await createApp(
+    appDeps(settings, log, { db, registry, metrics, state, providers, outside, now }),
+  )
   await listenForMetrics(settings, metrics, registry, resources)
-  startTimers(db, registry, log, resources)
+  startTimers({ db, registry, now }, log, resources)
   resources.defer(() => state.listeners.close(app))
   const address = await state.listeners.listen(app, settings.host, settings.port)
   await registry.load()
@@ -104,6 +119,8 @@ interface Parts {
   readonly metrics: RequestMetrics
   readonly state: State
   readonly providers: Providers
+  readonly outside: Outside
+  readonly now: () => number
 }
 
 interface State {
@@ -112,11 +129,10 @@ interface State {
 }
 
 function appDeps(settings: Settings, log: Logger, parts: Parts) {
-  const { db, registry, metrics, state, providers } = parts
+  const { db, registry, metrics, state, providers, outside, now } = parts
   const { naming, keyReuse, serviceName, trustedProxies } = settings
   const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers))
   const ed25519 = new Ed25519Verifier()
-  const now = Date.now
   const claimDeps = { db, registry, ed25519, naming, keyReuse, now, randomBytes }
   const verifyDeps = { registry, ed25519, site, now }
   return {
@@ -139,6 +155,7 @@ function appDeps(settings: Settings, log: Logger, parts: Parts) {
       serviceName,
       pepper: loadPepper(settings.dataDir),
       providers,
+      outside,
       now,
       randomBytes,
     },
@@ -147,8 +164,7 @@ function appDeps(settings: Settings, log: Logger, parts: Parts) {
 }
 
 function startTimers(
-  db: Database,
-  registry: Registry,
+  { db, registry, now }: Pick<Parts, 'db' | 'registry' | 'now'>,
   log: Logger,
   resources: AsyncDisposableStack,
 ): void {
@@ -160,7 +176,7 @@ function startTimers(
     }
   }, POLL_MS)
   const jobs = setInterval(() => {
-    runDueJobs({ db, now: Date.now }).catch((error) => log.error({ err: error }, 'a job failed'))
+    runDueJobs({ db, now }).catch((error) => log.error({ err: error }, 'a job failed'))
   }, JOBS_MS)
   resources.defer(() => {
     clearInterval(poll)

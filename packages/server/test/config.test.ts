@@ -36,6 +36,8 @@ test('every mistake is listed at once, and no value is printed', () => {
     KEY_REUSE: 'maybe',
     READ_MODEL_AGENTS: '0',
     DRAIN_SECONDS: '1.5',
+    DNS_RESOLVERS: 'dns.example',
+    LOOPBACK_HOSTS: 'agents.example.com',
   }
   const error = refusal(mistakes)
   assert.equal(error.mistakes.length, Object.keys(mistakes).length)

@@ -33,6 +33,23 @@ export type Owner = Static<ReturnType<typeof ownerSchema>>
 export const SIGN_IN_METHODS = ['passkey', 'recovery-code', 'link', 'provider'] as const
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number]
 
+export const CHANNEL_TROUBLES = ['stale', 'failing', 'ending'] as const
+/** `stale`: counts no more; `failing`: its proof is missing; `ending`: a fresh token is needed soon. */
+export type ChannelTrouble = (typeof CHANNEL_TROUBLES)[number]
+
+const channelNoteSchema = () =>
+  Type.Object({
+    tail: Type.String({ description: "the agent's" }),
+    displayName: displayName(),
+    label: Type.String({ description: 'the kind of channel, in words' }),
+    handleOrDomain: Type.String(),
+    trouble: Type.Enum([...CHANNEL_TROUBLES], {
+      type: 'string',
+      description: 'stale: counts no more; failing: its proof is missing; ending: to be renewed',
+    }),
+    until: nullable({ ...timestamp(), description: 'until when it counts, where it still does' }),
+  })
+
 /** `GET /api/session`: for a page to begin with, whoever asks. */
 export const sessionSchema = () =>
   Type.Object(
@@ -54,6 +71,9 @@ export const sessionSchema = () =>
           { description: 'the identity verification that is to be renewed now, if any' },
         ),
       ),
+      channelNotes: Type.Array(channelNoteSchema(), {
+        description: 'the channels that need their owner, the worst first',
+      }),
       service: Type.Object({
         name: Type.String(),
         shortName: Type.String(),

@@ -2,6 +2,7 @@ import { type AgentStatus, CodedError, canBecome, type Tail } from '@countersign
 import { agentByTail, updateStatus } from '../storage/agents.ts'
 import type { AgentRow, Database, Tx } from '../storage/database.ts'
 import { appendEvent, type EventType } from '../storage/events.ts'
+import { regrade } from './regrade.ts'
 
 export interface ChangeStatusDeps {
   readonly db: Database
@@ -67,4 +68,5 @@ export async function writeStatus(
   await updateStatus(tx, { tail, from, to, reason, setBy: by, at, version })
   const facts = { status: to, reason }
   await appendEvent(tx, { seq: version, at, type: EVENT[to], tail, ownerId, facts })
+  await regrade(tx, tail, at)
 }

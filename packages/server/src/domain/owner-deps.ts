@@ -1,5 +1,6 @@
 import type { Pepper } from '../adapters/secrets.ts'
 import type { Database } from '../storage/database.ts'
+import type { Outside } from './channels/outside.ts'
 import type { Providers } from './identity-providers.ts'
 import type { Registry } from './read-model/registry.ts'
 import type { Site } from './site.ts'
@@ -12,6 +13,7 @@ export interface OwnerDeps {
   readonly serviceName: string
   readonly pepper: Pepper
   readonly providers: Providers
+  readonly outside: Outside
   readonly now: () => number
   readonly randomBytes: (count: number) => Uint8Array
 }

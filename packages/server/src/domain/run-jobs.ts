@@ -1,6 +1,7 @@
 import type { Database, JobRow, Tx } from '../storage/database.ts'
 import { appendEvent } from '../storage/events.ts'
 import { dueJobs, takeJob } from '../storage/jobs.ts'
+import { END_CHANNEL, endChannel } from './channels/channel-end.ts'
 import { EXPIRE_VERIFICATION } from './verify-owner.ts'
 
 export interface JobDeps {
@@ -12,6 +13,7 @@ const JOBS_AT_ONCE = 100
 
 const HANDLERS: Readonly<Record<string, (tx: Tx, job: JobRow, at: number) => Promise<void>>> = {
   [EXPIRE_VERIFICATION]: tellOfExpiry,
+  [END_CHANNEL]: endChannel,
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isCurrent, type SessionState } from '@countersign/protocol'
 import { verificationsOfOwner } from '../storage/identity-verifications.ts'
 import { ownerById } from '../storage/owners.ts'
+import { channelNotes } from './channels/channel-notes.ts'
 import { dueRenewal } from './identity/renewal.ts'
 import { providerLabel } from './identity.ts'
 import type { OwnerDeps } from './owner-deps.ts'
@@ -21,6 +22,7 @@ export async function sessionState(
     signedInAt: session && timestamp(session.signedInAt),
     recentUntil: session && timestamp(session.signedInAt + RECENT_MS),
     renewal: session && (await renewalOf(deps, session.ownerId)),
+    channelNotes: session === null ? [] : await channelNotes(deps, session.ownerId),
     service: {
       name: deps.serviceName,
       shortName: site.naming.shortName,

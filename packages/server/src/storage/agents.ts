@@ -5,7 +5,7 @@ import { uniqueViolationOf } from './sqlite.ts'
 
 export type NewAgent = Pick<
   AgentRow,
-  'seq' | 'tail' | 'public_key' | 'agent_id' | 'owner_id' | 'claimed_at'
+  'seq' | 'tail' | 'public_key' | 'agent_id' | 'owner_id' | 'claimed_at' | 'grade'
 >
 
 const insert = prepared<NewAgent, object>((db, param) =>
@@ -28,6 +28,7 @@ const insert = prepared<NewAgent, object>((db, param) =>
     description: null,
     username_skeleton: null,
     avatar: null,
+    grade: param('grade'),
   }),
 )
 
@@ -176,4 +177,25 @@ const setStatus = prepared<StatusChange, { seq: number }>((db, param) =>
  */
 export async function updateStatus(tx: Tx, change: StatusChange): Promise<boolean> {
   return (await setStatus(tx.db, change)).length > 0
+}
+
+/** Notes that something about an agent has changed, told by the event of this number. */
+export async function touchAgent(
+  tx: Tx,
+  tail: string,
+  { at, version }: { readonly at: number; readonly version: number },
+): Promise<void> {
+  await tx.db
+    .updateTable('agents')
+    .set({ updated_at: at, version })
+    .where('tail', '=', tail)
+    .execute()
+}
+
+export async function setGrade(
+  tx: Tx,
+  tail: string,
+  { grade, version }: Pick<AgentRow, 'grade' | 'version'>,
+): Promise<void> {
+  await tx.db.updateTable('agents').set({ grade, version }).where('tail', '=', tail).execute()
 }

@@ -1,32 +1,111 @@
-import type { ChannelRow, Db } from './database.ts'
+import type { ChannelRow, Db, Tx } from './database.ts'
 import { prepared } from './prepared.ts'
 
-const selectOfAgent = prepared<{ tail: string }, ChannelRow>((db, param) =>
-  db.selectFrom('channels').selectAll().where('tail', '=', param('tail')).orderBy('verified_at'),
+/** A channel that has been proven; whether it still counts is a question of the moment. */
+export type ProvenChannelRow = ChannelRow & {
+  readonly verified_at: number
+  readonly checked_at: number
+}
+
+const selectProven = prepared<{ tail: string }, ProvenChannelRow>((db, param) =>
+  db
+    .selectFrom('channels')
+    .selectAll()
+    .where('tail', '=', param('tail'))
+    .where('verified_at', 'is not', null)
+    .orderBy('verified_at')
+    .$castTo<ProvenChannelRow>(),
 )
 
-export function channelsOfAgent(db: Db, tail: string): Promise<ChannelRow[]> {
-  return selectOfAgent(db, { tail })
+/** What is public of an agent's channels: those that have been proven, the oldest proof first. */
+export function provenChannels(db: Db, tail: string): Promise<ProvenChannelRow[]> {
+  return selectProven(db, { tail })
 }
 
 /** Those of every active agent of an owner. */
-export function channelsOfActiveAgents(db: Db, ownerId: number): Promise<ChannelRow[]> {
+export function provenChannelsOfActive(db: Db, ownerId: number): Promise<ProvenChannelRow[]> {
   return db
     .selectFrom('channels')
     .selectAll('channels')
     .innerJoin('agents', 'agents.tail', 'channels.tail')
     .where('agents.owner_id', '=', ownerId)
     .where('agents.status', '=', 'active')
+    .where('verified_at', 'is not', null)
+    .$castTo<ProvenChannelRow>()
     .execute()
 }
 
-/** Channels in the order of their agents' tails, a page at a time, for loading them all. */
-export function channelsAfter(db: Db, after: string, limit: number): Promise<ChannelRow[]> {
+/** Proven channels in the order of their ids, a page at a time, for loading them all. */
+export function provenChannelsAfter(
+  db: Db,
+  after: string,
+  limit: number,
+): Promise<ProvenChannelRow[]> {
   return db
     .selectFrom('channels')
     .selectAll()
     .where('id', '>', after)
+    .where('verified_at', 'is not', null)
     .orderBy('id')
     .limit(limit)
+    .$castTo<ProvenChannelRow>()
     .execute()
+}
+
+/** All channels of an agent, proven or not, the oldest first. */
+export function channelsOfAgent(db: Db, tail: string): Promise<ChannelRow[]> {
+  return db
+    .selectFrom('channels')
+    .selectAll()
+    .where('tail', '=', tail)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+}
+
+export function channelById(db: Db, id: string): Promise<ChannelRow | undefined> {
+  return db.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** Proven channels at the same place that belong to agents of other owners. */
+export function channelsOfOthers(
+  db: Db,
+  { kind, handle_or_domain }: Pick<ChannelRow, 'kind' | 'handle_or_domain'>,
+  ownerId: number,
+): Promise<ChannelRow[]> {
+  return db
+    .selectFrom('channels')
+    .selectAll('channels')
+    .innerJoin('agents', 'agents.tail', 'channels.tail')
+    .where('kind', '=', kind)
+    .where('handle_or_domain', '=', handle_or_domain)
+    .where('agents.owner_id', '!=', ownerId)
+    .where('verified_at', 'is not', null)
+    .execute()
+}
+
+export async function insertChannel(tx: Tx, row: ChannelRow): Promise<void> {
+  await tx.db.insertInto('channels').values(row).execute()
+}
+
+/** @returns whether the channel was still there */
+export async function updateChannel(
+  tx: Tx,
+  id: string,
+  patch: Partial<ChannelRow>,
+): Promise<boolean> {
+  const updated = await tx.db
+    .updateTable('channels')
+    .set(patch)
+    .where('id', '=', id)
+    .returning('id')
+    .execute()
+  return updated.length > 0
+}
+
+/** Deletes a channel with its checks and its lease. */
+export async function deleteChannel(tx: Tx, id: string): Promise<void> {
+  await tx.db.deleteFrom('channel_checks').where('channel_id', '=', id).execute()
+  await tx.db.deleteFrom('channel_leases').where('channel_id', '=', id).execute()
+  await tx.db.deleteFrom('channels').where('id', '=', id).execute()
 }

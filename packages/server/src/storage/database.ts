@@ -1,5 +1,8 @@
-import type { AgentStatus, Assurance, SignInMethod, Tier } from '@countersign/protocol'
+import type { AgentStatus, Assurance, Grade, SignInMethod } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
+import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow } from './channel-rows.ts'
+
+export type { ChannelCheckRow, ChannelLeaseRow, ChannelRow }
 
 /** Times are milliseconds since 1970, keys and hashes are raw bytes, everywhere in storage. */
 export interface Tables {
@@ -8,6 +11,8 @@ export interface Tables {
   claim_tokens: ClaimTokenRow
   agents: AgentRow
   channels: ChannelRow
+  channel_checks: ChannelCheckRow
+  channel_leases: ChannelLeaseRow
   events: EventRow
   jobs: JobRow
   passkeys: PasskeyRow
@@ -78,17 +83,8 @@ export interface AgentRow {
   username_skeleton: string | null
   /** Which picture there is, of those that there have been: part of its address. */
   avatar: string | null
-}
-
-export interface ChannelRow {
-  id: string
-  tail: string
-  kind: string
-  handle_or_domain: string
-  tier: Tier
-  verified_at: number
-  checked_at: number
-  fresh_until: number | null
+  /** The grade that was last told: what it is now is computed, and a difference is an event. */
+  grade: Grade
 }
 
 export interface EventRow {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Card, CompactCard, Lookup } from '@countersign/protocol'
+import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { loadPepper } from '../../src/adapters/secrets.ts'
 import { verifyOwner } from '../../src/domain/verify-owner.ts'
@@ -138,20 +139,7 @@ async function addChannel(
   did: string,
   channel: Pick<ChannelRow, 'kind' | 'handle_or_domain' | 'tier'> & { fresh_until?: number },
 ): Promise<void> {
-  const now = Date.now()
-  await service.operator.db.write((tx) =>
-    tx.db
-      .insertInto('channels')
-      .values({
-        id: channel.kind,
-        tail: did.slice(-24),
-        verified_at: now,
-        checked_at: now,
-        fresh_until: null,
-        ...channel,
-      })
-      .execute(),
-  )
+  await service.operator.db.write((tx) => insertProvenChannel(tx, did.slice(-24), channel))
   await update(service, did, {})
 }
 

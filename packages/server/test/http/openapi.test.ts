@@ -65,6 +65,11 @@ const ROUTES = {
   '/api/account/stream': ['get'],
   '/api/account/agents/revoke-all': ['post'],
   '/api/account/agents/{agent}/avatar': ['put', 'delete'],
+  '/api/account/channel-kinds': ['get'],
+  '/api/account/agents/{agent}/channels': ['get', 'post'],
+  '/api/account/agents/{agent}/channels/{channel}/check': ['post'],
+  '/api/account/agents/{agent}/channels/{channel}/renew': ['post'],
+  '/api/account/agents/{agent}/channels/{channel}': ['delete'],
   '/webhooks/identity/{provider}': ['post'],
 }
 

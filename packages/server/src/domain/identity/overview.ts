@@ -7,8 +7,8 @@ import {
 } from '@countersign/protocol'
 import type { IdentityProvider } from '../../adapters/identity-providers/provider.ts'
 import { agentsOfOwner } from '../../storage/agents.ts'
-import { channelsOfActiveAgents } from '../../storage/channels.ts'
-import type { ChannelRow, Database, Db } from '../../storage/database.ts'
+import { provenChannelsOfActive } from '../../storage/channels.ts'
+import type { Database, Db } from '../../storage/database.ts'
 import { verificationsOfOwner } from '../../storage/identity-verifications.ts'
 import { providerLabel } from '../identity.ts'
 import type { Providers } from '../identity-providers.ts'
@@ -80,9 +80,8 @@ function asTimestamp(time: number | null): string | null {
 }
 
 async function activeAgents(db: Db, ownerId: number): Promise<ActiveAgents> {
-  const byTail = Map.groupBy(await channelsOfActiveAgents(db, ownerId), (each) => each.tail)
-  const none: ChannelRow[] = []
+  const byTail = Map.groupBy(await provenChannelsOfActive(db, ownerId), (each) => each.tail)
   return (await agentsOfOwner(db, ownerId))
     .filter((each) => each.status === 'active')
-    .map((each) => (byTail.get(each.tail) ?? none).map(factsOfChannel))
+    .map((each) => (byTail.get(each.tail) ?? []).map(factsOfChannel))
 }

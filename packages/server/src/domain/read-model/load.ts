@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { agentsAfter, countAgents } from '../../storage/agents.ts'
-import { channelsAfter } from '../../storage/channels.ts'
-import type { ChannelRow, Db } from '../../storage/database.ts'
+import { type ProvenChannelRow, provenChannelsAfter } from '../../storage/channels.ts'
+import type { Db } from '../../storage/database.ts'
 import { verificationsBetween } from '../../storage/identity-verifications.ts'
 import { ownersAfter } from '../../storage/owners.ts'
 import type { OwnerFacts } from '../agent-record.ts'
@@ -41,10 +41,10 @@ async function loadOwners(db: Db, keep: (owner: OwnerFacts) => void): Promise<vo
   }
 }
 
-async function loadChannels(db: Db): Promise<Map<string, ChannelRow[]>> {
-  const channels = new Map<string, ChannelRow[]>()
+async function loadChannels(db: Db): Promise<Map<string, ProvenChannelRow[]>> {
+  const channels = new Map<string, ProvenChannelRow[]>()
   for (let after = ''; ; ) {
-    const page = await channelsAfter(db, after, PAGE)
+    const page = await provenChannelsAfter(db, after, PAGE)
     const last = page.at(-1)
     if (last === undefined) return channels
     for (const channel of page) {
@@ -60,7 +60,7 @@ async function loadChannels(db: Db): Promise<Map<string, ChannelRow[]>> {
 async function loadAgents(
   db: Db,
   agents: AgentIndex,
-  channels: ReadonlyMap<string, ChannelRow[]>,
+  channels: ReadonlyMap<string, ProvenChannelRow[]>,
 ): Promise<void> {
   for (let after = 0; ; ) {
     const page = await agentsAfter(db, after, PAGE)

@@ -5,10 +5,9 @@ import {
   type Tail,
   type VerificationFact,
 } from '@countersign/protocol'
-import { channelsOfAgent } from '../../storage/channels.ts'
+import { type ProvenChannelRow, provenChannels } from '../../storage/channels.ts'
 import type {
   AgentRow,
-  ChannelRow,
   Db,
   EventRow,
   IdentityVerificationRow,
@@ -34,7 +33,7 @@ export function recordOfClaim({ seq, at, tail, owner_id, facts }: EventRow): Age
 }
 
 /** A record out of a row and the channels of the same agent. */
-export function recordOf(row: AgentRow, channels: readonly ChannelRow[]): AgentRecord {
+export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): AgentRecord {
   return {
     tail: row.tail as Tail,
     publicKey: row.public_key,
@@ -56,13 +55,14 @@ export function recordOf(row: AgentRow, channels: readonly ChannelRow[]): AgentR
   }
 }
 
-export function factsOfChannel(row: ChannelRow): ChannelFact {
+/** A channel counts until its time is over, or until it went stale. */
+export function factsOfChannel(row: ProvenChannelRow): ChannelFact {
   return {
     kind: row.kind,
     handleOrDomain: row.handle_or_domain,
     tier: row.tier,
     checkedAt: row.checked_at,
-    freshUntil: row.fresh_until,
+    freshUntil: row.stale_since ?? row.fresh_until,
   }
 }
 
@@ -76,7 +76,7 @@ export function factsOfVerification(row: IdentityVerificationRow): VerificationF
 }
 
 export async function loadRecord(db: Db, row: AgentRow): Promise<AgentRecord> {
-  return recordOf(row, await channelsOfAgent(db, row.tail))
+  return recordOf(row, await provenChannels(db, row.tail))
 }
 
 export function ownerFactsOf(row: OwnerRow, rows: readonly IdentityVerificationRow[]): OwnerFacts {

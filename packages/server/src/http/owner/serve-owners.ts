@@ -2,6 +2,7 @@ import cookie from '@fastify/cookie'
 import type { OwnerDeps } from '../../domain/owner-deps.ts'
 import type { App } from '../bare-app.ts'
 import { accountRoutes } from '../routes/account/index.ts'
+import { channelsRoutes } from '../routes/channels/index.ts'
 import { identityRoutes } from '../routes/identity/index.ts'
 import { ownerAgentRoutes } from '../routes/owner-agents/index.ts'
 import { signInRoutes } from '../routes/sign-in/index.ts'
@@ -25,5 +26,6 @@ export async function serveOwners(app: App, deps: OwnerDeps): Promise<void> {
     accountRoutes(owners, side)
     identityRoutes(owners, side)
     ownerAgentRoutes(owners, side)
+    channelsRoutes(owners, side)
   })
 }

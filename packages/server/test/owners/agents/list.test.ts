@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertRefused } from '../../../../../test/support/answer.ts'
+import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
 import { newKey } from '../../../../../test/support/key.ts'
 import {
   claimAgent,
@@ -79,13 +80,7 @@ test('a channel raises the grade in the list as it does in the card', async (t) 
   const { service, owner, did } = await startWithAgent(t)
   await claimAgent(service, owner.ownerId, newKey(), 'other')
   const channel = { kind: 'domain', handle_or_domain: 'agents.example', tier: 2 as const }
-  const times = { verified_at: Date.now(), checked_at: Date.now(), fresh_until: null }
-  await service.operator.db.write(async (tx) => {
-    await tx.db
-      .insertInto('channels')
-      .values({ id: 'ch_1', tail: did.slice(-24), ...channel, ...times })
-      .execute()
-  })
+  await service.operator.db.write((tx) => insertProvenChannel(tx, did.slice(-24), channel))
   const found = await listAgents(owner, '?grade=A')
   assert.deepEqual(didsOf(found), [did])
   assert.equal(found.agents[0]?.nextStep, null)

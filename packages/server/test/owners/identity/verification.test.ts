@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { Card, Identity, Lookup } from '@countersign/protocol'
 import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask } from '../../../../../test/support/ask.ts'
+import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
 import {
   claimAgent,
   startTestService,
@@ -208,22 +209,8 @@ async function seen(service: TestService, did: string) {
 }
 
 async function addChannel(service: TestService, tail: string): Promise<void> {
-  const at = Date.now()
-  await service.operator.db.write(async (tx) => {
-    await tx.db
-      .insertInto('channels')
-      .values({
-        id: `${tail}-domain`,
-        tail,
-        kind: 'domain',
-        handle_or_domain: 'example.com',
-        tier: 2,
-        verified_at: at,
-        checked_at: at,
-        fresh_until: null,
-      })
-      .execute()
-  })
+  const channel = { kind: 'domain', handle_or_domain: 'example.com', tier: 2 } as const
+  await service.operator.db.write((tx) => insertProvenChannel(tx, tail, channel))
 }
 
 async function rows(service: TestService) {

@@ -1,0 +1,145 @@
+import { type Static, Type } from 'typebox'
+import { timestamp } from './formats.ts'
+import { nullable } from './nullable.ts'
+
+/** Where an owner's agents can be reached: the dashboard's own API. */
+
+const tier = () =>
+  Type.Integer({
+    minimum: 1,
+    maximum: 2,
+    description: '2: domain or agent-to-agent, 1: chat or runtime',
+  })
+
+/** A kind of channel, in the words that forms and pages use. */
+const channelKindSchema = () =>
+  Type.Object({
+    id: Type.String({ description: 'such as domain' }),
+    label: Type.String(),
+    tier: tier(),
+    proves: Type.String({ description: 'what it proves, in a sentence for people' }),
+    field: Type.Object(
+      { label: Type.String(), placeholder: Type.String(), hint: Type.String() },
+      { description: 'what an owner enters' },
+    ),
+  })
+
+export type ChannelKindInWords = Static<ReturnType<typeof channelKindSchema>>
+
+/** `GET /api/account/channel-kinds` */
+export const channelKindsSchema = () =>
+  Type.Object(
+    { kinds: Type.Array(channelKindSchema()) },
+    { description: 'The kinds of channel that can be proven here, the strongest first' },
+  )
+
+export type ChannelKinds = Static<ReturnType<typeof channelKindsSchema>>
+
+/** One way to prove a channel: what to copy, and where it goes. */
+const proofMethodSchema = () =>
+  Type.Object({
+    id: Type.String({ description: 'such as dns' }),
+    title: Type.String(),
+    step: Type.String({ description: 'what to do, in a sentence' }),
+    fields: Type.Array(
+      Type.Object({
+        label: Type.String(),
+        value: Type.String({ description: 'to be copied as it is' }),
+        multiline: Type.Boolean(),
+      }),
+    ),
+  })
+
+export type ProofMethodInWords = Static<ReturnType<typeof proofMethodSchema>>
+
+export const CHECK_OUTCOMES = ['proven', 'absent', 'unreachable'] as const
+/** `absent`: the place says that there is no proof; `unreachable`: nobody knows, and nothing changes. */
+export type CheckOutcome = (typeof CHECK_OUTCOMES)[number]
+const outcome = () =>
+  Type.Enum([...CHECK_OUTCOMES], {
+    type: 'string',
+    description: 'absent: the place says that there is no proof; unreachable: nothing is known',
+  })
+
+const channelCheckSchema = () =>
+  Type.Object({
+    at: timestamp(),
+    outcome: outcome(),
+    perspectives: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'the resolver that was asked, or who answered' }),
+        outcome: outcome(),
+        detail: Type.String({ description: 'what was seen, in a sentence' }),
+      }),
+    ),
+  })
+
+export type ChannelCheck = Static<ReturnType<typeof channelCheckSchema>>
+
+export const CHANNEL_STATES = ['pending', 'verified', 'stale'] as const
+/** `pending`: never proven; `verified`: counts; `stale`: counts no more until it is proven anew. */
+export type ChannelState = (typeof CHANNEL_STATES)[number]
+
+/** A channel as its owner sees it. */
+export const ownerChannelSchema = () =>
+  Type.Object(
+    {
+      id: Type.String(),
+      kind: Type.String(),
+      label: Type.String({ description: 'the kind, in words' }),
+      handleOrDomain: Type.String(),
+      tier: tier(),
+      link: nullable(Type.String({ description: 'where people find it' })),
+      state: Type.Enum([...CHANNEL_STATES], {
+        type: 'string',
+        description: 'pending: never proven; verified: counts; stale: counts no more',
+      }),
+      createdAt: timestamp(),
+      verifiedAt: nullable({
+        ...timestamp(),
+        description: 'when it was last proven by a fresh token',
+      }),
+      checkedAt: nullable({ ...timestamp(), description: 'when the proof was last seen' }),
+      freshUntil: nullable({
+        ...timestamp(),
+        description: 'until when it counts without a fresh token',
+      }),
+      staleSince: nullable(timestamp()),
+      failingSince: nullable({
+        ...timestamp(),
+        description: 'since when the proof has been missing',
+      }),
+      nextCheckAt: nullable(timestamp()),
+      proof: nullable(
+        Type.Object(
+          { expiresAt: timestamp(), methods: Type.Array(proofMethodSchema()) },
+          { description: 'what to place to prove it; null where no token is open' },
+        ),
+      ),
+      checks: Type.Array(channelCheckSchema(), { description: 'the last ones, newest first' }),
+    },
+    { description: 'A channel of one of the owner’s agents' },
+  )
+
+export type OwnerChannel = Static<ReturnType<typeof ownerChannelSchema>>
+
+/** `GET /api/account/agents/{agent}/channels` */
+export const ownerChannelsSchema = () =>
+  Type.Object(
+    { channels: Type.Array(ownerChannelSchema()) },
+    { description: 'The channels of an agent, the oldest first' },
+  )
+
+export type OwnerChannels = Static<ReturnType<typeof ownerChannelsSchema>>
+
+/** `POST /api/account/agents/{agent}/channels` */
+export const newChannelSchema = () =>
+  Type.Object(
+    {
+      kind: Type.String({ maxLength: 32 }),
+      handleOrDomain: Type.String({ minLength: 1, maxLength: 512 }),
+    },
+    { additionalProperties: false },
+  )
+
+export type NewChannel = Static<ReturnType<typeof newChannelSchema>>

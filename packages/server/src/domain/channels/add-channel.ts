@@ -1,0 +1,103 @@
+import { CodedError, type NewChannel, type OwnerChannel } from '@countersign/protocol'
+import { type ChannelKind, HandleRefusal } from '../../adapters/channels/kind.ts'
+import { scheduleCheck } from '../../storage/channel-leases.ts'
+import { channelsOfAgent, insertChannel, updateChannel } from '../../storage/channels.ts'
+import type { Tx } from '../../storage/database.ts'
+import { requireOwn, tailOf } from '../owner-agents/own-agent.ts'
+import { type ChannelDeps, requireKind } from './channel-deps.ts'
+import { requireOwnChannel, showChannel } from './own-channel.ts'
+import { newToken } from './proof.ts'
+
+const MOST_CHANNELS = 20
+
+/**
+ * Begins to prove where an agent can be reached. A place that the agent has already gets a fresh token.
+ * @returns the channel, with what its owner has to place
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND
+ */
+export async function addChannel(
+  deps: ChannelDeps,
+  ownerId: number,
+  reference: string,
+  request: NewChannel,
+): Promise<OwnerChannel> {
+  const kind = requireKind(deps.outside, request.kind)
+  const handle = parseHandle(kind, request.handleOrDomain)
+  const id = await deps.db.write(async (tx) => {
+    const agent = await requireOwn(tx.db, ownerId, tailOf(deps.site.naming, reference))
+    requireLive(agent.status)
+    const channels = await channelsOfAgent(tx.db, agent.tail)
+    const same = channels.find((e) => e.kind === kind.id && e.handle_or_domain === handle)
+    if (same !== undefined) return giveToken(deps, tx, same.id)
+    if (channels.length >= MOST_CHANNELS) {
+      throw new CodedError('VALIDATION_ERROR', `An agent has at most ${MOST_CHANNELS} channels.`)
+    }
+    return insert(deps, tx, { tail: agent.tail, kind, handle })
+  })
+  return showChannel(deps, ownerId, reference, id)
+}
+
+/**
+ * Gives a channel a fresh token, so that it can be proven anew; the one before it is void.
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND
+ */
+export async function renewChannel(
+  deps: ChannelDeps,
+  ownerId: number,
+  reference: string,
+  id: string,
+): Promise<OwnerChannel> {
+  await deps.db.write(async (tx) => {
+    const { agent } = await requireOwnChannel(tx.db, deps, ownerId, reference, id)
+    requireLive(agent.status)
+    await giveToken(deps, tx, id)
+  })
+  return showChannel(deps, ownerId, reference, id)
+}
+
+function parseHandle(kind: ChannelKind, text: string): string {
+  try {
+    return kind.parse(text)
+  } catch (error) {
+    if (!(error instanceof HandleRefusal)) throw error
+    throw new CodedError('VALIDATION_ERROR', error.message)
+  }
+}
+
+function requireLive(status: string): void {
+  if (status !== 'revoked') return
+  throw new CodedError('VALIDATION_ERROR', 'This agent is revoked: nothing can be added to it.')
+}
+
+async function giveToken({ randomBytes, now }: ChannelDeps, tx: Tx, id: string): Promise<string> {
+  await updateChannel(tx, id, newToken(randomBytes, now()))
+  return id
+}
+
+async function insert(
+  { randomBytes, now }: ChannelDeps,
+  tx: Tx,
+  place: { readonly tail: string; readonly kind: ChannelKind; readonly handle: string },
+): Promise<string> {
+  const id = `ch_${Buffer.from(randomBytes(12)).toString('base64url')}`
+  await insertChannel(tx, {
+    id,
+    tail: place.tail,
+    kind: place.kind.id,
+    handle_or_domain: place.handle,
+    tier: place.kind.tier,
+    created_at: now(),
+    ...newToken(randomBytes, now()),
+    proven_token: null,
+    proven_by: null,
+    verified_at: null,
+    checked_at: null,
+    fresh_until: null,
+    stale_since: null,
+    failures: 0,
+    failing_since: null,
+    failed_at: null,
+  })
+  await scheduleCheck(tx, id, null)
+  return id
+}

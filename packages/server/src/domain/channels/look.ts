@@ -1,0 +1,99 @@
+import type { ChannelCheck, CheckOutcome } from '@countersign/protocol'
+import type { ChannelKind, Proof, Wanted } from '../../adapters/channels/kind.ts'
+import { NotThere, OutOfReach, type Perspective } from '../../adapters/outside/perspective.ts'
+import type { CheckResult } from './after-check.ts'
+
+type Seen = ChannelCheck['perspectives'][number]
+
+export interface Look extends CheckResult {
+  readonly perspectives: readonly Seen[]
+}
+
+interface View {
+  readonly seen: Seen
+  readonly method: string | null
+}
+
+/** The proofs for which a channel is searched. */
+export interface Sought {
+  /** What the owner is asked to place now, where its time is not over. */
+  readonly fresh: Proof | null
+  /** What has proven the channel before, and by which method. */
+  readonly known: { readonly proof: Proof; readonly method: string } | null
+}
+
+/**
+ * Looks for the proof of a channel from every perspective that the kind asks for: for the fresh token first, and where
+ * there is none of it for the one that was seen before.
+ */
+export async function look(
+  kind: ChannelKind,
+  perspectives: readonly Perspective[],
+  { fresh, known }: Sought,
+): Promise<Look> {
+  const forFresh = fresh && (await lookFor(kind, perspectives, { proof: fresh, provenBy: null }))
+  if (forFresh?.outcome === 'proven') return { ...forFresh, token: 'fresh' }
+  if (known === null) return { ...(forFresh ?? NOTHING_SOUGHT), token: null }
+  const wanted = { proof: known.proof, provenBy: known.method }
+  const forKnown = await lookFor(kind, perspectives, wanted)
+  return { ...forKnown, token: forKnown.outcome === 'proven' ? 'known' : null }
+}
+
+const NOTHING_SOUGHT = { outcome: 'absent', method: null, perspectives: [] } as const
+
+async function lookFor(
+  kind: ChannelKind,
+  perspectives: readonly Perspective[],
+  wanted: Wanted,
+): Promise<Omit<Look, 'token'>> {
+  if (kind.check === null) return NOTHING_SOUGHT
+  if (kind.check.agreement === 'first') return first(kind, perspectives, wanted)
+  const views = await Promise.all(perspectives.map((each) => viewFrom(each, kind, wanted)))
+  const most = Math.floor(perspectives.length / 2) + 1
+  const agreed = (['proven', 'absent'] as const).find(
+    (outcome) => views.filter(({ seen }) => seen.outcome === outcome).length >= most,
+  )
+  return {
+    outcome: agreed ?? 'unreachable',
+    method: views.find(({ method }) => method !== null)?.method ?? null,
+    perspectives: views.map(({ seen }) => seen),
+  }
+}
+
+async function first(
+  kind: ChannelKind,
+  perspectives: readonly Perspective[],
+  wanted: Wanted,
+): Promise<Omit<Look, 'token'>> {
+  const views: View[] = []
+  for (const perspective of perspectives) {
+    const view = await viewFrom(perspective, kind, wanted)
+    views.push(view)
+    if (view.seen.outcome !== 'unreachable') break
+  }
+  const last = views.at(-1)
+  return {
+    outcome: last?.seen.outcome ?? 'unreachable',
+    method: last?.method ?? null,
+    perspectives: views.map(({ seen }) => seen),
+  }
+}
+
+async function viewFrom(from: Perspective, kind: ChannelKind, wanted: Wanted): Promise<View> {
+  const { name } = from
+  try {
+    const found = await kind.check?.look(from, wanted)
+    if (found === undefined) throw new OutOfReach('Nothing looks for it.')
+    return { seen: { name, outcome: 'proven', detail: found.detail }, method: found.method }
+  } catch (error) {
+    const outcome = outcomeOf(error)
+    return { seen: { name, outcome, detail: (error as Error).message }, method: null }
+  }
+}
+
+/** @throws what is no failure of a check but a mistake of ours */
+function outcomeOf(error: unknown): CheckOutcome {
+  if (error instanceof NotThere) return 'absent'
+  if (error instanceof OutOfReach) return 'unreachable'
+  throw error
+}
