@@ -1,6 +1,7 @@
 export * from './agent-reference.ts'
 export * from './base58.ts'
 export * from './base64.ts'
+export * from './challenge.ts'
 export * from './claim-token.ts'
 export * from './did.ts'
 export * from './errors.ts'

@@ -16,6 +16,8 @@ export interface Naming {
   readonly tokenPrefix: string
   /** Contract 2.7. */
   readonly tokenPattern: RegExp
+  /** `svc-challenge-v1:` */
+  readonly challengePrefix: string
   /** The identification header (contract section 5). */
   readonly idHeader: string
   /** The headers that a gateway forwards to the site behind it. */
@@ -50,6 +52,7 @@ export function namingFor(
     didField: `${shortName}Did` as 'svcDid',
     tokenPrefix,
     tokenPattern: new RegExp(`^${tokenPrefix}[0-9a-f]{32}$`),
+    challengePrefix: `${shortName}-challenge-v1:`,
     idHeader,
     forwardedHeaders: {
       decision: `X-${idHeader}-Decision`,

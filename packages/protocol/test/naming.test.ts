@@ -12,6 +12,7 @@ interface ValidNaming extends Case {
   readonly didPrefix: string
   readonly didField: string
   readonly tokenPrefix: string
+  readonly challengePrefix: string
   readonly forwardedHeaders: Record<string, string>
 }
 const vectors = readVectors<{

@@ -1,0 +1,35 @@
+import type { Naming } from './naming.ts'
+
+/** A challenge that names who asks, so that an answer to one is worth nothing to another. */
+export interface Challenge {
+  /** The origin of whoever asks (RFC 6454), such as `https://shop.example`. */
+  readonly audience: string
+  /** Random, for one answer: 22 to 128 characters of base64url. */
+  readonly nonce: string
+}
+
+const NONCE_PATTERN = /^[A-Za-z0-9_-]{22,128}$/
+
+/**
+ * The text that an agent signs: `<shortName>-challenge-v1:<audience>:<nonce>` (docs/contract-notes.md).
+ * @throws RangeError where the audience is no origin or the nonce is none
+ */
+export function formatChallenge(naming: Naming, { audience, nonce }: Challenge): string {
+  if (URL.parse(audience)?.origin !== audience || audience === 'null') {
+    throw new RangeError('the audience is not an origin, such as https://shop.example')
+  }
+  if (!NONCE_PATTERN.test(nonce)) {
+    throw new RangeError('the nonce is not 22 to 128 characters of base64url')
+  }
+  return `${naming.challengePrefix}${audience}:${nonce}`
+}
+
+/** @returns null where a text is no challenge of this form; an agent that knows whom it talks to refuses to sign it */
+export function parseChallenge(naming: Naming, text: string): Challenge | null {
+  if (!text.startsWith(naming.challengePrefix)) return null
+  const colon = text.lastIndexOf(':')
+  const audience = text.slice(naming.challengePrefix.length, colon)
+  const nonce = text.slice(colon + 1)
+  if (URL.parse(audience)?.origin !== audience || audience === 'null') return null
+  return NONCE_PATTERN.test(nonce) ? { audience, nonce } : null
+}
