@@ -14,6 +14,7 @@ import { verifyOwner } from '../../packages/server/src/domain/verify-owner.ts'
 import { startService } from '../../packages/server/src/service.ts'
 import type { Database } from '../../packages/server/src/storage/database.ts'
 import { openSqlite } from '../../packages/server/src/storage/sqlite-database.ts'
+import { watchAnswers } from './every-answer.ts'
 import { newKey, type TestKey } from './key.ts'
 import { freePort } from './ports.ts'
 
@@ -56,7 +57,10 @@ export interface TestService {
   stop(): Promise<void>
 }
 
-/** @param now the service's clock, where the test moves it */
+/**
+ * Whatever it answers, to whoever asks, is held against its own /openapi.json when it stops.
+ * @param now the service's clock, where the test moves it
+ */
 export async function startTestService(
   t: Cleanup,
   overrides: Env = {},
@@ -66,13 +70,15 @@ export async function startTestService(
   const settings = readSettings(env)
   const service = await startService(settings, pino({ level: settings.logLevel }), env, now)
   const operator = await openOperator(settings, now)
+  const url = `http://localhost:${env.PORT}`
+  const judgeAnswers = watchAnswers(settings.port)
   let stopped: Promise<void> | null = null
   const stop = () => {
-    stopped ??= operator.close().then(() => service.stop())
+    stopped ??= judgeAnswers(url).finally(() => operator.close().then(() => service.stop()))
     return stopped
   }
   t.after(stop)
-  return { url: `http://localhost:${env.PORT}`, env, settings, operator, stop }
+  return { url, env, settings, operator, stop }
 }
 
 /** What countersignd does, without a process for each command. */

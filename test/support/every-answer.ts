@@ -1,0 +1,76 @@
+import { ServerResponse } from 'node:http'
+import { OpenApi, type OpenApiDocument } from './openapi.ts'
+
+/** So much of a body is kept; longer ones are pictures and scripts. */
+const MOST_BYTES = 1_000_000
+
+interface Told {
+  readonly method: string
+  readonly target: string
+  /** Status line and headers, as they were sent. */
+  readonly head: string
+  readonly body: Buffer
+}
+
+const watched = new Map<number, Told[]>()
+let patched = false
+
+/**
+ * Watches what a service in this process answers, whoever asks: fetch, a browser, bare sockets.
+ * @returns judges everything that it has answered since, against its own /openapi.json
+ */
+export function watchAnswers(port: number): (url: string) => Promise<void> {
+  if (!patched) patch()
+  const answers: Told[] = []
+  watched.set(port, answers)
+  return async (url) => {
+    watched.delete(port)
+    if (answers.length === 0) return
+    const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument
+    const openApi = new OpenApi(document)
+    for (const answer of answers) judge(openApi, answer)
+  }
+}
+
+function judge(openApi: OpenApi, { method, target, head, body }: Told): void {
+  const [line = '', ...fields] = head.split('\r\n')
+  const headers = new Headers()
+  for (const field of fields) {
+    const colon = field.indexOf(':')
+    if (colon > 0) headers.append(field.slice(0, colon), field.slice(colon + 1).trim())
+  }
+  const status = Number(line.split(' ')[1])
+  // A stream says what it says for as long as it is read.
+  if (headers.get('content-type')?.startsWith('text/event-stream')) return
+  const text = method === 'HEAD' || status === 304 ? '' : body.toString('utf8')
+  openApi.assertConforms(method, target, { status, headers, text })
+}
+
+/** What is written to a response passes by here, once, and goes on as it was. */
+function patch(): void {
+  patched = true
+  const { write, end } = ServerResponse.prototype
+  const bodies = new WeakMap<ServerResponse, Buffer[]>()
+  const keep = (response: ServerResponse, chunk: unknown) => {
+    if (!watched.has(response.req.socket.localPort ?? 0)) return
+    const chunks = bodies.get(response) ?? []
+    bodies.set(response, chunks)
+    if (typeof chunk === 'string') chunks.push(Buffer.from(chunk))
+    else if (chunk instanceof Uint8Array && chunk.length <= MOST_BYTES) {
+      chunks.push(Buffer.from(chunk))
+    }
+  }
+  ServerResponse.prototype.write = function (this: ServerResponse, ...args: never[]) {
+    keep(this, args[0])
+    return Reflect.apply(write, this, args)
+  } as typeof write
+  ServerResponse.prototype.end = function (this: ServerResponse, ...args: never[]) {
+    keep(this, args[0])
+    const { method = '', url = '', socket } = this.req
+    const answers = watched.get(socket.localPort ?? 0)
+    const result = Reflect.apply(end, this, args)
+    const head = (this as unknown as { readonly _header: string })._header
+    answers?.push({ method, target: url, head, body: Buffer.concat(bodies.get(this) ?? []) })
+    return result
+  } as typeof end
+}
