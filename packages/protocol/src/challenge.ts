@@ -15,7 +15,7 @@ const NONCE_PATTERN = /^[A-Za-z0-9_-]{22,128}$/
  * @throws RangeError where the audience is no origin or the nonce is none
  */
 export function formatChallenge(naming: Naming, { audience, nonce }: Challenge): string {
-  if (URL.parse(audience)?.origin !== audience || audience === 'null') {
+  if (!isOrigin(audience)) {
     throw new RangeError('the audience is not an origin, such as https://shop.example')
   }
   if (!NONCE_PATTERN.test(nonce)) {
@@ -30,6 +30,11 @@ export function parseChallenge(naming: Naming, text: string): Challenge | null {
   const colon = text.lastIndexOf(':')
   const audience = text.slice(naming.challengePrefix.length, colon)
   const nonce = text.slice(colon + 1)
-  if (URL.parse(audience)?.origin !== audience || audience === 'null') return null
+  if (!isOrigin(audience)) return null
   return NONCE_PATTERN.test(nonce) ? { audience, nonce } : null
+}
+
+/** One spelling each: no path, no default port, lower case, punycode. */
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }

@@ -84,6 +84,7 @@ console.log(JSON.stringify({
   claim: Array.from(p.claimMessage(claim.claimToken, claim.agentId)),
   refused: read('challenge.json').invalid.filter((each) => !each.shortName)
     .map((each) => refused(() => p.challengeMessage(each.text.repeat(each.times ?? 1)))),
+  audiences: read('named-challenge.json').valid.map((each) => p.parseChallenge(naming, each.text)?.audience ?? null),
   required: p.cardSchema(naming).required.length,
 }))`
 
@@ -111,6 +112,9 @@ async function expectedAnswers() {
     ),
     claim: [...Buffer.from((await read('signed-bytes.json')).claims[0].messageHex, 'hex')],
     refused: invalid.filter((each) => !each.shortName).map(() => 'VALIDATION_ERROR'),
+    audiences: (await read('named-challenge.json')).valid.map(
+      (each: { shortName?: string; audience: string }) => (each.shortName ? null : each.audience),
+    ),
     required: 14,
   }
 }

@@ -51,7 +51,7 @@ export interface Settings {
   readonly identityProviders: string | null
   /** DNS servers by address and port: each is a perspective from which channels are checked. */
   readonly dnsResolvers: readonly string[]
-  /** Development only: hosts that may be on loopback, and the port there in the place of 443. */
+  /** Development only: hosts that have to be on loopback, and the port there in the place of 443. */
   readonly loopbackHosts: ReadonlyMap<string, number>
 }
 
@@ -172,7 +172,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       'DNS_RESOLVERS',
       '1.1.1.1,8.8.8.8,9.9.9.9',
       parseResolvers,
-      'one or more addresses of DNS servers, separated by commas, with a port where it is not 53',
+      'one or more addresses of DNS servers, each once, separated by commas, with a port where it is not 53',
     ),
     loopbackHosts: read(
       'LOOPBACK_HOSTS',

@@ -55,14 +55,15 @@ export function parseDatabaseUrl(text: string): string | null {
 
 export function parseResolvers(text: string): string[] | null {
   const servers = split(text)
-  const valid =
-    servers.length > 0 &&
-    servers.every((server) => {
-      const [, address = server, port = '53'] =
-        /^\[(.+)\]:(\d+)$/.exec(server) ?? /^([\d.]+):(\d+)$/.exec(server) ?? []
-      return isIP(address) !== 0 && parseInteger(port, 1, 65_535) !== null
-    })
-  return valid ? servers : null
+  const places = servers.map((server) => {
+    const [, address = server, port = '53'] =
+      /^\[(.+)\]:(\d+)$/.exec(server) ?? /^([\d.]+):(\d+)$/.exec(server) ?? []
+    const valid = isIP(address) !== 0 && parseInteger(port, 1, 65_535) !== null
+    return valid ? `${address.toLowerCase()} ${Number(port)}` : null
+  })
+  // One server twice would outvote another.
+  const distinct = new Set(places).size === places.length
+  return servers.length > 0 && distinct && !places.includes(null) ? servers : null
 }
 
 export function parseLoopbackHosts(text: string): Map<string, number> | null {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Resolver } from 'node:dns/promises'
 import { test } from 'node:test'
 import { readSettings, SettingsError } from '../src/config.ts'
 
@@ -82,6 +83,59 @@ test('trusted proxies are addresses and ranges, IPv4 and IPv6', () => {
   assert.deepEqual(trustedProxies, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
   for (const bad of ['10.0.0.0/33', 'fd00::/129', '1', 'true', '10.0.0.0/8/8', 'example.com']) {
     assert.equal(refusal({ TRUSTED_PROXIES: bad }).mistakes.length, 1, bad)
+  }
+})
+
+test('resolvers are addresses, IPv4 and IPv6, with a port or without, and node:dns takes them all', () => {
+  const { dnsResolvers } = readSettings({})
+  assert.deepEqual(dnsResolvers, ['1.1.1.1', '8.8.8.8', '9.9.9.9'])
+  const mixed = '127.0.0.1:5353, 9.9.9.9,[::1]:53,2620:fe::fe,[2001:db8::1]:5353'
+  const servers = readSettings({ DNS_RESOLVERS: mixed }).dnsResolvers
+  assert.deepEqual(servers, mixed.split(/, ?/))
+  const resolver = new Resolver()
+  resolver.setServers(servers)
+  assert.deepEqual(resolver.getServers(), [
+    ...['127.0.0.1:5353', '9.9.9.9', '::1', '2620:fe::fe', '[2001:db8::1]:5353'],
+  ])
+})
+
+test('a resolver that is none, or the same one twice, is refused at start', () => {
+  for (const bad of [
+    ...['dns.example', 'localhost:53', '1.1.1', '256.1.1.1', '01.1.1.1', '1.1.1.1:0', '1.1.1.1:'],
+    ...[
+      '1.1.1.1:65536',
+      '1.1.1.1:53:53',
+      '[::1]',
+      '[::1]:0',
+      '[dns.example]:53',
+      'https://1.1.1.1',
+    ],
+    ...['1.1.1.1 8.8.8.8', '1.1.1.1,dns.example', ',', '1.1.1.1,1.1.1.1', '8.8.8.8,8.8.8.8:53'],
+    ...['2620:FE::FE,[2620:fe::fe]:53'],
+  ]) {
+    const [mistake, ...more] = refusal({ DNS_RESOLVERS: bad }).mistakes
+    assert.match(mistake ?? '', /^DNS_RESOLVERS must be one or more addresses/, bad)
+    assert.deepEqual(more, [])
+  }
+})
+
+test('hosts may be on loopback for development alone: where BASE_URL is there too', () => {
+  const LOOPBACK_HOSTS = 'agents.example.com:8443, api.example.net:9443'
+  for (const BASE_URL of ['http://localhost:8080', 'http://127.0.0.1:8080', 'https://[::1]:8443']) {
+    assert.deepEqual(
+      [...readSettings({ BASE_URL, LOOPBACK_HOSTS }).loopbackHosts],
+      [
+        ['agents.example.com', 8443],
+        ['api.example.net', 9443],
+      ],
+    )
+  }
+  const [mistake, ...more] = refusal({ BASE_URL: 'https://id.example', LOOPBACK_HOSTS }).mistakes
+  assert.match(mistake ?? '', /^LOOPBACK_HOSTS must be empty where BASE_URL is not on loopback/)
+  assert.deepEqual(more, [])
+  assert.equal(readSettings({ BASE_URL: 'https://id.example' }).loopbackHosts.size, 0)
+  for (const bad of ['agents.example.com', 'a:0', 'a:65536', ':8443', 'a:b', 'a:1:2', 'A b:1']) {
+    assert.equal(refusal({ LOOPBACK_HOSTS: bad }).mistakes.length, 1, bad)
   }
 })
 

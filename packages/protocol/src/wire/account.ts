@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Naming } from '../naming.ts'
 import { ASSURANCES } from '../status.ts'
+import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 import { eventSchema, ownerAgentSchema } from './owner-agents.ts'
@@ -89,6 +90,7 @@ const exportedAgent = (naming: Naming) =>
     ...ownerAgentSchema(naming).properties,
     publicKey: publicKey(),
     avatar: nullable(Type.String({ description: 'the picture that was uploaded: WebP, base64' })),
+    channels: Type.Array(exportedChannelSchema(), { description: 'the oldest first' }),
     history: Type.Array(eventSchema(), { description: 'newest first' }),
   })
 

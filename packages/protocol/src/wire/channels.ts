@@ -11,6 +11,10 @@ const tier = () =>
     description: '2: domain or agent-to-agent, 1: chat or runtime',
   })
 
+export const PROVEN_BY = ['service', 'agent'] as const
+/** `service`: the service looks at the place; `agent`: the agent comes and proves it itself. */
+export type ProvenBy = (typeof PROVEN_BY)[number]
+
 /** A kind of channel, in the words that forms and pages use. */
 const channelKindSchema = () =>
   Type.Object({
@@ -18,6 +22,10 @@ const channelKindSchema = () =>
     label: Type.String(),
     tier: tier(),
     proves: Type.String({ description: 'what it proves, in a sentence for people' }),
+    provenBy: Type.Enum([...PROVEN_BY], {
+      type: 'string',
+      description: 'service: the service looks at the place; agent: the agent proves it itself',
+    }),
     field: Type.Object(
       { label: Type.String(), placeholder: Type.String(), hint: Type.String() },
       { description: 'what an owner enters' },
@@ -122,6 +130,19 @@ export const ownerChannelSchema = () =>
   )
 
 export type OwnerChannel = Static<ReturnType<typeof ownerChannelSchema>>
+
+/** A channel in an export: whatever is held on it but for tokens. */
+export const exportedChannelSchema = () => {
+  const { label: _label, link: _link, proof: _proof, ...held } = ownerChannelSchema().properties
+  return Type.Object({
+    ...held,
+    method: nullable(Type.String({ description: 'by which it was last proven, such as dns' })),
+    tokenExpiresAt: nullable({
+      ...timestamp(),
+      description: 'until when the token that is to be placed can prove it',
+    }),
+  })
+}
 
 /** `GET /api/account/agents/{agent}/channels` */
 export const ownerChannelsSchema = () =>

@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { chmodSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,6 +7,8 @@ export interface Pepper {
   readonly id: string
   /** HMAC-SHA256(pepper, provider ‖ issuer ‖ subject), each part preceded by its length. */
   hash(provider: string, issuer: string, subject: string): Uint8Array
+  /** HMAC-SHA256 of a text under a key that is derived for one purpose alone (HKDF, RFC 5869), and hashes no subject. */
+  authenticate(purpose: string, text: string): Uint8Array
 }
 
 /** Reads the pepper of a data directory; the first to ask makes it (32 random bytes, 0600). */
@@ -18,6 +20,10 @@ export function loadPepper(dataDir: string): Pepper {
       const hmac = createHmac('sha256', key)
       for (const part of parts) hmac.update(`${Buffer.byteLength(part)}:${part}`)
       return hmac.digest()
+    },
+    authenticate(purpose, text) {
+      const own = Buffer.from(hkdfSync('sha256', key, '', `countersign ${purpose}`, 32))
+      return createHmac('sha256', own).update(text).digest()
     },
   }
 }

@@ -25,6 +25,8 @@ export interface Wanted {
    * the token no longer matters. Null while it has proven nothing: everywhere is looked.
    */
   readonly provenBy: string | null
+  /** The moment of the check. Milliseconds since 1970. */
+  readonly now: number
 }
 
 /** A proof that was found. */

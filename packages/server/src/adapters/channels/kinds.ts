@@ -1,4 +1,21 @@
+import { a2a } from './a2a.ts'
+import { bluesky } from './bluesky.ts'
+import { domain } from './domain.ts'
+import { github } from './github.ts'
 import type { ChannelKind } from './kind.ts'
+import { mastodon } from './mastodon.ts'
+import { matrix } from './matrix.ts'
+import { runtime } from './runtime.ts'
+import { telegram } from './telegram.ts'
 
 /** Every kind of channel that can be proven here. A new one is a file beside this one and a word in this list. */
-export const CHANNEL_KINDS: readonly ChannelKind[] = []
+export const CHANNEL_KINDS: readonly ChannelKind[] = [
+  domain,
+  a2a,
+  bluesky,
+  mastodon,
+  github,
+  telegram,
+  matrix,
+  runtime,
+]

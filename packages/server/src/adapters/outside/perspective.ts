@@ -12,7 +12,8 @@ export interface Perspective {
   txt(name: string): Promise<readonly string[]>
   /**
    * Fetches a page of the public internet: https on 443, no literal addresses, public addresses only, redirects within
-   * the same host only, bounded in size and time.
+   * the same host only, 64 KiB and 10 seconds at most, nothing compressed.
+   * @param accept the media types that are asked for, as `Accept` has them
    * @returns the page, whatever its status
    * @throws NotThere where the host has no address, OutOfReach where it does not answer as it should
    */

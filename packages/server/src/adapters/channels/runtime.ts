@@ -1,0 +1,67 @@
+import type { ProofMethodInWords } from '@countersign/protocol'
+import { type ChannelKind, HandleRefusal, type Proof } from './kind.ts'
+
+const DAY_MS = 24 * 3_600_000
+const NAME = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/
+
+/**
+ * The agent answers a challenge of this service with its certified key, from wherever it runs (domain/channels/
+ * runtime-answer.ts). Nobody looks at the place, so its name is the owner's word and no more.
+ */
+export const runtime: ChannelKind = {
+  id: 'runtime',
+  label: 'Runtime',
+  tier: 1,
+  chat: false,
+  proves:
+    'The agent is running and holds its certified key: it answers a challenge of this service. Where it runs is the owner’s word.',
+  field: {
+    label: 'Name of the place where it runs',
+    placeholder: 'home-server',
+    hint: 'Your own word for it, such as home-server or eu-west-1. Everyone can read it.',
+  },
+  freshForMs: 30 * DAY_MS,
+  parse(text) {
+    const name = text.trim().toLowerCase()
+    if (NAME.test(name)) return name
+    throw new HandleRefusal(
+      'The name of a place is 1 to 64 letters, digits, dots, underscores and hyphens, such as home-server; the first and the last are letters or digits.',
+    )
+  },
+  link: () => null,
+  methods: (proof) => [byCommand(proof), byHttp(proof)],
+  check: null,
+}
+
+function byCommand({ did, baseUrl }: Proof): ProofMethodInWords {
+  const command = `npx countersign runtime ${did} --url ${baseUrl}`
+  return {
+    id: 'command',
+    title: 'With the command',
+    step: 'Run this where the agent runs, with its key. It is good for 30 days: cron keeps it so.',
+    fields: [
+      { label: 'Command', value: command, multiline: false },
+      { label: 'Once a week, by cron', value: `17 4 * * 1 ${command}`, multiline: false },
+    ],
+  }
+}
+
+/** The script puts the challenge together itself, so that nothing else is ever signed. */
+function byHttp({ naming, did, baseUrl }: Proof): ProofMethodInWords {
+  const json = `-H 'Content-Type: application/json'`
+  const address = `${baseUrl}/api/agents/${did}/runtime`
+  const script = [
+    `NONCE=$(curl -sS ${address}/challenge ${json} -d '{}' \\`,
+    `  | sed 's/.*"challenge":"[^"]*:\\([^":]*\\)".*/\\1/')`,
+    `printf %s "${naming.challengePrefix}${baseUrl}:$NONCE" > challenge.txt`,
+    'SIGNATURE=$(openssl pkeyutl -sign -rawin -inkey agent.pem -in challenge.txt | openssl base64 -A)',
+    `curl -sS ${address} ${json} \\`,
+    `  -d "{\\"challenge\\":\\"$(cat challenge.txt)\\",\\"signature\\":\\"$SIGNATURE\\"}"`,
+  ]
+  return {
+    id: 'http',
+    title: 'With plain HTTP',
+    step: 'Or do the same in two requests: ask for a challenge, and send it back with the agent’s signature. It is good for 5 minutes.',
+    fields: [{ label: 'With curl and openssl', value: script.join('\n'), multiline: true }],
+  }
+}

@@ -1,0 +1,106 @@
+import { isIP, type Socket, type TcpNetConnectOpts } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { OutOfReach } from './perspective.ts'
+import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
+
+/** Where a client may connect to. */
+export interface ConnectRules {
+  /** @returns at least one address. @throws NotThere, OutOfReach */
+  readonly addressesOf: (host: string) => Promise<readonly string[]>
+  /** Hosts that have to be on loopback, and the port there in the place of the usual one. */
+  readonly loopbackHosts: ReadonlyMap<string, number>
+  /** 443; tests have another, at which a canary listens. */
+  readonly port: number
+  /** `connect` of node:net; tests have one that leads elsewhere, as a network may. */
+  readonly dial: (options: TcpNetConnectOpts) => Socket
+}
+
+/** How long one address may take before the next is tried beside it. */
+const NEXT_ADDRESS_MS = 1500
+
+/**
+ * Connects to a host by TLS, at an address that was looked up and checked now. The connection is made to that address,
+ * never to what a second look-up would say, and nothing is sent before its other end is checked too.
+ * @throws NotThere where the host has no address, OutOfReach where one of them is not public, errors of node:net and
+ * node:tls otherwise
+ */
+export async function guardedConnect(
+  host: string,
+  rules: ConnectRules,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  if (isIP(host) !== 0) throw new OutOfReach(`${host} is an address, not the name of a host.`)
+  const loopbackPort = rules.loopbackHosts.get(host)
+  const isAllowed = loopbackPort === undefined ? isPublicAddress : isLoopbackAddress
+  const addresses = await rules.addressesOf(host)
+  signal.throwIfAborted()
+  for (const address of addresses) {
+    if (!isAllowed(address)) throw refusal(host, address, loopbackPort === undefined)
+  }
+  const port = loopbackPort ?? rules.port
+  const socket = await connectToOneOf(addresses, { host, port, rules, signal })
+  const { remoteAddress = 'nobody' } = socket
+  if (!isAllowed(remoteAddress)) {
+    socket.destroy()
+    throw refusal(host, remoteAddress, loopbackPort === undefined)
+  }
+  return secure(socket, host, signal)
+}
+
+function refusal(host: string, address: string, mustBePublic: boolean): OutOfReach {
+  const wrong = mustBePublic ? 'not a public address' : 'not on loopback, as LOOPBACK_HOSTS has it'
+  return new OutOfReach(`${host} resolves to ${address}, which is ${wrong}.`)
+}
+
+interface Connecting {
+  readonly host: string
+  readonly port: number
+  readonly rules: ConnectRules
+  readonly signal: AbortSignal
+}
+
+/** By node:net's own race of addresses, fed with those that were checked. */
+function connectToOneOf(
+  addresses: readonly string[],
+  { host, port, rules, signal }: Connecting,
+): Promise<Socket> {
+  const checked = addresses.map((address) => ({ address, family: isIP(address) }))
+  const socket = rules.dial({
+    host,
+    port,
+    lookup: (_host, _options, callback) => callback(null, checked),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+  })
+  return settled(socket, 'connect', signal)
+}
+
+/** Certificates are verified whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
+function secure(socket: Socket, host: string, signal: AbortSignal): Promise<TLSSocket> {
+  const secured = connectTls({
+    socket,
+    servername: host,
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+  })
+  return settled(secured, 'secureConnect', signal)
+}
+
+function settled<T extends Socket>(socket: T, event: string, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const give = (error: unknown) => {
+      socket.destroy()
+      reject(error)
+    }
+    const giveUp = () => give(signal.reason)
+    if (signal.aborted) giveUp()
+    signal.addEventListener('abort', giveUp, { once: true })
+    // It stays: an error that comes when nobody listens would end the process.
+    socket.on('error', give)
+    socket.once(event, () => {
+      signal.removeEventListener('abort', giveUp)
+      resolve(socket)
+    })
+  })
+}

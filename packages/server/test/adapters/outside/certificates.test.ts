@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { startDnsServer } from '../../../../../test/support/dns-server.ts'
+import { startHttpsSite } from '../../../../../test/support/https-site.ts'
+import { lookingOut } from './looking-out.ts'
+
+const HOST = 'agents.example.com'
+
+async function siteWith(t: TestContext, options: Parameters<typeof startHttpsSite>[2]) {
+  const dns = await startDnsServer(t)
+  dns.set(HOST, 'A', ['127.0.0.1'])
+  const site = await startHttpsSite(t, [HOST], options)
+  site.serve('/', { body: 'hello' })
+  const { get } = lookingOut(t, dns, { loopbackHosts: new Map([[HOST, site.port]]) })
+  return { site, get: () => get(`https://${HOST}/`) }
+}
+
+test('a certificate for the host from an authority that is trusted is taken, a wildcard too', async (t) => {
+  for (const certifiedFor of [[HOST], ['*.example.com']]) {
+    const { get } = await siteWith(t, { certifiedFor })
+    assert.ok('found' in (await get()))
+  }
+})
+
+test('a certificate for another name is refused, and nothing is asked', async (t) => {
+  const { site, get } = await siteWith(t, { certifiedFor: ['other.example.com'] })
+  assert.deepEqual(await get(), {
+    error: 'OutOfReach',
+    words: `${HOST} shows a certificate that is for another name.`,
+  })
+  assert.equal(site.requests.length, 0)
+})
+
+test('a certificate from an authority that nobody knows is refused, and nothing is asked', async (t) => {
+  const { site, get } = await siteWith(t, { authority: 'unknown' })
+  const refused = await get()
+  assert.ok('error' in refused && refused.error === 'OutOfReach')
+  assert.match(refused.words, /^agents\.example\.com shows a certificate of an authority that /)
+  assert.equal(site.requests.length, 0)
+})
+
+test('NODE_TLS_REJECT_UNAUTHORIZED does not switch that off', async (t) => {
+  const { site, get } = await siteWith(t, { authority: 'unknown' })
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  t.after(() => delete process.env.NODE_TLS_REJECT_UNAUTHORIZED)
+  const refused = await get()
+  assert.ok('error' in refused && refused.error === 'OutOfReach')
+  assert.equal(site.requests.length, 0)
+})
+
+test('a host that speaks plain HTTP where TLS is expected is out of reach', async (t) => {
+  const dns = await startDnsServer(t)
+  dns.set(HOST, 'A', ['127.0.0.1'])
+  const plain = createServer((_request, response) => response.end('hello'))
+  await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
+  t.after(() => plain.close())
+  const { port } = plain.address() as AddressInfo
+  const { get } = lookingOut(t, dns, { loopbackHosts: new Map([[HOST, port]]) })
+  assert.deepEqual(await get(`https://${HOST}/`), {
+    error: 'OutOfReach',
+    words: `${HOST} does not speak TLS as it should.`,
+  })
+})

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { startDnsServer } from '../../../../../test/support/dns-server.ts'
+import { type SiteHandler, startHttpsSite } from '../../../../../test/support/https-site.ts'
+import { freePort } from '../../../../../test/support/ports.ts'
+import { lookingOut } from './looking-out.ts'
+
+const HOST = 'agents.example.com'
+const LIMIT = 64 * 1024
+
+async function siteThat(t: TestContext, handler: SiteHandler, timeLimitMs = 10_000) {
+  const dns = await startDnsServer(t)
+  const site = await startHttpsSite(t, [HOST])
+  site.serve('/', handler)
+  dns.set(HOST, 'A', ['127.0.0.1'])
+  const { get } = lookingOut(t, dns, { loopbackHosts: new Map([[HOST, site.port]]), timeLimitMs })
+  return { dns, get: () => get(`https://${HOST}/`) }
+}
+
+/** @returns a promise of the end of the connection: the client has hung up */
+function writeForever(response: ServerResponse, chunk: Uint8Array): Promise<number> {
+  let written = 0
+  return new Promise((resolve) => {
+    const write = () => {
+      while (!response.destroyed && response.write(chunk)) written += chunk.length
+    }
+    response.on('drain', write)
+    response.on('close', () => resolve(written))
+    write()
+  })
+}
+
+const tooMuch = { error: 'OutOfReach', words: `${HOST} answers with more than 64 KiB.` }
+const tooLate = { error: 'OutOfReach', words: `${HOST} does not answer in time.` }
+
+test('a page of 64 KiB is read, one byte more is too much', async (t) => {
+  for (const announced of [true, false]) {
+    let size = LIMIT
+    const { get } = await siteThat(t, (_request, response) => {
+      if (announced) response.setHeader('content-length', size)
+      else response.flushHeaders()
+      response.end('x'.repeat(size))
+    })
+    const all = await get()
+    assert.ok('found' in all && all.found.text.length === LIMIT)
+    size++
+    assert.deepEqual(await get(), tooMuch)
+  }
+})
+
+test('a page without an end is left, and the connection with it', async (t) => {
+  const ended: Promise<number>[] = []
+  const { get } = await siteThat(t, (_request, response) => {
+    ended.push(writeForever(response, Buffer.alloc(16 * 1024, 'x')))
+  })
+  assert.deepEqual(await get(), tooMuch)
+  await Promise.all(ended)
+  assert.equal(ended.length, 1)
+})
+
+test('a page that does not come, or comes too slowly, is not waited for', async (t) => {
+  const silent = await siteThat(t, () => undefined, 300)
+  assert.deepEqual(await silent.get(), tooLate)
+  const slow = await siteThat(
+    t,
+    (_request, response) => {
+      response.flushHeaders()
+      const drip = setInterval(() => response.write('.'), 20)
+      response.on('close', () => clearInterval(drip))
+    },
+    300,
+  )
+  assert.deepEqual(await slow.get(), tooLate)
+})
+
+test('nor is a host that takes the connection and says nothing, or a resolver that says nothing', async (t) => {
+  const dns = await startDnsServer(t)
+  dns.set(HOST, 'A', ['127.0.0.1'])
+  const mute = createServer((socket) => socket.on('error', () => undefined))
+  const port = await freePort()
+  await new Promise<void>((resolve) => mute.listen(port, '127.0.0.1', resolve))
+  t.after(() => mute.close())
+  const loopbackHosts = new Map([[HOST, port]])
+  const patient = lookingOut(t, dns, { loopbackHosts, timeLimitMs: 300 })
+  assert.deepEqual(await patient.get(`https://${HOST}/`), tooLate)
+
+  dns.fail('*', 'silence')
+  const impatient = lookingOut(t, dns, { loopbackHosts, timeLimitMs: 50 })
+  assert.deepEqual(await impatient.get(`https://${HOST}/`), tooLate)
+})
+
+test('headers that are too large are refused', async (t) => {
+  const { get } = await siteThat(t, (_request, response) => {
+    for (let index = 0; index < 30; index++) response.setHeader(`x-${index}`, 'y'.repeat(1000))
+    response.end('small')
+  })
+  assert.deepEqual(await get(), {
+    error: 'OutOfReach',
+    words: `${HOST} answers with headers that are too large.`,
+  })
+})
+
+test('what comes compressed is not unpacked, be it small or a bomb', async (t) => {
+  for (const [encoding, body] of [
+    ['gzip', gzipSync('small')],
+    ['gzip', gzipSync(Buffer.alloc(32 * 1024 * 1024))],
+    ['br', Buffer.from('small')],
+    ['identity, gzip', gzipSync('small')],
+  ] as const) {
+    const { get } = await siteThat(t, (_request, response) => {
+      response.setHeader('content-encoding', encoding)
+      response.end(body)
+    })
+    assert.deepEqual(await get(), {
+      error: 'OutOfReach',
+      words: `${HOST} answers compressed, which was not asked for.`,
+    })
+  }
+})
+
+test('a host that hangs up, refuses or does not speak HTTP is out of reach, and is asked once', async (t) => {
+  let asked = 0
+  const hangsUp = await siteThat(t, (request) => {
+    asked++
+    request.socket.destroy()
+  })
+  assert.deepEqual(await hangsUp.get(), {
+    error: 'OutOfReach',
+    words: `${HOST} closes the connection.`,
+  })
+  assert.equal(asked, 1)
+
+  const halfway = await siteThat(t, (_request, response) => {
+    response.setHeader('content-length', 100)
+    response.write('half')
+    setImmediate(() => response.destroy())
+  })
+  const half = await halfway.get()
+  assert.ok('error' in half && half.error === 'OutOfReach')
+
+  const babbles = await siteThat(t, (request) => request.socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
+  assert.deepEqual(await babbles.get(), {
+    error: 'OutOfReach',
+    words: `${HOST} answers with what is not HTTP.`,
+  })
+
+  const dns = await startDnsServer(t)
+  dns.set(HOST, 'A', ['127.0.0.1'])
+  const loopbackHosts = new Map([[HOST, await freePort()]])
+  const nobody = lookingOut(t, dns, { loopbackHosts })
+  assert.deepEqual(await nobody.get(`https://${HOST}/`), {
+    error: 'OutOfReach',
+    words: `${HOST} refuses connections.`,
+  })
+})
+
+test('a host without an address is not there; one that nobody can look up is out of reach', async (t) => {
+  const dns = await startDnsServer(t)
+  const { get } = lookingOut(t, dns)
+  assert.deepEqual(await get(`https://${HOST}/`), {
+    error: 'NotThere',
+    words: `${HOST} does not exist in the DNS.`,
+  })
+  dns.set(HOST, 'TXT', ['no address'])
+  assert.deepEqual(await get(`https://${HOST}/`), {
+    error: 'NotThere',
+    words: `${HOST} has no address in the DNS.`,
+  })
+  dns.fail(HOST, 'SERVFAIL')
+  const failed = await get(`https://${HOST}/`)
+  assert.ok('error' in failed && failed.error === 'OutOfReach')
+})

@@ -1,0 +1,171 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import type { TestDns } from './dns-server.ts'
+import { run } from './service.ts'
+
+/** What a site answers at a path. */
+export interface SitePage {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+}
+
+export type SiteHandler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A real https server on loopback, with a certificate that this process trusts. */
+export interface HttpsSite {
+  readonly port: number
+  readonly names: readonly string[]
+  /** @param path with its query, or without one for every query; null takes the page away (404, as all else) */
+  serve(path: string, page: SitePage | SiteHandler | null): void
+  /** What was asked of it, in order. */
+  readonly requests: readonly SiteRequest[]
+  /** How many connections were made to it. */
+  readonly connections: number
+}
+
+export interface SiteRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+}
+
+interface Cleanup {
+  after(end: () => unknown): void
+}
+
+interface Options {
+  /** The names in its certificate, where they are not those of the site. */
+  readonly certifiedFor?: readonly string[]
+  /** `unknown`: an authority that nobody trusts. */
+  readonly authority?: 'test' | 'unknown'
+}
+
+/**
+ * Starts a site for names such as `agents.example.com`. Its certificate comes from an authority of the test process,
+ * which is trusted in it; another process trusts it by NODE_EXTRA_CA_CERTS (`authorityFile`).
+ */
+export async function startHttpsSite(
+  t: Cleanup,
+  names: readonly string[],
+  { certifiedFor = names, authority = 'test' }: Options = {},
+): Promise<HttpsSite> {
+  const pages = new Map<string, SitePage | SiteHandler>()
+  const requests: SiteRequest[] = []
+  let connections = 0
+  const server = createServer(
+    await certificateFor(certifiedFor, authority),
+    (request, response) => {
+      const { method = '', url = '', headers } = request
+      requests.push({ method, url, headers })
+      const page = pages.get(url) ?? pages.get(url.split('?')[0] as string)
+      if (typeof page === 'function') page(request, response)
+      else answer(response, page ?? { status: 404, body: 'Not found' })
+    },
+  )
+  server.on('connection', () => connections++)
+  // A client that refuses the certificate hangs up.
+  server.on('tlsClientError', () => undefined)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    names,
+    serve(path, page) {
+      if (page === null) pages.delete(path)
+      else pages.set(path, page)
+    },
+    requests,
+    get connections() {
+      return connections
+    },
+  }
+}
+
+/**
+ * The settings by which a test service sees DNS servers and sites of the test. The sites' names get an address on
+ * every one of the servers.
+ */
+export function outsideEnv(
+  dnsServers: readonly TestDns[],
+  sites: readonly HttpsSite[] = [],
+): { DNS_RESOLVERS: string; LOOPBACK_HOSTS: string } {
+  const hosts = sites.flatMap(({ names, port }) => names.map((name) => ({ name, port })))
+  for (const dns of dnsServers) {
+    for (const { name } of hosts) dns.set(name, 'A', ['127.0.0.1'])
+  }
+  return {
+    DNS_RESOLVERS: dnsServers.map(({ address }) => address).join(','),
+    LOOPBACK_HOSTS: hosts.map(({ name, port }) => `${name}:${port}`).join(','),
+  }
+}
+
+/** The file for NODE_EXTRA_CA_CERTS of another process. */
+export async function authorityFile(): Promise<string> {
+  return (await authorityOf('test')).certificate
+}
+
+function answer(response: ServerResponse, { status = 200, headers = {}, body = '' }: SitePage) {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers })
+  response.end(body)
+}
+
+interface Authority {
+  readonly dir: string
+  readonly key: string
+  readonly certificate: string
+}
+
+const authorities = new Map<string, Promise<Authority>>()
+let made = 0
+
+/** One a process and kind, since each has to be trusted. */
+function authorityOf(kind: 'test' | 'unknown'): Promise<Authority> {
+  const known = authorities.get(kind) ?? makeAuthority(kind)
+  authorities.set(kind, known)
+  return known
+}
+
+async function makeAuthority(kind: 'test' | 'unknown'): Promise<Authority> {
+  const dir = mkdtempSync(join(tmpdir(), 'countersign-ca-'))
+  process.on('exit', () => rmSync(dir, { recursive: true, force: true }))
+  const key = join(dir, 'ca-key.pem')
+  const certificate = join(dir, 'ca.pem')
+  await openssl(
+    ...['-subj', `/CN=${kind} authority`, '-addext', 'basicConstraints=critical,CA:TRUE'],
+    ...['-addext', 'keyUsage=critical,keyCertSign', '-keyout', key, '-out', certificate],
+  )
+  if (kind === 'test') {
+    const trusted = getCACertificates('default')
+    setDefaultCACertificates([...trusted, readFileSync(certificate, 'utf8')])
+  }
+  return { dir, key, certificate }
+}
+
+async function certificateFor(names: readonly string[], kind: 'test' | 'unknown') {
+  const authority = await authorityOf(kind)
+  const file = join(authority.dir, String(++made))
+  await openssl(
+    ...['-subj', '/CN=a site of a test', '-CA', authority.certificate, '-CAkey', authority.key],
+    ...['-addext', `subjectAltName=${names.map((name) => `DNS:${name}`).join(',')}`],
+    ...['-addext', 'basicConstraints=critical,CA:FALSE'],
+    ...['-keyout', `${file}-key.pem`, '-out', `${file}.pem`],
+  )
+  return { key: readFileSync(`${file}-key.pem`), cert: readFileSync(`${file}.pem`) }
+}
+
+async function openssl(...args: string[]): Promise<void> {
+  const result = await run('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+    ...['-days', '2', ...args],
+  ])
+  if (result.code !== 0) throw new Error(result.stderr)
+}
