@@ -85,8 +85,10 @@ function statements(db: DatabaseSync) {
     ),
     agent: db.prepare(
       `INSERT INTO agents (seq, tail, public_key, agent_id, owner_id, status, status_reason, status_set_by,
-         pair_slot, claimed_at, status_changed_at, updated_at, version, username, display_name, description)
-       VALUES ($seq, $tail, $key, 'main', $owner, 'active', NULL, 'owner', 0, $at, $at, $at, $seq, NULL, NULL, NULL)`,
+         pair_slot, claimed_at, status_changed_at, updated_at, version, username, display_name, description,
+         grade)
+       VALUES ($seq, $tail, $key, 'main', $owner, 'active', NULL, 'owner', 0, $at, $at, $at, $seq, NULL, NULL, NULL,
+         'C')`,
     ),
     event: db.prepare(
       'INSERT INTO events (seq, at, type, tail, owner_id, facts) VALUES (?, ?, ?, ?, ?, ?)',

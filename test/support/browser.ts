@@ -91,3 +91,29 @@ export async function assertNoSidewaysScroll(page: Page): Promise<void> {
   const window = page.viewportSize()?.width ?? 0
   assert.ok(width <= window, `${page.url()} is ${width} pixels wide in a window of ${window}`)
 }
+
+/** Arrives at a page in the light and wide, then in the dark and narrow, and looks at it each time. */
+export async function assertFit(page: Page, arrive: () => Promise<void>): Promise<void> {
+  for (const { colorScheme, width } of [
+    { colorScheme: 'light', width: 1280 },
+    { colorScheme: 'dark', width: 360 },
+  ] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width, height: 900 })
+    await arrive()
+    await assertAccessible(page)
+    await assertNoSidewaysScroll(page)
+  }
+}
+
+/** Presses Tab until the focus is on something of that name. */
+export async function tabTo(page: Page, name: RegExp): Promise<void> {
+  for (let presses = 0; presses < 80; presses++) {
+    await page.keyboard.press('Tab')
+    const focused = await page.evaluate<string>(
+      "(document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim()",
+    )
+    if (name.test(focused)) return
+  }
+  assert.fail(`the keyboard does not reach ${name}`)
+}

@@ -36,8 +36,9 @@ export async function giveProfile(
       })
       .where('tail', '=', tail)
       .execute()
-    for (const { kind, handleOrDomain, tier, freshUntil = null } of channels) {
-      const times = { verified_at: at, checked_at: at, fresh_until: freshUntil }
+    for (const [i, { kind, handleOrDomain, tier, freshUntil = null }] of channels.entries()) {
+      // One after another, as they stand.
+      const times = { verified_at: at + i, checked_at: at, fresh_until: freshUntil }
       await insertProvenChannel(tx, tail, {
         kind,
         handle_or_domain: handleOrDomain,

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RuntimeAnswer } from '@countersign/protocol'
 import type { Logger } from 'pino'
 import { CHANNEL_KINDS } from './adapters/channels/kinds.ts'
 import { Ed25519Verifier, selfTestEd25519 } from './adapters/ed25519.ts'
@@ -11,15 +12,17 @@ import { openPerspectives } from './adapters/outside/open-perspectives.ts'
 import { loadPepper } from './adapters/secrets.ts'
 import type { Settings } from './config.ts'
 import type { Outside } from './domain/channels/outside.ts'
+import { DueChecks, secondsLate } from './domain/channels/recheck-due.ts'
+import { answerRuntime, challengeRuntime } from './domain/channels/runtime-answer.ts'
 import { claim } from './domain/claim.ts'
 import { type Providers, providerLabelsOf } from './domain/identity-providers.ts'
 import { Registry } from './domain/read-model/registry.ts'
-import { runDueJobs } from './domain/run-jobs.ts'
+import { DueJobs } from './domain/run-jobs.ts'
 import { siteOf } from './domain/site.ts'
 import { verifyChallenge } from './domain/verify-challenge.ts'
 import { createApp } from './http/app.ts'
 import { Listeners } from './http/listeners.ts'
-import { createMetricsServer, RequestMetrics } from './http/metrics.ts'
+import { createMetricsServer, type Gauges, RequestMetrics } from './http/metrics.ts'
 import { openProviders, tellOfProviders } from './identity-providers.ts'
 import type { Database } from './storage/database.ts'
 import { lockDatabase } from './storage/process-lock.ts'
@@ -28,11 +31,13 @@ import { VERSION } from './version.ts'
 
 /** How often the database is asked whether another process has written: far below the promised second. */
 const POLL_MS = 100
-const JOBS_MS = 1000
+/** How often is asked what is due: jobs, and checks of channels. */
+const WORK_MS = 1000
 
 /** Made by `npm run build`. */
 const DASHBOARD_DIR = join(import.meta.dirname, '../../dashboard/dist')
 const PAGES_DIR = join(import.meta.dirname, '../dist/pages')
+const DOCS_DIR = join(import.meta.dirname, '../dist/docs')
 
 export interface Service {
   /** Where it listens. */
@@ -78,8 +83,8 @@ async function start(
   selfTestEd25519()
   const providers = await openProviders(settings, env)
   resources.defer(() => providers.close())
-  const perspectives = openPerspectives(settings)
-  resources.defer(() => perspectives.close())
+  const userAgent = `Countersign/${VERSION} (+${settings.baseUrl.origin})`
+  const perspectives = openPerspectives(settings, userAgent)
   const outside = { kinds: CHANNEL_KINDS, perspectives: perspectives.all }
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
   resources.defer(lockDatabase(settings.databaseFile))
@@ -92,12 +97,21 @@ async function start(
 
   const state: State = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
-  const app = await createApp(
-    appDeps(settings, log, { db, registry, metrics, state, providers, outside, now }),
-  )
-  await listenForMetrics(settings, metrics, registry, resources)
-  startTimers({ db, registry, now }, log, resources)
+  const deps = appDeps(settings, log, { db, registry, metrics, state, providers, outside, now })
+  const app = await createApp(deps)
+  const checks = new DueChecks(deps.owners, (err) => log.error({ err }, 'a check failed'))
+  const gauges = {
+    agentsInMemory: () => registry.agentsInMemory,
+    channelChecks: () => checks.ended,
+    channelChecksLate: () => secondsLate(deps.owners),
+  }
+  await listenForMetrics(settings, metrics, gauges, resources)
+  startTimers({ db, registry, now, checks }, log, resources)
   resources.defer(() => state.listeners.close(app))
+  // Before the listeners: requests that wait for the outside world would hold the listeners up.
+  resources.defer(() => perspectives.close())
+  // And before that: a check that is given up is to be made again, not to have found nobody there.
+  resources.defer(() => checks.stop())
   const address = await state.listeners.listen(app, settings.host, settings.port)
   await registry.load()
   state.phase = 'ready'
@@ -131,16 +145,23 @@ interface State {
 function appDeps(settings: Settings, log: Logger, parts: Parts) {
   const { db, registry, metrics, state, providers, outside, now } = parts
   const { naming, keyReuse, serviceName, trustedProxies } = settings
-  const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers))
+  const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers), outside.kinds)
   const ed25519 = new Ed25519Verifier()
   const claimDeps = { db, registry, ed25519, naming, keyReuse, now, randomBytes }
   const verifyDeps = { registry, ed25519, site, now }
+  const pepper = loadPepper(settings.dataDir)
+  const runtimeDeps = { db, registry, ed25519, site, pepper, now, randomBytes }
   return {
     log,
     read: { registry, site, now },
     claim: (request: Parameters<typeof claim>[1]) => claim(claimDeps, request),
     verify: (request: Parameters<typeof verifyChallenge>[1]) =>
       verifyChallenge(verifyDeps, request),
+    runtime: {
+      challenge: (reference: string) => challengeRuntime(runtimeDeps, reference),
+      answer: (reference: string, answer: RuntimeAnswer) =>
+        answerRuntime(runtimeDeps, reference, answer),
+    },
     isReady: () => state.phase === 'ready',
     isDraining: () => state.phase === 'draining',
     onServer: (server: Server, another: () => Server) => state.listeners.watch(server, another),
@@ -148,12 +169,14 @@ function appDeps(settings: Settings, log: Logger, parts: Parts) {
     trustedProxies,
     dashboardDir: DASHBOARD_DIR,
     pagesDir: PAGES_DIR,
+    docsDir: DOCS_DIR,
+    cardFormats: settings.previews.has('card-formats'),
     owners: {
       db,
       registry,
       site,
       serviceName,
-      pepper: loadPepper(settings.dataDir),
+      pepper,
       providers,
       outside,
       now,
@@ -164,7 +187,12 @@ function appDeps(settings: Settings, log: Logger, parts: Parts) {
 }
 
 function startTimers(
-  { db, registry, now }: Pick<Parts, 'db' | 'registry' | 'now'>,
+  {
+    db,
+    registry,
+    now,
+    checks,
+  }: Pick<Parts, 'db' | 'registry' | 'now'> & { readonly checks: DueChecks },
   log: Logger,
   resources: AsyncDisposableStack,
 ): void {
@@ -175,23 +203,27 @@ function startTimers(
       log.error({ err: error }, 'the database cannot be watched')
     }
   }, POLL_MS)
-  const jobs = setInterval(() => {
-    runDueJobs({ db, now }).catch((error) => log.error({ err: error }, 'a job failed'))
-  }, JOBS_MS)
+  const onFailure = (error: unknown) => log.error({ err: error }, 'a job failed')
+  const due = new DueJobs({ db, now, onFailure })
+  const work = setInterval(() => {
+    due.run()
+    void checks.run()
+  }, WORK_MS)
   resources.defer(() => {
     clearInterval(poll)
-    clearInterval(jobs)
+    clearInterval(work)
+    return due.stop()
   })
 }
 
 async function listenForMetrics(
   settings: Settings,
   metrics: RequestMetrics,
-  registry: Registry,
+  gauges: Gauges,
   resources: AsyncDisposableStack,
 ): Promise<void> {
   if (settings.metricsPort === null) return
-  const server = createMetricsServer(metrics, { agentsInMemory: () => registry.agentsInMemory })
+  const server = createMetricsServer(metrics, gauges)
   resources.defer(() => {
     server.close()
     server.closeAllConnections()

@@ -42,6 +42,12 @@ function avatarUrl({ baseUrl }: Site, did: Did, avatar: string | null): string {
 }
 
 /** The public name: what the owner chose, else the username, else a name made of the DID. */
-export function displayNameOf({ tail, profile }: AgentRecord): string {
+export function displayNameOf({
+  tail,
+  profile,
+}: {
+  readonly tail: string
+  readonly profile: Pick<AgentRecord['profile'], 'displayName' | 'username'>
+}): string {
   return profile.displayName ?? profile.username ?? `Agent ${tail.slice(0, 6)}`
 }

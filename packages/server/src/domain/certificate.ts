@@ -1,6 +1,7 @@
 import {
   type AgentObject,
   type Assurance,
+  type ChannelFact,
   type GradeResult,
   gradeOf,
   isFresh,
@@ -9,6 +10,7 @@ import {
 } from '@countersign/protocol'
 import { agentObjectOf } from './agent-object.ts'
 import type { AgentView } from './agent-record.ts'
+import { type PublicChannel, publicChannel } from './channels/public-channel.ts'
 import { providerLabel } from './identity.ts'
 import type { Site } from './site.ts'
 import { timestamp } from './timestamp.ts'
@@ -23,13 +25,14 @@ export interface Certificate {
     readonly verifiedAt: string
     readonly expiresAt: string | null
   } | null
+  /** Those that are fresh, the strongest first. */
   readonly channels: readonly CertifiedChannel[]
+  /** Of them the one that the grade counts. */
+  readonly strongestChannel: CertifiedChannel | null
   readonly grade: GradeResult
 }
 
-interface CertifiedChannel {
-  readonly kind: string
-  readonly handleOrDomain: string
+export interface CertifiedChannel extends PublicChannel {
   readonly tier: Tier
   readonly checkedAt: string
 }
@@ -39,6 +42,8 @@ export function certificateOf(site: Site, view: AgentView, now: number): Certifi
   const { channels } = agent.profile
   const { verifications } = owner
   const strongest = strongestVerification(verifications, now)
+  const grade = gradeOf({ status: agent.status, verifications, channels, now })
+  const { channel } = grade.evidence
   return {
     agent: agentObjectOf(site, view, now),
     verification: strongest && {
@@ -49,9 +54,14 @@ export function certificateOf(site: Site, view: AgentView, now: number): Certifi
     },
     channels: channels
       .filter((each) => isFresh(each, now))
-      .map(({ checkedAt, kind, handleOrDomain, tier }) => {
-        return { kind, handleOrDomain, tier, checkedAt: timestamp(checkedAt) }
-      }),
-    grade: gradeOf({ status: agent.status, verifications, channels, now }),
+      .sort((a, b) => b.tier - a.tier)
+      .map((each) => certifiedChannel(site, each)),
+    strongestChannel: channel && certifiedChannel(site, channel),
+    grade,
   }
+}
+
+function certifiedChannel(site: Site, channel: ChannelFact): CertifiedChannel {
+  const { tier, checkedAt } = channel
+  return { ...publicChannel(site, channel), tier, checkedAt: timestamp(checkedAt) }
 }

@@ -2,7 +2,8 @@ import { type AgentStatus, CodedError, canBecome, type Tail } from '@countersign
 import { agentByTail, updateStatus } from '../storage/agents.ts'
 import type { AgentRow, Database, Tx } from '../storage/database.ts'
 import { appendEvent, type EventType } from '../storage/events.ts'
-import { regrade } from './regrade.ts'
+import { stopChecks } from './channels/stop-checks.ts'
+import { regradeAgent } from './regrade.ts'
 
 export interface ChangeStatusDeps {
   readonly db: Database
@@ -68,5 +69,6 @@ export async function writeStatus(
   await updateStatus(tx, { tail, from, to, reason, setBy: by, at, version })
   const facts = { status: to, reason }
   await appendEvent(tx, { seq: version, at, type: EVENT[to], tail, ownerId, facts })
-  await regrade(tx, tail, at)
+  await regradeAgent(tx, { ...agent, status: to }, at)
+  if (to === 'revoked') await stopChecks(tx, tail)
 }

@@ -19,7 +19,7 @@ import { redeemToken, tokenByHash } from '../storage/claim-tokens.ts'
 import type { ClaimTokenRow, Database, Tx } from '../storage/database.ts'
 import { appendEvent } from '../storage/events.ts'
 import type { Registry } from './read-model/registry.ts'
-import { gradeNow } from './regrade.ts'
+import { gradeAtClaim } from './regrade.ts'
 
 export interface ClaimDeps {
   readonly db: Database
@@ -123,7 +123,7 @@ async function mint(deps: ClaimDeps, tx: Tx, decoded: Claim): Promise<Did> {
     agent_id: agentId,
     owner_id: ownerId,
     claimed_at: at,
-    grade: await gradeNow(tx.db, { tail, status: 'active', owner_id: ownerId }, at),
+    grade: await gradeAtClaim(tx.db, ownerId, at),
   }
   if (!(await insertAgent(tx, agent))) {
     throw new CodedError(

@@ -4,9 +4,6 @@ import { displayNameOf } from './card.ts'
 import { identityMethodOf } from './identity.ts'
 import { certificatePath, type Site } from './site.ts'
 
-/** The kinds of channel at which one can chat with an agent. */
-const CHAT_KINDS = new Set(['bluesky', 'mastodon', 'github', 'telegram', 'matrix'])
-
 /** The compact card always names an owner. */
 const DELETED_OWNER = { displayName: 'Deleted owner', username: '' }
 
@@ -18,7 +15,7 @@ export function compactCardOf(site: Site, view: AgentView, now: number): Compact
     displayName: displayNameOf(agent),
     owner: owner.deleted ? DELETED_OWNER : { displayName, username },
     verificationStatus: verificationStatus(view, now),
-    chatHandle: `@${chatName(agent, now).replace(/^@/, '')}`,
+    chatHandle: `@${chatName(site, agent, now).replace(/^@/, '')}`,
     certificateUrl: `${site.baseUrl}${certificatePath(site, agent)}`,
   }
 }
@@ -31,7 +28,9 @@ function verificationStatus(
   return identityMethodOf(owner, now) === null ? 'claim' : 'verified'
 }
 
-function chatName({ tail, profile }: AgentRecord, now: number): string {
-  const chat = profile.channels.find((each) => CHAT_KINDS.has(each.kind) && isFresh(each, now))
+function chatName({ channelKinds }: Site, { tail, profile }: AgentRecord, now: number): string {
+  const chat = profile.channels.find(
+    (each) => channelKinds.get(each.kind)?.chat === true && isFresh(each, now),
+  )
   return chat?.handleOrDomain ?? profile.username ?? tail
 }

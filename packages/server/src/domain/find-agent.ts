@@ -27,7 +27,7 @@ export function findAgent(deps: ReadDeps, reference: string): Promise<AgentView>
 }
 
 export interface PageReadDeps extends ReadDeps {
-  /** For what the read model does not know: usernames. */
+  /** For what the read model does not know: usernames, the dates of checks. */
   readonly db: Db
 }
 

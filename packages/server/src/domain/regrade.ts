@@ -6,28 +6,50 @@ import { appendEvent } from '../storage/events.ts'
 import { verificationsOfOwner } from '../storage/identity-verifications.ts'
 import { factsOfChannel, factsOfVerification } from './read-model/rows.ts'
 
+/** An agent, and the grade that was told of it last. */
+export type GradedAgent = Pick<AgentRow, 'tail' | 'status' | 'owner_id' | 'grade'>
+
 /**
  * Tells of the grade of an agent where it is no longer the one that was told last. Called in the transaction of
  * whatever may have changed it, after it was written.
  */
 export async function regrade(tx: Tx, tail: string, at: number): Promise<void> {
   const agent = await agentByTail(tx.db, tail)
-  if (agent === undefined) return
-  const { grade: from, owner_id: ownerId } = agent
-  const to = await gradeNow(tx.db, agent, at)
+  if (agent !== undefined) await regradeAgent(tx, agent, at)
+}
+
+/** The same, where the agent is known as it stands in this transaction. */
+export async function regradeAgent(tx: Tx, agent: GradedAgent, at: number): Promise<void> {
+  await tellOfGrade(tx, agent, await gradeNow(tx.db, agent, at), at)
+}
+
+/** Tells of a grade, if it is another than the one that was told last. */
+export async function tellOfGrade(
+  tx: Tx,
+  { tail, owner_id: ownerId, grade: from }: GradedAgent,
+  to: Grade,
+  at: number,
+): Promise<void> {
   if (from === to) return
   const seq = tx.nextSeq()
-  await setGrade(tx, tail, { grade: to, version: seq })
+  await setGrade(tx, { tail, grade: to, version: seq })
   const facts = { from, to }
   await appendEvent(tx, { seq, at, type: 'agent.grade_changed', tail, ownerId, facts })
 }
 
+/** The grade with which an agent of an owner begins: it has been reached nowhere yet. */
+export async function gradeAtClaim(db: Db, ownerId: number, now: number): Promise<Grade> {
+  const verifications = (await verificationsOfOwner(db, ownerId)).map(factsOfVerification)
+  return gradeOf({ status: 'active', verifications, channels: [], now }).grade
+}
+
 /** The grade that the database's rows make at a moment. */
-export async function gradeNow(
+async function gradeNow(
   db: Db,
-  { tail, status, owner_id }: Pick<AgentRow, 'tail' | 'status' | 'owner_id'>,
+  { tail, status, owner_id }: GradedAgent,
   now: number,
 ): Promise<Grade> {
+  // An account of many agents ends without a question about each.
   if (status !== 'active') return 'E'
   const verifications = (await verificationsOfOwner(db, owner_id)).map(factsOfVerification)
   const channels = (await provenChannels(db, tail)).map(factsOfChannel)

@@ -1,39 +1,88 @@
-import type { Database, JobRow, Tx } from '../storage/database.ts'
+import { type Database, type JobRow, StorageFailure, type Tx } from '../storage/database.ts'
 import { appendEvent } from '../storage/events.ts'
-import { dueJobs, takeJob } from '../storage/jobs.ts'
+import { dueJobs, postponeJob, takeJob } from '../storage/jobs.ts'
 import { END_CHANNEL, endChannel } from './channels/channel-end.ts'
+import { goOnRegrading, REGRADE_OWNER, regradeOwner } from './regrade-owner.ts'
 import { EXPIRE_VERIFICATION } from './verify-owner.ts'
 
 export interface JobDeps {
   readonly db: Database
   readonly now: () => number
+  /** Told of a job that failed, which is tried again later. */
+  readonly onFailure: (error: unknown) => void
 }
 
 const JOBS_AT_ONCE = 100
+const FIRST_PAUSE_MS = 60_000
+const LONGEST_PAUSE_MS = 3_600_000
 
 const HANDLERS: Readonly<Record<string, (tx: Tx, job: JobRow, at: number) => Promise<void>>> = {
   [EXPIRE_VERIFICATION]: tellOfExpiry,
   [END_CHANNEL]: endChannel,
+  [REGRADE_OWNER]: goOnRegrading,
+}
+
+/** Does what falls due, one round at a time. */
+export class DueJobs {
+  readonly #deps: JobDeps
+  #round: Promise<void> | null = null
+  #stopped = false
+
+  constructor(deps: JobDeps) {
+    this.#deps = deps
+  }
+
+  /** Begins a round, unless one is under way. */
+  run(): void {
+    if (this.#stopped) return
+    this.#round ??= runDueJobs(this.#deps, () => !this.#stopped)
+      .catch(this.#deps.onFailure)
+      .finally(() => {
+        this.#round = null
+      })
+  }
+
+  /** Resolves when the round that is under way has ended, after the job that it is at. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#round
+  }
 }
 
 /**
- * Does what is due. Each job and its end are one transaction, so that it is done once.
- * @returns how many were done
+ * Does what is due until nothing is. Each job and its end are one transaction, so that it is done once.
+ * @throws StorageFailure where the database is to blame
  */
-export async function runDueJobs(deps: JobDeps): Promise<number> {
-  const jobs = await dueJobs(deps.db.read, deps.now(), JOBS_AT_ONCE)
-  for (const job of jobs) {
-    await deps.db.write(async (tx) => {
-      if (await takeJob(tx, job)) await HANDLERS[job.kind]?.(tx, job, deps.now())
-    })
+export async function runDueJobs(deps: JobDeps, goesOn: () => boolean = () => true): Promise<void> {
+  for (;;) {
+    const jobs = await dueJobs(deps.db.read, deps.now(), JOBS_AT_ONCE)
+    if (jobs.length === 0) return
+    for (const job of jobs) {
+      if (!goesOn()) return
+      await runJob(deps, job)
+    }
   }
-  return jobs.length
 }
 
-/** The verification counts for nothing from its date on; the event tells those who follow. */
+/** A job that fails holds up no other. */
+async function runJob({ db, now, onFailure }: JobDeps, job: JobRow): Promise<void> {
+  try {
+    await db.write(async (tx) => {
+      if (await takeJob(tx, job)) await HANDLERS[job.kind]?.(tx, job, now())
+    })
+  } catch (error) {
+    if (error instanceof StorageFailure) throw error
+    onFailure(error)
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** job.attempts, LONGEST_PAUSE_MS)
+    await db.write((tx) => postponeJob(tx, job, now() + pause))
+  }
+}
+
+/** The verification counts for nothing from its date on; the events tell those who follow. */
 async function tellOfExpiry(tx: Tx, job: JobRow, at: number): Promise<void> {
   const { ownerId, provider } = JSON.parse(job.subject) as { ownerId: number; provider: string }
   const facts = { provider, reason: 'expired' }
   const seq = tx.nextSeq()
   await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, facts })
+  await regradeOwner(tx, ownerId, at)
 }

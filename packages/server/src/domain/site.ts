@@ -1,4 +1,5 @@
 import { type Did, didOf, type Naming, type Tail } from '@countersign/protocol'
+import type { ChannelKind } from '../adapters/channels/kind.ts'
 import type { AgentRecord } from './agent-record.ts'
 
 /** Where the service stands and what it is called: what documents and links are made of. */
@@ -10,14 +11,21 @@ export interface Site {
   readonly host: string
   /** What people read for the ids of identity providers. */
   readonly providerLabels: ReadonlyMap<string, string>
+  /** What people are told of a channel, by the id of its kind. */
+  readonly channelKinds: ReadonlyMap<string, PublicKind>
 }
+
+/** Of a kind of channel, what pages and cards say. */
+type PublicKind = Pick<ChannelKind, 'label' | 'proves' | 'chat' | 'link'>
 
 export function siteOf(
   naming: Naming,
   baseUrl: URL,
   providerLabels: ReadonlyMap<string, string> = new Map(),
+  kinds: readonly ChannelKind[] = [],
 ): Site {
-  return { naming, baseUrl: baseUrl.origin, host: baseUrl.host, providerLabels }
+  const channelKinds = new Map(kinds.map((each) => [each.id, each]))
+  return { naming, baseUrl: baseUrl.origin, host: baseUrl.host, providerLabels, channelKinds }
 }
 
 export function didOfAgent(site: Site, tail: Tail): Did {

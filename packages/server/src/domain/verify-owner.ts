@@ -5,6 +5,7 @@ import { appendEvent } from '../storage/events.ts'
 import { deleteVerification, upsertVerification } from '../storage/identity-verifications.ts'
 import { cancelJob, scheduleJob } from '../storage/jobs.ts'
 import { ownerById } from '../storage/owners.ts'
+import { regradeOwner } from './regrade-owner.ts'
 
 export interface VerifyOwnerDeps {
   readonly db: Database
@@ -61,6 +62,7 @@ export async function verifyOwner(
     const seq = tx.nextSeq()
     await appendEvent(tx, { seq, at, type: 'owner.identity_verified', tail: null, ownerId, facts })
     await planExpiry(tx, ownerId, provider, expiresAt)
+    await regradeOwner(tx, ownerId, at)
     return true
   })
 }
@@ -87,17 +89,12 @@ export async function unverifyOwner(
 ): Promise<boolean> {
   return deps.db.write(async (tx) => {
     if (!(await deleteVerification(tx, ownerId, provider))) return false
+    const at = deps.now()
     const facts = { provider, reason: 'removed' }
     const seq = tx.nextSeq()
-    await appendEvent(tx, {
-      seq,
-      at: deps.now(),
-      type: 'owner.identity_expired',
-      tail: null,
-      ownerId,
-      facts,
-    })
+    await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, facts })
     await planExpiry(tx, ownerId, provider, null)
+    await regradeOwner(tx, ownerId, at)
     return true
   })
 }

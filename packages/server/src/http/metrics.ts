@@ -70,6 +70,10 @@ export function countRequests(app: FastifyInstance, requests: RequestMetrics): v
 /** Figures of the service's own, read when somebody scrapes. */
 export interface Gauges {
   readonly agentsInMemory: () => number
+  /** How many checks of channels, of those that the service makes by itself, have ended how. */
+  readonly channelChecks: () => ReadonlyMap<string, number>
+  /** By how many seconds the channel is late that has been due longest. */
+  readonly channelChecksLate: () => Promise<number>
 }
 
 /** The server of `/metrics`, on a port of its own, so that no balancer shows it to the world. */
@@ -84,6 +88,7 @@ export function createMetricsServer(requests: RequestMetrics, gauges: Gauges): S
       this.set(gauges.agentsInMemory())
     },
   })
+  countChannelChecks(metrics, gauges)
   const scrapes = new Counter({
     name: 'countersign_scrapes_total',
     help: 'Times that the metrics were read',
@@ -97,5 +102,26 @@ export function createMetricsServer(requests: RequestMetrics, gauges: Gauges): S
     scrapes.inc()
     const text = (await metrics.metrics()) + requests.render()
     response.writeHead(200, { 'content-type': metrics.contentType }).end(text)
+  })
+}
+
+function countChannelChecks(metrics: Metrics, gauges: Gauges): void {
+  new Counter({
+    name: 'countersign_channel_checks_total',
+    help: 'Checks of channels that the service made by itself, by how they ended',
+    labelNames: ['outcome'],
+    registers: [metrics],
+    collect() {
+      this.reset()
+      for (const [outcome, count] of gauges.channelChecks()) this.inc({ outcome }, count)
+    },
+  })
+  new Gauge({
+    name: 'countersign_channel_checks_late_seconds',
+    help: 'How late the channel is that has been due longest',
+    registers: [metrics],
+    async collect() {
+      this.set(await gauges.channelChecksLate().catch(() => Number.NaN))
+    },
   })
 }

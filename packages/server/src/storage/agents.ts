@@ -192,10 +192,18 @@ export async function touchAgent(
     .execute()
 }
 
-export async function setGrade(
-  tx: Tx,
-  tail: string,
-  { grade, version }: Pick<AgentRow, 'grade' | 'version'>,
-): Promise<void> {
-  await tx.db.updateTable('agents').set({ grade, version }).where('tail', '=', tail).execute()
+interface GradeChange extends Pick<AgentRow, 'grade' | 'version'> {
+  readonly tail: string
+}
+
+const updateGrade = prepared<GradeChange, object>((db, param) =>
+  db
+    .updateTable('agents')
+    .set({ grade: param('grade'), version: param('version') })
+    .where('tail', '=', param('tail')),
+)
+
+/** Notes the grade that the event of this number tells. */
+export async function setGrade(tx: Tx, change: GradeChange): Promise<void> {
+  await updateGrade(tx.db, change)
 }

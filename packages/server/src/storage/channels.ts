@@ -14,6 +14,7 @@ const selectProven = prepared<{ tail: string }, ProvenChannelRow>((db, param) =>
     .where('tail', '=', param('tail'))
     .where('verified_at', 'is not', null)
     .orderBy('verified_at')
+    .orderBy('id')
     .$castTo<ProvenChannelRow>(),
 )
 
@@ -30,6 +31,17 @@ export function provenChannelsOfActive(db: Db, ownerId: number): Promise<ProvenC
     .innerJoin('agents', 'agents.tail', 'channels.tail')
     .where('agents.owner_id', '=', ownerId)
     .where('agents.status', '=', 'active')
+    .where('verified_at', 'is not', null)
+    .$castTo<ProvenChannelRow>()
+    .execute()
+}
+
+/** Those of some agents. */
+export function provenChannelsOf(db: Db, tails: readonly string[]): Promise<ProvenChannelRow[]> {
+  return db
+    .selectFrom('channels')
+    .selectAll()
+    .where('tail', 'in', tails)
     .where('verified_at', 'is not', null)
     .$castTo<ProvenChannelRow>()
     .execute()
@@ -60,6 +72,16 @@ export function channelsOfAgent(db: Db, tail: string): Promise<ChannelRow[]> {
     .where('tail', '=', tail)
     .orderBy('created_at')
     .orderBy('id')
+    .execute()
+}
+
+/** All channels of an owner's agents, whatever became of them. */
+export function channelsOfOwner(db: Db, ownerId: number): Promise<ChannelRow[]> {
+  return db
+    .selectFrom('channels')
+    .selectAll('channels')
+    .innerJoin('agents', 'agents.tail', 'channels.tail')
+    .where('agents.owner_id', '=', ownerId)
     .execute()
 }
 

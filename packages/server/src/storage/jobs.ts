@@ -17,9 +17,21 @@ export async function takeJob(tx: Tx, job: JobRow): Promise<boolean> {
     .deleteFrom('jobs')
     .where('id', '=', job.id)
     .where('run_at', '=', job.run_at)
+    .where('subject', '=', job.subject)
     .returning('id')
     .execute()
   return taken.length > 0
+}
+
+/** Puts a job off that has failed, unless another is in its place by now. */
+export async function postponeJob(tx: Tx, job: JobRow, runAt: number): Promise<void> {
+  await tx.db
+    .updateTable('jobs')
+    .set({ run_at: runAt, attempts: job.attempts + 1 })
+    .where('id', '=', job.id)
+    .where('run_at', '=', job.run_at)
+    .where('subject', '=', job.subject)
+    .execute()
 }
 
 export async function cancelJob(tx: Tx, id: string): Promise<void> {

@@ -94,6 +94,28 @@ export function liveAgents(db: Db, ownerId: number): Promise<AgentRow[]> {
   return selectLive(db, { ownerId })
 }
 
+const selectActiveAfter = prepared<{ ownerId: number; after: number; limit: number }, AgentRow>(
+  (db, param) =>
+    db
+      .selectFrom('agents')
+      .selectAll()
+      .where('owner_id', '=', param('ownerId'))
+      .where('seq', '>', param('after'))
+      .where('status', '=', 'active')
+      .orderBy('seq')
+      .limit(param('limit')),
+)
+
+/** The active agents of an owner in the order of their claims, a page at a time. */
+export function activeAgentsAfter(
+  db: Db,
+  ownerId: number,
+  after: number,
+  limit: number,
+): Promise<AgentRow[]> {
+  return selectActiveAfter(db, { ownerId, after, limit })
+}
+
 /** The agents of an owner that have a name, a text or a picture. */
 export function agentsWithFace(db: Db, ownerId: number): Promise<AgentRow[]> {
   return db

@@ -81,7 +81,15 @@ export function agentEventsAfter(
   return claims.unionAll(others).orderBy('seq').limit(limit).execute()
 }
 
-/** Takes what owners wrote out of the events that told of it; that there was a change remains. */
+/** What owners wrote, and where their agents were reached. */
+const SAYS_WHOSE = [
+  'agent.updated',
+  'channel.verified',
+  'channel.stale',
+  'channel.removed',
+] as const
+
+/** Takes what says who an owner was out of the events that told of it; that there was a change remains. */
 export async function eraseFacts(tx: Tx, ownerId: number): Promise<void> {
   const erased = { facts: JSON.stringify({ erased: true }) }
   const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
@@ -90,7 +98,7 @@ export async function eraseFacts(tx: Tx, ownerId: number): Promise<void> {
     .set(erased)
     .where('tail', 'in', tails)
     .where(notClaimed)
-    .where('type', '=', 'agent.updated')
+    .where('type', 'in', SAYS_WHOSE)
     .execute()
   await tx.db
     .updateTable('events')

@@ -15,13 +15,18 @@ test('what the operator suspended, the owner cannot reactivate; what the owner s
   assert.equal(await status(), 'active')
 })
 
-test('of all who revoke one agent at once one does, and there is one event', async (t) => {
+test('of all who revoke one agent at once one does, and it is told once, with the grade that comes of it', async (t) => {
   const { tail, change, events } = await agent(t)
   const outcomes = await Promise.allSettled(
     Array.from({ length: 25 }, () => change({ tail, to: 'revoked', by: 'owner' })),
   )
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-  assert.deepEqual(await events(), ['owner.identity_verified', 'agent.claimed', 'agent.revoked'])
+  assert.deepEqual(await events(), [
+    'owner.identity_verified',
+    'agent.claimed',
+    'agent.revoked',
+    'agent.grade_changed',
+  ])
 })
 
 async function agent(t: { after(end: () => unknown): void }) {

@@ -8,9 +8,11 @@ import {
   deleteJobs,
 } from '../../storage/owner-erasure.ts'
 import { eraseFacts } from '../../storage/owner-events.ts'
+import { eraseChannels } from '../channels/erase-channels.ts'
 import { changeFace } from '../owner-agents/change-face.ts'
 import { requireConfirmed, revokeAgents } from '../owner-agents/revoke-all.ts'
 import type { OwnerDeps } from '../owner-deps.ts'
+import { cancelRegrade } from '../regrade-owner.ts'
 import { EXPIRE_VERIFICATION } from '../verify-owner.ts'
 
 const REASON = 'owner_deleted'
@@ -35,9 +37,11 @@ export function deleteAccount(
     const at = now()
     await requireConfirmed(tx, ownerId, confirmation)
     const revoked = await revokeAgents(tx, ownerId, REASON, at)
+    await eraseChannels(tx, ownerId, REASON, at)
     await eraseFacts(tx, ownerId)
     await eraseAgents(tx, ownerId, at)
     await deleteJobs(tx, `${EXPIRE_VERIFICATION}:${ownerId}:`)
+    await cancelRegrade(tx, ownerId)
     await deleteBelongings(tx, ownerId)
     // No username has a colon, so that nobody has this one.
     await blankOwner(tx, ownerId, `deleted:${ownerId}`, at)

@@ -5,6 +5,7 @@ import { ownAgents } from '../../storage/owner-agents.ts'
 import { eventsOfAgent, eventsOfOwner } from '../../storage/owner-events.ts'
 import { recordsOfOwner } from '../../storage/owner-export.ts'
 import { ownerById } from '../../storage/owners.ts'
+import { exportChannels } from '../channels/export-channels.ts'
 import { SETTLED } from '../flow.ts'
 import { describeEvent } from '../owner-agents/history.ts'
 import { describeOwnAgent } from '../owner-agents/own-agent.ts'
@@ -121,6 +122,7 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
     ...(await describeOwnAgent(db.read, site, row, owner, now())),
     publicKey: encodeBase64(row.public_key),
     avatar: picture === undefined ? null : encodeBase64(picture.webp),
+    channels: await exportChannels(db.read, row.tail, now()),
     history: history.map(describeEvent),
   }
 }

@@ -1,12 +1,13 @@
 import { CodedError, type NewChannel, type OwnerChannel } from '@countersign/protocol'
 import { type ChannelKind, HandleRefusal } from '../../adapters/channels/kind.ts'
-import { scheduleCheck } from '../../storage/channel-leases.ts'
+import { scheduleCheck, scheduleCheckBy } from '../../storage/channel-leases.ts'
 import { channelsOfAgent, insertChannel, updateChannel } from '../../storage/channels.ts'
-import type { Tx } from '../../storage/database.ts'
+import type { ChannelRow, Tx } from '../../storage/database.ts'
 import { requireOwn, tailOf } from '../owner-agents/own-agent.ts'
 import { type ChannelDeps, requireKind } from './channel-deps.ts'
+import { tokenCheckAt } from './next-check.ts'
 import { requireOwnChannel, showChannel } from './own-channel.ts'
-import { newToken } from './proof.ts'
+import { isLookedFor, newToken } from './proof.ts'
 
 const MOST_CHANNELS = 20
 
@@ -28,7 +29,8 @@ export async function addChannel(
     requireLive(agent.status)
     const channels = await channelsOfAgent(tx.db, agent.tail)
     const same = channels.find((e) => e.kind === kind.id && e.handle_or_domain === handle)
-    if (same !== undefined) return giveToken(deps, tx, same.id)
+    if (same !== undefined) return giveToken(deps, tx, kind, same.id)
+    requireRoomFor(kind, channels)
     if (channels.length >= MOST_CHANNELS) {
       throw new CodedError('VALIDATION_ERROR', `An agent has at most ${MOST_CHANNELS} channels.`)
     }
@@ -48,9 +50,9 @@ export async function renewChannel(
   id: string,
 ): Promise<OwnerChannel> {
   await deps.db.write(async (tx) => {
-    const { agent } = await requireOwnChannel(tx.db, deps, ownerId, reference, id)
+    const { agent, channel } = await requireOwnChannel(tx.db, deps, ownerId, reference, id)
     requireLive(agent.status)
-    await giveToken(deps, tx, id)
+    await giveToken(deps, tx, requireKind(deps.outside, channel.kind), id)
   })
   return showChannel(deps, ownerId, reference, id)
 }
@@ -69,8 +71,27 @@ function requireLive(status: string): void {
   throw new CodedError('VALIDATION_ERROR', 'This agent is revoked: nothing can be added to it.')
 }
 
-async function giveToken({ randomBytes, now }: ChannelDeps, tx: Tx, id: string): Promise<string> {
-  await updateChannel(tx, id, newToken(randomBytes, now()))
+/** Where the agent comes to us nothing tells its places apart, so it has one of the kind. */
+function requireRoomFor(kind: ChannelKind, channels: readonly ChannelRow[]): void {
+  const other = isLookedFor(kind) ? undefined : channels.find((each) => each.kind === kind.id)
+  if (other === undefined) return
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    `An agent has one channel of this kind: remove ${other.handle_or_domain} first.`,
+  )
+}
+
+async function giveToken(
+  { randomBytes, now }: ChannelDeps,
+  tx: Tx,
+  kind: ChannelKind,
+  id: string,
+): Promise<string> {
+  const at = now()
+  const token = newToken(randomBytes, at)
+  await updateChannel(tx, id, token)
+  const dueAt = firstCheckAt(kind, token, at)
+  if (dueAt !== null) await scheduleCheckBy(tx, id, dueAt)
   return id
 }
 
@@ -79,15 +100,17 @@ async function insert(
   tx: Tx,
   place: { readonly tail: string; readonly kind: ChannelKind; readonly handle: string },
 ): Promise<string> {
+  const at = now()
   const id = `ch_${Buffer.from(randomBytes(12)).toString('base64url')}`
+  const token = newToken(randomBytes, at)
   await insertChannel(tx, {
     id,
     tail: place.tail,
     kind: place.kind.id,
     handle_or_domain: place.handle,
     tier: place.kind.tier,
-    created_at: now(),
-    ...newToken(randomBytes, now()),
+    created_at: at,
+    ...token,
     proven_token: null,
     proven_by: null,
     verified_at: null,
@@ -98,6 +121,15 @@ async function insert(
     failing_since: null,
     failed_at: null,
   })
-  await scheduleCheck(tx, id, null)
+  await scheduleCheck(tx, id, firstCheckAt(place.kind, token, at))
   return id
+}
+
+/** The token is looked for by itself too: the owner may place it and close the page. */
+function firstCheckAt(
+  kind: ChannelKind,
+  token: ReturnType<typeof newToken>,
+  now: number,
+): number | null {
+  return isLookedFor(kind) ? tokenCheckAt(token, now) : null
 }

@@ -14,11 +14,11 @@ export async function planEnd(tx: Tx, channelId: string, at: number | null): Pro
   await scheduleJob(tx, { id, kind: END_CHANNEL, subject: channelId, run_at: at })
 }
 
-/** The time of a proof is over. */
+/** The time of a proof is over. Of a revoked agent nothing more is told. */
 export async function endChannel(tx: Tx, { subject: id }: JobRow, at: number): Promise<void> {
   const channel = await channelById(tx.db, id)
   const agent = channel && (await agentByTail(tx.db, channel.tail))
-  if (channel === undefined || agent === undefined) return
+  if (channel === undefined || agent === undefined || agent.status === 'revoked') return
   if (channel.stale_since !== null || channel.fresh_until === null) return
   if (channel.fresh_until > at) return planEnd(tx, id, channel.fresh_until)
   await updateChannel(tx, id, { stale_since: channel.fresh_until })

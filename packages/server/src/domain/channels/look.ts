@@ -2,6 +2,7 @@ import type { ChannelCheck, CheckOutcome } from '@countersign/protocol'
 import type { ChannelKind, Proof, Wanted } from '../../adapters/channels/kind.ts'
 import { NotThere, OutOfReach, type Perspective } from '../../adapters/outside/perspective.ts'
 import type { CheckResult } from './after-check.ts'
+import { forOneCheck } from './for-one-check.ts'
 
 type Seen = ChannelCheck['perspectives'][number]
 
@@ -20,26 +21,44 @@ export interface Sought {
   readonly fresh: Proof | null
   /** What has proven the channel before, and by which method. */
   readonly known: { readonly proof: Proof; readonly method: string } | null
+  readonly now: number
 }
 
 /**
  * Looks for the proof of a channel from every perspective that the kind asks for: for the fresh token first, and where
  * there is none of it for the one that was seen before.
+ * @param over ends the check: what is not known by then is out of reach
  */
 export async function look(
   kind: ChannelKind,
   perspectives: readonly Perspective[],
-  { fresh, known }: Sought,
+  { fresh, known, now }: Sought,
+  over: AbortSignal,
 ): Promise<Look> {
-  const forFresh = fresh && (await lookFor(kind, perspectives, { proof: fresh, provenBy: null }))
+  const views = perspectives.map((each) => forOneCheck(each, over))
+  const forFresh = fresh && (await lookFor(kind, views, { proof: fresh, provenBy: null, now }))
   if (forFresh?.outcome === 'proven') return { ...forFresh, token: 'fresh' }
   if (known === null) return { ...(forFresh ?? NOTHING_SOUGHT), token: null }
-  const wanted = { proof: known.proof, provenBy: known.method }
-  const forKnown = await lookFor(kind, perspectives, wanted)
-  return { ...forKnown, token: forKnown.outcome === 'proven' ? 'known' : null }
+  const wanted = { proof: known.proof, provenBy: known.method, now }
+  const forKnown = await lookFor(kind, views, wanted)
+  return {
+    ...forKnown,
+    perspectives: forFresh === null ? forKnown.perspectives : both(forFresh, forKnown),
+    token: forKnown.outcome === 'proven' ? 'known' : null,
+  }
 }
 
 const NOTHING_SOUGHT = { outcome: 'absent', method: null, perspectives: [] } as const
+
+/** What each perspective saw of both tokens. What becomes of the channel is decided by the one that it stands on. */
+function both(fresh: Omit<Look, 'token'>, known: Omit<Look, 'token'>): Seen[] {
+  const detailOf = new Map(fresh.perspectives.map(({ name, detail }) => [name, detail]))
+  return known.perspectives.map(({ name, outcome, detail }) => {
+    const ofFresh = detailOf.get(name)
+    const told = ofFresh === undefined ? '' : `The new token: ${ofFresh} `
+    return { name, outcome, detail: `${told}The token before it: ${detail}` }
+  })
+}
 
 async function lookFor(
   kind: ChannelKind,
@@ -49,15 +68,17 @@ async function lookFor(
   if (kind.check === null) return NOTHING_SOUGHT
   if (kind.check.agreement === 'first') return first(kind, perspectives, wanted)
   const views = await Promise.all(perspectives.map((each) => viewFrom(each, kind, wanted)))
-  const most = Math.floor(perspectives.length / 2) + 1
-  const agreed = (['proven', 'absent'] as const).find(
-    (outcome) => views.filter(({ seen }) => seen.outcome === outcome).length >= most,
-  )
-  return {
-    outcome: agreed ?? 'unreachable',
-    method: views.find(({ method }) => method !== null)?.method ?? null,
-    perspectives: views.map(({ seen }) => seen),
+  return { ...agreed(views), perspectives: views.map(({ seen }) => seen) }
+}
+
+/** What more than half have seen: the proof by one and the same method, or that there is none. */
+function agreed(views: readonly View[]): Pick<Look, 'outcome' | 'method'> {
+  const most = Math.floor(views.length / 2) + 1
+  for (const [method, those] of Map.groupBy(views, (each) => each.method)) {
+    if (method !== null && those.length >= most) return { outcome: 'proven', method }
   }
+  const absent = views.filter(({ seen }) => seen.outcome === 'absent').length >= most
+  return { outcome: absent ? 'absent' : 'unreachable', method: null }
 }
 
 async function first(

@@ -3,9 +3,8 @@ import type { ChannelKind, Proof } from '../../adapters/channels/kind.ts'
 import type { AgentRow, ChannelRow } from '../../storage/database.ts'
 import { didOfAgent, type Site } from '../site.ts'
 import type { Sought } from './look.ts'
+import { TOKEN_LIFETIME_MS } from './next-check.ts'
 
-/** How long a token can prove a channel for the first time. */
-export const TOKEN_LIFETIME_MS = 7 * 24 * 3_600_000
 const TOKEN_LENGTH = 22
 
 /** A token for one channel of one agent: 22 base58 characters are 128.9 bits. */
@@ -35,7 +34,7 @@ export function soughtOf(site: Site, agent: AgentRow, channel: ChannelRow, now: 
     token === null || method === null || expiresAt === null
       ? null
       : { proof: { ...about(site, agent, channel), token, expiresAt }, method }
-  return { fresh: openProof(site, agent, channel, now), known }
+  return { fresh: openProof(site, agent, channel, now), known, now }
 }
 
 /** Whether we look for it, or the agent comes to us. */

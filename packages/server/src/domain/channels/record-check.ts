@@ -14,19 +14,21 @@ export interface Recorded {
   readonly after: AfterCheck
   readonly look: Pick<Look, 'outcome' | 'perspectives'>
   readonly at: number
+  /** Nobody looked at the place: its name is the owner's word, and others may choose the same. */
+  readonly isMereName?: boolean
 }
 
 /** Records a check with all that comes of it: events, the grade, the end of the same channel elsewhere. */
 export async function recordCheck(
   tx: Tx,
-  { agent, channel, after, look, at }: Recorded,
+  { agent, channel, after, look, at, isMereName = false }: Recorded,
 ): Promise<void> {
   const { id } = channel
   const perspectives = JSON.stringify(look.perspectives)
   await insertCheck(tx, { channel_id: id, at, outcome: look.outcome, perspectives })
   if (Object.keys(after.patch).length > 0) await updateChannel(tx, id, after.patch)
   if (after.told === null) return
-  if (after.told === 'verified') await takeFromOthers(tx, agent, channel, at)
+  if (after.told === 'verified' && !isMereName) await takeFromOthers(tx, agent, channel, at)
   await planEnd(tx, id, after.told === 'verified' ? (after.patch.fresh_until ?? null) : null)
   const facts = after.told === 'stale' ? { reason: 'not-found' } : {}
   await tellOfChannel(tx, agent, { channel, type: `channel.${after.told}`, facts, at })

@@ -1,9 +1,4 @@
-import type {
-  ChannelCheck,
-  ChannelKindInWords,
-  ChannelState,
-  OwnerChannel,
-} from '@countersign/protocol'
+import type { ChannelKindInWords, OwnerChannel, ProvenBy } from '@countersign/protocol'
 import type { ChannelKind } from '../../adapters/channels/kind.ts'
 import { checksOfAgent } from '../../storage/channel-checks.ts'
 import { leasesOfAgent } from '../../storage/channel-leases.ts'
@@ -17,6 +12,7 @@ import type {
 import { requireOwn, tailOf } from '../owner-agents/own-agent.ts'
 import { timestamp } from '../timestamp.ts'
 import { type ChannelDeps, requireKind } from './channel-deps.ts'
+import { describeChannel, describeCheck } from './describe-channel.ts'
 import { openProof } from './proof.ts'
 
 const CHECKS_SHOWN = 10
@@ -24,7 +20,10 @@ const CHECKS_SHOWN = 10
 /** The kinds of channel, in words, the strongest first. */
 export function kindsInWords(kinds: readonly ChannelKind[]): ChannelKindInWords[] {
   return kinds
-    .map(({ id, label, tier, proves, field }) => ({ id, label, tier, proves, field }))
+    .map(({ id, label, tier, proves, field, check }) => {
+      const provenBy: ProvenBy = check === null ? 'agent' : 'service'
+      return { id, label, tier, proves, provenBy, field }
+    })
     .sort((a, b) => b.tier - a.tier)
 }
 
@@ -59,37 +58,14 @@ function describe(
   lease: ChannelLeaseRow | undefined,
 ): OwnerChannel {
   const kind = requireKind(outside, channel.kind)
-  const handle = channel.handle_or_domain
-  const proof = openProof(site, agent, channel, now())
+  const at = now()
+  const proof = openProof(site, agent, channel, at)
   return {
     id: channel.id,
-    kind: kind.id,
     label: kind.label,
-    handleOrDomain: handle,
-    tier: channel.tier,
-    link: kind.link(handle),
-    state: stateOf(channel),
-    createdAt: timestamp(channel.created_at),
-    verifiedAt: orNull(channel.verified_at),
-    checkedAt: orNull(channel.checked_at),
-    freshUntil: orNull(channel.fresh_until),
-    staleSince: orNull(channel.stale_since),
-    failingSince: orNull(channel.failing_since),
-    nextCheckAt: orNull(lease?.due_at ?? null),
+    link: kind.link(channel.handle_or_domain),
+    ...describeChannel(channel, lease, at),
     proof: proof && { expiresAt: timestamp(proof.expiresAt), methods: [...kind.methods(proof)] },
     checks: checks.slice(0, CHECKS_SHOWN).map(describeCheck),
   }
-}
-
-function stateOf({ verified_at, stale_since }: ChannelRow): ChannelState {
-  if (verified_at === null) return 'pending'
-  return stale_since === null ? 'verified' : 'stale'
-}
-
-function describeCheck({ at, outcome, perspectives }: ChannelCheckRow): ChannelCheck {
-  return { at: timestamp(at), outcome, perspectives: JSON.parse(perspectives) }
-}
-
-function orNull(time: number | null): string | null {
-  return time === null ? null : timestamp(time)
 }

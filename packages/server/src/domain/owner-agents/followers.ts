@@ -71,7 +71,7 @@ export class AgentFollowers {
     if (this.#byOwner.size === 0) return
     for (const event of events) {
       const followers = this.#byOwner.get(event.owner_id ?? 0)
-      if (followers === undefined || !event.type.startsWith('agent.')) continue
+      if (followers === undefined || event.tail === null) continue
       for (const each of followers) each.take([event])
     }
   }

@@ -46,7 +46,10 @@ async function loadChannels(db: Db): Promise<Map<string, ProvenChannelRow[]>> {
   for (let after = ''; ; ) {
     const page = await provenChannelsAfter(db, after, PAGE)
     const last = page.at(-1)
-    if (last === undefined) return channels
+    if (last === undefined) {
+      for (const each of channels.values()) each.sort(byProof)
+      return channels
+    }
     for (const channel of page) {
       const others = channels.get(channel.tail)
       if (others === undefined) channels.set(channel.tail, [channel])
@@ -55,6 +58,11 @@ async function loadChannels(db: Db): Promise<Map<string, ProvenChannelRow[]>> {
     after = last.id
     await nextTurn()
   }
+}
+
+/** In the order in which one agent's are read. */
+function byProof(a: ProvenChannelRow, b: ProvenChannelRow): number {
+  return a.verified_at - b.verified_at || (a.id < b.id ? -1 : 1)
 }
 
 async function loadAgents(

@@ -30,6 +30,7 @@ test('the history tells each change of the agent, newest first, with public fact
     events.map(({ type, facts }) => [type, type === 'agent.claimed' ? Object.keys(facts) : facts]),
     [
       ['agent.revoked', { status: 'revoked', reason: 'retired' }],
+      ['agent.grade_changed', { from: 'C', to: 'E' }],
       ['agent.suspended', { status: 'suspended', reason: 'abuse' }],
       ['agent.updated', { displayName: null }],
       ['agent.updated', { displayName: 'Desk', username: 'desk' }],

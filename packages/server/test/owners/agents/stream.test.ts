@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { assertRefused } from '../../../../../test/support/answer.ts'
 import { ask } from '../../../../../test/support/ask.ts'
 import { newKey } from '../../../../../test/support/key.ts'
+import { giveProfile } from '../../../../../test/support/profile.ts'
 import {
   claimAgent,
   startTestService,
@@ -54,19 +55,36 @@ test('every change of an agent is told in order, once, whoever makes it', async 
   await owner.post(`${AGENTS}/${did}/suspend`)
   await owner.post(`${AGENTS}/${did}/revoke`)
   const told = []
-  for (let i = 0; i < 5; i++) told.push(await stream.next())
+  const graded = 'grade_changed'
+  const kinds = ['updated', 'suspended', graded, 'reactivated', graded, 'suspended', graded]
+  const expected = [...kinds, 'revoked'].map((kind) => [`agent.${kind}`, did])
+  for (const _ of expected) told.push(await stream.next())
   assert.deepEqual(
     told.map((each) => [each?.event, each?.data.svcDid]),
-    ['updated', 'suspended', 'reactivated', 'suspended', 'revoked'].map((kind) => [
-      `agent.${kind}`,
-      did,
-    ]),
+    expected,
   )
   const numbers = told.map((each) => Number(each?.id))
   assert.deepEqual(
     numbers,
     [...new Set(numbers)].sort((a, b) => a - b),
   )
+})
+
+test('what becomes of the channels of an agent is told as it happens, and the grade that comes of it', async (t) => {
+  const { service, owner, did } = await startWithAgent(t)
+  await giveProfile(service, did, {
+    channels: [{ kind: 'domain', handleOrDomain: 'agents.example.com', tier: 2 }],
+  })
+  const stream = await open(t, service, owner)
+  // It has been an A that nobody was told of; now it is what was told last.
+  await service.operator.db.write((tx) => tx.db.updateTable('agents').set({ grade: 'A' }).execute())
+  const [channel] = await service.operator.db.read.selectFrom('channels').selectAll().execute()
+  const gone = await owner.send('DELETE', `${AGENTS}/${did}/channels/${channel?.id}`)
+  assert.equal(gone.status, 204, gone.text)
+  for (const type of ['channel.removed', 'agent.grade_changed']) {
+    const told = await stream.next()
+    assert.deepEqual([told?.event, told?.data.svcDid, told?.data.type], [type, did, type])
+  }
 })
 
 test('who comes again is told what was missed, from wherever it stopped', async (t) => {

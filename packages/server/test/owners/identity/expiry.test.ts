@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Card, Identity, Lookup, SessionState } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask } from '../../../../../test/support/ask.ts'
@@ -42,7 +43,8 @@ test('a verification that ends shows everywhere on time, and stays on the page a
   const done = await countersignd(service.env, ...verify, end.toISOString())
   assert.equal(done.code, 0, done.stderr)
 
-  await until(async () => (await events(service)).at(-1) === 'owner.identity_expired')
+  const ended = ['owner.identity_expired', 'agent.grade_changed']
+  await until(async () => isDeepStrictEqual((await events(service)).slice(-2), ended))
 
   assert.ok(Date.now() >= end.getTime())
   const lookup = jsonOf<Lookup>(await ask(service, `/api/v1/agent/${did}`))

@@ -1,6 +1,6 @@
 import { emptyBody, ownerChannelSchema } from '@countersign/protocol'
 import { renewChannel } from '../../../domain/channels/add-channel.ts'
-import { checkNow } from '../../../domain/channels/check-channel.ts'
+import { checkNow } from '../../../domain/channels/check-now.ts'
 import { removeChannel } from '../../../domain/channels/remove-channel.ts'
 import type { App } from '../../bare-app.ts'
 import { nothing, type OwnerSide, ownerSchema } from '../../owner/owner-side.ts'

@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import {
+  type AfterCheck,
+  afterCheck,
+  type CheckResult,
+  isCounting,
+} from '../../src/domain/channels/after-check.ts'
+import { spread, TOKEN_LIFETIME_MS } from '../../src/domain/channels/next-check.ts'
+import type { ChannelRow } from '../../src/storage/database.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const FRESH_FOR = 90 * DAY
+const START = Date.UTC(2026, 0, 1)
+
+const KNOWN: CheckResult = { outcome: 'proven', token: 'known', method: 'dns' }
+const FRESH: CheckResult = { outcome: 'proven', token: 'fresh', method: 'file' }
+const ABSENT: CheckResult = { outcome: 'absent', token: null, method: null }
+const UNREACHABLE: CheckResult = { outcome: 'unreachable', token: null, method: null }
+
+function channel(patch: Partial<ChannelRow> = {}): ChannelRow {
+  return {
+    id: 'ch_1',
+    tail: 'tail',
+    kind: 'domain',
+    handle_or_domain: 'agents.example.com',
+    tier: 2,
+    created_at: START,
+    proof_token: null,
+    proof_expires_at: null,
+    proven_token: 'old',
+    proven_by: 'dns',
+    verified_at: START,
+    checked_at: START,
+    fresh_until: START + FRESH_FOR,
+    stale_since: null,
+    failures: 0,
+    failing_since: null,
+    failed_at: null,
+    ...patch,
+  }
+}
+
+const PENDING = {
+  proof_token: 'new',
+  proof_expires_at: START + TOKEN_LIFETIME_MS,
+  proven_token: null,
+  proven_by: null,
+  verified_at: null,
+  checked_at: null,
+  fresh_until: null,
+} as const
+
+/** A channel that is checked at hours after its proof. */
+class Checked {
+  row: ChannelRow
+
+  constructor(row = channel()) {
+    this.row = row
+  }
+
+  at(hour: number, result: CheckResult): AfterCheck {
+    const after = afterCheck(this.row, result, FRESH_FOR, START + hour * HOUR)
+    this.row = { ...this.row, ...after.patch }
+    return after
+  }
+}
+
+suite('three failures over 72 hours', () => {
+  test('make a channel stale, and not before', () => {
+    const checked = new Checked()
+    for (const [hour, due] of [
+      [24, 48],
+      [48, 72],
+      [72, 96],
+    ] as const) {
+      const { told, dueAt } = checked.at(hour, ABSENT)
+      assert.deepEqual([told, dueAt], [null, START + due * HOUR])
+    }
+    const { told, dueAt, patch } = checked.at(96, ABSENT)
+    assert.deepEqual([told, dueAt], ['stale', null])
+    assert.equal(patch.stale_since, START + 96 * HOUR)
+  })
+
+  test('are over at the hour, wherever the checks in between fell', () => {
+    const checked = new Checked()
+    checked.at(24, ABSENT)
+    checked.at(47, ABSENT)
+    checked.at(70, ABSENT)
+    assert.equal(checked.at(90, ABSENT).dueAt, START + 96 * HOUR)
+    assert.equal(checked.at(96, ABSENT).told, 'stale')
+  })
+
+  test('are three: two of them are not enough, however long they take', () => {
+    const checked = new Checked()
+    checked.at(24, ABSENT)
+    assert.equal(checked.at(24 * 20, ABSENT).told, null)
+    assert.equal(checked.at(24 * 21, ABSENT).told, 'stale')
+  })
+
+  test('are days apart: asking again and again is one failure', () => {
+    const checked = new Checked()
+    for (let hour = 24; hour < 36; hour++) {
+      assert.equal(checked.at(hour, ABSENT).dueAt, START + 48 * HOUR, 'the day’s own check stays')
+    }
+    assert.equal(checked.row.failures, 1)
+    for (let hour = 36; hour < 96; hour++) assert.equal(checked.at(hour, ABSENT).told, null)
+    assert.equal(checked.at(96, ABSENT).told, 'stale')
+  })
+
+  test('begin anew once the proof was seen', () => {
+    const checked = new Checked()
+    for (const hour of [24, 48, 72]) checked.at(hour, ABSENT)
+    checked.at(80, KNOWN)
+    const { failures, failing_since, failed_at } = checked.row
+    assert.deepEqual([failures, failing_since, failed_at], [0, null, null])
+    for (const hour of [96, 120, 144]) assert.equal(checked.at(hour, ABSENT).told, null)
+    assert.equal(checked.at(168, ABSENT).told, 'stale')
+  })
+
+  test('are of absence: that nobody knows neither counts nor forgives', () => {
+    const checked = new Checked()
+    checked.at(24, ABSENT)
+    for (let hour = 25; hour < 200; hour++) {
+      const { patch, told, dueAt } = checked.at(hour, UNREACHABLE)
+      assert.deepEqual([patch, told, dueAt], [{}, null, START + (hour + 1) * HOUR])
+    }
+    checked.at(200, ABSENT)
+    assert.equal(checked.at(224, ABSENT).told, 'stale')
+  })
+})
+
+suite('the end of 90 days', () => {
+  test('is not put off by a proof that is still there', () => {
+    const checked = new Checked()
+    for (let day = 1; day < 90; day++) checked.at(24 * day, KNOWN)
+    assert.equal(checked.row.fresh_until, START + FRESH_FOR)
+    assert.equal(isCounting(checked.row, START + FRESH_FOR - 1), true)
+    assert.equal(isCounting(checked.row, START + FRESH_FOR), false)
+  })
+
+  test('comes before a last failure at the same moment: it is the end that is told', () => {
+    const checked = new Checked()
+    for (const day of [87, 88, 89]) checked.at(24 * day, ABSENT)
+    const { patch, told, dueAt } = checked.at(24 * 90, ABSENT)
+    assert.deepEqual([patch, told, dueAt], [{}, null, null])
+  })
+
+  test('is put off by a fresh token alone, which takes the place of the one before it', () => {
+    const expires = START + 95 * DAY
+    const checked = new Checked(channel({ proof_token: 'new', proof_expires_at: expires }))
+    for (const day of [87, 88]) checked.at(24 * day, ABSENT)
+    const { told, patch, dueAt } = checked.at(24 * 89, FRESH)
+    assert.deepEqual([told, dueAt], ['verified', START + 90 * DAY])
+    assert.deepEqual(patch, {
+      checked_at: START + 89 * DAY,
+      failures: 0,
+      failing_since: null,
+      failed_at: null,
+      verified_at: START + 89 * DAY,
+      fresh_until: START + 179 * DAY,
+      stale_since: null,
+      proven_token: 'new',
+      proven_by: 'file',
+      proof_token: null,
+      proof_expires_at: null,
+    })
+  })
+})
+
+suite('when it is checked next', () => {
+  test('a channel that counts no more is looked for no more, whatever was seen', () => {
+    const stale = channel({ stale_since: START + DAY })
+    for (const result of [KNOWN, ABSENT, UNREACHABLE]) {
+      const { told, dueAt, patch } = afterCheck(stale, result, FRESH_FOR, START + 2 * DAY)
+      assert.deepEqual([told, dueAt], [null, null])
+      assert.equal({ ...stale, ...patch }.stale_since, START + DAY)
+    }
+  })
+
+  test('a token that is to be placed is looked for a few times, and then daily, while it lives', () => {
+    const rows = [channel(PENDING), channel({ ...PENDING, verified_at: START, stale_since: START })]
+    for (const row of rows) {
+      const hours: number[] = []
+      for (let at = START; ; ) {
+        const { dueAt, told } = afterCheck(row, ABSENT, FRESH_FOR, at)
+        assert.equal(told, null)
+        if (dueAt === null) break
+        hours.push((dueAt - START) / HOUR)
+        at = dueAt
+      }
+      assert.deepEqual(hours, [1 / 6, 1, 6, 24, 48, 72, 96, 120, 144])
+    }
+  })
+
+  test('a channel with a proof and a token to be placed is checked when the first of both is due', () => {
+    const row = channel({ proof_token: 'new', proof_expires_at: START + 8 * DAY })
+    const dueAfter = (hours: number) => {
+      const { dueAt } = afterCheck(row, KNOWN, FRESH_FOR, START + hours * HOUR)
+      return ((dueAt as number) - START) / HOUR
+    }
+    assert.deepEqual([24, 25, 30, 31].map(dueAfter), [24 + 1 / 6, 30, 48, 48])
+    assert.equal(dueAfter(8 * 24), 9 * 24, 'its time is over')
+  })
+
+  test('a day is shortened by less than an hour, and nothing else is', () => {
+    const bytes = (value: number) => (count: number) => new Uint8Array(count).fill(value)
+    assert.equal(spread(START + DAY, START, bytes(0)), START + DAY)
+    const least = spread(START + DAY, START, bytes(255)) as number
+    assert.ok(least > START + DAY - HOUR && least < START + DAY - 0.99 * HOUR)
+    assert.equal(spread(START + DAY - 1, START, bytes(255)), START + DAY - 1)
+    assert.equal(spread(null, START, bytes(255)), null)
+  })
+})
+
+suite('whatever is seen, whenever', () => {
+  const result = fc.constantFrom(
+    ...([KNOWN, ABSENT, ABSENT, ABSENT, ABSENT, UNREACHABLE, FRESH] as const),
+  )
+  const pause = fc.oneof(
+    { weight: 6, arbitrary: fc.integer({ min: 0, max: 30 }) },
+    { weight: 3, arbitrary: fc.constantFrom(11, 12, 24, 36, 71, 72) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: 100 * 24 }) },
+  )
+  const steps = fc.array(fc.tuple(pause, result), { minLength: 1, maxLength: 60 })
+
+  /** How many failures there are of which each is at least 12 hours after the one before it. */
+  const apart = (hours: readonly number[]) => {
+    let count = 0
+    let last = Number.NEGATIVE_INFINITY
+    for (const hour of hours) {
+      if (hour - last < 12) continue
+      count++
+      last = hour
+    }
+    return count
+  }
+
+  test('it goes stale at the third failure after 72 hours of them, exactly then; nothing else changes it but a fresh token', () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        const checked = new Checked()
+        let hour = 0
+        let verified = 0
+        let absences: number[] = []
+        let stale = false
+        for (const [wait, seen] of all) {
+          hour += wait
+          const now = START + hour * HOUR
+          const before = checked.row
+          const counted = isCounting(before, now)
+          assert.equal(counted, !stale && hour - verified < 90 * 24)
+          if (seen === FRESH) checked.row = { ...before, ...PENDING, ...proofOf(before) }
+          const { told, patch, dueAt } = checked.at(hour, seen)
+
+          if (seen === FRESH) {
+            verified = hour
+            absences = []
+            stale = false
+          } else if (seen === KNOWN) absences = []
+          else if (seen === ABSENT && counted) absences.push(hour)
+          const first = absences[0] ?? hour
+          const goes: boolean =
+            counted && seen === ABSENT && apart(absences) >= 3 && hour - first >= 72 && !stale
+          stale ||= goes
+
+          assert.equal(told, seen === FRESH ? 'verified' : goes ? 'stale' : null)
+          assert.equal(checked.row.stale_since !== null, stale)
+          assert.equal(checked.row.verified_at, START + verified * HOUR)
+          assert.equal(checked.row.fresh_until, START + (verified + 90 * 24) * HOUR)
+          if (seen === UNREACHABLE) assert.deepEqual(patch, {})
+          const counts = isCounting(checked.row, now)
+          assert.equal(dueAt !== null, counts)
+          if (dueAt !== null) assert.ok(dueAt > now && dueAt <= now + 24 * HOUR)
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  /** What proved it stays known while another token is to be placed. */
+  function proofOf({ verified_at, checked_at, fresh_until, proven_token, proven_by }: ChannelRow) {
+    return { verified_at, checked_at, fresh_until, proven_token, proven_by }
+  }
+
+  test('a proof that is gone for good is found out 72 hours after the first failure, by the checks alone', () => {
+    const early = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 8, maxLength: 8 })
+    const transient = fc.array(fc.boolean(), { maxLength: 40 })
+    fc.assert(
+      fc.property(early, transient, (bytes, unknown) => {
+        let row = channel()
+        let now = START + DAY
+        let first: number | null = null
+        for (let i = 0; i < 200; i++) {
+          const result = unknown[i] ? UNREACHABLE : ABSENT
+          if (result === ABSENT) first ??= now
+          const after = afterCheck(row, result, FRESH_FOR, now)
+          row = { ...row, ...after.patch }
+          if (after.told === 'stale') {
+            const late = unknown.filter(Boolean).length * HOUR
+            assert.ok(first !== null && now - first >= 72 * HOUR)
+            if (late === 0) assert.equal(now - first, 72 * HOUR)
+            assert.ok(now - first <= 96 * HOUR + late, `${(now - first) / HOUR}`)
+            return
+          }
+          const random = (count: number) => new Uint8Array(count).fill(bytes[i % 8] as number)
+          now = spread(after.dueAt, now, random) as number
+        }
+        assert.fail('it never went stale')
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { OwnerChannel } from '@countersign/protocol'
+import type { Answer } from '../../../../test/support/answer.ts'
+import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
+import { setStatus } from '../../../../test/support/set-status.ts'
+import { channelHistory, DAY, onlyChannel, until } from './support/days.ts'
+import {
+  act,
+  begin,
+  check,
+  DOMAIN,
+  type Ground,
+  listChannels,
+  newProver,
+  type Prover,
+  publicSide,
+  signInAgain,
+  startGround,
+  toPlace,
+} from './support/proving.ts'
+
+const FILE = '/.well-known/svc-challenge.txt'
+const NAME = `_svc-challenge.${DOMAIN}`
+const PLACE = `domain ${DOMAIN}`
+
+interface Held {
+  readonly clock: { ahead: number }
+  readonly ground: Ground
+  readonly prover: Prover
+  readonly channel: OwnerChannel
+  readonly path: string
+  /** The check that is under way, which is about to find the token. */
+  readonly checked: Promise<Answer>
+  /** Lets it find the token. */
+  release(): void
+}
+
+/** A check that has asked for the file with the token, and waits for the answer. */
+async function holdCheck(t: { after(end: () => unknown): void }): Promise<Held> {
+  const clock = { ahead: 0 }
+  const ground = await startGround(t, { clock })
+  const prover = await newProver(ground)
+  const channel = await begin(prover, 'domain')
+  const gate = Promise.withResolvers<void>()
+  const line = toPlace(channel, 'file')('Line')
+  ground.site.serve(FILE, async (_request, response) => {
+    await gate.promise
+    response.writeHead(200, { 'content-type': 'text/plain' }).end(line)
+  })
+  const path = `/api/account/agents/${prover.did}/channels/${channel.id}`
+  const checked = prover.owner.post(`${path}/check`)
+  while (ground.site.requests.length === 0) await sleep(5)
+  return { clock, ground, prover, channel, path, checked, release: gate.resolve }
+}
+
+function rowsOf({ service }: Ground, table: 'channels' | 'channel_checks' | 'channel_leases') {
+  return service.operator.db.read.selectFrom(table).selectAll().execute()
+}
+
+test('a token that is replaced while a check finds it proves nothing', async (t) => {
+  const { ground, prover, channel, checked, release } = await holdCheck(t)
+  const renewed = await act(prover, channel, 'renew')
+  release()
+  const answer = await checked
+  assert.equal(answer.status, 200, answer.text)
+  const after = jsonOf<OwnerChannel>(answer)
+  assert.deepEqual([after.state, after.checks], ['pending', []])
+  assert.deepEqual(after.proof, renewed.proof, 'the new token is open')
+  assert.deepEqual(await channelHistory(ground, prover), [])
+  ground.site.serve(FILE, { body: toPlace(renewed, 'file')('Line') })
+  assert.equal((await check(prover, renewed)).state, 'verified')
+})
+
+test('a channel that is removed while it is checked is gone, with its checks and leases', async (t) => {
+  const { ground, prover, path, checked, release } = await holdCheck(t)
+  assert.equal((await prover.owner.send('DELETE', path)).status, 204)
+  release()
+  assertRefused(await checked, 404, 'NOT_FOUND')
+  for (const table of ['channels', 'channel_checks', 'channel_leases'] as const) {
+    assert.deepEqual(await rowsOf(ground, table), [])
+  }
+  assert.deepEqual(await channelHistory(ground, prover), [])
+  assert.equal((await publicSide(ground, prover)).grade, 'C')
+})
+
+test('an agent that is revoked while its channel is checked gets nothing more', async (t) => {
+  const { ground, prover, checked, release } = await holdCheck(t)
+  await setStatus(ground.service, prover.did, 'revoked', 'key_compromised')
+  release()
+  assert.equal(jsonOf<OwnerChannel>(await checked).state, 'pending')
+  const [lease] = await rowsOf(ground, 'channel_leases')
+  assert.deepEqual({ ...lease }, { ...lease, due_at: null, holder: null, held_until: 0 })
+  assert.deepEqual(await channelHistory(ground, prover), ['agent.grade_changed C E'])
+  assert.deepEqual((await publicSide(ground, prover)).channels, [])
+})
+
+test('a suspended agent’s channel is proven all the same, and counts when it is back', async (t) => {
+  const { clock, ground, prover, checked, release } = await holdCheck(t)
+  await setStatus(ground.service, prover.did, 'suspended', 'abuse')
+  release()
+  assert.equal(jsonOf<OwnerChannel>(await checked).state, 'verified')
+  assert.equal((await publicSide(ground, prover)).grade, 'E')
+  const before = await onlyChannel(ground, prover)
+  clock.ahead += DAY
+  await until(
+    () => onlyChannel(ground, prover),
+    ({ checkedAt }) => checkedAt !== before.checkedAt,
+    'it is checked on',
+  )
+  await setStatus(ground.service, prover.did, 'active')
+  assert.deepEqual(await publicSide(ground, prover), { grade: 'A', channels: [PLACE] })
+})
+
+test('checks that are asked for at once come one after another, and prove it once', async (t) => {
+  const { ground, prover, path, checked, release } = await holdCheck(t)
+  const more = [1, 2, 3].map(() => prover.owner.post(`${path}/check`))
+  await sleep(100)
+  assert.equal(ground.site.requests.length, 1, 'they wait')
+  release()
+  for (const answer of await Promise.all([checked, ...more])) {
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(jsonOf<OwnerChannel>(answer).state, 'verified')
+  }
+  assert.deepEqual(await channelHistory(ground, prover), [
+    `channel.verified ${PLACE}`,
+    'agent.grade_changed C A',
+  ])
+})
+
+test('an account that is deleted while a channel is checked leaves nothing of it', async (t) => {
+  const { ground, prover, checked, release } = await holdCheck(t)
+  const { username } = await ground.service.operator.db.read
+    .selectFrom('owners')
+    .select('username')
+    .where('id', '=', prover.owner.ownerId)
+    .executeTakeFirstOrThrow()
+  const deleted = await prover.owner.post('/api/account/deletion', { username })
+  assert.equal(deleted.status, 200, deleted.text)
+  release()
+  assertRefused(await checked, 404, 'NOT_FOUND')
+  for (const table of ['channels', 'channel_checks', 'channel_leases'] as const) {
+    assert.deepEqual(await rowsOf(ground, table), [])
+  }
+})
+
+test('a revoked agent’s channels are checked no more and not told of; nothing is added, all can be removed', async (t) => {
+  const clock = { ahead: 0 }
+  const ground = await startGround(t, { clock })
+  const prover = await newProver(ground)
+  const channel = await begin(prover, 'domain')
+  ground.txt(NAME, toPlace(channel, 'dns')('Value'))
+  await check(prover, channel)
+  await begin(prover, 'domain', 'other.example.net')
+  const path = `/api/account/agents/${prover.did}/channels`
+  assert.equal(
+    (await prover.owner.post(`/api/account/agents/${prover.did}/revoke`, { reason: 'retired' }))
+      .status,
+    200,
+  )
+
+  for (const { due_at } of await rowsOf(ground, 'channel_leases')) assert.equal(due_at, null)
+  const { read } = ground.service.operator.db
+  assert.deepEqual(await read.selectFrom('jobs').selectAll().execute(), [])
+  const asked = ground.dns[0]?.asked(NAME)
+  clock.ahead += 91 * DAY
+  const late = await signInAgain(ground, prover)
+  const more = { kind: 'domain', handleOrDomain: 'more.example.net' }
+  assertRefused(await late.owner.post(path, more), 400, 'VALIDATION_ERROR', /revoked/)
+  for (const action of ['check', 'renew']) {
+    const answer = await late.owner.post(`${path}/${channel.id}/${action}`)
+    assertRefused(answer, 400, 'VALIDATION_ERROR', /revoked/)
+  }
+  // Another agent's channel, begun now, shows that the service has looked for what is due.
+  const other = await newProver(ground)
+  await begin(other, 'domain', 'else.example.net')
+  clock.ahead += DAY
+  await until(
+    () => onlyChannel(ground, other),
+    ({ checks }) => checks.length > 0,
+    'it has looked',
+  )
+  assert.equal(ground.dns[0]?.asked(NAME), asked)
+  assert.deepEqual(await channelHistory(ground, prover), [
+    `channel.verified ${PLACE}`,
+    'agent.grade_changed C A',
+    'agent.grade_changed A E',
+  ])
+  for (const { id } of await listChannels(late)) {
+    assert.equal((await late.owner.send('DELETE', `${path}/${id}`)).status, 204)
+  }
+  assert.deepEqual(await listChannels(late), [])
+})

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import type { AccountExport, Card } from '@countersign/protocol'
+import { jsonOf } from '../../../../test/support/answer.ts'
+import { ask } from '../../../../test/support/ask.ts'
+import type { TestService } from '../../../../test/support/service.ts'
+import { onlyChannel } from './support/days.ts'
+import {
+  act,
+  begin,
+  check,
+  DOMAIN,
+  type Ground,
+  newAgentOf,
+  newProver,
+  type Prover,
+  publicSide,
+  startGround,
+  toPlace,
+} from './support/proving.ts'
+
+const NAME = `_svc-challenge.${DOMAIN}`
+const PLACE = `domain ${DOMAIN}`
+
+function tokenIn(line: string): string {
+  return /token=(\w{22})/.exec(line)?.[1] as string
+}
+
+/** @returns the token that has proven the domain */
+async function prove(ground: Ground, prover: Prover): Promise<string> {
+  const channel = await begin(prover, 'domain')
+  const line = toPlace(channel, 'dns')('Value')
+  ground.txt(NAME, line)
+  assert.equal((await check(prover, channel)).state, 'verified')
+  return tokenIn(line)
+}
+
+async function deleteAccount({ service }: Ground, { owner }: Prover): Promise<void> {
+  const { username } = await service.operator.db.read
+    .selectFrom('owners')
+    .select('username')
+    .where('id', '=', owner.ownerId)
+    .executeTakeFirstOrThrow()
+  const answer = await owner.post('/api/account/deletion', { username })
+  assert.equal(answer.status, 200, answer.text)
+}
+
+/** Everything in the database, as text. */
+function dump({ settings }: TestService): string {
+  const db = new DatabaseSync(settings.databaseFile, { readOnly: true })
+  try {
+    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
+    return JSON.stringify(tables.flatMap(({ name }) => db.prepare(`SELECT * FROM "${name}"`).all()))
+  } finally {
+    db.close()
+  }
+}
+
+test('an account that is deleted takes the channels with it, and where its agents were reached', async (t) => {
+  const ground = await startGround(t)
+  const prover = await newProver(ground)
+  const revoked = await newAgentOf(ground, prover.owner.ownerId, 'revoked before')
+  const tokens = [await prove(ground, prover), await prove(ground, revoked)]
+  const renewed = await act(prover, await onlyChannel(ground, prover), 'renew')
+  const open = tokenIn(toPlace(renewed, 'dns')('Value'))
+  await begin(prover, 'domain', 'begun.example.net')
+  const path = `/api/account/agents/${revoked.did}/revoke`
+  assert.equal((await prover.owner.post(path, { reason: 'retired' })).status, 200)
+  const traces = [...tokens, open, DOMAIN, 'begun.example.net', '"channel_id"', 'end-channel']
+  const before = dump(ground.service)
+  for (const trace of traces) assert.ok(before.includes(trace), `${trace} is there before`)
+
+  await deleteAccount(ground, prover)
+
+  const after = dump(ground.service)
+  for (const trace of traces) assert.equal(after.includes(trace), false, `${trace} is left`)
+  for (const { did } of [prover, revoked]) {
+    const card = jsonOf<Card>(await ask(ground.service, `/api/agents/${did}/card`))
+    assert.deepEqual([card.channels, card.status], [[], 'revoked'])
+    const { read } = ground.service.operator.db
+    const events = await read
+      .selectFrom('events')
+      .select(['type', 'facts'])
+      .where('tail', '=', did.slice(-24))
+      .where('type', 'like', 'channel.%')
+      .orderBy('seq')
+      .execute()
+    assert.deepEqual(
+      events.map(({ type, facts }) => [type, facts]),
+      [
+        ['channel.verified', '{"erased":true}'],
+        ['channel.removed', '{"erased":true}'],
+      ],
+      'that there was something is still told',
+    )
+  }
+})
+
+test('what others have proven stays, and so do their histories', async (t) => {
+  const ground = await startGround(t)
+  const leaving = await newProver(ground)
+  await prove(ground, leaving)
+  const staying = await newProver(ground)
+  await prove(ground, staying)
+  await deleteAccount(ground, leaving)
+  assert.deepEqual(await publicSide(ground, staying), { grade: 'A', channels: [PLACE] })
+  assert.equal((await onlyChannel(ground, staying)).state, 'verified')
+  const next = await newProver(ground)
+  await prove(ground, next)
+  assert.deepEqual(await publicSide(ground, next), { grade: 'A', channels: [PLACE] })
+})
+
+test('the export has the channels with their dates and checks, and no token', async (t) => {
+  const ground = await startGround(t)
+  const prover = await newProver(ground)
+  const stranger = await newProver(ground)
+  await begin(stranger, 'domain', 'stranger.example.net')
+  const proven = await prove(ground, prover)
+  const renewed = await act(prover, await onlyChannel(ground, prover), 'renew')
+  const open = tokenIn(toPlace(renewed, 'dns')('Value'))
+  await check(prover, renewed)
+  const shown = await onlyChannel(ground, prover)
+
+  const answer = await prover.owner.get('/api/account/export')
+
+  const [agent] = jsonOf<AccountExport>(answer).agents
+  const { label: _label, link: _link, proof, ...held } = shown
+  assert.deepEqual(agent?.channels, [{ ...held, method: 'dns', tokenExpiresAt: proof?.expiresAt }])
+  assert.equal(agent?.channels[0]?.checks.length, 2)
+  for (const secret of [proven, open, 'stranger']) {
+    assert.equal(answer.text.includes(secret), false, secret)
+  }
+})

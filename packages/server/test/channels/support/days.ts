@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AgentHistory, OwnerChannel, SessionState } from '@countersign/protocol'
+import { jsonOf } from '../../../../../test/support/answer.ts'
+import { type Ground, listChannels, type Prover, signInAgain } from './proving.ts'
+
+export const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/** Waits for what the service does by itself. */
+export async function until<T>(
+  look: () => Promise<T>,
+  holds: (value: T) => boolean,
+  what: string,
+): Promise<T> {
+  const deadline = performance.now() + 20_000
+  for (;;) {
+    const value = await look()
+    if (holds(value)) return value
+    assert.ok(performance.now() < deadline, `${what}: ${JSON.stringify(value)}`)
+    await sleep(25)
+  }
+}
+
+/** The only channel of an agent, as its owner sees it after a sign-in: sessions end while days pass. */
+export async function onlyChannel(ground: Ground, prover: Prover): Promise<OwnerChannel> {
+  const [channel, ...more] = await listChannels(await signInAgain(ground, prover))
+  assert.ok(channel !== undefined && more.length === 0)
+  return channel
+}
+
+/** Moves the clock, and waits until the service has checked the agent's only channel by itself. */
+export async function passTime(
+  ground: Ground,
+  prover: Prover,
+  clock: { ahead: number },
+  milliseconds: number,
+): Promise<OwnerChannel> {
+  const before = (await onlyChannel(ground, prover)).checks[0]?.at
+  clock.ahead += milliseconds
+  return until(
+    () => onlyChannel(ground, prover),
+    ({ checks }) => checks[0] !== undefined && checks[0].at !== before,
+    'the service has checked it',
+  )
+}
+
+/** What happened to the channels of an agent and to its grade, oldest first. */
+export async function channelHistory(ground: Ground, prover: Prover): Promise<string[]> {
+  const { owner, did } = await signInAgain(ground, prover)
+  const answer = await owner.get(`/api/account/agents/${did}/history`)
+  assert.equal(answer.status, 200, answer.text)
+  return jsonOf<AgentHistory>(answer)
+    .events.filter(({ type }) => type.startsWith('channel.') || type === 'agent.grade_changed')
+    .map(({ type, facts }) => [type, ...Object.values(facts)].join(' '))
+    .reverse()
+}
+
+export async function notesOf(
+  ground: Ground,
+  prover: Prover,
+): Promise<SessionState['channelNotes']> {
+  const { owner } = await signInAgain(ground, prover)
+  return jsonOf<SessionState>(await owner.get('/api/session')).channelNotes
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import type { Card, ChannelCheck, GradeAnswer, OwnerChannel } from '@countersign/protocol'
+import { jsonOf } from '../../../../../test/support/answer.ts'
+import { ask } from '../../../../../test/support/ask.ts'
+import { startDnsServer, type TestDns } from '../../../../../test/support/dns-server.ts'
+import {
+  type HttpsSite,
+  outsideEnv,
+  startHttpsSite,
+} from '../../../../../test/support/https-site.ts'
+import { newKey, type TestKey } from '../../../../../test/support/key.ts'
+import {
+  claimAgent,
+  startTestService,
+  type TestService,
+} from '../../../../../test/support/service.ts'
+import { type SignedInOwner, signIn } from '../../../../../test/support/signed-in.ts'
+
+/** The domain of most tests. */
+export const DOMAIN = 'agents.example.com'
+
+interface Options {
+  /** How many resolvers there are. */
+  readonly resolvers?: number
+  /** The names of the site. */
+  readonly names?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** How far the service's clock is ahead, in milliseconds: the test moves it. */
+  readonly clock?: { ahead: number }
+}
+
+/** A service, the DNS and the one web server that it sees. */
+export interface Ground {
+  readonly service: TestService
+  /** Each a perspective. */
+  readonly dns: readonly TestDns[]
+  readonly site: HttpsSite
+  readonly now: () => number
+  /** Puts the same TXT records on every resolver. */
+  txt(name: string, ...records: readonly (string | readonly string[])[]): void
+}
+
+export async function startGround(
+  t: { after(end: () => unknown): void },
+  { resolvers = 1, names = [DOMAIN], env = {}, clock = { ahead: 0 } }: Options = {},
+): Promise<Ground> {
+  const dns = await Promise.all(Array.from({ length: resolvers }, () => startDnsServer(t)))
+  const site = await startHttpsSite(t, names)
+  const now = () => Date.now() + clock.ahead
+  const service = await startTestService(t, { ...outsideEnv(dns, [site]), ...env }, now)
+  const txt: Ground['txt'] = (name, ...records) => {
+    for (const each of dns) each.set(name, 'TXT', records)
+  }
+  return { service, dns, site, now, txt }
+}
+
+/** An owner who is signed in, and an agent of theirs. */
+export interface Prover {
+  readonly owner: SignedInOwner
+  readonly key: TestKey
+  readonly did: string
+}
+
+export async function newProver(ground: Ground): Promise<Prover> {
+  const { service } = ground
+  return newAgentOf(ground, await service.operator.addVerifiedOwner())
+}
+
+/** Another agent of an owner. */
+export async function newAgentOf(
+  { service, now }: Ground,
+  ownerId: number,
+  agentId = 'main',
+): Promise<Prover> {
+  const key = newKey()
+  const did = await claimAgent(service, ownerId, key, agentId)
+  return { owner: await signIn(service, ownerId, now()), key, did }
+}
+
+/** The same owner after the clock has moved so far that the session is over. */
+export async function signInAgain(
+  { service, now }: Ground,
+  { owner, ...rest }: Prover,
+): Promise<Prover> {
+  return { owner: await signIn(service, owner.ownerId, now()), ...rest }
+}
+
+function channelsOf({ did }: Prover): string {
+  return `/api/account/agents/${did}/channels`
+}
+
+export function addChannel(prover: Prover, kind: string, handleOrDomain: string) {
+  return prover.owner.post(channelsOf(prover), { kind, handleOrDomain })
+}
+
+/** Begins to prove a channel, which has to succeed. */
+export async function begin(
+  prover: Prover,
+  kind: string,
+  handleOrDomain = DOMAIN,
+): Promise<OwnerChannel> {
+  const answer = await addChannel(prover, kind, handleOrDomain)
+  assert.equal(answer.status, 201, answer.text)
+  return jsonOf<OwnerChannel>(answer)
+}
+
+/** Asks for a check or for a fresh token. */
+export function askFor(prover: Prover, { id }: OwnerChannel, action: 'check' | 'renew') {
+  return prover.owner.post(`${channelsOf(prover)}/${id}/${action}`)
+}
+
+/** The same, where it has to succeed. */
+export async function act(
+  prover: Prover,
+  channel: OwnerChannel,
+  action: 'check' | 'renew',
+): Promise<OwnerChannel> {
+  const answer = await askFor(prover, channel, action)
+  assert.equal(answer.status, 200, answer.text)
+  return jsonOf<OwnerChannel>(answer)
+}
+
+/** Checks a channel. @returns its state after it, what all perspectives agree on, and what each saw */
+export async function check(prover: Prover, channel: OwnerChannel) {
+  const after = await act(prover, channel, 'check')
+  const [last] = after.checks
+  assert.ok(last, 'the check is recorded')
+  return { state: after.state, outcome: outcomeOf(last), seen: last.perspectives, channel: after }
+}
+
+function outcomeOf({ outcome }: ChannelCheck) {
+  return outcome
+}
+
+export async function listChannels(prover: Prover): Promise<OwnerChannel[]> {
+  const answer = await prover.owner.get(channelsOf(prover))
+  assert.equal(answer.status, 200, answer.text)
+  return jsonOf<{ channels: OwnerChannel[] }>(answer).channels
+}
+
+/** What there is to copy, by its label, of one way to prove a channel. */
+export function toPlace(channel: OwnerChannel, method: string): (label: string) => string {
+  const found = channel.proof?.methods.find(({ id }) => id === method)
+  assert.ok(found, `${method} is a way to prove it`)
+  return (label) => {
+    const field = found.fields.find((each) => each.label === label)
+    assert.ok(field, `${label} is there to copy`)
+    return field.value
+  }
+}
+
+/** What everyone sees of an agent. */
+export async function publicSide({ service }: Ground, { did }: Prover) {
+  const [grade, card] = await Promise.all([
+    ask(service, `/api/agents/${did}/grade`),
+    ask(service, `/api/agents/${did}/card`),
+  ])
+  const { channels } = jsonOf<Card>(card)
+  return {
+    grade: jsonOf<GradeAnswer>(grade).grade,
+    channels: channels.map(({ kind, handleOrDomain }) => `${kind} ${handleOrDomain}`),
+  }
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { Grade } from '@countersign/protocol'
+import type { Db } from '../../packages/server/src/storage/database.ts'
+
+/** Long past the second within which a change is told, for machines that are busy. */
+const PATIENCE_MS = 10_000
+
+/** What the events tell of an agent's grade, in order: `C>A` is a change from C to A. */
+export async function gradesTold(db: Db, did: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('events')
+    .select('facts')
+    .where('tail', '=', did.slice(-24))
+    .where('type', '=', 'agent.grade_changed')
+    .orderBy('seq')
+    .execute()
+  return rows.map(({ facts }) => {
+    const { from, to, ...rest } = JSON.parse(facts) as { from: Grade; to: Grade }
+    assert.deepEqual(rest, {}, 'nothing but the two grades')
+    return `${from}>${to}`
+  })
+}
+
+/** Waits until the events tell this and nothing else. Nobody asks for the agent meanwhile. */
+export async function untilTold(db: Db, did: string, expected: readonly string[]): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS
+  for (;;) {
+    const told = await gradesTold(db, did)
+    if (isDeepStrictEqual(told, expected)) return
+    assert.ok(performance.now() < deadline, `told: ${told.join()}, expected: ${expected.join()}`)
+    await sleep(20)
+  }
+}
