@@ -1,9 +1,10 @@
-import { errorSchema, type Naming } from '@countersign/protocol'
+import type { Naming } from '@countersign/protocol'
 import type { FastifyReply, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
 import type { App } from './bare-app.ts'
 import { cached } from './caching.ts'
 import { allowAnyOrigin, answerPreflight } from './cors.ts'
+import { refusalsAt } from './refusals.ts'
 
 export interface PublicRead<P> {
   readonly url: string
@@ -23,8 +24,7 @@ export function publicRead<P>(app: App, naming: Naming, route: PublicRead<P>): v
       response: {
         ...route.schema.response,
         304: { type: 'null', description: 'The caller has it already (If-None-Match)' },
-        '4xx': errorSchema(),
-        '5xx': errorSchema(),
+        ...refusalsAt(route.url),
       },
     },
     onRequest: allowAnyOrigin,

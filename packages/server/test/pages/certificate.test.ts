@@ -51,7 +51,7 @@ test('an active certificate says who stands behind the agent, how well known, an
     'Ada Lovelace @ada',
     'In person, high assurance',
     'Why the grade is A',
-    'Domain shopper.example',
+    'Domain: shopper.example, last checked on',
     'GitHub: @shopper',
     'Buys things.',
     did,
@@ -79,7 +79,8 @@ test('what has lapsed is not shown, and what is missing is said', async (t) => {
   await giveOwnerName(service, owner, 'Ada', did)
   const text = textOf((await ask(service, `/agent/${did}`)).text)
   assert.doesNotMatch(text, /old\.example/)
-  assert.match(text, /No channel of this agent has been verified yet/)
+  assert.match(text, /No channel of this agent is verified at the moment/)
+  assert.match(text, /Where can it be reached\? At no channel that is verified at the moment\./)
   assert.match(text, /No identity verification is in force/)
   assert.match(text, /Its owner goes by Ada\. Nobody has verified who that is/)
   assert.match(text, /Why the grade is E/)

@@ -16,7 +16,7 @@ export function ownerSchema<T extends FastifySchema & { response: object }>(sche
   return {
     tags: ['owner'],
     ...schema,
-    response: { ...schema.response, '4xx': errorSchema(), '5xx': errorSchema() },
+    response: { '4xx': errorSchema(), '5xx': errorSchema(), ...schema.response },
   }
 }
 

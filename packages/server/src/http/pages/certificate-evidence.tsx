@@ -1,9 +1,9 @@
 import type { Points } from '@countersign/protocol'
 import { Day, KeyValue } from '@countersign/ui'
 import type { ReactNode } from 'react'
-import type { Certificate } from '../../domain/certificate.ts'
+import type { Certificate, CertifiedChannel } from '../../domain/certificate.ts'
 import { Clause } from './sheet.tsx'
-import { ASSURANCE_WORDS, channelWords, TIER_WORDS } from './wording.ts'
+import { ASSURANCE_WORDS, TIER_WORDS } from './wording.ts'
 
 export interface EvidenceProps {
   readonly certificate: Certificate
@@ -53,9 +53,8 @@ export function OwnerClause({ certificate: { agent, verification } }: EvidencePr
 
 /** Why this letter: the two questions, what each is worth, what would raise it. */
 export function GradeClause({
-  certificate: { agent, grade, verification, channels },
+  certificate: { agent, grade, verification, strongestChannel: channel },
 }: EvidenceProps) {
-  const channel = channels.find((each) => each.tier === grade.tier)
   return (
     <Clause id="grade" title={`Why the grade is ${grade.grade}`}>
       {agent.status !== 'active' && (
@@ -76,11 +75,11 @@ export function GradeClause({
           )}
         </Question>
         <Question name="Where can it be reached?" points={grade.points.reach}>
-          {channel === undefined ? (
-            'At no channel that has been verified.'
+          {channel === null ? (
+            'At no channel that is verified at the moment.'
           ) : (
             <>
-              {channelWords(channel.kind)} {channel.handleOrDomain}, checked on{' '}
+              {channel.label}: {channel.handleOrDomain}, last checked on{' '}
               <Day at={channel.checkedAt} />.
             </>
           )}
@@ -140,24 +139,48 @@ export function ChannelsClause({ certificate: { channels } }: EvidenceProps) {
     <Clause id="channels" title="Where it can be reached">
       {channels.length === 0 ? (
         <p>
-          No channel of this agent has been verified yet. Whoever writes to you under its name from
-          a chat account or a domain has not been checked here.
+          No channel of this agent is verified at the moment. Whoever writes to you under its name
+          from a chat account or a domain has not been checked here.
         </p>
       ) : (
-        <ul className="divide-y divide-line rounded-lg border border-line">
-          {channels.map(({ kind, handleOrDomain, tier, checkedAt }) => (
-            <li key={`${kind} ${handleOrDomain}`} className="px-4 py-3">
-              <span className="block font-medium wrap-anywhere">
-                {channelWords(kind)}: {handleOrDomain}
-              </span>
-              <span className="text-soft">
-                {capitalised(TIER_WORDS[tier])}, checked on <Day at={checkedAt} />
-              </span>
-            </li>
-          ))}
-        </ul>
+        <>
+          <ul className="divide-y divide-line rounded-lg border border-line">
+            {channels.map((each) => (
+              <Channel key={`${each.label} ${each.handleOrDomain}`} channel={each} />
+            ))}
+          </ul>
+          <p className="text-sm/6 text-soft">
+            Each is checked again and again. One that can no longer be confirmed is not shown here.
+          </p>
+        </>
       )}
     </Clause>
+  )
+}
+
+function Channel({ channel }: { readonly channel: CertifiedChannel }) {
+  const { label, proves, handleOrDomain, link, tier, checkedAt } = channel
+  return (
+    <li className="space-y-0.5 px-4 py-3">
+      <p className="font-medium wrap-anywhere">
+        {label}:{' '}
+        {link === null ? (
+          handleOrDomain
+        ) : (
+          <a
+            href={link}
+            rel="nofollow noopener"
+            className="text-accent underline underline-offset-4 hover:text-accent-strong"
+          >
+            {handleOrDomain}
+          </a>
+        )}
+      </p>
+      {proves !== null && <p>{proves}</p>}
+      <p className="text-sm/6 text-soft">
+        {TIER_WORDS[tier]}. Last checked on <Day at={checkedAt} />
+      </p>
+    </li>
   )
 }
 

@@ -37,6 +37,15 @@ export function Audiences({ context }: { readonly context: PageContext }) {
             "countersign sign '<challenge>'",
           ].join('\n')}
         />
+        <p>
+          <a href="/docs/agents" className={LINK}>
+            Quick start for agents
+          </a>
+          , or have your model read{' '}
+          <a href="/skill.md" className={LINK}>
+            skill.md
+          </a>
+        </p>
       </Audience>
       <Audience id="relying" title="You let agents in" who="Sites, APIs, gateways">
         <p>
@@ -52,8 +61,12 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           ].join('\n')}
         />
         <p>
-          <a href="/docs" className={LINK}>
-            API reference
+          <a href="/docs/relying-parties" className={LINK}>
+            Quick start
+          </a>
+          ,{' '}
+          <a href="/docs/api" className={LINK}>
+            HTTP reference
           </a>{' '}
           and{' '}
           <a href="/openapi.json" className={LINK}>
@@ -94,6 +107,11 @@ export function Audiences({ context }: { readonly context: PageContext }) {
             </KeyValue>
           ))}
         </dl>
+        <p>
+          <a href="/docs/hosts" className={LINK}>
+            How to host one
+          </a>
+        </p>
       </Audience>
     </>
   )

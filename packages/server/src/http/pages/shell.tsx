@@ -9,6 +9,8 @@ export interface ShellProps extends HeadProps {
   readonly status?: AgentStatus
   /** Stands above everything. */
   readonly banner?: ReactNode
+  /** With something at its side. */
+  readonly wide?: boolean
   readonly children: ReactNode
 }
 
@@ -19,8 +21,9 @@ const GROUNDS: Readonly<Record<AgentStatus, string>> = {
 }
 
 /** What all pages share: the head, a way past the navigation, header, main, footer. */
-export function Shell({ status = 'active', banner, children, ...head }: ShellProps) {
+export function Shell({ status = 'active', banner, wide = false, children, ...head }: ShellProps) {
   const { context } = head
+  const width = `${WIDTH} ${wide ? 'max-w-7xl' : 'max-w-5xl'}`
   return (
     <html lang="en">
       <Head {...head} />
@@ -32,23 +35,29 @@ export function Shell({ status = 'active', banner, children, ...head }: ShellPro
           To the content
         </a>
         {banner}
-        <Header context={context} />
-        <main id="main" tabIndex={-1} className={`${WIDTH} flex-1 pt-4 pb-20 sm:pt-8`}>
+        <Header context={context} width={width} />
+        <main id="main" tabIndex={-1} className={`${width} flex-1 pt-4 pb-20 sm:pt-8`}>
           {children}
         </main>
-        <Footer context={context} />
+        <Footer context={context} width={width} />
       </body>
     </html>
   )
 }
 
-const WIDTH = 'mx-auto w-full max-w-5xl px-4 sm:px-8'
+const WIDTH = 'mx-auto w-full px-4 sm:px-8'
 const LINK = 'py-1 hover:text-accent hover:underline underline-offset-4'
 
-function Header({ context }: { readonly context: PageContext }) {
+interface FrameProps {
+  readonly context: PageContext
+  /** Classes that say how wide. */
+  readonly width: string
+}
+
+function Header({ context, width }: FrameProps) {
   return (
     <header
-      className={`${WIDTH} flex flex-wrap items-center justify-between gap-x-8 gap-y-1 py-4 sm:py-6`}
+      className={`${width} flex flex-wrap items-center justify-between gap-x-8 gap-y-1 py-4 sm:py-6`}
     >
       <a href="/" className="flex max-w-full rounded-md">
         <Wordmark name={context.serviceName} />
@@ -57,8 +66,8 @@ function Header({ context }: { readonly context: PageContext }) {
         <a href="/check" className={LINK}>
           Check
         </a>
-        <a href="/docs" className={`${LINK} max-sm:hidden`}>
-          API
+        <a href="/docs" className={LINK}>
+          Docs
         </a>
         <a href="/dashboard" className={LINK}>
           Dashboard
@@ -68,23 +77,25 @@ function Header({ context }: { readonly context: PageContext }) {
   )
 }
 
-function Footer({ context: { serviceName, site } }: { readonly context: PageContext }) {
+function Footer({ context: { serviceName, site }, width }: FrameProps) {
   return (
     <footer className="border-t border-line">
       <div
-        className={`${WIDTH} flex flex-wrap items-baseline justify-between gap-x-8 gap-y-2 py-8 text-sm text-soft`}
+        className={`${width} flex flex-wrap items-baseline justify-between gap-x-8 gap-y-2 py-8 text-sm text-soft`}
       >
         <p>
           {serviceName} at {site.host}. DIDs here begin with{' '}
           <code className="font-mono">{site.naming.didPrefix}</code>
         </p>
-        <nav aria-label="For programs" className="flex gap-5">
-          <a href="/openapi.json" className={LINK}>
-            openapi.json
+        <nav aria-label="For programs" className="flex flex-wrap gap-x-5">
+          <a href="/docs/api" className={LINK}>
+            HTTP reference
           </a>
-          <a href="/docs" className={LINK}>
-            API reference
-          </a>
+          {['openapi.json', 'llms.txt', 'skill.md'].map((name) => (
+            <a key={name} href={`/${name}`} className={LINK}>
+              {name}
+            </a>
+          ))}
         </nav>
       </div>
     </footer>

@@ -1,4 +1,4 @@
-import type { AgentStatus, Assurance, Tier } from '@countersign/protocol'
+import type { AgentStatus, Assurance, CompactCard, Tier } from '@countersign/protocol'
 
 /** How much a check of somebody's identity is worth, in words. */
 export const ASSURANCE_WORDS: Readonly<Record<Assurance, string>> = {
@@ -7,9 +7,10 @@ export const ASSURANCE_WORDS: Readonly<Record<Assurance, string>> = {
   high: 'high assurance: an official proof of identity',
 }
 
+/** How much a channel is worth, in words. */
 export const TIER_WORDS: Readonly<Record<Tier, string>> = {
-  1: 'a chat account or a runtime',
-  2: 'a domain or an agent-to-agent endpoint',
+  1: 'Tier 1 of 2, worth one point',
+  2: 'Tier 2 of 2, worth two points',
 }
 
 export const VERDICTS: Readonly<Record<AgentStatus, string>> = {
@@ -18,24 +19,16 @@ export const VERDICTS: Readonly<Record<AgentStatus, string>> = {
   revoked: 'This certificate is void, for good.',
 }
 
+/** What the one word of the compact card says. */
+export const CARD_VERDICTS: Readonly<Record<CompactCard['verificationStatus'], string>> = {
+  verified: 'Certified, and the identity of its owner is verified.',
+  claim: 'Certified, but nobody has verified the identity of its owner.',
+  unverified: 'Its certificate does not hold: do not rely on it.',
+}
+
 /** `key_compromised` as people write it. */
 export function reasonWords(reason: string): string {
   return reason.replaceAll(/[_-]+/g, ' ')
-}
-
-/** The kinds of channels that people know under another name. */
-const CHANNELS: Readonly<Record<string, string>> = {
-  a2a: 'Agent-to-agent endpoint',
-  domain: 'Domain',
-  github: 'GitHub',
-  bluesky: 'Bluesky',
-  mastodon: 'Mastodon',
-  telegram: 'Telegram',
-  matrix: 'Matrix',
-}
-
-export function channelWords(kind: string): string {
-  return CHANNELS[kind] ?? kind
 }
 
 /** In fours, for eyes that compare. */

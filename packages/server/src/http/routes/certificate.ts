@@ -1,11 +1,12 @@
-import { errorSchema } from '@countersign/protocol'
 import { certificateOf } from '../../domain/certificate.ts'
+import { withCurrentChannels } from '../../domain/channels/current-channels.ts'
 import { findAgentForPage } from '../../domain/find-agent.ts'
 import type { App } from '../bare-app.ts'
 import { cached, REVALIDATE } from '../caching.ts'
 import { pageHeaders } from '../page-headers.ts'
 import type { PageSide } from '../pages/page-side.ts'
 import { pageParam } from '../public-read.ts'
+import { refusalsAt } from '../refusals.ts'
 
 /** Where `verifyUrl` and `certificateUrl` lead. */
 export function certificateRoute(app: App, { read, pages }: PageSide): void {
@@ -19,13 +20,13 @@ export function certificateRoute(app: App, { read, pages }: PageSide): void {
       response: {
         200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
         304: { type: 'null', description: 'The caller has it already (If-None-Match)' },
-        '4xx': errorSchema(),
-        '5xx': errorSchema(),
+        ...refusalsAt('/agent/'),
       },
     },
     onSend: cached(REVALIDATE),
     handler: async (request, reply) => {
-      const view = await findAgentForPage(read, request.params.agent as string)
+      const found = await findAgentForPage(read, request.params.agent as string)
+      const view = await withCurrentChannels(read.db, found)
       const certificate = certificateOf(read.site, view, read.now())
       const html = pages.make.certificatePage(pages.context, certificate)
       return reply.headers(headers).type('text/html; charset=utf-8').serializer(String).send(html)

@@ -3,11 +3,18 @@ import { compactCardOf } from '../../domain/compact-card.ts'
 import { findAgent, type ReadDeps } from '../../domain/find-agent.ts'
 import type { App } from '../bare-app.ts'
 import { BRIEFLY } from '../caching.ts'
+import { cardBody, cardResponse } from '../card-formats.ts'
+import { compactCardText } from '../card-text.ts'
+import type { Pages } from '../pages/load.ts'
 import { agentParam, publicRead } from '../public-read.ts'
 
-/** Contract 4.6. */
-export function compactCardRoute(app: App, deps: ReadDeps): void {
-  publicRead(app, deps.site.naming, {
+/**
+ * Contract 4.6.
+ * @param pages what writes the card for people, where the preview `card-formats` is on; null: JSON, whatever is asked for
+ */
+export function compactCardRoute(app: App, read: ReadDeps, pages: Pages | null): void {
+  const schema = compactCardSchema()
+  publicRead(app, read.site.naming, {
     url: '/api/v1/agent/:agent/card',
     cacheControl: BRIEFLY,
     schema: {
@@ -15,9 +22,16 @@ export function compactCardRoute(app: App, deps: ReadDeps): void {
       summary: 'The compact card of an agent',
       tags: ['show'],
       params: agentParam('agent'),
-      response: { 200: compactCardSchema() },
+      response: { 200: pages === null ? schema : cardResponse(schema) },
     },
-    handler: async (params: { agent: string }) =>
-      compactCardOf(deps.site, await findAgent(deps, params.agent), deps.now()),
+    handler: async (params: { agent: string }, reply, accept) => {
+      const card = compactCardOf(read.site, await findAgent(read, params.agent), read.now())
+      if (pages === null) return card
+      return cardBody(reply, accept, {
+        card,
+        text: () => compactCardText(card),
+        html: () => pages.make.compactCardSnippet(pages.context, card),
+      })
+    },
   })
 }

@@ -1,12 +1,13 @@
 import { gradeAnswerSchema } from '@countersign/protocol'
-import { findAgent, type ReadDeps } from '../../domain/find-agent.ts'
+import { withCurrentChannels } from '../../domain/channels/current-channels.ts'
+import { findAgent, type PageReadDeps } from '../../domain/find-agent.ts'
 import { gradeAnswerOf } from '../../domain/grade.ts'
 import type { App } from '../bare-app.ts'
 import { BRIEFLY } from '../caching.ts'
 import { agentParam, publicRead } from '../public-read.ts'
 
 /** The letter of the card, explained (docs/contract-notes.md). */
-export function gradeRoute(app: App, deps: ReadDeps): void {
+export function gradeRoute(app: App, deps: PageReadDeps): void {
   publicRead(app, deps.site.naming, {
     url: '/api/agents/:agent/grade',
     cacheControl: BRIEFLY,
@@ -17,7 +18,9 @@ export function gradeRoute(app: App, deps: ReadDeps): void {
       params: agentParam('agent'),
       response: { 200: gradeAnswerSchema(deps.site.naming) },
     },
-    handler: async (params: { agent: string }) =>
-      gradeAnswerOf(deps.site, await findAgent(deps, params.agent), deps.now()),
+    handler: async (params: { agent: string }) => {
+      const view = await withCurrentChannels(deps.db, await findAgent(deps, params.agent))
+      return gradeAnswerOf(deps.site, view, deps.now())
+    },
   })
 }
