@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { assertAccessible, assertNoSidewaysScroll, openBrowser } from '../support/browser.ts'
+import type { Browser } from 'playwright-core'
+import { assertFit, openBrowser, tabTo } from '../support/browser.ts'
 import { openAsNewcomer, openAsOwner, untilHeading } from '../support/dashboard.ts'
 import { giveProfile } from '../support/profile.ts'
 import { claimAgent, startTestService, type TestService } from '../support/service.ts'
@@ -37,20 +37,6 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
   await setStatus(service, dids.suspended, 'suspended', 'under_review')
   await setStatus(service, dids.revoked, 'revoked', 'key_compromised')
   return { service, browser: await openBrowser(t), owner, dids }
-}
-
-/** Arrives at a page in the light and wide, then in the dark and narrow, and looks at it each time. */
-async function assertFit(page: Page, arrive: () => Promise<void>): Promise<void> {
-  for (const { colorScheme, width } of [
-    { colorScheme: 'light', width: 1280 },
-    { colorScheme: 'dark', width: 360 },
-  ] as const) {
-    await page.emulateMedia({ colorScheme })
-    await page.setViewportSize({ width, height: 900 })
-    await arrive()
-    await assertAccessible(page)
-    await assertNoSidewaysScroll(page)
-  }
 }
 
 test('axe finds nothing on any page of the dashboard, light or dark, wide or narrow', async (t) => {
@@ -173,18 +159,6 @@ test('an agent is suspended with the keyboard alone', async (t) => {
   assert.equal(object.status, 'suspended')
   assert.deepEqual(problems, [])
 })
-
-/** Presses Tab until the focus is on something of that name. */
-async function tabTo(page: Page, name: RegExp): Promise<void> {
-  for (let presses = 0; presses < 80; presses++) {
-    await page.keyboard.press('Tab')
-    const focused = await page.evaluate<string>(
-      "(document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim()",
-    )
-    if (name.test(focused)) return
-  }
-  assert.fail(`the keyboard does not reach ${name}`)
-}
 
 test('an owner whose verification ends soon is told so, and led to where it is renewed', async (t) => {
   const { service, browser, owner } = await scene(t)

@@ -88,6 +88,21 @@ const agent = createRoute({
   component: lazyRouteComponent(() => import('./pages/agent/agent-page.tsx'), 'AgentPage'),
 })
 
+const newChannel = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$did/channels/new',
+  component: lazyRouteComponent(
+    () => import('./pages/channel/new-channel-page.tsx'),
+    'NewChannelPage',
+  ),
+})
+
+const channel = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/agents/$did/channels/$channel',
+  component: lazyRouteComponent(() => import('./pages/channel/channel-page.tsx'), 'ChannelPage'),
+})
+
 const claim = createRoute({
   getParentRoute: () => signedIn,
   path: '/claim',
@@ -116,7 +131,17 @@ const elsewhere = createRoute({
 
 const tree = root.addChildren([
   signedOut.addChildren([signIn, signUp]),
-  signedIn.addChildren([home, agents, agent, claim, identity, account, elsewhere]),
+  signedIn.addChildren([
+    home,
+    agents,
+    agent,
+    newChannel,
+    channel,
+    claim,
+    identity,
+    account,
+    elsewhere,
+  ]),
 ])
 
 export function makeRouter(queries: QueryClient) {

@@ -4,22 +4,39 @@ import { reasonInWords } from './reasons.ts'
 type Event = AgentHistory['events'][number]
 type Facts = Event['facts']
 
-const SENTENCES: Readonly<Record<string, (facts: Facts) => string | string[]>> = {
+/** @returns how a kind of channel is called */
+type LabelOf = (kind: string) => string
+
+const SENTENCES: Readonly<Record<string, (facts: Facts, labelOf: LabelOf) => string | string[]>> = {
   'agent.claimed': () => 'An agent redeemed your claim token: the certificate was issued.',
   'agent.updated': updated,
   'agent.suspended': (facts) => `Suspended.${because(facts)}`,
   'agent.reactivated': (facts) => `Reactivated.${because(facts)}`,
   'agent.revoked': revoked,
   'agent.grade_changed': gradeChanged,
-  'channel.verified': (facts) => `${channel(facts)} was verified.`,
-  'channel.stale': (facts) =>
-    `${channel(facts)} has not been confirmed in time and counts no more.`,
-  'channel.removed': (facts) => `${channel(facts)} was removed.`,
+  'channel.verified': (facts, labelOf) => `${channel(facts, labelOf)} was proven.`,
+  'channel.stale': (facts, labelOf) =>
+    `${channel(facts, labelOf)} counts no more: ${STALE[String(facts.reason)] ?? 'it was not confirmed in time'}.`,
+  'channel.removed': (facts, labelOf) =>
+    `${channel(facts, labelOf)} was removed${REMOVED[String(facts.reason)] ?? ''}.`,
 }
 
-/** @returns what happened, for whoever owns the agent: a sentence for each thing that changed */
-export function eventSentences({ type, facts }: Event): readonly string[] {
-  return [SENTENCES[type]?.(facts) ?? `Something else was recorded: ${type}.`].flat()
+const STALE: Readonly<Record<string, string>> = {
+  'not-found': 'what proved it was not found any more, for three days',
+  expired: 'its time was over, and it was not proven anew',
+}
+
+const REMOVED: Readonly<Record<string, string>> = {
+  owner: ' by you',
+  'proven-by-another': ': another owner has proven that it is theirs',
+}
+
+/**
+ * What happened, for whoever owns the agent.
+ * @returns a sentence for each thing that changed
+ */
+export function eventSentences({ type, facts }: Event, labelOf: LabelOf): readonly string[] {
+  return [SENTENCES[type]?.(facts, labelOf) ?? `Something else was recorded: ${type}.`].flat()
 }
 
 const PARTS = [
@@ -54,7 +71,7 @@ function gradeChanged({ from, to }: Facts): string {
   return 'The grade changed.'
 }
 
-function channel({ kind, handleOrDomain }: Facts): string {
-  const named = [kind, handleOrDomain].filter((each) => typeof each === 'string')
-  return named.length === 0 ? 'A channel' : `The channel ${named.join(' ')}`
+function channel({ kind, handleOrDomain }: Facts, labelOf: LabelOf): string {
+  const label = typeof kind === 'string' ? labelOf(kind) : 'A channel'
+  return typeof handleOrDomain === 'string' ? `${label} ${handleOrDomain}` : label
 }

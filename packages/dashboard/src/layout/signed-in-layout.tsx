@@ -3,6 +3,7 @@ import { Link, Outlet } from '@tanstack/react-router'
 import { sessionQuery } from '../api/session.ts'
 import { RecentSignInHost } from '../parts/recent-sign-in.tsx'
 import { Brand } from './brand.tsx'
+import { ChannelNotes } from './channel-notes.tsx'
 import { Frame } from './frame.tsx'
 import { OwnerMenu } from './owner-menu.tsx'
 import { RenewalNote } from './renewal-note.tsx'
@@ -20,6 +21,7 @@ export function SignedInLayout() {
     <RecentSignInHost>
       <Frame header={<Bar />}>
         <RenewalNote />
+        <ChannelNotes />
         <Outlet />
       </Frame>
     </RecentSignInHost>

@@ -53,7 +53,7 @@ export function Page({ title, above, lead, actions, width = 'wide', step, childr
           </h1>
           {actions}
         </div>
-        {lead && <p className="max-w-2xl text-pretty text-lg text-soft">{lead}</p>}
+        {lead && <p className="max-w-2xl text-pretty break-words text-lg text-soft">{lead}</p>}
       </div>
       {children}
     </div>
@@ -62,6 +62,8 @@ export function Page({ title, above, lead, actions, width = 'wide', step, childr
 
 interface SectionProps {
   readonly title: string
+  /** Its name in addresses: a link to it leads here, even where it comes later than the page. */
+  readonly anchor?: string
   /** What it is about, in a sentence or two. */
   readonly lead?: ReactNode
   readonly actions?: ReactNode
@@ -69,12 +71,20 @@ interface SectionProps {
 }
 
 /** A part of a page, on its own ground, under an h2. */
-export function Section({ title, lead, actions, children }: SectionProps) {
+export function Section({ title, anchor, lead, actions, children }: SectionProps) {
   const id = useId()
+  const ground = useRef<HTMLElement>(null)
+
+  useEffect(() => {
+    if (anchor !== undefined && location.hash === `#${anchor}`) ground.current?.scrollIntoView()
+  }, [anchor])
+
   return (
     <section
+      ref={ground}
+      id={anchor}
       aria-labelledby={id}
-      className="flex flex-col gap-5 rounded-2xl border border-line bg-surface p-5 sm:p-7"
+      className="flex scroll-mt-8 flex-col gap-5 rounded-2xl border border-line bg-surface p-5 sm:p-7"
     >
       <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="flex min-w-0 flex-col gap-1">

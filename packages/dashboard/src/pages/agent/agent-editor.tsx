@@ -4,6 +4,7 @@ import { type ReactNode, useId } from 'react'
 import { buttonClass } from '../../parts/button.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { AvatarField } from './avatar-field.tsx'
+import { ChannelsSection } from './channels-section.tsx'
 import { GradeSection } from './grade-section.tsx'
 import { History } from './history.tsx'
 import { Identifiers } from './identifiers.tsx'
@@ -61,7 +62,8 @@ export function AgentEditor({ did, agent, above }: AgentEditorProps) {
           )}
           <StatusSection did={did} agent={agent} />
           {revoked && <TakingAway did={did} agent={agent} />}
-          <GradeSection agent={agent} />
+          <GradeSection did={did} agent={agent} />
+          <ChannelsSection did={did} agent={agent} />
           <Sharing did={did} agent={agent} />
           <Identifiers did={did} agent={agent} />
           <History did={did} />

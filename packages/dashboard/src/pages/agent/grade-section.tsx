@@ -1,12 +1,21 @@
 import type { OwnerAgent } from '@countersign/protocol'
 import { GradeMark } from '@countersign/ui'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { channelsQuery } from '../../channels/queries.ts'
 import { buttonClass } from '../../parts/button.tsx'
+import { Moment } from '../../parts/moment.tsx'
 import { Section } from '../../parts/page.tsx'
 
+interface GradeSectionProps {
+  readonly did: string
+  readonly agent: OwnerAgent
+}
+
 /** What the letter is made of, and what would raise it. */
-export function GradeSection({ agent }: { readonly agent: OwnerAgent }) {
-  const { grade, status, nextStep, verification, channels, certificateUrl } = agent
+export function GradeSection({ did, agent }: GradeSectionProps) {
+  const { grade, status, nextStep, verification, certificateUrl } = agent
   return (
     <Section
       title="Grade"
@@ -18,28 +27,70 @@ export function GradeSection({ agent }: { readonly agent: OwnerAgent }) {
           <div>
             <dt className="font-medium">Who stands behind it</dt>
             <dd className="text-soft">
-              {verification === null
-                ? 'You, but you have no verified identity at present.'
-                : `You. Your identity is verified: ${verification.label}.`}
+              {verification === null ? (
+                'You, but you have no verified identity at present.'
+              ) : (
+                <>
+                  You. Your identity was verified on <Moment at={verification.verifiedAt} />:{' '}
+                  {verification.label}.
+                </>
+              )}
             </dd>
           </div>
           <div>
             <dt className="font-medium">Where it can be reached</dt>
             <dd className="text-soft wrap-anywhere">
-              {channels.length === 0
-                ? 'At no channel that has been verified.'
-                : channels.map((each) => `${each.kind}: ${each.handleOrDomain}`).join(', ')}
+              <Reached did={did} agent={agent} />
             </dd>
           </div>
         </dl>
       </div>
       <p>{nextStep ? nextStep.step : whyNoStep(agent)}</p>
-      {verification === null && status === 'active' && (
-        <Link to="/identity" className={`self-start ${buttonClass()}`}>
+      <NextStep did={did} agent={agent} />
+    </Section>
+  )
+}
+
+/** The channels that count: as the card has them, with what only their owner is told. */
+function Reached({ did, agent: { channels } }: GradeSectionProps): ReactNode {
+  const known = useQuery(channelsQuery(did)).data?.channels
+  if (channels.length === 0) return 'At no channel that has been verified.'
+  return (
+    <ul className="flex flex-col gap-1">
+      {channels.map(({ kind, handleOrDomain }) => {
+        const all = known?.find((e) => e.kind === kind && e.handleOrDomain === handleOrDomain)
+        return (
+          <li key={`${kind} ${handleOrDomain}`}>
+            {all?.label ?? kind}: {handleOrDomain}
+            {all?.checkedAt && (
+              <>
+                , last seen <Moment at={all.checkedAt} as="ago" />
+              </>
+            )}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+/** To where the next step is taken. */
+function NextStep({ did, agent: { verification, status, nextStep, tier } }: GradeSectionProps) {
+  const identity = verification === null || tier === 2
+  if (status !== 'active' || nextStep === null) return null
+  return (
+    <div className="flex flex-wrap gap-3">
+      {identity && (
+        <Link to="/identity" className={buttonClass()}>
           Verify your identity
         </Link>
       )}
-    </Section>
+      {tier !== 2 && (
+        <Link to="/agents/$did/channels/new" params={{ did }} className={buttonClass()}>
+          Prove where it can be reached
+        </Link>
+      )}
+    </div>
   )
 }
 

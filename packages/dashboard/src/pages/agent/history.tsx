@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { eventSentences } from '../../agents/event-sentence.ts'
 import { historyQuery } from '../../agents/queries.ts'
+import { useKindLabel } from '../../channels/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Moment } from '../../parts/moment.tsx'
@@ -10,6 +11,7 @@ import { Loading, Skeleton } from '../../parts/skeleton.tsx'
 /** What has happened to the agent, newest first. */
 export function History({ did }: { readonly did: string }) {
   const history = useInfiniteQuery(historyQuery(did))
+  const labelOf = useKindLabel()
   const events = history.data?.pages.flatMap((page) => page.events) ?? []
   return (
     <Section title="History" lead="What was recorded of this agent, newest first.">
@@ -28,7 +30,7 @@ export function History({ did }: { readonly did: string }) {
                 aria-hidden="true"
                 className="absolute top-2 -left-6.5 size-2.5 rounded-full border-2 border-surface bg-line-strong"
               />
-              {eventSentences(event).map((each) => (
+              {eventSentences(event, labelOf).map((each) => (
                 <p key={each} className="wrap-anywhere">
                   {each}
                 </p>

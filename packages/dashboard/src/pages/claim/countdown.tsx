@@ -1,3 +1,5 @@
+import { Pulse } from '../../parts/pulse.tsx'
+
 interface CountdownProps {
   /** Seconds. */
   readonly left: number
@@ -12,10 +14,7 @@ export function Countdown({ left, total }: CountdownProps) {
     <div className="flex flex-col gap-2">
       <p className="flex items-center justify-between gap-4">
         <span className="flex items-center gap-3 font-medium">
-          <span aria-hidden="true" className="relative grid size-4 shrink-0 place-items-center">
-            <span className="absolute size-4 animate-ping rounded-full bg-accent opacity-40" />
-            <span className="size-2.5 rounded-full bg-accent" />
-          </span>
+          <Pulse />
           Waiting for the agent
         </span>
         <span

@@ -1,9 +1,9 @@
-import { Tabs } from '@base-ui/react/tabs'
 import { type ReactNode, useState } from 'react'
 import { useService } from '../../agents/use-service.ts'
 import { CopyField } from '../../parts/copy-field.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { Section } from '../../parts/page.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
 import {
   type ClaimFacts,
   countersignCommands,
@@ -12,9 +12,6 @@ import {
   sentenceForAgent,
 } from './commands.ts'
 import type { ClaimToken } from './use-claim-token.ts'
-
-const TAB =
-  'min-h-11 cursor-pointer border-transparent border-b-3 px-2.5 py-2 font-medium text-sm text-soft sm:px-3 sm:text-base hover:text-ink data-active:border-accent data-active:text-ink'
 
 interface HandOverProps {
   readonly token: ClaimToken
@@ -53,33 +50,40 @@ export function HandOver({ token }: HandOverProps) {
         autoCapitalize="none"
         spellCheck={false}
       />
-      <Tabs.Root defaultValue="countersign">
-        <Tabs.List
-          aria-label="Ways to claim"
-          activateOnFocus
-          className="-mx-3 flex border-line border-b sm:mx-0"
-        >
-          <Tabs.Tab value="countersign" className={TAB}>
-            countersign
-          </Tabs.Tab>
-          <Tabs.Tab value="openssl" className={TAB}>
-            curl, openssl
-          </Tabs.Tab>
-          <Tabs.Tab value="sentence" className={TAB}>
-            In words
-          </Tabs.Tab>
-        </Tabs.List>
-        <Way value="countersign" label="Commands for countersign" text={countersignCommands(facts)}>
-          The first command makes the agent’s key, and never replaces one that is there. In a
-          checkout of the service, write <code className="font-mono">npx countersign</code>.
-        </Way>
-        <Way value="openssl" label="Commands for curl and openssl" text={opensslCommands(facts)}>
-          Needs nothing but a shell, curl and OpenSSL 3.
-        </Way>
-        <Way value="sentence" label="Words for the agent" text={sentenceForAgent(facts)}>
-          For an agent that can sign and send requests by itself. Paste it where you talk to it.
-        </Way>
-      </Tabs.Root>
+      <Tabs
+        label="Ways to claim"
+        ways={[
+          {
+            id: 'countersign',
+            title: 'countersign',
+            content: (
+              <Way label="Commands for countersign" text={countersignCommands(facts)}>
+                The first command makes the agent’s key, and never replaces one that is there. In a
+                checkout of the service, write <code className="font-mono">npx countersign</code>.
+              </Way>
+            ),
+          },
+          {
+            id: 'openssl',
+            title: 'curl, openssl',
+            content: (
+              <Way label="Commands for curl and openssl" text={opensslCommands(facts)}>
+                Needs nothing but a shell, curl and OpenSSL 3.
+              </Way>
+            ),
+          },
+          {
+            id: 'sentence',
+            title: 'In words',
+            content: (
+              <Way label="Words for the agent" text={sentenceForAgent(facts)}>
+                For an agent that can sign and send requests by itself. Paste it where you talk to
+                it.
+              </Way>
+            ),
+          },
+        ]}
+      />
     </Section>
   )
 }
@@ -90,17 +94,16 @@ function inUtc(milliseconds: number): string {
 }
 
 interface WayProps {
-  readonly value: string
   readonly label: string
   readonly text: string
   readonly children: ReactNode
 }
 
-function Way({ value, label, text, children }: WayProps) {
+function Way({ label, text, children }: WayProps) {
   return (
-    <Tabs.Panel value={value} className="flex flex-col gap-3 pt-5">
+    <div className="flex flex-col gap-3">
       <CopyField label={label} value={text} lines />
       <p className="text-pretty text-soft text-sm">{children}</p>
-    </Tabs.Panel>
+    </div>
   )
 }

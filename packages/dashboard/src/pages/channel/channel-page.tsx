@@ -1,0 +1,77 @@
+import type { OwnerAgent } from '@countersign/protocol'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { WithAgent } from '../../agents/with-agent.tsx'
+import { BackToAgent } from '../../channels/back-to-agent.tsx'
+import { channelsQuery } from '../../channels/queries.ts'
+import { buttonClass } from '../../parts/button.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Loading, Skeleton } from '../../parts/skeleton.tsx'
+import { ChannelSheet } from './channel-sheet.tsx'
+
+const route = getRouteApi('/signed-in/agents/$did/channels/$channel')
+
+/** One channel: what to place to prove it, what the last checks have seen, its end. */
+export function ChannelPage() {
+  const { did } = route.useParams()
+  return (
+    <WithAgent
+      did={did}
+      title="Channel"
+      above={<BackToAgent did={did} name={undefined} />}
+      placeholder={<Placeholder />}
+    >
+      {(agent) => <OneOf did={did} agent={agent} />}
+    </WithAgent>
+  )
+}
+
+interface OneOfProps {
+  readonly did: string
+  readonly agent: OwnerAgent
+}
+
+function OneOf({ did, agent }: OneOfProps) {
+  const { channel: id } = route.useParams()
+  const { data, error, isPending, refetch } = useQuery(channelsQuery(did))
+  const above = <BackToAgent did={did} name={agent.displayName} />
+  const channel = data?.channels.find((each) => each.id === id)
+
+  if (channel) {
+    return <ChannelSheet key={id} did={did} agent={agent} channel={channel} above={above} />
+  }
+  if (data !== undefined) {
+    return (
+      <Page
+        title="No such channel"
+        above={above}
+        lead="It may have been removed, or proven by another owner, who has it now."
+        width="narrow"
+      >
+        <Link
+          to="/agents/$did/channels/new"
+          params={{ did }}
+          className={`self-start ${buttonClass('primary')}`}
+        >
+          Add a channel
+        </Link>
+      </Page>
+    )
+  }
+  return (
+    <Page title="Channel" above={above}>
+      <ErrorNote error={error} onRetry={() => void refetch()} />
+      {isPending && (
+        <>
+          <Loading what="the channel" />
+          <Placeholder />
+        </>
+      )}
+    </Page>
+  )
+}
+
+function Placeholder() {
+  return <Skeleton className="h-160 rounded-2xl" />
+}

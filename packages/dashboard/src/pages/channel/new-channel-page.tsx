@@ -1,0 +1,121 @@
+import type { ChannelKindInWords, Grade, OwnerAgent } from '@countersign/protocol'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import { WithAgent } from '../../agents/with-agent.tsx'
+import { BackToAgent } from '../../channels/back-to-agent.tsx'
+import { channelKindsQuery } from '../../channels/queries.ts'
+import { useGradeIf } from '../../channels/use-grade-if.ts'
+import { ErrorNote, Note } from '../../parts/error-note.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Loading, Skeleton } from '../../parts/skeleton.tsx'
+import { KindChoice } from './kind-choice.tsx'
+
+const route = getRouteApi('/signed-in/agents/$did/channels/new')
+
+const TITLE = 'Add a channel'
+
+/** Where an owner says at which place an agent can be reached, before they prove it. */
+export function NewChannelPage() {
+  const { did } = route.useParams()
+  return (
+    <WithAgent
+      did={did}
+      title={TITLE}
+      above={<BackToAgent did={did} name={undefined} />}
+      placeholder={<Skeleton className="h-160 rounded-2xl" />}
+    >
+      {(agent) => <NewChannel did={did} agent={agent} />}
+    </WithAgent>
+  )
+}
+
+interface NewChannelProps {
+  readonly did: string
+  readonly agent: OwnerAgent
+}
+
+function NewChannel({ did, agent }: NewChannelProps) {
+  const { data, error, isPending, refetch } = useQuery(channelKindsQuery)
+  return (
+    <Page
+      title={TITLE}
+      above={<BackToAgent did={did} name={agent.displayName} />}
+      lead={`Where can ${agent.displayName} be reached? Choose a place that you control: you are shown what to put there, and it is looked for.`}
+      width="narrow"
+    >
+      <ErrorNote error={error} onRetry={() => void refetch()} />
+      {isPending && (
+        <>
+          <Loading what="the kinds of channel" />
+          <Skeleton className="h-160 rounded-2xl" />
+        </>
+      )}
+      {agent.status === 'revoked' ? (
+        <Note>This agent is revoked, for good: nothing can be added to it.</Note>
+      ) : (
+        data && <Kinds did={did} agent={agent} kinds={data.kinds} />
+      )}
+    </Page>
+  )
+}
+
+interface KindsProps extends NewChannelProps {
+  readonly kinds: readonly ChannelKindInWords[]
+}
+
+/** The strongest first; the first is chosen, so that most people only have to enter theirs. */
+function Kinds({ did, agent, kinds }: KindsProps) {
+  const [chosen, choose] = useState(kinds[0]?.id)
+  const gradeIf = useGradeIf(did, agent)
+  return [...Map.groupBy(kinds, ({ tier }) => tier)].map(([tier, ofTier]) => (
+    <fieldset key={tier} className="flex min-w-0 flex-col gap-3">
+      <legend className="mb-3 w-full">
+        <span className="block font-semibold text-xl tracking-tight">
+          Tier {tier}: worth {tier} of the grade’s 4 points
+        </span>
+        <span className="block min-h-6">
+          {gradeIf && (
+            <Effect agent={agent} tier={tier} from={gradeIf.now} to={gradeIf.withTier(tier)} />
+          )}
+        </span>
+      </legend>
+      {ofTier.map((kind) => (
+        <KindChoice
+          key={kind.id}
+          did={did}
+          kind={kind}
+          chosen={kind.id === chosen}
+          onChoose={() => choose(kind.id)}
+        />
+      ))}
+    </fieldset>
+  ))
+}
+
+interface EffectProps {
+  readonly agent: OwnerAgent
+  readonly tier: number
+  readonly from: Grade
+  readonly to: Grade
+}
+
+/** What proving one of them would do. */
+function Effect({ agent, tier, from, to }: EffectProps) {
+  if (agent.status === 'suspended') {
+    return <span className="text-soft">Changes no grade while the agent is suspended.</span>
+  }
+  if (from === to) {
+    return (
+      <span className="text-soft">
+        Leaves the grade at {to}
+        {agent.tier === tier && ', and keeps it there should the other channel end'}
+      </span>
+    )
+  }
+  return (
+    <span className="font-medium text-good">
+      <span aria-hidden="true">↑ </span>Raises the grade from {from} to {to}
+    </span>
+  )
+}

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OwnerChannel, RuntimeChallenge } from '@countersign/protocol'
+import type { Page } from 'playwright-core'
+import { jsonOf } from '../support/answer.ts'
+import { assertFit, openBrowser, tabTo } from '../support/browser.ts'
+import { insertProvenChannel } from '../support/channel-rows.ts'
+import { openAsOwner, untilHeading } from '../support/dashboard.ts'
+import { startDnsServer } from '../support/dns-server.ts'
+import { outsideEnv } from '../support/https-site.ts'
+import { newKey } from '../support/key.ts'
+import { giveProfile } from '../support/profile.ts'
+import { claimAgent, postJson, startTestService } from '../support/service.ts'
+import { signIn } from '../support/signed-in.ts'
+
+const DAY = 86_400_000
+const LONG = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.example.com`
+
+/** An agent with a channel in every state, and a browser of its owner. */
+async function scene(t: { after(end: () => unknown): void }) {
+  const dns = [await startDnsServer(t), await startDnsServer(t)]
+  dns[1]?.fail('*', 'SERVFAIL')
+  const service = await startTestService(t, outsideEnv(dns))
+  const ownerId = await service.operator.addVerifiedOwner('ada')
+  const key = newKey()
+  const did = await claimAgent(service, ownerId, key)
+  const name = 'Donaudampfschiffahrtselektrizitätenhauptbetriebswerk'
+  await giveProfile(service, did, { displayName: name })
+  const now = Date.now()
+  const proven = { verified_at: now - 9 * DAY, checked_at: now - DAY, fresh_until: now + 80 * DAY }
+  const never = { verified_at: null, checked_at: null, fresh_until: null, proven_token: null }
+  const failing = { failing_since: now - DAY, failed_at: now - DAY, failures: 1 }
+  const token = { proof_token: 'b'.repeat(22), proof_expires_at: now - DAY }
+  await service.operator.db.write(async (tx) => {
+    const put = (id: string, kind: string, handle: string, more: object) =>
+      insertProvenChannel(tx, did.slice(-24), {
+        id,
+        kind,
+        handle_or_domain: handle,
+        tier: kind === 'domain' ? 2 : 1,
+        ...proven,
+        ...more,
+      })
+    await put('verified', 'domain', 'agents.example.com', {})
+    await put('failing', 'domain', LONG, failing)
+    await put('ending', 'github', 'ada', { fresh_until: now + 5 * DAY })
+    await put('stale', 'github', 'eve', { stale_since: now - DAY })
+    await put('over', 'telegram', 'ada_bot', { ...never, ...token, proven_by: null })
+  })
+  const owner = await signIn(service, ownerId)
+  const channels = `/api/account/agents/${did}/channels`
+  const add = async (kind: string, handleOrDomain: string) => {
+    const added = await owner.post(channels, { kind, handleOrDomain })
+    assert.equal(added.status, 201, added.text)
+    return jsonOf<OwnerChannel>(added).id
+  }
+  const open = await add('domain', LONG.replace('example.com', 'example.org'))
+  await owner.post(`${channels}/${open}/check`)
+  await owner.post(`${channels}/${open}/check`)
+  const runtime = await add('runtime', 'home-server')
+  const at = `${service.url}/dashboard/agents/${did}`
+  const browser = await openBrowser(t)
+  const opened = await openAsOwner(browser, service, ownerId)
+  return { service, ownerId, did, key, owner, at, ids: { open, runtime }, ...opened }
+}
+
+test('axe finds nothing on the pages of channels in any state, nothing is too wide', async (t) => {
+  const { page, problems, at, ids, service } = await scene(t)
+  const places: readonly [string, string, RegExp][] = [
+    ['the list', '#channels', /^Donau/],
+    ['the kinds', '/channels/new', /^Add a channel$/],
+    ['to be proven', `/channels/${ids.open}`, /^aaa/],
+    ['by the agent', `/channels/${ids.runtime}`, /^home-server$/],
+    ['gone', '/channels/gone', /^No such channel$/],
+    ...['verified', 'failing', 'ending', 'stale', 'over'].map(
+      (id) => [id, `/channels/${id}`, /./] as [string, string, RegExp],
+    ),
+  ]
+  for (const [what, path, heading] of places) {
+    await t.test(what, async () => {
+      await assertFit(page, async () => {
+        await page.goto('about:blank')
+        await page.goto(at + path)
+        await untilHeading(page, heading)
+        await page.waitForLoadState('networkidle')
+        await openEverything(page)
+      })
+    })
+  }
+  await t.test('the question before a removal', async () => {
+    await assertFit(page, async () => {
+      await page.goto(`${at}/channels/failing`)
+      await page.getByRole('button', { name: 'Remove the channel …' }).click()
+      await page
+        .getByRole('alertdialog')
+        .getByText(/stays A/)
+        .waitFor()
+    })
+  })
+  await t.test('what every page says of channels that need their owner', async () => {
+    await assertFit(page, async () => {
+      await page.goto(`${service.url}/dashboard/agents`)
+      const notes = page.getByRole('complementary', { name: 'Your agents’ channels' })
+      await notes.getByRole('link', { name: 'Prove it anew: eve' }).waitFor()
+    })
+    const notes = page.getByRole('complementary', { name: 'Your agents’ channels' })
+    const told = await notes.getByRole('listitem').allInnerTexts()
+    assert.deepEqual(
+      told.map((each) => /counts no more: |is missing|counts until/.exec(each)?.[0]),
+      ['counts no more: ', 'is missing', 'counts until'],
+    )
+    await notes.getByRole('link', { name: 'Renew it: ada' }).click()
+    await untilHeading(page, /^Donau/)
+    await page.getByRole('link', { name: 'Renew it: ada' }).waitFor()
+    const { y = -1 } = (await page.getByRole('heading', { name: 'Channels' }).boundingBox()) ?? {}
+    assert.ok(y >= 0 && y < 450, `the channels are in sight, not at ${y}`)
+    assert.equal(await notes.count(), 0, 'not on the page where it is put right')
+  })
+  assert.deepEqual(problems, [])
+})
+
+/** What unfolds is looked at too. */
+async function openEverything(page: Page): Promise<void> {
+  await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true')
+}
+
+test('of a revoked agent, channels are shown and can be removed, and nothing else', async (t) => {
+  const { page, problems, at, ids, owner, did } = await scene(t)
+  await owner.post(`/api/account/agents/${did}/revoke`)
+  await assertFit(page, async () => {
+    await page.goto(`${at}/channels/verified`)
+    await page.getByText('The agent is revoked: it counts for nothing').waitFor()
+  })
+  for (const id of ['verified', 'stale', ids.open, ids.runtime]) {
+    await page.goto(`${at}/channels/${id}`)
+    await page.getByRole('button', { name: 'Remove the channel …' }).waitFor()
+    for (const name of ['Check now', 'Get a fresh token', 'Show what the agent does']) {
+      assert.equal(await page.getByRole('button', { name }).count(), 0, `${name} for ${id}`)
+    }
+    assert.equal(await page.getByRole('heading', { name: /^What / }).count(), 0)
+  }
+  await page.goto(`${at}/channels/new`)
+  await page.getByText('nothing can be added to it').waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('a channel is added, checked, renewed and removed with the keyboard alone', async (t) => {
+  const { page, problems, at, service, did } = await scene(t)
+  await page.goto(at)
+  await untilHeading(page, /^Donau/)
+  await page.getByRole('link', { name: 'Add a channel' }).waitFor()
+  await tabTo(page, /^Add a channel$/)
+  await page.keyboard.press('Enter')
+  await untilHeading(page, 'Add a channel')
+  assert.equal(await focused(page), 'Add a channel', 'the heading of the page that one came to')
+
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowUp')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('book.example.org')
+  await page.keyboard.press('Enter')
+  await untilHeading(page, 'book.example.org')
+
+  await tabTo(page, /^DNS record$/)
+  await page.keyboard.press('ArrowRight')
+  await page.getByRole('button', { name: 'Copy: Address' }).waitFor()
+  await tabTo(page, /^Check now$/)
+  await page.keyboard.press('Enter')
+  await page.getByText('Nobody could tell.').waitFor()
+  assert.match(await focused(page), /^Check now$/, 'the keyboard keeps its place')
+
+  const before = await page.getByText(/ did=svc:agent:/).innerText()
+  await tabTo(page, /^Get a fresh token$/)
+  await page.keyboard.press('Enter')
+  await page.getByText(before).waitFor({ state: 'detached' })
+  assert.match(await focused(page), /^DNS record/, 'to the fresh token')
+
+  await tabTo(page, /^Remove the channel …$/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('alertdialog').getByText('nothing changes for the agent').waitFor()
+  await tabTo(page, /^Remove the channel$/)
+  await page.keyboard.press('Enter')
+  await untilHeading(page, /^Donau/)
+  await page.getByText('book.example.org is removed.').waitFor()
+  const left = await service.operator.db.read
+    .selectFrom('channels')
+    .select('handle_or_domain')
+    .where('tail', '=', did.slice(-24))
+    .execute()
+  assert.ok(!left.some((each) => each.handle_or_domain === 'book.example.org'))
+  assert.deepEqual(problems, [])
+})
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate<string>('document.activeElement.innerText.trim()')
+}
+
+test('a page that waits for the agent says so when it has answered', async (t) => {
+  const { page, problems, at, ids, service, did, key } = await scene(t)
+  await page.goto(`${at}/channels/${ids.runtime}`)
+  await page.getByText('Waiting for the agent.').waitFor()
+  const address = `${service.url}/api/agents/${did}/runtime`
+  const asked = await postJson(`${address}/challenge`, {})
+  const { challenge } = (await asked.json()) as RuntimeChallenge
+  const answer = await postJson(address, { challenge, signature: key.sign(challenge) })
+  assert.equal(answer.status, 200)
+  await page.getByRole('heading', { name: 'It is proven' }).waitFor()
+  await page.getByRole('region', { name: 'Proofs' }).getByText('Found').waitFor()
+  assert.deepEqual(problems, [])
+})
+
+test('a page that nobody looks at follows nothing, and is true again as soon as somebody does', async (t) => {
+  const { page, problems, at, owner, did } = await scene(t)
+  const streams: string[] = []
+  page.on('requestfinished', (request) => {
+    if (request.url().endsWith('/api/account/stream')) streams.push('ended')
+  })
+  page.on('requestfailed', (request) => {
+    if (request.url().endsWith('/api/account/stream')) streams.push('ended')
+  })
+  await page.goto(at)
+  await untilHeading(page, /^Donau/)
+  await look(page, 'hidden')
+  await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'Meanwhile' })
+  for (let tries = 0; streams.length === 0 && tries < 200; tries++) await page.waitForTimeout(25)
+  assert.deepEqual(streams, ['ended'])
+  assert.match(await page.getByRole('heading', { level: 1 }).innerText(), /^Donau/)
+  await look(page, 'visible')
+  await untilHeading(page, 'Meanwhile')
+  await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'While it is seen' })
+  await untilHeading(page, 'While it is seen')
+  assert.deepEqual(problems, [])
+})
+
+/** Another tab is brought to the front, or this one. */
+async function look(page: Page, state: 'hidden' | 'visible'): Promise<void> {
+  await page.evaluate(`Object.defineProperty(document, 'visibilityState', {
+    value: '${state}', configurable: true,
+  })
+  document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`)
+}
