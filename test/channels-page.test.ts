@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { OwnerChannel, RuntimeProof } from '@countersign/protocol'
+import { readSettings } from '../packages/server/src/config.ts'
+import { jsonOf } from './support/answer.ts'
+import {
+  claimAgent,
+  openOperator,
+  ROOT,
+  startServiceProcess,
+  startTestService,
+  type TestService,
+  tempDir,
+} from './support/service.ts'
+import { commandsOf, type Shell, shellInCheckout } from './support/shell.ts'
+import { type SignedInOwner, signIn } from './support/signed-in.ts'
+import { needTool } from './support/tools.ts'
+
+const COMMANDS = commandsOf(join(ROOT, 'docs/channels.md'))
+
+interface Begun {
+  readonly service: TestService
+  readonly shell: Shell
+  readonly owner: SignedInOwner
+  readonly did: string
+  readonly channel: OwnerChannel
+}
+
+/** An agent whose key is agent.pem in the shell's directory, and whose owner has begun its runtime channel. */
+async function beginRuntime(t: Parameters<typeof startTestService>[0]): Promise<Begun> {
+  for (const tool of ['openssl', 'curl'] as const) needTool(tool)
+  const service = await startTestService(t)
+  const { url: URL, env } = service
+  const shell = shellInCheckout(tempDir(t), {
+    ...env,
+    URL,
+    COUNTERSIGN_URL: URL,
+    COUNTERSIGN_KEY: 'agent.pem',
+  })
+  t.after(() => shell.close())
+  await shell.run('openssl genpkey -algorithm ed25519 -out agent.pem && chmod 600 agent.pem')
+  const ownerId = await service.operator.addVerifiedOwner()
+  const token = await service.operator.issueToken(ownerId)
+  const { did } = JSON.parse(await shell.run(`npx countersign claim ${token} --json`))
+  const owner = await signIn(service, ownerId)
+  const channel = await add(owner, did, 'runtime', 'home-server')
+  return { service, shell, owner, did, channel }
+}
+
+async function add(
+  owner: SignedInOwner,
+  did: string,
+  kind: string,
+  handleOrDomain: string,
+): Promise<OwnerChannel> {
+  const answer = await owner.post(`/api/account/agents/${did}/channels`, { kind, handleOrDomain })
+  assert.equal(answer.status, 201, answer.text)
+  return jsonOf<OwnerChannel>(answer)
+}
+
+test('a runtime is proven by the command, and by openssl and curl, as docs/channels.md does it', async (t) => {
+  const { shell, did } = await beginRuntime(t)
+  const said = await shell.run(COMMANDS.get('Runtime, by the command') as string)
+  assert.match(said, /^home-server counts until /)
+  const answer: RuntimeProof = JSON.parse(
+    await shell.run(COMMANDS.get('Runtime, with openssl and curl') as string),
+  )
+  assert.deepEqual([answer.svcDid, answer.handleOrDomain], [did, 'home-server'])
+})
+
+test('what an owner is given to copy proves a runtime as it stands', async (t) => {
+  const { shell, owner, did, channel } = await beginRuntime(t)
+  const copied = (id: string) =>
+    channel.proof?.methods.find((each) => each.id === id)?.fields[0]?.value as string
+  const answer: RuntimeProof = JSON.parse(await shell.run(copied('http')))
+  assert.deepEqual([answer.svcDid, answer.grade], [did, 'B'])
+
+  await owner.send('DELETE', `/api/account/agents/${did}/channels/${channel.id}`)
+  await add(owner, did, 'runtime', 'eu-west-1')
+  assert.match(await shell.run(copied('command')), /^eu-west-1 counts until /)
+})
+
+test('a domain is proven on one machine, without the internet, as docs/channels.md does it', async (t) => {
+  needTool('openssl')
+  const commands = COMMANDS.get('A domain on your own machine') as string
+  const [, domain = '', site = ''] =
+    /^npx node tools\/dev-outside\.ts (\S+) (\S+) > outside\.env$/m.exec(
+      commands,
+    ) as RegExpExecArray
+  const dir = tempDir(t)
+  const shell = shellInCheckout(dir, {})
+  t.after(() => shell.close())
+  await shell.run(commands.split('\n')[0] as string)
+  const service = await startServiceProcess(t, await startOutside(t, dir, domain, site))
+  const settings = readSettings(service.env)
+  const operator = await openOperator(settings)
+  t.after(() => operator.close())
+  const known = { ...service, settings, operator, stop: async () => undefined }
+  const ownerId = await operator.addVerifiedOwner()
+  const did = await claimAgent(known, ownerId)
+  const owner = await signIn(known, ownerId)
+  const { id, proof } = await add(owner, did, 'domain', domain)
+  const file = proof?.methods.find((each) => each.id === 'file')
+  const line = file?.fields.find(({ label }) => label === 'Line')?.value as string
+  writeFileSync(join(dir, site, '.well-known/svc-challenge.txt'), `${line}\n`)
+
+  const checked = await owner.post(`/api/account/agents/${did}/channels/${id}/check`)
+
+  assert.equal(jsonOf<OwnerChannel>(checked).state, 'verified', checked.text)
+})
+
+/** Runs the tool until the test has ended. @returns the settings that it prints */
+async function startOutside(
+  t: { after(end: () => unknown): void },
+  cwd: string,
+  ...args: string[]
+): Promise<Record<string, string>> {
+  const tool = spawn(process.execPath, [join(ROOT, 'tools/dev-outside.ts'), ...args], { cwd })
+  t.after(() => tool.kill('SIGTERM'))
+  let printed = ''
+  for await (const chunk of tool.stdout) {
+    printed += chunk
+    if (/^NODE_EXTRA_CA_CERTS=.*\n/m.test(printed)) break
+  }
+  const lines = printed.trim().split('\n')
+  assert.equal(lines.length, 3, printed)
+  return Object.fromEntries(lines.map((line) => line.split(/=(.*)/).slice(0, 2)))
+}

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { CHANNEL_KINDS } from '../../packages/server/src/adapters/channels/kinds.ts'
+import { withKinds } from './channel-section.ts'
+
+const PAGE = readFileSync(`${import.meta.dirname}/../../docs/channels.md`, 'utf8')
+
+test('docs/channels.md says of every kind what the kind says: npx node tools/channel-docs.ts', () => {
+  assert.equal(withKinds(PAGE, CHANNEL_KINDS), PAGE)
+  for (const { id, tier } of CHANNEL_KINDS)
+    assert.ok(PAGE.includes(`(\`${id}\`, tier ${tier})`), id)
+})
+
+test('a kind that is not there yet would be missed, and a page without the part is refused', () => {
+  assert.notEqual(withKinds(PAGE, CHANNEL_KINDS.slice(1)), PAGE)
+  assert.throws(() => withKinds('# Channels\n', CHANNEL_KINDS))
+})

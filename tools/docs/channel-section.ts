@@ -1,0 +1,54 @@
+import { type Did, namingFor, type ProofMethodInWords } from '@countersign/protocol'
+import type { ChannelKind, Proof } from '../../packages/server/src/adapters/channels/kind.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+/** A proof as an owner might be asked for it. The key is that of RFC 8032 section 7.1, test 2. */
+const EXAMPLE: Omit<Proof, 'handle'> = {
+  naming: namingFor(),
+  did: 'svc:agent:7Xk2mPqR9sTvWyZaBcDeFgHj' as Did,
+  publicKey: Buffer.from('3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c', 'hex'),
+  baseUrl: 'https://id.example',
+  token: '4kXw9TbQe7RzMn3VhYcJ2p',
+  expiresAt: Date.parse('2027-01-08T12:00:00Z'),
+}
+
+const BEGIN = '<!-- kinds -->\n'
+const END = '<!-- /kinds -->'
+
+/** Replaces the part of a page that is made of the kinds. @throws Error where the page has no such part */
+export function withKinds(page: string, kinds: readonly ChannelKind[]): string {
+  const begin = page.indexOf(BEGIN)
+  const end = page.indexOf(END)
+  if (begin === -1 || end < begin) throw new Error('The page has no part for the kinds.')
+  const part = kinds.map((kind) => `${describe(kind)}\n`).join('\n')
+  return `${page.slice(0, begin + BEGIN.length)}\n${part}\n${page.slice(end)}`
+}
+
+function describe(kind: ChannelKind): string {
+  const { id, label, tier, proves, field, freshForMs } = kind
+  const proof = { ...EXAMPLE, handle: kind.parse(field.placeholder) }
+  const days = freshForMs / DAY_MS
+  return [
+    `### ${label} (\`${id}\`, tier ${tier})`,
+    `${proves} The owner enters: *${field.label}*, such as \`${field.placeholder}\`. ${field.hint}`,
+    `A proof counts for ${days} days. ${seenBy(kind)}`,
+    ...kind.methods(proof).map(inWords),
+  ].join('\n\n')
+}
+
+function seenBy({ check }: ChannelKind): string {
+  if (check === null) return 'Nobody looks for it: the agent comes and proves it.'
+  return check.agreement === 'most'
+    ? 'It is looked for every day, and more than half of the perspectives have to see it.'
+    : 'It is looked for every day, and the first perspective that gets an answer decides.'
+}
+
+function inWords({ title, step, fields }: ProofMethodInWords): string {
+  const gap = fields.some(({ multiline }) => multiline) ? '\n\n' : '\n'
+  return `**${title}.** ${step}\n\n${fields.map(fieldInWords).join(gap)}`
+}
+
+function fieldInWords({ label, value, multiline }: ProofMethodInWords['fields'][number]): string {
+  return multiline ? `${label}:\n\n\`\`\`text\n${value}\n\`\`\`` : `- ${label}: \`${value}\``
+}
