@@ -17,6 +17,8 @@ const ROUTES = {
   '/api/v1/identify': ['get'],
   '/api/agents/{agent}/card': ['get'],
   '/api/agents/{agent}/grade': ['get'],
+  '/api/agents/{agent}/runtime/challenge': ['post'],
+  '/api/agents/{agent}/runtime': ['post'],
   '/api/v1/agent/{agent}/card': ['get'],
   '/api/agents/{agent}': ['get'],
   '/api/agents/{agent}/avatar.svg': ['get'],

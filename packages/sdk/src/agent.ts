@@ -1,0 +1,229 @@
+import {
+  AGENT_ID_PATTERN,
+  CLAIM_LOOKALIKE,
+  challengeMessage,
+  claimMessage,
+  encodeBase64,
+  isClaimToken,
+  type Naming,
+  parseChallenge,
+  parseDidOrTail,
+} from '@countersign/protocol'
+import type { AgentObject, Claimed } from './answers/types.ts'
+import type { CallOptions } from './call-options.ts'
+import { CountersignError } from './errors.ts'
+import { isOwn } from './keys/own-signers.ts'
+import type { SignedChallenge } from './keys/signed-challenge.ts'
+import type { Signer } from './keys/signer.ts'
+import { isSignature } from './keys/verify-signature.ts'
+import { namingOf } from './naming.ts'
+import { originOf } from './origin.ts'
+import type { Registry } from './registry.ts'
+import { type AgentSession, signInAt } from './sign-in.ts'
+
+/** What makes an Agent. */
+export interface AgentOptions {
+  /** The service that certifies it. */
+  readonly registry: Registry
+  /** `newKey()`, `keyFromPem`, `keyFromJwk`, `keyFromText`, `keyFromFile` of `@countersign/sdk/node`, or your own. */
+  readonly signer: Signer
+  /** Its DID, where it is known; `claim` and `whoami` find it out. */
+  readonly did?: string | undefined
+}
+
+/** An answer to a challenge, and the DID that it is given as. */
+export interface AgentAnswer extends SignedChallenge {
+  readonly did?: string
+}
+
+/**
+ * An agent: a key, and what one does with it. Errors are CountersignErrors. Nothing here ever returns the private key.
+ */
+export class Agent {
+  /** 32 bytes in padded standard base64. */
+  readonly publicKey: string
+  readonly #registry: Registry
+  readonly #signer: Signer
+  readonly #naming: Naming
+  #did: string | null
+  #signs: Promise<void> | null = null
+
+  /** @throws CountersignError INVALID_ARGUMENT, UNUSABLE_KEY where the public key is not 32 bytes */
+  constructor({ registry, signer, did }: AgentOptions) {
+    if (signer.publicKey.length !== 32) {
+      throw new CountersignError('UNUSABLE_KEY', 'The public key of the signer is not 32 bytes.')
+    }
+    this.publicKey = encodeBase64(signer.publicKey)
+    this.#registry = registry
+    this.#signer = signer
+    this.#naming = namingOf(registry.naming)
+    this.#did = did === undefined ? null : this.#fullDid(did)
+  }
+
+  /** The agent's DID, null while this object does not know one. */
+  get did(): string | null {
+    return this.#did
+  }
+
+  /**
+   * Redeems a claim token that the owner has issued on the dashboard: the agent gets a certificate and a DID
+   * (contract 4.4). A refused claim does not use the token up.
+   * @param token such as `svc-verify-` and 32 hexadecimal characters. A secret until it is used
+   * @param agentId your own word for this agent, 1 to 128 characters: one key can hold several certificates
+   * @throws CountersignError TOKEN_EXPIRED, KEY_ALREADY_CLAIMED, NOT_FOUND; OUTCOME_UNKNOWN where no answer came:
+   *   `whoami` tells whether it went through
+   */
+  async claim(
+    token: string,
+    agentId = 'main',
+    options: Pick<CallOptions, 'signal'> = {},
+  ): Promise<Claimed> {
+    if (!isClaimToken(this.#naming, token)) {
+      throw new CountersignError(
+        'INVALID_ARGUMENT',
+        `A claim token of this service is ${this.#naming.tokenPrefix} and 32 hexadecimal characters.`,
+      )
+    }
+    if (!AGENT_ID_PATTERN.test(agentId)) {
+      const message = 'An agentId is a label of 1 to 128 characters without control characters.'
+      throw new CountersignError('INVALID_ARGUMENT', message)
+    }
+    const signature = await this.#sign(claimMessage(token, agentId))
+    const request = { claimToken: token, agentId, publicKey: this.publicKey, signature }
+    const claimed = await this.#registry.redeem(request, options)
+    this.#did = claimed.did
+    return claimed
+  }
+
+  /**
+   * What the service says of this agent: by its DID, or, while that is not known, by its key.
+   * @throws CountersignError NOT_FOUND where the key has no certificate
+   */
+  async whoami(options?: CallOptions): Promise<AgentObject> {
+    const self = await this.#registry.agent(this.#did ?? this.publicKey, {
+      fresh: true,
+      ...options,
+    })
+    this.#did ??= self.did
+    return self
+  }
+
+  /**
+   * Answers a challenge of the form `svc-challenge-v1:<audience>:<nonce>`, if it names the one whom this agent talks to.
+   * That is what makes an answer worthless to anyone else: without it, whoever challenges this agent could pass on the
+   * challenge of another site and be signed in there in its name.
+   * @param audience the site that this agent has connected to, as it knows it itself: never taken from the challenge
+   * @throws CountersignError LOOKS_LIKE_A_CLAIM, NOT_A_CHALLENGE, WRONG_AUDIENCE
+   */
+  async answer(challenge: string, { audience }: { audience: string | URL }): Promise<AgentAnswer> {
+    const origin = originOf(audience, 'The audience')
+    refuseClaim(challenge)
+    const parsed = parseChallenge(this.#naming, challenge)
+    if (parsed === null) {
+      throw new CountersignError(
+        'NOT_A_CHALLENGE',
+        `This is no challenge of the form ${this.#naming.challengePrefix}<audience>:<nonce>, so it does not say who asks.`,
+      )
+    }
+    if (parsed.audience !== origin) {
+      throw new CountersignError(
+        'WRONG_AUDIENCE',
+        `This challenge is by ${parsed.audience}, and this agent talks to ${origin}: somebody may be passing it on.`,
+      )
+    }
+    return this.#answerTo(challenge)
+  }
+
+  /**
+   * Answers a challenge that does not say who asks, as the contract allows them (4.3). Whoever asks can have made
+   * another site's challenge theirs: answer so only where that does no harm. Never signs a claim, nor a challenge that
+   * names an audience.
+   * @throws CountersignError LOOKS_LIKE_A_CLAIM; NOT_A_CHALLENGE for what is empty, over 8,192 bytes or ill-formed;
+   *   WRONG_AUDIENCE for a challenge that names who asks: `answer` is for that
+   */
+  async answerUnbound(challenge: string): Promise<AgentAnswer> {
+    refuseClaim(challenge)
+    if (BOUND.test(challenge)) {
+      const message = 'This challenge names who asks: answer it with answer(), which checks that.'
+      throw new CountersignError('WRONG_AUDIENCE', message)
+    }
+    return this.#answerTo(challenge)
+  }
+
+  /**
+   * The header by which a request says whose it is (contract section 5): `{ ServiceID: 'svc:agent:…' }`. It says, and
+   * proves nothing: proof is `answer`, or `signIn`.
+   * @throws CountersignError NO_DID
+   */
+  identification(): Record<string, string> {
+    return { [this.#naming.idHeader]: this.#requireDid() }
+  }
+
+  /** `fetch` with the identification header, unless the request has one already. Usable without its object. */
+  readonly fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const [[name, value]] = Object.entries(this.identification()) as [[string, string]]
+    if (!request.headers.has(name)) request.headers.set(name, value)
+    return globalThis.fetch(request)
+  }
+
+  /**
+   * Signs this agent in at a site that has `agentSignIn`: asks for a challenge, answers it, gets a session.
+   * @param endpoint where the site has it, such as `https://shop.example/agent-sign-in`
+   * @throws CountersignError WRONG_AUDIENCE where the site passes on another's challenge; NOT_ADMITTED
+   */
+  signIn(endpoint: string | URL, options: Pick<CallOptions, 'signal'> = {}): Promise<AgentSession> {
+    const audience = originOf(endpoint, 'The endpoint')
+    return signInAt(endpoint, options, (challenge) => this.answer(challenge, { audience }))
+  }
+
+  #fullDid(text: string): string {
+    const tail = parseDidOrTail(this.#naming, text)
+    if (tail !== null) return `${this.#naming.didPrefix}${tail}`
+    const message = `A DID of this service is ${this.#naming.didPrefix} and 24 base58 characters.`
+    throw new CountersignError('INVALID_ARGUMENT', message)
+  }
+
+  #requireDid(): string {
+    if (this.#did !== null) return this.#did
+    const message = 'The DID of this agent is not known here: claim one, or ask whoami() once.'
+    throw new CountersignError('NO_DID', message)
+  }
+
+  async #answerTo(challenge: string): Promise<AgentAnswer> {
+    let message: Uint8Array
+    try {
+      message = challengeMessage(challenge)
+    } catch (cause) {
+      throw new CountersignError('NOT_A_CHALLENGE', (cause as Error).message, { cause })
+    }
+    const signature = await this.#sign(message)
+    const { publicKey } = this
+    return { publicKey, challenge, signature, ...(this.#did !== null && { did: this.#did }) }
+  }
+
+  async #sign(message: Uint8Array): Promise<string> {
+    const signature = await this.#signer.sign(message)
+    // A KMS that is set to another algorithm says so here, and not as a puzzle on somebody else's machine.
+    if (!isOwn(this.#signer)) this.#signs ??= this.#proveSigner(message, signature)
+    await this.#signs
+    return encodeBase64(signature)
+  }
+
+  async #proveSigner(message: Uint8Array, signature: Uint8Array): Promise<void> {
+    if (await isSignature(this.#signer.publicKey, message, signature)) return
+    const wrong = "The signer's signature is not one by its public key: pure Ed25519 is needed."
+    throw new CountersignError('UNUSABLE_KEY', wrong)
+  }
+}
+
+/** A challenge that names who asks, of whichever deployment. */
+const BOUND = /^[a-z][a-z0-9]{0,15}-challenge-v1:/i
+
+function refuseClaim(text: string): void {
+  if (!CLAIM_LOOKALIKE.test(text)) return
+  throw new CountersignError(
+    'LOOKS_LIKE_A_CLAIM',
+    'This is no challenge but a claim: a signature on it would give the key to whoever issued the token.',
+  )
+}

@@ -1,0 +1,47 @@
+export { Agent, type AgentAnswer, type AgentOptions } from './agent.ts'
+export type {
+  AgentObject,
+  AgentStatus,
+  Assurance,
+  Card,
+  Claimed,
+  CompactCard,
+  DidDocument,
+  Grade,
+  GradeReport,
+  Lookup,
+  Resolution,
+  Tier,
+  Verification,
+} from './answers/types.ts'
+export type { AnswerOrigin, CallOptions } from './call-options.ts'
+export { discoverNaming } from './discover-naming.ts'
+export {
+  CountersignError,
+  type CountersignErrorCode,
+  type CountersignErrorDetails,
+  type LocalErrorCode,
+  type ServiceErrorCode,
+} from './errors.ts'
+export { identifiedDid } from './identification.ts'
+export { keyFromJwk, keyFromPem, keyFromText, newKey } from './keys/keys.ts'
+export { isSignedChallenge, type SignedChallenge } from './keys/signed-challenge.ts'
+export type { NewKey, PrivateJwk, Signer } from './keys/signer.ts'
+export type { Names, NamingOptions } from './names.ts'
+export { type RecomputedGrade, recomputeGrade } from './recompute-grade.ts'
+export { type ClaimRequest, Registry, type VerifyRequest } from './registry.ts'
+export type { RegistryOptions } from './registry-options.ts'
+export {
+  type AgentSignIn,
+  type AgentSignInOptions,
+  agentSignIn,
+  type SessionOptions,
+} from './relying-party/agent-sign-in.ts'
+export { type ChallengeStore, memoryChallengeStore } from './relying-party/challenge-store.ts'
+export {
+  type Challenges,
+  type ChallengesOptions,
+  createChallenges,
+} from './relying-party/challenges.ts'
+export type { SessionClaims } from './relying-party/session-token.ts'
+export type { AgentSession } from './sign-in.ts'

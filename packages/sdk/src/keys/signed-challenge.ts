@@ -1,0 +1,56 @@
+import { challengeMessage, decodeKey, decodeSignature } from '@countersign/protocol'
+import { CountersignError } from '../errors.ts'
+import { isSignature } from './verify-signature.ts'
+
+/** An answer to a challenge, as the wire carries it (contract 4.3). */
+export interface SignedChallenge {
+  /** 32 bytes in padded standard base64. */
+  readonly publicKey: string
+  readonly challenge: string
+  /** 64 bytes in padded standard base64. */
+  readonly signature: string
+}
+
+/**
+ * Whether an answer to a challenge is signed by its key, without asking anyone. That the key has a certificate, and
+ * what that is worth today, only the service can tell: `Registry.verify`.
+ * @returns false also for what is malformed, and for a challenge that looks like a claim
+ */
+export async function isSignedChallenge(answer: SignedChallenge): Promise<boolean> {
+  const { publicKey, signature, challenge } = answer
+  const [key, bytes, message] = [
+    decodeKey(publicKey),
+    decodeSignature(signature),
+    messageOf(challenge),
+  ]
+  return key !== null && bytes !== null && message !== null && isSignature(key, message, bytes)
+}
+
+/**
+ * An answer whose form is right, so that nobody has to be asked about one that cannot be.
+ * @throws CountersignError INVALID_ARGUMENT
+ */
+export function checkedAnswer(answer: SignedChallenge): SignedChallenge {
+  const { publicKey, signature, challenge } = answer
+  if (decodeKey(publicKey) === null) throw invalid('publicKey is not 32 bytes in padded base64.')
+  if (decodeSignature(signature) === null)
+    throw invalid('signature is not 64 bytes in padded base64.')
+  if (messageOf(challenge) === null) {
+    throw invalid(
+      'challenge is not 1 to 8,192 bytes of well-formed text without U+0000, or has the form of a claim.',
+    )
+  }
+  return answer
+}
+
+function messageOf(challenge: string): Uint8Array | null {
+  try {
+    return challengeMessage(challenge)
+  } catch {
+    return null
+  }
+}
+
+function invalid(message: string): CountersignError {
+  return new CountersignError('INVALID_ARGUMENT', message)
+}

@@ -1,0 +1,26 @@
+/**
+ * What an agent signs with: one of this package's keys, or anything that holds an Ed25519 key, such as a KMS. Sign
+ * with pure Ed25519 (RFC 8032), not with Ed25519ph, over the bytes as they are.
+ */
+export interface Signer {
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+  /** @returns the signature, 64 bytes */
+  sign(message: Uint8Array): Promise<Uint8Array>
+}
+
+/** A private key as a JWK (RFC 8037). Secret. */
+export interface PrivateJwk {
+  readonly kty: 'OKP'
+  readonly crv: 'Ed25519'
+  readonly x: string
+  readonly d: string
+}
+
+/** A key that was made here and has to be kept somewhere. */
+export interface NewKey extends Signer {
+  /** PKCS#8 in PEM, as `openssl genpkey -algorithm ed25519` and `countersign keygen` write it. Secret. */
+  readonly pem: string
+  /** The same as a JWK. Secret. */
+  readonly jwk: PrivateJwk
+}

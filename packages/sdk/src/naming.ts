@@ -1,0 +1,12 @@
+import { type Naming, namingFor } from '@countersign/protocol'
+import { CountersignError } from './errors.ts'
+import type { NamingOptions } from './names.ts'
+
+/** @throws CountersignError INVALID_ARGUMENT where a name can be none */
+export function namingOf({ shortName, idHeader }: NamingOptions = {}): Naming {
+  try {
+    return namingFor(shortName, idHeader)
+  } catch (cause) {
+    throw new CountersignError('INVALID_ARGUMENT', `naming: ${(cause as Error).message}`, { cause })
+  }
+}

@@ -1,0 +1,66 @@
+import { encodeBase64Url, formatChallenge, parseChallenge } from '@countersign/protocol'
+import type { Verification } from '../answers/types.ts'
+import type { CallOptions } from '../call-options.ts'
+import { CountersignError } from '../errors.ts'
+import { namingOf } from '../naming.ts'
+import { originOf } from '../origin.ts'
+import type { Registry, VerifyRequest } from '../registry.ts'
+import { type ChallengeStore, memoryChallengeStore } from './challenge-store.ts'
+
+/** What makes challenges. */
+export interface ChallengesOptions {
+  /** The service that knows the agents. */
+  readonly registry: Registry
+  /** The origin at which agents reach you, such as `https://shop.example`. Never take it from a request. */
+  readonly audience: string | URL
+  /** Default: the memory of this process. */
+  readonly store?: ChallengeStore | undefined
+  /** How long an agent may take to answer, in milliseconds. Default: 60,000. */
+  readonly lifetimeMs?: number | undefined
+}
+
+/** Challenges that cannot be passed on, answered twice or answered late. */
+export interface Challenges {
+  /** A new challenge, `svc-challenge-v1:<audience>:<nonce>`, to be sent to one agent. */
+  issue(): Promise<string>
+  /**
+   * Checks an answer, at most once for each challenge, whatever comes of it.
+   * @returns what the service says of the agent. Decide by `verified`: a suspended agent proves its key as well
+   * @throws CountersignError CHALLENGE_SPENT where the challenge is not one of these, too old or answered already;
+   *   INVALID_SIGNATURE; NOT_FOUND where the key has no certificate; what else `Registry.verify` throws
+   */
+  check(answer: VerifyRequest, options?: Pick<CallOptions, 'signal'>): Promise<Verification>
+}
+
+/**
+ * The challenges of a relying party (contract 4.3). Their nonces have 192 random bits.
+ * @throws CountersignError INVALID_ARGUMENT
+ */
+export function createChallenges({
+  registry,
+  audience,
+  store = memoryChallengeStore(),
+  lifetimeMs = 60_000,
+}: ChallengesOptions): Challenges {
+  const naming = namingOf(registry.naming)
+  const origin = originOf(audience, 'The audience')
+  return {
+    async issue() {
+      const nonce = encodeBase64Url(crypto.getRandomValues(new Uint8Array(24)))
+      await store.put(nonce, lifetimeMs)
+      return formatChallenge(naming, { audience: origin, nonce })
+    },
+    async check(answer, options) {
+      const parsed = parseChallenge(naming, answer.challenge)
+      const ours = parsed !== null && parsed.audience === origin
+      // Taken before anything is asked: one challenge costs the service one question at most.
+      if (!ours || !(await store.take(parsed.nonce))) {
+        throw new CountersignError(
+          'CHALLENGE_SPENT',
+          'This challenge was not asked here, is too old, or has been answered. Ask for a new one.',
+        )
+      }
+      return registry.verify(answer, options)
+    },
+  }
+}

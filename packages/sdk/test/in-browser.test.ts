@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, normalize } from 'node:path'
+import { test } from 'node:test'
+import { newPage, openBrowser } from '../../../test/support/browser.ts'
+import { startTestService } from '../../../test/support/service.ts'
+import { certifiedAgent } from './support/certified.ts'
+import { packSdk } from './support/packed.ts'
+import { startSite } from './support/site.ts'
+
+const IMPORTS = {
+  '@countersign/sdk': '/node_modules/@countersign/sdk/lib/index.js',
+  '@noble/curves/': '/node_modules/@noble/curves/',
+  '@noble/hashes/': '/node_modules/@noble/hashes/',
+}
+const PAGE = `<!doctype html><title>A page</title>
+<script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>`
+
+const SCRIPT = `async ({ service, pem, did }) => {
+  const { Agent, isSignedChallenge, keyFromPem, newKey, Registry } = await import('@countersign/sdk')
+  const registry = new Registry(service)
+  const agent = new Agent({ registry, signer: await keyFromPem(pem) })
+  const audience = location.origin
+  const challenge = 'svc-challenge-v1:' + audience + ':' + 'n'.repeat(22)
+  const answer = await agent.answer(challenge, { audience })
+  const first = await registry.lookup(did)
+  return {
+    self: (await agent.whoami()).did,
+    signed: await isSignedChallenge(answer),
+    verified: (await registry.verify(answer)).verified,
+    status: first.certificate.status,
+    revalidated: (await registry.lookup(did)) === first,
+    made: (await newKey()).publicKey.length,
+    moved: await new Registry(audience, { retries: 0 }).lookup(did).catch((error) => error.code),
+  }
+}`
+
+test('the published form runs unchanged in Chromium, from another origin than the service’s', async (t) => {
+  const service = await startTestService(t)
+  const { key, did } = await certifiedAgent(service)
+  const { dir } = await packSdk(t)
+  const site = await startSite(t, (request, response) => {
+    const path = normalize((request.url ?? '/').split('?', 1).join(''))
+    const file = join(dir, path)
+    if (path.startsWith('/api/')) {
+      response.writeHead(302, { location: service.url + request.url }).end()
+    } else if (path.startsWith('/node_modules/') && existsSync(file)) {
+      response.setHeader('content-type', 'text/javascript').end(readFileSync(file))
+    } else response.setHeader('content-type', 'text/html').end(path === '/' ? PAGE : '')
+  })
+  const { page, problems } = await newPage(await openBrowser(t))
+  await page.goto(site)
+  const answers = await page.evaluate(
+    `(${SCRIPT})(${JSON.stringify({ service: service.url, pem: key.pem, did })})`,
+  )
+  assert.deepEqual(answers, {
+    self: did,
+    signed: true,
+    verified: true,
+    status: 'active',
+    revalidated: true,
+    made: 32,
+    moved: 'PROTOCOL',
+  })
+  assert.deepEqual(problems, [])
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestService } from '../../../test/support/service.ts'
+import { Agent } from '../src/agent.ts'
+import { identifiedDid } from '../src/identification.ts'
+import { newKey } from '../src/keys/keys.ts'
+import { Registry } from '../src/registry.ts'
+import { agentSignIn } from '../src/relying-party/agent-sign-in.ts'
+import { certifiedAgent, registryOf } from './support/certified.ts'
+import { failsWith } from './support/fails.ts'
+import { startImpostor } from './support/site.ts'
+
+const ACME = { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID', SERVICE_NAME: 'Acme' }
+const SHOP = 'https://shop.example'
+
+test('a deployment of other names: everything works, and nothing says svc', async (t) => {
+  const service = await startTestService(t, ACME)
+  const registry = registryOf(service, { naming: { shortName: 'acme', idHeader: 'AcmeID' } })
+  const { agent, did } = await certifiedAgent(service, registry)
+  assert.match(did, /^acme:agent:/)
+  assert.deepEqual(agent.identification(), { AcmeID: did })
+  const headers = new Headers(agent.identification())
+  assert.equal(identifiedDid(headers, registry.naming), did)
+  assert.equal(identifiedDid(headers), null)
+  const identified = await agent.fetch(`${service.url}/api/v1/identify`)
+  assert.equal(((await identified.json()) as { acmeDid: string }).acmeDid, did)
+
+  const signIn = agentSignIn({ registry, audience: SHOP, secret: 's'.repeat(32) })
+  const challenge = await signIn.begin()
+  assert.match(challenge, /^acme-challenge-v1:https:\/\/shop\.example:/)
+  const answer = await agent.answer(challenge, { audience: SHOP })
+  const session = await signIn.complete(answer)
+  const everything = JSON.stringify([
+    await registry.lookup(did),
+    await registry.card(did),
+    await registry.compactCard(did),
+    await registry.agent(did),
+    await registry.grade(did),
+    await registry.resolve(did),
+    answer,
+    session,
+    await signIn.session(session.token),
+    atob((session.token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')),
+    await failsWith('INVALID_ARGUMENT', agent.claim('svc')),
+    await failsWith('INVALID_ARGUMENT', () => registry.lookup('x')),
+    (await failsWith('INVALID_ARGUMENT', () => registry.lookup('x'))).message,
+    (await failsWith('NOT_A_CHALLENGE', agent.answer('x', { audience: SHOP }))).message,
+  ])
+  assert.doesNotMatch(everything, /svc|ServiceID/)
+})
+
+test('the names are read from the service', async (t) => {
+  for (const [env, shortName, idHeader] of [
+    [{}, 'svc', 'serviceid'],
+    [ACME, 'acme', 'acmeid'],
+  ] as const) {
+    const service = await startTestService(t, env)
+    const registry = await Registry.discover(service.url)
+    assert.deepEqual(registry.naming, { shortName, idHeader })
+    const owner = await service.operator.addVerifiedOwner()
+    const agent = new Agent({ registry, signer: await newKey() })
+    const { did } = await agent.claim(await service.operator.issueToken(owner))
+    const response = await agent.fetch(`${service.url}/api/v1/identify`)
+    assert.equal(response.status, 200, 'header names know no case')
+    assert.equal((await registry.lookup(did)).certificate.id, did)
+  }
+})
+
+test('a Registry of the wrong names says what is wrong', async (t) => {
+  const service = await startTestService(t, ACME)
+  const right = registryOf(service, { naming: { shortName: 'acme' } })
+  const { agent } = await certifiedAgent(service, right)
+  const wrong = new Registry(service.url)
+  const { message } = await failsWith('PROTOCOL', wrong.card(agent.publicKey))
+  assert.match(message, /svcDid/)
+})
+
+test('what is no description of a service is none', async (t) => {
+  for (const body of [{}, [], 'x', { paths: {} }, { paths: { '/api/v1/identify': null } }]) {
+    const { url } = await startImpostor(t, { body })
+    await failsWith('PROTOCOL', Registry.discover(url))
+  }
+})
