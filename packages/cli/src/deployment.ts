@@ -15,6 +15,11 @@ export function namingOfToken(text: string): Naming | null {
   return namingBefore('-verify-', text)
 }
 
+/** `svc-challenge-v1:…` */
+export function namingOfChallenge(text: string): Naming | null {
+  return namingBefore('-challenge-v1:', text)
+}
+
 /** An answer in which one field, `svcDid`, carries a DID. */
 export function namingOfObject(value: unknown): Naming | null {
   if (typeof value !== 'object' || value === null) return null

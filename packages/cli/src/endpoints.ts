@@ -8,16 +8,23 @@ import {
   claimResponseSchema,
   type DidDocument,
   didDocumentSchema,
+  type GradeAnswer,
+  gradeAnswerSchema,
   type Lookup,
   lookupSchema,
   type Naming,
+  type RuntimeAnswer,
+  type RuntimeChallenge,
+  type RuntimeProof,
+  runtimeChallengeSchema,
+  runtimeProofSchema,
   type VerifyRequest,
   type VerifyResponse,
   verifyResponseSchema,
 } from '@countersign/protocol'
 import { ask, DID_JSON, unexpected } from './client.ts'
 import { didIn, namingOfDid, namingOfObject } from './deployment.ts'
-import { didOfDidWeb, type Reference, refersTo } from './reference.ts'
+import { didOfDidWeb, parseReference, type Reference, refersTo } from './reference.ts'
 import { departure, type Schema } from './shape.ts'
 
 /**
@@ -43,6 +50,16 @@ export async function fetchCard(service: URL, agent: Reference): Promise<Card> {
   const card = checked<Card>(service, naming && cardSchema(naming), body)
   requireAbout(service, agent, didIn(card))
   return card
+}
+
+/** `GET /api/agents/{did}/grade`: the letter with its evidence. */
+export async function fetchGrade(service: URL, agent: Reference): Promise<GradeAnswer> {
+  const path = `/api/agents/${encodeURIComponent(agent.text)}/grade`
+  const { body } = await ask(service, { path })
+  const naming = namingOfObject(body)
+  const grade = checked<GradeAnswer>(service, naming && gradeAnswerSchema(naming), body)
+  requireAbout(service, agent, didIn(grade))
+  return grade
 }
 
 /** Contract 4.7. */
@@ -87,6 +104,33 @@ export async function redeemToken(
 ): Promise<ClaimResponse> {
   const { body } = await ask(service, { path: '/api/v1/claim', body: request })
   return checked<ClaimResponse>(service, claimResponseSchema(naming), body)
+}
+
+/** A challenge by which an agent proves that it runs (docs/channels.md). */
+export async function askForRuntimeChallenge(
+  service: URL,
+  naming: Naming,
+  did: string,
+): Promise<RuntimeChallenge> {
+  const { body } = await ask(service, { path: `${runtimePath(did)}/challenge`, body: {} })
+  return checked<RuntimeChallenge>(service, runtimeChallengeSchema(naming), body)
+}
+
+/** The answer to it. */
+export async function answerRuntimeChallenge(
+  service: URL,
+  naming: Naming,
+  did: string,
+  answer: RuntimeAnswer,
+): Promise<RuntimeProof> {
+  const { body } = await ask(service, { path: runtimePath(did), body: answer })
+  const proof = checked<RuntimeProof>(service, runtimeProofSchema(naming), body)
+  requireAbout(service, parseReference(did), didIn(proof))
+  return proof
+}
+
+function runtimePath(did: string): string {
+  return `/api/agents/${encodeURIComponent(did)}/runtime`
 }
 
 function checked<T>(service: URL, schema: object | null, body: unknown): T {

@@ -5,6 +5,12 @@ export type FailureCode =
   | 'UNUSABLE_KEY'
   | 'KEY_EXISTS'
   | 'LOOKS_LIKE_A_CLAIM'
+  /** What was to be signed is no challenge that names who asks. */
+  | 'NOT_A_CHALLENGE'
+  /** A challenge names somebody else than whom the agent talks to, or may talk to. */
+  | 'WRONG_AUDIENCE'
+  | 'ANOTHER_AGENT'
+  | 'ANOTHER_SERVICE'
   | 'REVOKED'
   /** The request never left. */
   | 'UNREACHABLE'

@@ -25,6 +25,15 @@ export function warn(command: Command, message: string): void {
   )
 }
 
+/** Says on standard error what happens while a command goes on. */
+export function note(command: Command, message: string): void {
+  process.stderr.write(
+    wantsJson(command)
+      ? `${jsonText({ note: { message } })}\n`
+      : `countersign: ${printable(message)}\n`,
+  )
+}
+
 /** Says on standard error why a command has failed. */
 export function printError(json: boolean, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error)

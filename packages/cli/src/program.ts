@@ -3,8 +3,11 @@ import { cardCommand } from './commands/card.ts'
 import { claimCommand } from './commands/claim.ts'
 import { keygenCommand } from './commands/keygen.ts'
 import { lookupCommand } from './commands/lookup.ts'
+import { mcpCommand } from './commands/mcp.ts'
 import { resolveCommand } from './commands/resolve.ts'
+import { runtimeCommand } from './commands/runtime.ts'
 import { signCommand } from './commands/sign.ts'
+import { signCardCommand } from './commands/sign-card.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { whoamiCommand } from './commands/whoami.ts'
 import { EXIT, exitCodeOf } from './exit.ts'
@@ -19,6 +22,8 @@ An agent gets its DID and proves that it holds the key:
   $ countersign claim svc-verify-…        a token that its owner has issued
   $ countersign whoami
   $ countersign sign '<challenge>'        the answer to whoever asks for a proof
+  $ countersign runtime                   the answer to the service, now and then: the agent is running
+  $ countersign mcp                       all of this as tools for a model (Model Context Protocol)
 
 Someone else decides whether to trust it:
   $ countersign lookup <did>              whether its certificate is good, and its owner verified
@@ -71,6 +76,9 @@ function buildProgram(json: boolean): Command {
   whoamiCommand(program)
   cardCommand(program)
   signCommand(program)
+  signCardCommand(program)
+  runtimeCommand(program)
+  mcpCommand(program)
   lookupCommand(program)
   verifyCommand(program)
   resolveCommand(program)

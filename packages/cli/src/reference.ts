@@ -22,7 +22,7 @@ export function parseReference(text: string): Reference {
   if (decodeKey(text) !== null) return { kind: 'key', text }
   throw new Failure(
     'USAGE',
-    'Name an agent by its DID (such as svc:agent: and 24 base58 characters), by those 24 characters alone, or by its public key (32 bytes in padded standard base64).',
+    'Name an agent by its DID (a short name, :agent: and 24 base58 characters), by those 24 characters alone, or by its public key (32 bytes in padded standard base64).',
   )
 }
 

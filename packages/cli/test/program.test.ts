@@ -8,7 +8,8 @@ suite('countersign', { concurrency: true }, () => {
     const cli = cliFor(t)
     const { code, stdout } = await cli.run('--help')
     assert.equal(code, 0)
-    for (const name of 'keygen claim whoami card sign lookup verify resolve'.split(' ')) {
+    const agents = 'keygen claim whoami card sign sign-card runtime mcp'
+    for (const name of `${agents} lookup verify resolve`.split(' ')) {
       assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
     }
     assert.match(stdout, /Exit codes: 0 done, 1 failure, 2 .*, 3 .*, 4 .*,\n\s+5 /)

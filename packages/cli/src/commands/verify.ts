@@ -1,10 +1,9 @@
-import type { AgentStatus, Naming, VerifyRequest, VerifyResponse } from '@countersign/protocol'
-import { decodeSignature } from '@countersign/protocol'
+import type { VerifyResponse } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { STATUS_WORDS } from '../certificate.ts'
-import { challengeBytes, newChallenge } from '../challenge.ts'
-import { didIn, namingOfObject } from '../deployment.ts'
-import { checkSignature, fetchAgent } from '../endpoints.ts'
+import { newChallenge } from '../challenge.ts'
+import { checkAnswer, faultOf, type Proof, requireProof } from '../check-answer.ts'
+import { didIn } from '../deployment.ts'
 import { codeOf, EXIT } from '../exit.ts'
 import { Failure } from '../failure.ts'
 import { fields, heading, print, verdict, wantsJson } from '../output.ts'
@@ -44,7 +43,7 @@ async function verify(agent: string, options: VerifyOptions, command: Command): 
   if (challenge === undefined || signature === undefined) {
     throw new Failure('USAGE', 'Give --challenge and --signature, or neither to get a challenge.')
   }
-  requireWellFormed(challenge, signature)
+  requireProof({ challenge, signature })
   await check(service, reference, { challenge, signature }, command)
 }
 
@@ -66,34 +65,19 @@ function printChallenge(service: URL, { text }: Reference, command: Command): vo
   print(command, { agent: text, challenge }, lines.join('\n'))
 }
 
-function requireWellFormed(challenge: string, signature: string): void {
-  challengeBytes(challenge)
-  if (decodeSignature(signature) !== null) return
-  throw new Failure('USAGE', 'A signature is 64 bytes in padded standard base64: 88 characters.')
-}
-
 async function check(
   service: URL,
   reference: Reference,
-  proof: { challenge: string; signature: string },
+  proof: Proof,
   command: Command,
 ): Promise<void> {
   try {
-    const request = { ...(await holderOf(service, reference)), ...proof } as VerifyRequest
-    printAnswer(await checkSignature(service, reference, request), command)
+    printAnswer(await checkAnswer(service, reference, proof), command)
   } catch (error) {
     const known = ['INVALID_SIGNATURE', 'NOT_FOUND'].includes(codeOf(error))
     if (known && !wantsJson(command)) print(command, null, verdict(false, 'NOT VERIFIED'))
     throw error
   }
-}
-
-/** The key to check, and the DID where one was named: a key may hold several. */
-async function holderOf(service: URL, reference: Reference) {
-  if (reference.kind === 'key') return { publicKey: reference.text }
-  const agent = await fetchAgent(service, reference)
-  const { didField } = namingOfObject(agent) as Naming
-  return { publicKey: agent.publicKey, [didField]: didIn(agent) }
 }
 
 function printAnswer(answer: VerifyResponse, command: Command): void {
@@ -115,15 +99,4 @@ function printAnswer(answer: VerifyResponse, command: Command): void {
   ]
   print(command, answer, lines.join('\n'))
   if (fault !== null) process.exitCode = EXIT.refused
-}
-
-/** The contract leaves open what the flag `verified` stands for: whatever else the answer says must agree with it. */
-function faultOf({ verified, signatureValid, certified, agent }: VerifyResponse): string | null {
-  if (!signatureValid) return 'The signature is not one of this key over this challenge.'
-  if (!certified) return 'The signature is good, but the key has no certificate.'
-  const status: AgentStatus = agent.status
-  if (status !== 'active') return `The signature is good, but the certificate is ${status}.`
-  return verified
-    ? null
-    : 'The signature is good, but the service does not call the agent verified.'
 }

@@ -1,10 +1,8 @@
 import type { Command } from 'commander'
 import { describeCertificate } from '../certificate.ts'
-import { lookUp } from '../endpoints.ts'
-import { ServiceRefusal } from '../failure.ts'
 import { fields, heading, print } from '../output.ts'
+import { ownCertificate } from '../own-certificate.ts'
 import { ownKey } from '../own-key.ts'
-import { parseReference } from '../reference.ts'
 import { serviceOf, takesKey, takesService } from '../settings.ts'
 
 const HELP = `
@@ -22,18 +20,9 @@ export function whoamiCommand(program: Command): void {
 async function whoami(_options: unknown, command: Command): Promise<void> {
   const { publicKey } = ownKey(command)
   const service = serviceOf(command)
-  const lookup = await lookUp(service, parseReference(publicKey)).catch((error: unknown) => {
-    throw explain(error, publicKey, service)
-  })
+  const lookup = await ownCertificate(service, publicKey)
   const { id, status } = lookup.certificate
   const rows = [...describeCertificate(service, lookup), ['Public key', publicKey] as const]
   const text = `${heading(`You are ${id} (${status})`)}\n\n${fields(rows)}`
   print(command, { publicKey, ...lookup }, text)
-}
-
-function explain(error: unknown, publicKey: string, service: URL): unknown {
-  if (!(error instanceof ServiceRefusal) || error.code !== 'NOT_FOUND') return error
-  const { code, requestId } = error
-  const message = `Your key ${publicKey} has no certificate at ${service.origin}. Have the agent's owner issue a claim token, then: countersign claim <token>`
-  return new ServiceRefusal({ code, message, requestId })
 }
