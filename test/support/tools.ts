@@ -4,8 +4,11 @@ import { join } from 'node:path'
 
 /** Debian's packages for the programs that tests run. */
 const PACKAGES = {
+  caddy: 'caddy',
   chromium: 'chromium',
   curl: 'curl',
+  haproxy: 'haproxy',
+  nginx: 'nginx',
   openssl: 'openssl',
   strace: 'strace',
 } as const
@@ -28,7 +31,11 @@ function install(name: keyof typeof PACKAGES): void {
   execFileSync(
     'flock',
     [join(tmpdir(), 'countersign-apt.lock'), 'sh', '-c', `command -v ${name} || { ${apt}; }`],
-    { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } },
+    // Some packages start what they bring: not in runlevel 1.
+    {
+      stdio: 'ignore',
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
+    },
   )
 }
 
