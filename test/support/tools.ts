@@ -6,6 +6,7 @@ import { join } from 'node:path'
 const PACKAGES = {
   chromium: 'chromium',
   curl: 'curl',
+  initdb: 'postgresql',
   openssl: 'openssl',
   strace: 'strace',
 } as const
@@ -27,11 +28,16 @@ function install(name: keyof typeof PACKAGES): void {
   const apt = `apt-get update && apt-get install -y --no-install-recommends ${PACKAGES[name]}`
   execFileSync(
     'flock',
-    [join(tmpdir(), 'countersign-apt.lock'), 'sh', '-c', `command -v ${name} || { ${apt}; }`],
+    [join(tmpdir(), 'countersign-apt.lock'), 'sh', '-c', `${there(name)} || { ${apt}; }`],
     { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } },
   )
 }
 
 function isThere(name: string): boolean {
-  return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0
+  return spawnSync('sh', ['-c', there(name)]).status === 0
+}
+
+/** Debian keeps the programs of PostgreSQL out of the PATH. */
+function there(name: string): string {
+  return `command -v ${name} || ls /usr/lib/postgresql/*/bin/${name}`
 }

@@ -1,0 +1,13 @@
+import { type PostgresServer, startPostgres } from './postgres.ts'
+
+/** For `node --test --test-global-setup`: one PostgreSQL for all files of a run. */
+let server: PostgresServer | null = null
+
+export async function globalSetup(): Promise<void> {
+  server = await startPostgres()
+  process.env.TEST_POSTGRES = server.url
+}
+
+export async function globalTeardown(): Promise<void> {
+  await server?.stop()
+}

@@ -1,0 +1,66 @@
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import type { Settings } from '../../packages/server/src/config.ts'
+
+type Row = Record<string, unknown>
+
+/** The data past the service and its code: statements as they are, through a connection of its own. */
+export interface RawDatabase {
+  tables(): Promise<string[]>
+  all(statement: string): Promise<Row[]>
+  exec(statements: string): Promise<void>
+  close(): Promise<void>
+}
+
+export async function openRaw({ database }: Pick<Settings, 'database'>): Promise<RawDatabase> {
+  return database.kind === 'sqlite' ? rawSqlite(database.file) : rawPostgres(database.url)
+}
+
+/** Works on the data past the service. */
+export async function withRaw<T>(
+  settings: Pick<Settings, 'database'>,
+  work: (raw: RawDatabase) => Promise<T>,
+): Promise<T> {
+  const raw = await openRaw(settings)
+  try {
+    return await work(raw)
+  } finally {
+    await raw.close()
+  }
+}
+
+/** The file of a service in a test that is about SQLite. */
+export function fileOf({ database }: Pick<Settings, 'database'>): string {
+  if (database.kind === 'sqlite') return database.file
+  throw new Error('the data are not in a file')
+}
+
+function rawSqlite(file: string): RawDatabase {
+  const db = new DatabaseSync(file, { timeout: 5000 })
+  const all = async (statement: string) => db.prepare(statement).all() as Row[]
+  return {
+    all,
+    tables: async () =>
+      (await all("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")).map(
+        ({ name }) => name as string,
+      ),
+    exec: async (statements) => db.exec(statements),
+    close: async () => db.close(),
+  }
+}
+
+async function rawPostgres(url: string): Promise<RawDatabase> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  const all = async (statement: string) => (await client.query(statement)).rows as Row[]
+  return {
+    all,
+    tables: async () =>
+      (
+        await all("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
+      ).map(({ tablename }) => tablename as string),
+    exec: async (statements) => void (await client.query(statements)),
+    close: () => client.end(),
+  }
+}
