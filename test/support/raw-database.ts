@@ -49,18 +49,18 @@ function rawSqlite(file: string): RawDatabase {
   }
 }
 
-async function rawPostgres(url: string): Promise<RawDatabase> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => undefined)
-  await client.connect()
-  const all = async (statement: string) => (await client.query(statement)).rows as Row[]
+function rawPostgres(url: string): RawDatabase {
+  // One connection, in which what is asked at once waits for its turn.
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  pool.on('error', () => undefined)
+  const all = async (statement: string) => (await pool.query(statement)).rows as Row[]
   return {
     all,
     tables: async () =>
       (
         await all("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
       ).map(({ tablename }) => tablename as string),
-    exec: async (statements) => void (await client.query(statements)),
-    close: () => client.end(),
+    exec: async (statements) => void (await pool.query(statements)),
+    close: () => pool.end(),
   }
 }

@@ -28,7 +28,7 @@ export const COUNTERSIGND = join(ROOT, 'packages/server/bin/countersignd.mjs')
 type Env = Readonly<Record<string, string>>
 
 /** Something that `t.after` of node:test offers. */
-interface Cleanup {
+export interface Cleanup {
   after(end: () => unknown): void
 }
 

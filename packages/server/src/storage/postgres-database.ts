@@ -74,6 +74,8 @@ class PostgresDatabase implements Database {
     const pool = new pg.Pool({ ...connectionConfig(url), max: READERS })
     // A connection that nobody uses was cut; the next read opens another.
     pool.on('error', () => undefined)
+    // And one that somebody uses: they are told by what they asked for.
+    pool.on('connect', (client) => client.on('error', () => undefined))
     this.read = kyselyOverPool(pool)
     this.#writer = new PostgresWriter(url)
     this.#commits = new GroupCommit(this.#writer, () => this.#announce())

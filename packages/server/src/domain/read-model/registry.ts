@@ -153,7 +153,12 @@ export class Registry {
 
   async #catchUpOnce(): Promise<void> {
     if (this.#staleness === null) return this.follow()
-    this.#following = this.#following.then(() => this.#readOn().catch(() => undefined))
+    this.#following = this.#following.then(() =>
+      this.#readOn().catch((error) => {
+        // A database that cannot be reached may be there again in a moment; one that refuses will go on refusing.
+        if (!(error instanceof StorageFailure)) this.#failure = error
+      }),
+    )
     await this.#following
   }
 
