@@ -10,15 +10,18 @@ export interface StallingProxy {
   resume(): void
   /** Ends every connection there is. */
   cut(): void
-  /** Calls with all that clients send: where it answers `cut`, that still arrives, and no answer comes back. */
-  onSent(listener: (bytes: Buffer) => 'cut' | undefined): void
+  /** Calls with all that clients send, and ends the connection if it says so. */
+  onSent(listener: OnSent): void
 }
+
+/** `cut`: what was sent still arrives, and no answer comes back; `lose`: it does not arrive. */
+type OnSent = (bytes: Buffer) => 'cut' | 'lose' | undefined
 
 export async function startStallingProxy(t: Cleanup, database: string): Promise<StallingProxy> {
   const target = new URL(database)
   const sockets = new Set<Socket>()
   let paused = false
-  let listener: (bytes: Buffer) => 'cut' | undefined = () => undefined
+  let listener: OnSent = () => undefined
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
     for (const [from, to] of [
@@ -28,11 +31,15 @@ export async function startStallingProxy(t: Cleanup, database: string): Promise<
       sockets.add(from)
       if (paused) from.pause()
       from.on('data', (bytes) => {
-        if (from === client && listener(bytes) === 'cut') {
-          upstream.removeAllListeners('data').end(bytes)
-          upstream.resume()
-          client.destroy()
-        } else if (!to.destroyed) to.write(bytes)
+        const verdict = from === client ? listener(bytes) : undefined
+        if (verdict === undefined) {
+          if (!to.destroyed) to.write(bytes)
+          return
+        }
+        upstream.removeAllListeners('data').resume()
+        if (verdict === 'cut') upstream.end(bytes)
+        else upstream.destroy()
+        client.destroy()
       })
       from.on('error', () => undefined)
       from.on('close', () => {

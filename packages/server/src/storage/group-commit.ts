@@ -95,11 +95,13 @@ export class GroupCommit {
     }
   }
 
-  async #transaction<T>(work: (sequence: Sequence) => Promise<T>): Promise<T> {
+  async #transaction(work: (sequence: Sequence) => Promise<Outcome[]>): Promise<Outcome[]> {
     try {
-      const result = await work(new Sequence(await this.#writer.begin()))
-      await this.#writer.commit()
-      return result
+      const outcomes = await work(new Sequence(await this.#writer.begin()))
+      // Where each has been undone there is nothing to wait for the disk for.
+      if (outcomes.every((outcome) => 'error' in outcome)) await this.#writer.rollback()
+      else await this.#writer.commit()
+      return outcomes
     } catch (error) {
       await this.#writer.rollback().catch(() => undefined)
       throw error
