@@ -29,6 +29,19 @@ export async function withRaw<T>(
   }
 }
 
+/** Everything in the tables, as text: bytes as the letters that they would be. */
+export function textOfTables(settings: Pick<Settings, 'database'>): Promise<string> {
+  return withRaw(settings, async (raw) => {
+    const tables = await raw.tables()
+    const rows = await Promise.all(tables.map((name) => raw.all(`SELECT * FROM "${name}"`)))
+    return rows
+      .flat()
+      .flatMap((row) => Object.values(row))
+      .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value))
+      .join('\n')
+  })
+}
+
 /** The file of a service in a test that is about SQLite. */
 export function fileOf({ database }: Pick<Settings, 'database'>): string {
   if (database.kind === 'sqlite') return database.file

@@ -27,6 +27,10 @@ export const BEGIN = `begin isolation level read committed read write;
 select pg_advisory_xact_lock(${WRITER_LOCK})`
 const LAST = 'select coalesce(max(seq), 0) as last from events'
 
+/** Whatever the server's default is: what is answered has to be on its disk. A stricter setting stays. */
+const DURABLE = `select set_config('synchronous_commit', 'on', false)
+where current_setting('synchronous_commit') = 'off'`
+
 /** How long, after a connection was lost in a commit, is tried to find out what became of it. */
 const RESOLVE_MS = 8_000
 const RETRY_MS = 200
@@ -132,7 +136,8 @@ export class PostgresWriter implements Writer {
     client.on('notice', (notice) => {
       if (notice.severity === 'WARNING') this.#warnings.push(notice.message ?? '')
     })
-    await orStorageFailure(() => client.connect()).catch((error) => {
+    const ready = () => client.connect().then(() => client.query(DURABLE))
+    await orStorageFailure(ready).catch((error) => {
       client.end().catch(() => undefined)
       throw error
     })
