@@ -30,7 +30,7 @@ test('a page of another site changes nothing in the browser of an owner, and rea
   const { page } = await openAsOwner(await openBrowser(t), service, owner)
   await page.goto(`${service.url}/dashboard/agents`)
   await untilHeading(page, 'Agents')
-  const before = digestOf(service)
+  const before = await digestOf(service)
   const targets = ['/api/agents/token', `/api/account/agents/${did}/revoke`, '/api/session/end']
   const forms = targets.map(
     (path, i) =>
@@ -65,7 +65,7 @@ test('a page of another site changes nothing in the browser of an owner, and rea
     assert.ok([403, 415].includes(answer.status()), `${answer.status()}`)
     await page.waitForURL(service.url + targets[i])
   }
-  assert.equal(digestOf(service), before)
+  assert.equal(await digestOf(service), before)
   await page.goto(`${service.url}/dashboard/agents`)
   await untilHeading(page, 'Agents')
 })

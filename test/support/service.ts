@@ -13,10 +13,14 @@ import { issueToken } from '../../packages/server/src/domain/issue-token.ts'
 import { verifyOwner } from '../../packages/server/src/domain/verify-owner.ts'
 import { startService } from '../../packages/server/src/service.ts'
 import type { Database } from '../../packages/server/src/storage/database.ts'
-import { openSqlite } from '../../packages/server/src/storage/sqlite-database.ts'
+import { openDatabase } from '../../packages/server/src/storage/open-database.ts'
 import { watchAnswers } from './every-answer.ts'
 import { newKey, type TestKey } from './key.ts'
 import { freePort } from './ports.ts'
+import { databaseOf, ON_POSTGRES } from './postgres.ts'
+import { type CommandResult, run } from './run.ts'
+
+export { type CommandResult, run }
 
 export const ROOT = join(import.meta.dirname, '../..')
 export const COUNTERSIGND = join(ROOT, 'packages/server/bin/countersignd.mjs')
@@ -24,7 +28,7 @@ export const COUNTERSIGND = join(ROOT, 'packages/server/bin/countersignd.mjs')
 type Env = Readonly<Record<string, string>>
 
 /** Something that `t.after` of node:test offers. */
-interface Cleanup {
+export interface Cleanup {
   after(end: () => unknown): void
 }
 
@@ -35,11 +39,13 @@ export function tempDir(t: Cleanup): string {
   return dir
 }
 
-/** Settings for a service of a test: a free port, an empty data directory, no metrics, silence, no waiting. */
+/** Settings for a service of a test: a free port, an empty data directory, the database that goes with it, no metrics, silence, no waiting. */
 export async function testEnv(t: Cleanup, env: Env = {}): Promise<Record<string, string>> {
+  const DATA_DIR = env.DATA_DIR ?? tempDir(t)
   return {
     PORT: String(await freePort()),
-    DATA_DIR: env.DATA_DIR ?? tempDir(t),
+    DATA_DIR,
+    ...(ON_POSTGRES ? { DATABASE_URL: await databaseOf(DATA_DIR) } : {}),
     METRICS_PORT: 'off',
     LOG_LEVEL: 'silent',
     DRAIN_SECONDS: '0',
@@ -47,7 +53,7 @@ export async function testEnv(t: Cleanup, env: Env = {}): Promise<Record<string,
   }
 }
 
-/** A service that runs in this process, on real HTTP and a real database file. */
+/** A service that runs in this process, on real HTTP and a real database. */
 export interface TestService {
   readonly url: string
   readonly env: Record<string, string>
@@ -94,7 +100,7 @@ export async function openOperator(
   settings: Settings,
   now: () => number = Date.now,
 ): Promise<Operator> {
-  const db = await openSqlite(settings.databaseFile, now)
+  const db = await openDatabase(settings.database, now)
   const { naming, dataDir } = settings
   return {
     db,
@@ -202,33 +208,6 @@ async function untilReady(url: string, child: ChildProcess, output: () => string
     await sleep(25)
   }
   throw new Error(`the service is not ready:\n${output()}`)
-}
-
-export interface CommandResult {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** Runs a program to its end. */
-export function run(
-  command: string,
-  args: readonly string[],
-  env: Env = {},
-  input = '',
-): Promise<CommandResult> {
-  const child = spawn(command, args, { env: { PATH: process.env.PATH ?? '', ...env } })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (chunk) => (stdout += chunk))
-  child.stderr.on('data', (chunk) => (stderr += chunk))
-  // A program may end before it has read what it is given.
-  child.stdin.on('error', () => undefined)
-  child.stdin.end(input)
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code, stdout, stderr }))
-  })
 }
 
 export function countersignd(env: Env, ...args: string[]): Promise<CommandResult> {

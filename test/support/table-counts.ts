@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
+import { withRaw } from './raw-database.ts'
 import type { TestService } from './service.ts'
 
 export interface RowCounts {
@@ -11,17 +11,14 @@ export interface RowCounts {
 
 const COUNTS = `SELECT
   (SELECT count(*) FROM agents) AS agents,
-  (SELECT count(*) FROM claim_tokens WHERE used_at IS NOT NULL) AS usedTokens,
-  (SELECT count(*) FROM claim_tokens WHERE used_at IS NULL AND superseded_at IS NULL) AS liveTokens,
-  (SELECT count(*) FROM events WHERE type = 'agent.claimed') AS claimedEvents`
+  (SELECT count(*) FROM claim_tokens WHERE used_at IS NOT NULL) AS "usedTokens",
+  (SELECT count(*) FROM claim_tokens WHERE used_at IS NULL AND superseded_at IS NULL) AS "liveTokens",
+  (SELECT count(*) FROM events WHERE type = 'agent.claimed') AS "claimedEvents"`
 
 /** What claims have left in the database, read through a connection of its own. */
-export function countRows({ settings }: TestService): RowCounts {
-  const db = new DatabaseSync(settings.databaseFile, { readOnly: true })
-  try {
-    // Rows have a null prototype, which deepEqual would tell apart.
-    return { ...db.prepare(COUNTS).get() } as unknown as RowCounts
-  } finally {
-    db.close()
-  }
+export async function countRows({ settings }: TestService): Promise<RowCounts> {
+  const [counts] = await withRaw(settings, (raw) => raw.all(COUNTS))
+  // PostgreSQL counts in text, and rows of SQLite have a null prototype, which deepEqual would tell apart.
+  const numbers = Object.entries(counts ?? {}).map(([name, count]) => [name, Number(count)])
+  return Object.fromEntries(numbers) as RowCounts
 }

@@ -8,6 +8,7 @@ const PACKAGES = {
   chromium: 'chromium',
   curl: 'curl',
   haproxy: 'haproxy',
+  initdb: 'postgresql',
   nginx: 'nginx',
   openssl: 'openssl',
   strace: 'strace',
@@ -30,7 +31,7 @@ function install(name: keyof typeof PACKAGES): void {
   const apt = `apt-get update && apt-get install -y --no-install-recommends ${PACKAGES[name]}`
   execFileSync(
     'flock',
-    [join(tmpdir(), 'countersign-apt.lock'), 'sh', '-c', `command -v ${name} || { ${apt}; }`],
+    [join(tmpdir(), 'countersign-apt.lock'), 'sh', '-c', `${there(name)} || { ${apt}; }`],
     // Some packages start what they bring: not in runlevel 1.
     {
       stdio: 'ignore',
@@ -40,5 +41,10 @@ function install(name: keyof typeof PACKAGES): void {
 }
 
 function isThere(name: string): boolean {
-  return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0
+  return spawnSync('sh', ['-c', there(name)]).status === 0
+}
+
+/** Debian keeps the programs of PostgreSQL out of the PATH. */
+function there(name: string): string {
+  return `command -v ${name} || ls /usr/lib/postgresql/*/bin/${name}`
 }

@@ -31,7 +31,9 @@ export interface Settings {
   readonly port: number
   /** Without a slash at the end. Every URL that the service prints is built from it, never from a Host header. */
   readonly baseUrl: URL
-  readonly databaseFile: string
+  readonly database:
+    | { readonly kind: 'sqlite'; readonly file: string }
+    | { readonly kind: 'postgres'; readonly url: string }
   readonly dataDir: string
   readonly naming: Naming
   readonly serviceName: string
@@ -45,6 +47,8 @@ export interface Settings {
   readonly keyReuse: 'owner' | 'any'
   /** How many agents the read model holds at most. */
   readonly readModelAgents: number
+  /** How long the service vouches for agents without knowing what other nodes have written. */
+  readonly maxStalenessSeconds: number
   /** How long the service still answers after it has called itself not ready, so that a balancer notices. */
   readonly drainSeconds: number
   /** The file with the identity providers, or null. */
@@ -117,11 +121,11 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       parseBaseUrl,
       'an https address (http on loopback alone, since owners sign in there) without path, query or credentials',
     ),
-    databaseFile: read(
+    database: read(
       'DATABASE_URL',
       `sqlite:${join(dataDir, 'countersign.db')}`,
       parseDatabaseUrl,
-      'sqlite:<path of a file>',
+      'sqlite:<path of a file> or postgres://<user>:<password>@<host>:<port>/<database>',
     ),
     dataDir,
     naming: namingFor(shortName, idHeader),
@@ -155,6 +159,12 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       '2000000',
       (text) => parseInteger(text, 1, 100_000_000),
       'a number from 1 to 100000000',
+    ),
+    maxStalenessSeconds: read(
+      'MAX_STALENESS',
+      '2',
+      (text) => parseInteger(text, 1, 60),
+      'a number of seconds from 1 to 60',
     ),
     drainSeconds: read(
       'DRAIN_SECONDS',

@@ -48,9 +48,18 @@ export function parseBaseUrl(text: string): URL | null {
   return url.username === '' && url.password === '' ? url : null
 }
 
-export function parseDatabaseUrl(text: string): string | null {
+export function parseDatabaseUrl(text: string) {
+  if (/^postgres(?:ql)?:/.test(text)) return parsePostgresUrl(text)
   const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1]
-  return path === undefined || path.includes('?') ? null : resolve(path)
+  if (path === undefined || path.includes('?')) return null
+  return { kind: 'sqlite', file: resolve(path) } as const
+}
+
+/** Names a database, since whoever leaves that out gets one by the name of the user. */
+function parsePostgresUrl(text: string) {
+  const url = URL.parse(text)
+  const names = /^\/[^/]+$/.test(url?.pathname ?? '')
+  return url !== null && names ? ({ kind: 'postgres', url: text } as const) : null
 }
 
 export function parseResolvers(text: string): string[] | null {

@@ -16,7 +16,7 @@ import { DueChecks, secondsLate } from './domain/channels/recheck-due.ts'
 import { answerRuntime, challengeRuntime } from './domain/channels/runtime-answer.ts'
 import { claim } from './domain/claim.ts'
 import { type Providers, providerLabelsOf } from './domain/identity-providers.ts'
-import { Registry } from './domain/read-model/registry.ts'
+import { Registry, type Staleness } from './domain/read-model/registry.ts'
 import { DueJobs } from './domain/run-jobs.ts'
 import { siteOf } from './domain/site.ts'
 import { verifyChallenge } from './domain/verify-challenge.ts'
@@ -25,8 +25,8 @@ import { Listeners } from './http/listeners.ts'
 import { createMetricsServer, type Gauges, RequestMetrics } from './http/metrics.ts'
 import { openProviders, tellOfProviders } from './identity-providers.ts'
 import type { Database } from './storage/database.ts'
+import { openDatabase } from './storage/open-database.ts'
 import { lockDatabase } from './storage/process-lock.ts'
-import { openSqlite } from './storage/sqlite-database.ts'
 import { VERSION } from './version.ts'
 
 /** How often the database is asked whether another process has written: far below the promised second. */
@@ -87,11 +87,11 @@ async function start(
   const perspectives = openPerspectives(settings, userAgent)
   const outside = { kinds: CHANNEL_KINDS, perspectives: perspectives.all }
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
-  resources.defer(lockDatabase(settings.databaseFile))
-  const db = await openSqlite(settings.databaseFile, now)
+  if (settings.database.kind === 'sqlite') resources.defer(lockDatabase(settings.database.file))
+  const db = await openDatabase(settings.database, now)
   resources.defer(() => db.close())
-  db.check()
-  const registry = new Registry(db.read, settings.readModelAgents, randomBytes)
+  await db.check()
+  const registry = new Registry(db.read, settings.readModelAgents, randomBytes, boundOf(settings))
   db.onCommit(() => registry.follow())
   await registry.start()
 
@@ -125,6 +125,12 @@ async function start(
       await resources.disposeAsync()
     },
   }
+}
+
+/** Where the data are in a file, whoever reads it reads what is there. */
+function boundOf({ database, maxStalenessSeconds }: Settings): Staleness | null {
+  if (database.kind === 'sqlite') return null
+  return { milliseconds: maxStalenessSeconds * 1000, elapsed: () => performance.now() }
 }
 
 interface Parts {
@@ -196,9 +202,10 @@ function startTimers(
   log: Logger,
   resources: AsyncDisposableStack,
 ): void {
+  db.onElsewhere(() => void registry.catchUp())
   const poll = setInterval(() => {
     try {
-      if (db.changedElsewhere() || registry.isBehind) void registry.follow()
+      if (db.changedElsewhere() || registry.isBehind) void registry.catchUp()
     } catch (error) {
       log.error({ err: error }, 'the database cannot be watched')
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Resolver } from 'node:dns/promises'
 import { test } from 'node:test'
+import { fileOf } from '../../../test/support/raw-database.ts'
 import { readSettings, SettingsError } from '../src/config.ts'
 
 test('the defaults serve http://localhost:8080 with data in ./data', () => {
@@ -9,7 +10,8 @@ test('the defaults serve http://localhost:8080 with data in ./data', () => {
   assert.equal(settings.host, 'localhost')
   assert.equal(settings.port, 8080)
   assert.match(settings.dataDir, /\/data$/)
-  assert.match(settings.databaseFile, /\/data\/countersign\.db$/)
+  assert.equal(settings.database.kind, 'sqlite')
+  assert.match(fileOf(settings), /\/data\/countersign\.db$/)
   assert.equal(settings.naming.shortName, 'svc')
   assert.equal(settings.naming.idHeader, 'ServiceID')
   assert.equal(settings.serviceName, 'Countersign')
@@ -17,8 +19,22 @@ test('the defaults serve http://localhost:8080 with data in ./data', () => {
 
 test('the base URL follows the port, and the database the data directory, unless they are set', () => {
   assert.equal(readSettings({ PORT: '9000' }).baseUrl.origin, 'http://localhost:9000')
-  assert.equal(readSettings({ DATA_DIR: '/srv/x' }).databaseFile, '/srv/x/countersign.db')
-  assert.equal(readSettings({ DATABASE_URL: 'sqlite:/srv/y.db' }).databaseFile, '/srv/y.db')
+  assert.equal(fileOf(readSettings({ DATA_DIR: '/srv/x' })), '/srv/x/countersign.db')
+  assert.equal(fileOf(readSettings({ DATABASE_URL: 'sqlite:/srv/y.db' })), '/srv/y.db')
+})
+
+test('a database is a file, or a PostgreSQL by its URL, which names the database', () => {
+  for (const url of [
+    'postgres://u:p@db.example:5432/x',
+    'postgresql://db.example/x?sslmode=require',
+  ]) {
+    assert.deepEqual(readSettings({ DATABASE_URL: url }).database, { kind: 'postgres', url })
+  }
+  for (const bad of ['postgres://db.example', 'postgres://db.example/', 'postgres:x', 'sqlite:']) {
+    const [mistake, ...more] = refusal({ DATABASE_URL: bad }).mistakes
+    assert.match(mistake ?? '', /^DATABASE_URL must be sqlite:.* or postgres:/, bad)
+    assert.deepEqual(more, [])
+  }
 })
 
 test('every mistake is listed at once, and no value is printed', () => {
@@ -26,7 +42,7 @@ test('every mistake is listed at once, and no value is printed', () => {
     HOST: 'two words',
     PORT: '65536',
     BASE_URL: 'https://user:hunter2@example.com/path',
-    DATABASE_URL: 'postgres://u:hunter2@h/db',
+    DATABASE_URL: 'mysql://u:hunter2@h/db',
     SHORT_NAME: 'Not-A-Word',
     ID_HEADER: 'bad header',
     SERVICE_NAME: 'line\nbreak',
@@ -36,6 +52,7 @@ test('every mistake is listed at once, and no value is printed', () => {
     METRICS_PORT: '-1',
     KEY_REUSE: 'maybe',
     READ_MODEL_AGENTS: '0',
+    MAX_STALENESS: '0',
     DRAIN_SECONDS: '1.5',
     DNS_RESOLVERS: 'dns.example',
     LOOPBACK_HOSTS: 'agents.example.com',

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { readSettings } from '../config.ts'
 import { lockDatabase } from '../storage/process-lock.ts'
 import { NotABackupError, restoreFile } from '../storage/restore.ts'
-import { migrateFile } from '../storage/sqlite-database.ts'
+import { backupFile, migrateFile } from '../storage/sqlite-database.ts'
 import { withData } from './context.ts'
 import { print } from './output.ts'
 
@@ -17,7 +17,9 @@ export function backupCommands(program: Command): void {
     .action(async (file: string, _options: unknown, command: Command) => {
       const target = resolve(file)
       if (existsSync(target)) throw new CodedError('VALIDATION_ERROR', `${target} exists already.`)
-      await withData(({ db }) => db.backup(target))
+      const source = requireFile('pg_dump makes a backup of it, also while the service runs')
+      // Which makes the database where there is none.
+      await withData(() => backupFile(source, target))
       print(
         command,
         { file: target },
@@ -37,7 +39,7 @@ export function backupCommands(program: Command): void {
 }
 
 async function restore(file: string): Promise<string | null> {
-  const { databaseFile } = readSettings(process.env)
+  const databaseFile = requireFile('pg_restore puts a backup in its place')
   const unlock = lockDatabase(databaseFile)
   try {
     const kept = await restoreFile(file, databaseFile, Date.now())
@@ -49,4 +51,11 @@ async function restore(file: string): Promise<string | null> {
   } finally {
     unlock()
   }
+}
+
+/** @throws CodedError where the data are not in a file */
+function requireFile(instead: string): string {
+  const { database } = readSettings(process.env)
+  if (database.kind === 'sqlite') return database.file
+  throw new CodedError('VALIDATION_ERROR', `The data are in PostgreSQL: ${instead}.`)
 }

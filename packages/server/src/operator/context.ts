@@ -2,7 +2,7 @@ import type { Naming } from '@countersign/protocol'
 import { loadPepper, type Pepper } from '../adapters/secrets.ts'
 import { readSettings, type Settings } from '../config.ts'
 import type { Database } from '../storage/database.ts'
-import { openSqlite } from '../storage/sqlite-database.ts'
+import { openDatabase } from '../storage/open-database.ts'
 
 /** What a command works on: the settings and data of the server, which may be running. */
 export interface OperatorContext {
@@ -16,7 +16,7 @@ export interface OperatorContext {
 /** Opens the data, does the work, closes. Another process that writes meanwhile is waited for. */
 export async function withData<T>(work: (context: OperatorContext) => Promise<T>): Promise<T> {
   const settings = readSettings(process.env)
-  const db = await openSqlite(settings.databaseFile, Date.now)
+  const db = await openDatabase(settings.database, Date.now)
   try {
     const { naming, dataDir } = settings
     return await work({ settings, db, naming, pepper: loadPepper(dataDir), now: Date.now })

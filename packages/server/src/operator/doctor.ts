@@ -70,10 +70,12 @@ async function checkDataDir({ dataDir }: Settings) {
   return open === 0 ? ok('yours alone') : warn('others on this machine may read it: chmod 700')
 }
 
-async function checkDatabase({ databaseFile }: Settings) {
-  if (!existsSync(databaseFile)) return warn('not there yet: the first start makes it')
-  if ((statSync(databaseFile).mode & 0o077) !== 0)
-    return warn('others may read the file: chmod 600')
+async function checkDatabase({ database }: Settings) {
+  if (database.kind === 'sqlite') {
+    if (!existsSync(database.file)) return warn('not there yet: the first start makes it')
+    if ((statSync(database.file).mode & 0o077) !== 0)
+      return warn('others may read the file: chmod 600')
+  }
   await withData(async ({ db }) => db.check())
   return ok('sound, schema up to date')
 }

@@ -4,6 +4,7 @@ import { agentCommands } from './agent.ts'
 import { backupCommands } from './backup.ts'
 import { doctorCommand } from './doctor.ts'
 import { EXIT, exitCodeOf, messageOf } from './exit.ts'
+import { importCommand } from './import.ts'
 import { ownerCommands } from './owner.ts'
 import { providerCommands } from './provider.ts'
 import { serveCommands } from './serve.ts'
@@ -45,6 +46,7 @@ export async function runCountersignd(argv: readonly string[]): Promise<number> 
   tokenCommands(program)
   agentCommands(program)
   backupCommands(program)
+  importCommand(program)
   doctorCommand(program)
   inheritExit(program)
   try {

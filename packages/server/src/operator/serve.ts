@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { pino } from 'pino'
 import { readSettings } from '../config.ts'
-import { migrateFile } from '../storage/sqlite-database.ts'
+import { migrateDatabase } from '../storage/open-database.ts'
 import { exitCodeOf, messageOf } from './exit.ts'
 import { print } from './output.ts'
 
@@ -12,7 +12,7 @@ export function serveCommands(program: Command): void {
     .command('migrate')
     .description('bring the schema of the database up to date (serve does so too)')
     .action(async (_options: unknown, command: Command) => {
-      const applied = await migrateFile(readSettings(process.env).databaseFile, Date.now)
+      const applied = await migrateDatabase(readSettings(process.env).database, Date.now)
       const text = applied.length === 0 ? 'Nothing to do.' : `Applied ${applied.join(', ')}.`
       print(command, { applied }, text)
     })

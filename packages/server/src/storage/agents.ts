@@ -1,46 +1,43 @@
 import type { AgentStatus } from '@countersign/protocol'
 import type { AgentRow, Db, Tx } from './database.ts'
 import { prepared } from './prepared.ts'
-import { uniqueViolationOf } from './sqlite.ts'
 
 export type NewAgent = Pick<
   AgentRow,
   'seq' | 'tail' | 'public_key' | 'agent_id' | 'owner_id' | 'claimed_at' | 'grade'
 >
 
-const insert = prepared<NewAgent, object>((db, param) =>
-  db.insertInto('agents').values({
-    seq: param('seq'),
-    tail: param('tail'),
-    public_key: param('public_key'),
-    agent_id: param('agent_id'),
-    owner_id: param('owner_id'),
-    status: 'active',
-    status_reason: null,
-    status_set_by: 'owner',
-    pair_slot: 0,
-    claimed_at: param('claimed_at'),
-    status_changed_at: param('claimed_at'),
-    updated_at: param('claimed_at'),
-    version: param('seq'),
-    username: null,
-    display_name: null,
-    description: null,
-    username_skeleton: null,
-    avatar: null,
-    grade: param('grade'),
-  }),
+const insert = prepared<NewAgent, { seq: number }>((db, param) =>
+  db
+    .insertInto('agents')
+    .values({
+      seq: param('seq'),
+      tail: param('tail'),
+      public_key: param('public_key'),
+      agent_id: param('agent_id'),
+      owner_id: param('owner_id'),
+      status: 'active',
+      status_reason: null,
+      status_set_by: 'owner',
+      pair_slot: 0,
+      claimed_at: param('claimed_at'),
+      status_changed_at: param('claimed_at'),
+      updated_at: param('claimed_at'),
+      version: param('seq'),
+      username: null,
+      display_name: null,
+      description: null,
+      username_skeleton: null,
+      avatar: null,
+      grade: param('grade'),
+    })
+    .onConflict((conflict) => conflict.columns(['public_key', 'agent_id', 'pair_slot']).doNothing())
+    .returning('seq'),
 )
 
 /** @returns false where the pair of key and label is taken by an agent that is not revoked */
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<boolean> {
-  try {
-    await insert(tx.db, agent)
-    return true
-  } catch (error) {
-    if (uniqueViolationOf(error)?.includes('agents.agent_id')) return false
-    throw error
-  }
+  return (await insert(tx.db, agent)).length > 0
 }
 
 const selectOtherHolder = prepared<{ key: Uint8Array; owner: number }, { seq: number }>(

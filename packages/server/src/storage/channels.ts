@@ -37,7 +37,12 @@ export function provenChannelsOfActive(db: Db, ownerId: number): Promise<ProvenC
 }
 
 /** Those of some agents. */
-export function provenChannelsOf(db: Db, tails: readonly string[]): Promise<ProvenChannelRow[]> {
+export async function provenChannelsOf(
+  db: Db,
+  tails: readonly string[],
+): Promise<ProvenChannelRow[]> {
+  // `in ()` is no SQL; SQLite alone takes it.
+  if (tails.length === 0) return []
   return db
     .selectFrom('channels')
     .selectAll()

@@ -196,16 +196,21 @@ export interface Database {
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Called after every commit, before the answers: caches follow the events here. */
   onCommit(listener: () => Promise<void>): void
-  /** Whether another process has written since the last call: costs next to nothing. */
+  /** Whether another process has, or may have, written since the last call: costs next to nothing. */
   changedElsewhere(): boolean
-  /** @throws Error where the file is damaged */
-  check(): void
-  /** Copies a consistent state to a new file, while others read and write. */
-  backup(file: string): Promise<void>
+  /** Called as soon as another process is known to have written. No more than a hint: some are never told. */
+  onElsewhere(listener: () => void): void
+  /** @throws Error where the database is damaged, or none that this service can work on */
+  check(): Promise<void>
   close(): Promise<void>
 }
 
 /** The database itself failed: damage, a full disk, an I/O error, a lock held too long. Nothing was changed. */
 export class StorageFailure extends Error {
-  override readonly name = 'StorageFailure'
+  override readonly name: string = 'StorageFailure'
+}
+
+/** The connection was lost, or a wait given up, while a transaction was being committed: it may have been, or not. */
+export class UnknownOutcome extends StorageFailure {
+  override readonly name = 'UnknownOutcome'
 }

@@ -1,17 +1,32 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type CompiledQuery, CompiledQuery as Query } from 'kysely'
-import { type Db, StorageFailure, type Tx } from './database.ts'
-import { lastSeq } from './events.ts'
+import { type Db, StorageFailure, type Tx, UnknownOutcome } from './database.ts'
 
 /** One transaction carries at most this many writes, so that a burst does not hold the loop for long. */
 const LARGEST_GROUP = 256
 
-const BEGIN = Query.raw('begin immediate')
-const COMMIT = Query.raw('commit')
-const ROLLBACK = Query.raw('rollback')
 const SAVEPOINT = Query.raw('savepoint w')
 const RELEASE = Query.raw('release w')
 const ROLLBACK_TO = Query.raw('rollback to w')
+
+/** A connection that nothing else uses, and one transaction at a time in it. */
+export interface Writer {
+  /** Works in the transaction that has been begun, and nowhere else. */
+  readonly db: Db
+  /**
+   * Begins a transaction. No other that writes runs beside it, in any process.
+   * @returns the number of the last event
+   */
+  begin(): Promise<number>
+  /**
+   * Ends it. Once it resolves, what was done is durable.
+   * @throws UnknownOutcome where it may have been committed
+   */
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  /** Whether the connection is gone, and the transaction with it. */
+  readonly isLost: boolean
+}
 
 interface Write {
   run(tx: Tx): Promise<unknown>
@@ -25,17 +40,14 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
  * little more than one. A write that throws undoes only itself, and none is answered before the commit.
  */
 export class GroupCommit {
-  readonly #db: Db
+  readonly #writer: Writer
   readonly #committed: () => Promise<void>
   #queue: Write[] = []
   #draining: Promise<void> | null = null
 
-  /**
-   * @param db a connection that nothing else uses
-   * @param committed called after each commit, before its writes are answered
-   */
-  constructor(db: Db, committed: () => Promise<void>) {
-    this.#db = db
+  /** @param committed called after each commit, before its writes are answered */
+  constructor(writer: Writer, committed: () => Promise<void>) {
+    this.#writer = writer
     this.#committed = committed
   }
 
@@ -61,7 +73,10 @@ export class GroupCommit {
 
   async #commitGroup(group: readonly Write[]): Promise<void> {
     const outcomes = await this.#transact(group).catch((error) => {
-      const failure = new StorageFailure('The commit failed.', { cause: error })
+      const failure =
+        error instanceof UnknownOutcome
+          ? error
+          : new StorageFailure('The commit failed.', { cause: error })
       for (const { settle } of group) settle.reject(failure)
       return null
     })
@@ -75,19 +90,20 @@ export class GroupCommit {
     try {
       return await this.#transaction((sequence) => this.#runAll(group, sequence))
     } catch (error) {
-      if (!(error instanceof WriteThrew)) throw error
+      if (!(error instanceof WriteThrew) || this.#writer.isLost) throw error
       return this.#transaction((sequence) => this.#runEach(group, sequence))
     }
   }
 
-  async #transaction<T>(work: (sequence: Sequence) => Promise<T>): Promise<T> {
+  async #transaction(work: (sequence: Sequence) => Promise<Outcome[]>): Promise<Outcome[]> {
     try {
-      await this.#execute(BEGIN)
-      const result = await work(new Sequence(await lastSeq(this.#db)))
-      await this.#execute(COMMIT)
-      return result
+      const outcomes = await work(new Sequence(await this.#writer.begin()))
+      // Where each has been undone there is nothing to wait for the disk for.
+      if (outcomes.every((outcome) => 'error' in outcome)) await this.#writer.rollback()
+      else await this.#writer.commit()
+      return outcomes
     } catch (error) {
-      await this.#execute(ROLLBACK).catch(() => undefined)
+      await this.#writer.rollback().catch(() => undefined)
       throw error
     }
   }
@@ -124,11 +140,11 @@ export class GroupCommit {
   }
 
   #txOf(sequence: Sequence): Tx {
-    return { db: this.#db, nextSeq: () => sequence.next() }
+    return { db: this.#writer.db, nextSeq: () => sequence.next() }
   }
 
   #execute(query: CompiledQuery): Promise<unknown> {
-    return this.#db.executeQuery(query)
+    return this.#writer.db.executeQuery(query)
   }
 }
 

@@ -1,19 +1,13 @@
 import type { Db, IdentityVerificationRow, Tx } from './database.ts'
 import { prepared } from './prepared.ts'
-import { uniqueViolationOf } from './sqlite.ts'
+import { unlessTaken } from './unless-taken.ts'
 
 /**
  * Adds a verification, or renews the one that the owner has from the same provider.
  * @returns false where another owner has one of the same subject: of all who try, one gets it
  */
 export async function upsertVerification(tx: Tx, row: IdentityVerificationRow): Promise<boolean> {
-  try {
-    await upsert(tx, row)
-    return true
-  } catch (error) {
-    if (uniqueViolationOf(error)?.includes('identity_verifications.subject_hash')) return false
-    throw error
-  }
+  return unlessTaken(tx, ['identity_verifications_subject'], () => upsert(tx, row))
 }
 
 async function upsert(tx: Tx, row: IdentityVerificationRow): Promise<void> {

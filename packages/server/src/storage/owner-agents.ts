@@ -2,7 +2,7 @@ import type { AgentStatus } from '@countersign/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { AgentRow, Db, Tx } from './database.ts'
 import { prepared } from './prepared.ts'
-import { uniqueViolationOf } from './sqlite.ts'
+import { unlessTaken } from './unless-taken.ts'
 
 export interface OwnAgents {
   readonly ownerId: number
@@ -25,7 +25,7 @@ export function ownAgents(db: Db, wanted: OwnAgents, limit: number): Promise<Age
   return query.orderBy('seq', 'desc').limit(limit).execute()
 }
 
-/** SQLite knows the case of ASCII only: whatever else the text has stands for anything here. */
+/** In the database the case of ASCII alone is known: whatever else the text has stands for anything here. */
 function mayContain(text: string): RawBuilder<boolean> {
   const escaped = text.replaceAll(/[\\%_]/g, '\\$&').replaceAll(/[^ -~]+/g, '%')
   const pattern = `%${escaped.toLowerCase()}%`
@@ -67,17 +67,13 @@ export async function updateFace(
   face: Partial<AgentFace>,
   { at, version }: { readonly at: number; readonly version: number },
 ): Promise<boolean> {
-  try {
-    await tx.db
+  return unlessTaken(tx, ['agents_username', 'agents_username_skeleton'], () =>
+    tx.db
       .updateTable('agents')
       .set({ ...face, updated_at: at, version })
       .where('tail', '=', tail)
-      .execute()
-    return true
-  } catch (error) {
-    if (uniqueViolationOf(error)?.includes('agents.username')) return false
-    throw error
-  }
+      .execute(),
+  )
 }
 
 const selectLive = prepared<{ ownerId: number }, AgentRow>((db, param) =>

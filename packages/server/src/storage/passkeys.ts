@@ -1,15 +1,11 @@
 import type { Db, PasskeyRow, Tx } from './database.ts'
-import { uniqueViolationOf } from './sqlite.ts'
+import { unlessTaken } from './unless-taken.ts'
 
 /** @returns false where the credential is registered already */
 export async function insertPasskey(tx: Tx, row: PasskeyRow): Promise<boolean> {
-  try {
-    await tx.db.insertInto('passkeys').values(row).execute()
-    return true
-  } catch (error) {
-    if (uniqueViolationOf(error)?.includes('passkeys.credential_id')) return false
-    throw error
-  }
+  return unlessTaken(tx, ['passkeys_pkey'], () =>
+    tx.db.insertInto('passkeys').values(row).execute(),
+  )
 }
 
 export function passkeyById(db: Db, credentialId: string): Promise<PasskeyRow | undefined> {

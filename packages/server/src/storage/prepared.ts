@@ -16,16 +16,21 @@ type Builder<P, R> = (
 ) => Compilable<R>
 
 /**
- * A query that Kysely builds and compiles once: building one takes 15 µs, executing it 3.
+ * A query that Kysely builds and compiles once for each kind of database: building one takes 15 µs, executing it 3.
  * @param build the query, with `param(name)` where a value will stand
  * @returns executes it and resolves to its rows
  */
 export function prepared<P extends object, R>(
   build: Builder<P, R>,
 ): (db: Db, values: P) => Promise<R[]> {
-  let compiled: CompiledQuery<R> | undefined
+  const compiledFor = new Map<unknown, CompiledQuery<R>>()
   return async (db, values) => {
-    compiled ??= build(db, (name) => new Placeholder(name) as never).compile()
+    const dialect = db.getExecutor().adapter.constructor
+    let compiled = compiledFor.get(dialect)
+    if (compiled === undefined) {
+      compiled = build(db, (name) => new Placeholder(name) as never).compile()
+      compiledFor.set(dialect, compiled)
+    }
     const parameters = compiled.parameters.map((parameter) =>
       parameter instanceof Placeholder ? values[parameter.name as keyof P] : parameter,
     )

@@ -1,15 +1,11 @@
 import type { Db, SignInIdentityRow, Tx } from './database.ts'
-import { uniqueViolationOf } from './sqlite.ts'
+import { unlessTaken } from './unless-taken.ts'
 
 /** @returns false where the account elsewhere opens an account here already, or the owner has linked another one of it */
 export async function insertSignInIdentity(tx: Tx, row: SignInIdentityRow): Promise<boolean> {
-  try {
-    await tx.db.insertInto('sign_in_identities').values(row).execute()
-    return true
-  } catch (error) {
-    if (uniqueViolationOf(error)?.includes('sign_in_identities.')) return false
-    throw error
-  }
+  return unlessTaken(tx, ['sign_in_identities_pk', 'sign_in_identities_owner'], () =>
+    tx.db.insertInto('sign_in_identities').values(row).execute(),
+  )
 }
 
 export function signInIdentity(

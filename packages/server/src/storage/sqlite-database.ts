@@ -1,15 +1,22 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, type DatabaseSync } from 'node:sqlite'
+import { CompiledQuery } from 'kysely'
 import type { Database, Db, Tx } from './database.ts'
-import { GroupCommit } from './group-commit.ts'
+import { lastSeq } from './events.ts'
+import { GroupCommit, type Writer } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { kyselyOver, openConnection } from './sqlite.ts'
 
 /** Random keys touch pages all over the indexes: with SQLite's 2 MiB most of them would be read again and again. */
 const WRITER_CACHE_KIB = 64 * 1024
 
-const COLUMN_TYPES = { bytes: 'blob' } as const
+/** `integer primary key` is the row's own number, and texts are compared byte for byte anyway. */
+const COLUMN_TYPES = { bytes: 'blob', id: 'integer', text: 'text' } as const
+
+const BEGIN = CompiledQuery.raw('begin immediate')
+const COMMIT = CompiledQuery.raw('commit')
+const ROLLBACK = CompiledQuery.raw('rollback')
 
 /** Opens the file, makes it where it is missing (readable by its owner alone), and brings its schema up to date. */
 export async function openSqlite(file: string, now: () => number): Promise<Database> {
@@ -33,6 +40,17 @@ export async function migrateFile(file: string, now: () => number): Promise<stri
   }
 }
 
+/** Copies a consistent state to a new file, while others read and write. */
+export async function backupFile(file: string, target: string): Promise<void> {
+  const connection = openConnection(file)
+  try {
+    await backup(connection, target)
+  } finally {
+    connection.close()
+  }
+  chmodSync(target, 0o600)
+}
+
 /** One connection writes, another reads, so that no read sees what is not committed. */
 class SqliteDatabase implements Database {
   readonly read: Db
@@ -49,7 +67,7 @@ class SqliteDatabase implements Database {
     this.#writer = kyselyOver(writer)
     this.#reader = openConnection(file)
     this.read = kyselyOver(this.#reader)
-    this.#commits = new GroupCommit(this.#writer, () => this.#announce())
+    this.#commits = new GroupCommit(writerOver(this.#writer), () => this.#announce())
     const statement = this.#reader.prepare('PRAGMA data_version')
     this.#dataVersion = () => statement.get()?.data_version
     this.#seenVersion = this.#dataVersion()
@@ -70,15 +88,13 @@ class SqliteDatabase implements Database {
     return changed
   }
 
-  check(): void {
+  /** What another process has written is asked for: the file tells nobody. */
+  onElsewhere(): void {}
+
+  async check(): Promise<void> {
     const rows = this.#reader.prepare('PRAGMA quick_check(1)').all()
     const verdict = rows[0]?.quick_check
     if (verdict !== 'ok') throw new Error(`The database file is damaged: ${verdict}`)
-  }
-
-  async backup(file: string): Promise<void> {
-    await backup(this.#reader, file)
-    chmodSync(file, 0o600)
   }
 
   async close(): Promise<void> {
@@ -89,5 +105,22 @@ class SqliteDatabase implements Database {
 
   async #announce(): Promise<void> {
     for (const listener of this.#listeners) await listener()
+  }
+}
+
+function writerOver(db: Db): Writer {
+  return {
+    db,
+    isLost: false,
+    async begin() {
+      await db.executeQuery(BEGIN)
+      return lastSeq(db)
+    },
+    async commit() {
+      await db.executeQuery(COMMIT)
+    },
+    async rollback() {
+      await db.executeQuery(ROLLBACK)
+    },
   }
 }

@@ -64,15 +64,6 @@ class CachedStatement {
 /** Primary and extended result codes (sqlite.org/rescode.html). */
 const GENERIC_ERROR = 1
 const CONSTRAINT = 19
-const CONSTRAINT_PRIMARYKEY = 1555
-const CONSTRAINT_UNIQUE = 2067
-
-/** The columns that a unique violation names (`agents.public_key, agents.agent_id, …`), or null for another error. */
-export function uniqueViolationOf(error: unknown): string | null {
-  const code = errcodeOf(error)
-  if (code !== CONSTRAINT_PRIMARYKEY && code !== CONSTRAINT_UNIQUE) return null
-  return (error as Error).message.replace(/^UNIQUE constraint failed: /, '')
-}
 
 /** Constraints are answers and generic errors our own mistakes; whatever else SQLite throws is its failure. */
 function orStorageFailure<T>(execute: () => T): T {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { AccountExport, Card } from '@countersign/protocol'
 import { jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
+import { withRaw } from '../../../../test/support/raw-database.ts'
 import type { TestService } from '../../../../test/support/service.ts'
 import { onlyChannel } from './support/days.ts'
 import {
@@ -47,14 +47,12 @@ async function deleteAccount({ service }: Ground, { owner }: Prover): Promise<vo
 }
 
 /** Everything in the database, as text. */
-function dump({ settings }: TestService): string {
-  const db = new DatabaseSync(settings.databaseFile, { readOnly: true })
-  try {
-    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
-    return JSON.stringify(tables.flatMap(({ name }) => db.prepare(`SELECT * FROM "${name}"`).all()))
-  } finally {
-    db.close()
-  }
+function dump({ settings }: TestService): Promise<string> {
+  return withRaw(settings, async (raw) => {
+    const tables = await raw.tables()
+    const rows = await Promise.all(tables.map((name) => raw.all(`SELECT * FROM "${name}"`)))
+    return JSON.stringify(rows.flat())
+  })
 }
 
 test('an account that is deleted takes the channels with it, and where its agents were reached', async (t) => {
@@ -68,12 +66,12 @@ test('an account that is deleted takes the channels with it, and where its agent
   const path = `/api/account/agents/${revoked.did}/revoke`
   assert.equal((await prover.owner.post(path, { reason: 'retired' })).status, 200)
   const traces = [...tokens, open, DOMAIN, 'begun.example.net', '"channel_id"', 'end-channel']
-  const before = dump(ground.service)
+  const before = await dump(ground.service)
   for (const trace of traces) assert.ok(before.includes(trace), `${trace} is there before`)
 
   await deleteAccount(ground, prover)
 
-  const after = dump(ground.service)
+  const after = await dump(ground.service)
   for (const trace of traces) assert.equal(after.includes(trace), false, `${trace} is left`)
   for (const { did } of [prover, revoked]) {
     const card = jsonOf<Card>(await ask(ground.service, `/api/agents/${did}/card`))

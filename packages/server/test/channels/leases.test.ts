@@ -11,7 +11,7 @@ import type { ChannelDeps } from '../../src/domain/channels/channel-deps.ts'
 import { DueChecks, secondsLate } from '../../src/domain/channels/recheck-due.ts'
 import { siteOf } from '../../src/domain/site.ts'
 import { takeLease } from '../../src/storage/channel-leases.ts'
-import { openSqlite } from '../../src/storage/sqlite-database.ts'
+import { openDatabase } from '../../src/storage/open-database.ts'
 import { DAY, HOUR, MINUTE } from './support/days.ts'
 import {
   act,
@@ -59,7 +59,7 @@ async function startNode(
 ): Promise<Node> {
   const { settings } = service
   const now = () => Date.now() + ahead()
-  const db = await openSqlite(settings.databaseFile, now)
+  const db = await openDatabase(settings.database, now)
   const perspectives = openPerspectives(settings)
   const outside = { kinds: CHANNEL_KINDS, perspectives: perspectives.all.map(through) }
   const site = siteOf(namingFor('svc', 'ServiceID'), settings.baseUrl)

@@ -9,7 +9,7 @@ import {
   openOperator,
   startTestService,
   type TestService,
-  tempDir,
+  testEnv,
 } from '../../../../test/support/service.ts'
 import { loadPepper } from '../../src/adapters/secrets.ts'
 import { readSettings } from '../../src/config.ts'
@@ -55,7 +55,7 @@ interface Scene {
 
 /** The data of a service that does not run: nothing is done but what the test does. */
 async function openData(t: TestContext): Promise<{ operator: Operator; dataDir: string }> {
-  const settings = readSettings({ DATA_DIR: tempDir(t) })
+  const settings = readSettings(await testEnv(t))
   const operator = await openOperator(settings)
   t.after(() => operator.close())
   return { operator, dataDir: settings.dataDir }

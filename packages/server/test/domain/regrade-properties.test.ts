@@ -4,7 +4,7 @@ import { type Grade, gradeOf, type Tail, type Tier } from '@countersign/protocol
 import fc from 'fast-check'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
 import { newKey } from '../../../../test/support/key.ts'
-import { claimBody, openOperator, tempDir } from '../../../../test/support/service.ts'
+import { claimBody, openOperator, testEnv } from '../../../../test/support/service.ts'
 import { Ed25519Verifier } from '../../src/adapters/ed25519.ts'
 import { loadPepper } from '../../src/adapters/secrets.ts'
 import { readSettings } from '../../src/config.ts'
@@ -61,7 +61,7 @@ type Change = typeof change extends fc.Arbitrary<infer T> ? T : never
 async function openWorld(t: TestContext) {
   const clock = { now: Date.now() }
   const now = () => clock.now
-  const settings = readSettings({ DATA_DIR: tempDir(t) })
+  const settings = readSettings(await testEnv(t))
   const operator = await openOperator(settings, now)
   const { db } = operator
   const registry = new Registry(db.read, 100, () => Buffer.alloc(16))

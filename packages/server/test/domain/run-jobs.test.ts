@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { tempDir } from '../../../../test/support/service.ts'
+import { testEnv } from '../../../../test/support/service.ts'
+import { readSettings } from '../../src/config.ts'
 import { DueJobs, runDueJobs } from '../../src/domain/run-jobs.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { scheduleJob } from '../../src/storage/jobs.ts'
-import { openSqlite } from '../../src/storage/sqlite-database.ts'
+import * as storage from '../../src/storage/open-database.ts'
 
 async function openDatabase(t: TestContext): Promise<Database> {
-  const db = await openSqlite(join(tempDir(t), 'jobs.db'), Date.now)
+  const db = await storage.openDatabase(readSettings(await testEnv(t)).database, Date.now)
   t.after(() => db.close())
   return db
 }

@@ -6,6 +6,7 @@ import {
   openOperator,
   startServiceProcess,
   tempDir,
+  testEnv,
 } from '../../../../test/support/service.ts'
 import { readSettings } from '../../src/config.ts'
 
@@ -14,7 +15,7 @@ const KILL_AFTER = 700
 
 test('kill -9 in the middle of 2,000 claims loses none that was acknowledged, and no token is redeemed twice', async (t) => {
   const dataDir = tempDir(t)
-  const operator = await openOperator(readSettings({ DATA_DIR: dataDir }))
+  const operator = await openOperator(readSettings(await testEnv(t, { DATA_DIR: dataDir })))
   t.after(() => operator.close())
   const claims = await prepareClaims(operator, CLAIMS)
 

@@ -4,6 +4,7 @@ import type { Card } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask, askRaw } from '../../../../test/support/ask.ts'
 import { openApiOf } from '../../../../test/support/openapi.ts'
+import { ON_POSTGRES } from '../../../../test/support/postgres.ts'
 import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
@@ -186,7 +187,8 @@ test('a text can do nothing to a terminal and pretend nothing: no control, no ne
     'Shopper\nACTIVE: This certificate is valid.\r\n\r\nGrade        A',
     'a\u202eelpmaxe.evil\u202c\u2066b\u2069\u200f\u061c',
     'tab\there\u000b\u000c\u0085\u2028\u2029next',
-    '\u009b31m\u0000\u007f\ufeff',
+    // PostgreSQL holds no U+0000.
+    `\u009b31m${ON_POSTGRES ? '' : '\u0000'}\u007f\ufeff`,
     'hidden\u{e0041}\u{e007f}',
   ]
   for (const name of hostile) {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import {
   type Assurance,
@@ -11,6 +10,7 @@ import {
 import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
 import { giveProfile } from '../../../../test/support/profile.ts'
+import { openRaw } from '../../../../test/support/raw-database.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { loadPepper } from '../../src/adapters/secrets.ts'
@@ -216,9 +216,9 @@ test('of an agent that has no channels, the database is asked nothing', async (t
   const [plain, reached] = [await claimAgent(service, owner), await claimAgent(service, owner)]
   const channel = { kind: 'domain', handleOrDomain: 'ada.example', tier: 2 } as const
   await giveProfile(service, reached, { channels: [channel] })
-  const other = new DatabaseSync(service.settings.databaseFile)
+  const other = await openRaw(service.settings)
   t.after(() => other.close())
-  other.exec('ALTER TABLE channels RENAME TO hidden')
+  await other.exec('ALTER TABLE channels RENAME TO hidden')
   assert.equal((await gradeAt(service, plain)).grade, 'C')
   assert.equal((await ask(service, `/agent/${plain}`)).status, 200)
   // What cannot be known is not said: no date of yesterday, and no agent without channels.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ON_POSTGRES, query } from '../../../../test/support/postgres.ts'
 import {
   claimAgent,
   countersignd,
@@ -141,6 +142,9 @@ test('doctor finds nothing wrong with a running service', async (t) => {
 
 test('migrate says what it did, and the second time that there is nothing to do', async (t) => {
   const env = await testEnv(t)
+  // A database of a test comes migrated.
+  if (ON_POSTGRES)
+    await query(env.DATABASE_URL as string, 'drop schema public cascade; create schema public')
   assert.match(await done(env, 'migrate'), /Applied 0001-first/)
   assert.match(await done(env, 'migrate'), /Nothing to do/)
 })

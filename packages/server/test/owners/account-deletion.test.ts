@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Card, CompactCard, Lookup } from '@countersign/protocol'
 import sharp from 'sharp'
@@ -7,6 +6,7 @@ import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
 import { unchanged } from '../../../../test/support/database-digest.ts'
 import { newKey } from '../../../../test/support/key.ts'
+import { withRaw } from '../../../../test/support/raw-database.ts'
 import {
   claimAgent,
   claimBody,
@@ -24,18 +24,16 @@ import { giveBelongings } from './belongings.ts'
 const DELETION = '/api/account/deletion'
 
 /** Everything in the database, as text: bytes as hexadecimal. */
-function dump({ settings }: TestService): string {
-  const db = new DatabaseSync(settings.databaseFile, { readOnly: true })
-  try {
-    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
-    return tables
-      .flatMap(({ name }) => db.prepare(`SELECT * FROM "${name}"`).all())
+function dump({ settings }: TestService): Promise<string> {
+  return withRaw(settings, async (raw) => {
+    const tables = await raw.tables()
+    const rows = await Promise.all(tables.map((name) => raw.all(`SELECT * FROM "${name}"`)))
+    return rows
+      .flat()
       .flatMap((row) => Object.values(row))
       .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value))
       .join('\n')
-  } finally {
-    db.close()
-  }
+  })
 }
 
 function uploadPicture(service: TestService, owner: SignedInOwner, did: string, png: Buffer) {
@@ -78,7 +76,7 @@ test('an account that is deleted leaves revoked DIDs, and nothing that says whos
   await owner.post(`${AGENTS}/${revoked}/revoke`, { reason: 'retired' })
   const token = await service.operator.issueToken(owner.ownerId)
   const stream = await openStream(service, owner)
-  const before = dump(service)
+  const before = await dump(service)
   const subjectHash = pepper.hash(subject.provider, subject.issuer, subject.subject)
   const pictures = await db.read.selectFrom('avatars').selectAll().execute()
   const traces = [
@@ -101,7 +99,7 @@ test('an account that is deleted leaves revoked DIDs, and nothing that says whos
     cookie as string,
     /^countersign-session-\d+=; .*(Max-Age=0|Expires=Thu, 01 Jan 1970)/,
   )
-  const after = dump(service)
+  const after = await dump(service)
   for (const trace of traces) assert.equal(after.includes(trace), false, `${trace} is left`)
   for (let event = await stream.next(); event !== null; event = await stream.next()) {
     assert.match(event.event, /^agent\./)
@@ -201,7 +199,7 @@ test('other accounts keep all they have, and every session of the deleted one en
 
   assert.equal(answers.filter(({ status }) => status === 200).length, 1, 'deleted once')
   assertRefused(await elsewhere.get(AGENTS), 401, 'UNAUTHENTICATED')
-  const after = dump(service)
+  const after = await dump(service)
   for (const name of [...names, 'their-label', 'Their name']) assert.ok(after.includes(name), name)
   for (const secret of secrets) assert.ok(after.includes(secret.toString('hex')))
   const card = jsonOf<Card>(await ask(service, `/api/agents/${theirs}/card`))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { type Answer, assertRefused } from '../../../../test/support/answer.ts'
 import { ask, askRaw } from '../../../../test/support/ask.ts'
 import { giveProfile } from '../../../../test/support/profile.ts'
+import { openRaw } from '../../../../test/support/raw-database.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { textOf } from './support/html.ts'
 
@@ -80,9 +80,9 @@ test('a service in trouble says so, and never that there is no such certificate'
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   await giveProfile(service, did, { username: 'shopper' })
-  const other = new DatabaseSync(service.settings.databaseFile)
+  const other = await openRaw(service.settings)
   t.after(() => other.close())
-  other.exec('ALTER TABLE events RENAME TO hidden')
+  await other.exec('ALTER TABLE events RENAME TO hidden')
   const deadline = performance.now() + 5000
   while ((await fetch(`${service.url}/agent/${did}`)).status === 200) {
     assert.ok(performance.now() < deadline, 'the service notices')

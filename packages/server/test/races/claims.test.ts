@@ -53,7 +53,7 @@ async function race(
     dids.add(did)
   }
   assert.equal(dids.size, rounds)
-  assert.deepEqual(countRows(service), {
+  assert.deepEqual(await countRows(service), {
     agents: rounds,
     usedTokens: rounds,
     liveTokens: 0,

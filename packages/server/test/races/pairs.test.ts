@@ -69,7 +69,7 @@ for (const [KEY_REUSE, what] of [
       const losers = answers.filter(({ status }) => status !== 200)
       assert.equal(losers.length, RACERS - 1)
       for (const answer of losers) assertRefused(answer, 409, 'KEY_ALREADY_CLAIMED')
-      const counts = countRows(service)
+      const counts = await countRows(service)
       assert.deepEqual([counts.liveTokens, counts.agents], [RACERS - 1, (round - 1) * RACERS + 1])
       assert.deepEqual([counts.usedTokens, counts.claimedEvents], [counts.agents, counts.agents])
 
@@ -80,7 +80,7 @@ for (const [KEY_REUSE, what] of [
         second.map(({ status }) => status),
         Array(RACERS - 1).fill(200),
       )
-      assert.equal(countRows(service).liveTokens, 0)
+      assert.equal((await countRows(service)).liveTokens, 0)
     }
   })
 }
@@ -91,12 +91,12 @@ test('of 25 tokens that one owner is issued at once, one can be redeemed', async
   for (let round = 1; round <= ROUNDS; round++) {
     const issue = () => service.operator.issueToken(owner)
     const tokens = await Promise.all(Array.from({ length: RACERS }, issue))
-    assert.equal(countRows(service).liveTokens, 1)
+    assert.equal((await countRows(service)).liveTokens, 1)
     const answers = await claimAll(crowd, tokens, newKey(), (i) => `${round}.${i}`)
     const losers = answers.filter(({ status }) => status !== 200)
     assert.equal(losers.length, RACERS - 1)
     for (const answer of losers) assertRefused(answer, 410, 'TOKEN_EXPIRED', /newer/)
-    assert.equal(countRows(service).agents, round)
+    assert.equal((await countRows(service)).agents, round)
   }
 })
 
@@ -123,7 +123,7 @@ test('a token that is redeemed while it is replaced is used or superseded, never
     .where('superseded_at', 'is not', null)
     .execute()
   assert.equal(both.length, 0)
-  const { agents, usedTokens } = countRows(service)
+  const { agents, usedTokens } = await countRows(service)
   assert.equal(agents, usedTokens)
 })
 

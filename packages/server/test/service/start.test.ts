@@ -13,6 +13,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { randomTail } from '@countersign/protocol'
+import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
+import { fileOf, withRaw } from '../../../../test/support/raw-database.ts'
 import {
   claimAgent,
   countersignd,
@@ -33,18 +35,22 @@ test('what the first start makes is readable by its owner alone', async (t) => {
   assert.match(readFileSync(join(DATA_DIR, 'identity-pepper'), 'utf8'), /^[0-9a-f]{64}\n$/)
 })
 
-test('a second start on the same data is refused, in words, and the first goes on', async (t) => {
-  const first = await startServiceProcess(t)
-  const second = await countersignd(
-    { ...(await testEnv(t)), DATA_DIR: first.env.DATA_DIR as string },
-    'serve',
-  )
-  assert.equal(second.code, 5)
-  assert.match(second.stderr, /Another countersignd serves this data already/)
-  assert.equal((await fetch(`${first.url}/readyz`)).status, 200)
-})
+test(
+  'a second start on the same data is refused, in words, and the first goes on',
+  SQLITE_ONLY,
+  async (t) => {
+    const first = await startServiceProcess(t)
+    const second = await countersignd(
+      { ...(await testEnv(t)), DATA_DIR: first.env.DATA_DIR as string },
+      'serve',
+    )
+    assert.equal(second.code, 5)
+    assert.match(second.stderr, /Another countersignd serves this data already/)
+    assert.equal((await fetch(`${first.url}/readyz`)).status, 200)
+  },
+)
 
-test('the lock ends with the process, even with kill -9', async (t) => {
+test('the lock ends with the process, even with kill -9', SQLITE_ONLY, async (t) => {
   const first = await startServiceProcess(t)
   await first.stop('SIGKILL')
   const second = await startServiceProcess(t, { DATA_DIR: first.env.DATA_DIR as string })
@@ -74,31 +80,31 @@ test('settings that cannot be used are all listed, and nothing is made', async (
 test('a database of a newer release is refused', async (t) => {
   const service = await startTestService(t)
   await service.stop()
-  const file = new DatabaseSync(service.settings.databaseFile)
-  file.exec("INSERT INTO schema_migrations VALUES ('9999-future', 0)")
-  file.close()
+  await withRaw(service.settings, (raw) =>
+    raw.exec("INSERT INTO schema_migrations VALUES ('9999-future', 0)"),
+  )
   const { code, stderr } = await countersignd(service.env, 'serve')
   assert.equal(code, 5)
   assert.match(stderr, /9999-future/)
 })
 
-test('a damaged file is found at the start', async (t) => {
+test('a damaged file is found at the start', SQLITE_ONLY, async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   for (let i = 0; i < 30; i++) await claimAgent(service, owner)
   await service.stop()
-  damage(service.settings.databaseFile)
+  damage(fileOf(service.settings))
   const { code, stderr } = await countersignd(service.env, 'serve')
   assert.notEqual(code, 0)
   assert.match(stderr, /damaged|malformed/)
 })
 
-test('a page that goes bad while the service runs is 503, never 404', async (t) => {
+test('a page that goes bad while the service runs is 503, never 404', SQLITE_ONLY, async (t) => {
   const service = await startTestService(t, { READ_MODEL_AGENTS: '1' })
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   // More than SQLite keeps in its page cache, so that the disk is read.
-  const tails = multiply(service.settings.databaseFile, did.slice(-24), 30_000)
-  damage(service.settings.databaseFile)
+  const tails = multiply(fileOf(service.settings), did.slice(-24), 30_000)
+  damage(fileOf(service.settings))
   const statuses = new Set<number>()
   for (const tail of tails.slice(0, 50)) {
     const response = await fetch(`${service.url}/api/v1/agent/${tail}`)

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { tempDir } from '../../../../test/support/service.ts'
+import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
+import { fileOf, openRaw } from '../../../../test/support/raw-database.ts'
+import { testEnv } from '../../../../test/support/service.ts'
+import { readSettings, type Settings } from '../../src/config.ts'
 import { type Database, StorageFailure, type Tx } from '../../src/storage/database.ts'
-import { openSqlite } from '../../src/storage/sqlite-database.ts'
+import { openDatabase } from '../../src/storage/open-database.ts'
 
 test('writes asked for together are committed in one transaction, numbered in their order', async (t) => {
   const { db } = await open(t)
@@ -62,29 +63,29 @@ test('no write is answered before its commit, and none is seen before it', async
 })
 
 test('where the commit fails every write of the group is refused, and the next ones go on', async (t) => {
-  const { db, file } = await open(t)
-  const other = new DatabaseSync(file)
+  const { db, settings } = await open(t)
+  const other = await openRaw(settings)
   t.after(() => other.close())
   // What fails here is the read of the sequence, inside the transaction and outside every write.
-  other.exec('ALTER TABLE events RENAME TO gone')
+  await other.exec('ALTER TABLE events RENAME TO gone')
   const refused = await Promise.allSettled([db.write(append), db.write(append)])
   for (const outcome of refused) {
     assert.equal(outcome.status, 'rejected')
     assert.ok((outcome as PromiseRejectedResult).reason instanceof StorageFailure)
   }
-  other.exec('ALTER TABLE gone RENAME TO events')
+  await other.exec('ALTER TABLE gone RENAME TO events')
   assert.equal(await db.write(append), 1)
 })
 
-test('a write waits for another process that writes', async (t) => {
-  const { db, file } = await open(t)
+test('a write waits for another process that writes', SQLITE_ONLY, async (t) => {
+  const { db, settings } = await open(t)
   assert.equal(db.changedElsewhere(), false)
   const script = `
     const file = new (require('node:sqlite').DatabaseSync)(process.argv[1])
     file.exec("BEGIN IMMEDIATE; INSERT INTO owners (id, username, display_name, created_at) VALUES (7, 'x', 'x', 0)")
     console.log('locked')
     setTimeout(() => file.exec('COMMIT'), 400)`
-  const other = spawn(process.execPath, ['-e', script, file])
+  const other = spawn(process.execPath, ['-e', script, fileOf(settings)])
   await new Promise((resolve) => other.stdout.once('data', resolve))
   const owners = await db.write((tx) => tx.db.selectFrom('owners').select('id').execute())
   assert.deepEqual(
@@ -104,9 +105,9 @@ async function append(tx: Tx): Promise<number> {
 
 async function open(t: {
   after(end: () => unknown): void
-}): Promise<{ db: Database; file: string }> {
-  const file = join(tempDir(t), 'test.db')
-  const db = await openSqlite(file, Date.now)
+}): Promise<{ db: Database; settings: Settings }> {
+  const settings = readSettings(await testEnv(t))
+  const db = await openDatabase(settings.database, Date.now)
   t.after(() => db.close())
-  return { db, file }
+  return { db, settings }
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Card } from '@countersign/protocol'
 import { jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
+import { withRaw } from '../../../../test/support/raw-database.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { unverifyOwner } from '../../src/domain/verify-owner.ts'
@@ -34,9 +34,7 @@ test('a database from before channels is brought up to date: each agent has the 
   await unverifyOwner({ db: operator.db, now: Date.now }, none, 'in-person')
   await setStatus(service, dids.suspended, 'suspended')
   await service.stop()
-  const file = new DatabaseSync(settings.databaseFile)
-  file.exec(BEFORE_CHANNELS)
-  file.close()
+  await withRaw(settings, (raw) => raw.exec(BEFORE_CHANNELS))
 
   const again = await startTestService(t, env)
 

@@ -10,6 +10,13 @@ import { loadOwner, loadRecord, recordOfClaim } from './rows.ts'
 
 const EVENTS_AT_ONCE = 1000
 
+/** How long a read model vouches for agents without knowing what other nodes have written. */
+export interface Staleness {
+  readonly milliseconds: number
+  /** A clock that never goes back, in milliseconds. */
+  readonly elapsed: () => number
+}
+
 /**
  * The read model: every answer about an agent comes from here. It holds agents and owners in memory, follows the
  * event sequence, and asks the database for what it does not hold.
@@ -24,22 +31,35 @@ export class Registry {
   #complete = false
   #following: Promise<void> = Promise.resolve()
   #failure: unknown = null
+  /** Null: what others have written is seen at once, or the read fails. */
+  readonly #staleness: Staleness | null
+  /** When a read began that found nothing more to follow. */
+  #currentAt = Number.NEGATIVE_INFINITY
+  #catchingUp: Promise<void> | null = null
   readonly #listeners: ((events: readonly EventRow[]) => void)[] = []
 
   /**
    * @param db for reading
    * @param limit how many agents, and how many owners, it holds at most
    */
-  constructor(db: Db, limit: number, randomBytes: (count: number) => Uint8Array) {
+  constructor(
+    db: Db,
+    limit: number,
+    randomBytes: (count: number) => Uint8Array,
+    staleness: Staleness | null = null,
+  ) {
     this.#db = db
     this.#limit = limit
     this.#agents = new AgentIndex(limit, randomBytes)
     this.#owners = new OwnerCache(limit)
+    this.#staleness = staleness
   }
 
   /** Starts following the events. From here on every answer is right, from the database until `load` has ended. */
   async start(): Promise<void> {
+    const began = this.#elapsed()
     this.#position = await lastSeq(this.#db)
+    this.#currentAt = began
   }
 
   /** Brings everything into memory, as far as the limit allows, a page a turn of the event loop. */
@@ -51,7 +71,7 @@ export class Registry {
     // What changed while a page was on its way is read once more.
     this.#following = this.#following.then(() => {
       this.#position = from
-      return this.#catchUp()
+      return this.#followNow()
     })
     await this.#following
     this.#complete = fitted
@@ -85,7 +105,7 @@ export class Registry {
    * @throws StorageFailure where the database failed: never a null that might be wrong
    */
   async find(reference: AgentReference): Promise<AgentView | null> {
-    if (this.#failure !== null)
+    if (!this.#vouches)
       throw new StorageFailure('The events cannot be followed.', { cause: this.#failure })
     const agent =
       reference.kind === 'tail'
@@ -103,7 +123,7 @@ export class Registry {
    * @returns a view that is good until something changes: hold it across no `await`
    */
   inMemory(tail: Tail): AgentView | null {
-    if (this.#failure !== null) return null
+    if (!this.#vouches) return null
     const agent = this.#agents.peek(tail)
     const owner = agent === null ? undefined : this.#owners.get(agent.ownerId)
     return agent === null || owner === undefined ? null : { agent, owner }
@@ -114,19 +134,57 @@ export class Registry {
     return this.isComplete && this.#agents.byKey(publicKey) !== null
   }
 
-  /** Catches up with the events. Resolves when everything committed before the call shows. */
+  /**
+   * Follows what this process has committed. Resolves when everything committed before the call shows; where that
+   * fails, nobody is vouched for until it succeeds.
+   */
   follow(): Promise<void> {
-    this.#following = this.#following.then(() => this.#catchUp())
+    this.#following = this.#following.then(() => this.#followNow())
     return this.#following
   }
 
-  async #catchUp(): Promise<void> {
-    try {
-      while (await this.#applyNextEvents()) {}
-      this.#failure = null
-    } catch (error) {
+  /** Follows what other processes may have committed, one attempt at a time; its failures count once they last. */
+  catchUp(): Promise<void> {
+    this.#catchingUp ??= this.#catchUpOnce().finally(() => {
+      this.#catchingUp = null
+    })
+    return this.#catchingUp
+  }
+
+  async #catchUpOnce(): Promise<void> {
+    if (this.#staleness === null) return this.follow()
+    this.#following = this.#following.then(() =>
+      this.#readOn().catch((error) => {
+        // A database that cannot be reached may be there again in a moment; one that refuses will go on refusing.
+        if (!(error instanceof StorageFailure)) this.#failure = error
+      }),
+    )
+    await this.#following
+  }
+
+  async #followNow(): Promise<void> {
+    await this.#readOn().catch((error) => {
       this.#failure = error
-    }
+    })
+  }
+
+  async #readOn(): Promise<void> {
+    let began: number
+    do began = this.#elapsed()
+    while (await this.#applyNextEvents())
+    this.#currentAt = began
+    this.#failure = null
+  }
+
+  /** Whether what is in memory is what the database says, or was a moment ago. */
+  get #vouches(): boolean {
+    if (this.#failure !== null) return false
+    const bound = this.#staleness
+    return bound === null || bound.elapsed() - this.#currentAt <= bound.milliseconds
+  }
+
+  #elapsed(): number {
+    return this.#staleness?.elapsed() ?? 0
   }
 
   /** @returns whether there may be more */

@@ -7,6 +7,7 @@ import { identityRoutes } from '../routes/identity/index.ts'
 import { ownerAgentRoutes } from '../routes/owner-agents/index.ts'
 import { signInRoutes } from '../routes/sign-in/index.ts'
 import { Cookies } from './cookies.ts'
+import { refuseImpossibleIds } from './known-ids.ts'
 import { requireSameOrigin } from './same-origin.ts'
 import { SignedIn } from './signed-in.ts'
 
@@ -21,6 +22,7 @@ export async function serveOwners(app: App, deps: OwnerDeps): Promise<void> {
       reply.header('cache-control', 'no-store')
       done()
     })
+    scope.addHook('preHandler', refuseImpossibleIds)
     const owners = scope.withTypeProvider() as unknown as App
     signInRoutes(owners, side)
     accountRoutes(owners, side)

@@ -4,23 +4,23 @@ import type { Migration } from './migration.ts'
 /** Owners, their identity verifications and tokens, agents and their channels, events, jobs. */
 export const first: Migration = {
   name: '0001-first',
-  async up(db, { bytes }) {
+  async up(db, { bytes, id, text }) {
     await db.schema
       .createTable('owners')
-      .addColumn('id', 'integer', (c) => c.primaryKey())
-      .addColumn('username', 'text', (c) => c.notNull().unique())
-      .addColumn('display_name', 'text', (c) => c.notNull())
+      .addColumn('id', id, (c) => c.primaryKey())
+      .addColumn('username', text, (c) => c.notNull().unique())
+      .addColumn('display_name', text, (c) => c.notNull())
       .addColumn('created_at', 'bigint', (c) => c.notNull())
       .execute()
 
     await db.schema
       .createTable('identity_verifications')
-      .addColumn('owner_id', 'integer', (c) => c.notNull().references('owners.id'))
-      .addColumn('provider', 'text', (c) => c.notNull())
+      .addColumn('owner_id', id, (c) => c.notNull().references('owners.id'))
+      .addColumn('provider', text, (c) => c.notNull())
       .addColumn('subject_hash', bytes, (c) => c.notNull())
-      .addColumn('pepper_id', 'text', (c) => c.notNull())
-      .addColumn('assurance', 'text', (c) => c.notNull())
-      .addColumn('country', 'text')
+      .addColumn('pepper_id', text, (c) => c.notNull())
+      .addColumn('assurance', text, (c) => c.notNull())
+      .addColumn('country', text)
       .addColumn('verified_at', 'bigint', (c) => c.notNull())
       .addColumn('expires_at', 'bigint')
       .addPrimaryKeyConstraint('identity_verifications_pk', ['owner_id', 'provider'])
@@ -30,7 +30,7 @@ export const first: Migration = {
     await db.schema
       .createTable('claim_tokens')
       .addColumn('hash', bytes, (c) => c.primaryKey())
-      .addColumn('owner_id', 'integer', (c) => c.notNull().references('owners.id'))
+      .addColumn('owner_id', id, (c) => c.notNull().references('owners.id'))
       .addColumn('created_at', 'bigint', (c) => c.notNull())
       .addColumn('expires_at', 'bigint', (c) => c.notNull())
       .addColumn('used_at', 'bigint')
@@ -48,22 +48,22 @@ export const first: Migration = {
 
     await db.schema
       .createTable('agents')
-      .addColumn('seq', 'integer', (c) => c.primaryKey())
-      .addColumn('tail', 'text', (c) => c.notNull().unique())
+      .addColumn('seq', id, (c) => c.primaryKey())
+      .addColumn('tail', text, (c) => c.notNull().unique())
       .addColumn('public_key', bytes, (c) => c.notNull())
-      .addColumn('agent_id', 'text', (c) => c.notNull())
-      .addColumn('owner_id', 'integer', (c) => c.notNull().references('owners.id'))
-      .addColumn('status', 'text', (c) => c.notNull())
-      .addColumn('status_reason', 'text')
-      .addColumn('status_set_by', 'text', (c) => c.notNull())
+      .addColumn('agent_id', text, (c) => c.notNull())
+      .addColumn('owner_id', id, (c) => c.notNull().references('owners.id'))
+      .addColumn('status', text, (c) => c.notNull())
+      .addColumn('status_reason', text)
+      .addColumn('status_set_by', text, (c) => c.notNull())
       .addColumn('pair_slot', 'bigint', (c) => c.notNull())
       .addColumn('claimed_at', 'bigint', (c) => c.notNull())
       .addColumn('status_changed_at', 'bigint', (c) => c.notNull())
       .addColumn('updated_at', 'bigint', (c) => c.notNull())
       .addColumn('version', 'bigint', (c) => c.notNull())
-      .addColumn('username', 'text')
-      .addColumn('display_name', 'text')
-      .addColumn('description', 'text')
+      .addColumn('username', text)
+      .addColumn('display_name', text)
+      .addColumn('description', text)
       .addUniqueConstraint('agents_pair', ['public_key', 'agent_id', 'pair_slot'])
       .execute()
     // Partial, since most agents have none and each would cost an entry.
@@ -78,10 +78,10 @@ export const first: Migration = {
 
     await db.schema
       .createTable('channels')
-      .addColumn('id', 'text', (c) => c.primaryKey())
-      .addColumn('tail', 'text', (c) => c.notNull().references('agents.tail'))
-      .addColumn('kind', 'text', (c) => c.notNull())
-      .addColumn('handle_or_domain', 'text', (c) => c.notNull())
+      .addColumn('id', text, (c) => c.primaryKey())
+      .addColumn('tail', text, (c) => c.notNull().references('agents.tail'))
+      .addColumn('kind', text, (c) => c.notNull())
+      .addColumn('handle_or_domain', text, (c) => c.notNull())
       .addColumn('tier', 'integer', (c) => c.notNull())
       .addColumn('verified_at', 'bigint', (c) => c.notNull())
       .addColumn('checked_at', 'bigint', (c) => c.notNull())
@@ -91,19 +91,19 @@ export const first: Migration = {
 
     await db.schema
       .createTable('events')
-      .addColumn('seq', 'integer', (c) => c.primaryKey())
+      .addColumn('seq', id, (c) => c.primaryKey())
       .addColumn('at', 'bigint', (c) => c.notNull())
-      .addColumn('type', 'text', (c) => c.notNull())
-      .addColumn('tail', 'text')
-      .addColumn('owner_id', 'integer')
-      .addColumn('facts', 'text', (c) => c.notNull())
+      .addColumn('type', text, (c) => c.notNull())
+      .addColumn('tail', text)
+      .addColumn('owner_id', id)
+      .addColumn('facts', text, (c) => c.notNull())
       .execute()
 
     await db.schema
       .createTable('jobs')
-      .addColumn('id', 'text', (c) => c.primaryKey())
-      .addColumn('kind', 'text', (c) => c.notNull())
-      .addColumn('subject', 'text', (c) => c.notNull())
+      .addColumn('id', text, (c) => c.primaryKey())
+      .addColumn('kind', text, (c) => c.notNull())
+      .addColumn('subject', text, (c) => c.notNull())
       .addColumn('run_at', 'bigint', (c) => c.notNull())
       .addColumn('attempts', 'integer', (c) => c.notNull())
       .execute()

@@ -5,12 +5,12 @@ import type { Migration } from './migration.ts'
 /** How owners sign in, the pictures of agents, and usernames that cannot be mistaken for one another. */
 export const owners: Migration = {
   name: '0002-owners',
-  async up(db, { bytes }) {
+  async up(db, { bytes, id, text }) {
     await db.schema.alterTable('owners').addColumn('deleted_at', 'bigint').execute()
-    await db.schema.alterTable('owners').addColumn('username_skeleton', 'text').execute()
-    await db.schema.alterTable('owners').addColumn('user_handle', 'text').execute()
-    await db.schema.alterTable('agents').addColumn('username_skeleton', 'text').execute()
-    await db.schema.alterTable('agents').addColumn('avatar', 'text').execute()
+    await db.schema.alterTable('owners').addColumn('username_skeleton', text).execute()
+    await db.schema.alterTable('owners').addColumn('user_handle', text).execute()
+    await db.schema.alterTable('agents').addColumn('username_skeleton', text).execute()
+    await db.schema.alterTable('agents').addColumn('avatar', text).execute()
     await giveOwnersTheirSkeleton(db)
     await db.schema
       .createIndex('agents_username_skeleton')
@@ -28,13 +28,13 @@ export const owners: Migration = {
 
     await db.schema
       .createTable('passkeys')
-      .addColumn('credential_id', 'text', (c) => c.primaryKey())
-      .addColumn('owner_id', 'integer', (c) => c.notNull().references('owners.id'))
+      .addColumn('credential_id', text, (c) => c.primaryKey())
+      .addColumn('owner_id', id, (c) => c.notNull().references('owners.id'))
       .addColumn('public_key', bytes, (c) => c.notNull())
       .addColumn('counter', 'bigint', (c) => c.notNull())
-      .addColumn('transports', 'text', (c) => c.notNull())
+      .addColumn('transports', text, (c) => c.notNull())
       .addColumn('backed_up', 'integer', (c) => c.notNull())
-      .addColumn('name', 'text', (c) => c.notNull())
+      .addColumn('name', text, (c) => c.notNull())
       .addColumn('created_at', 'bigint', (c) => c.notNull())
       .addColumn('last_used_at', 'bigint')
       .execute()
@@ -43,7 +43,7 @@ export const owners: Migration = {
     await db.schema
       .createTable('recovery_codes')
       .addColumn('hash', bytes, (c) => c.primaryKey())
-      .addColumn('owner_id', 'integer', (c) => c.notNull().references('owners.id'))
+      .addColumn('owner_id', id, (c) => c.notNull().references('owners.id'))
       .addColumn('created_at', 'bigint', (c) => c.notNull())
       .execute()
     await db.schema
@@ -54,9 +54,9 @@ export const owners: Migration = {
 
     await db.schema
       .createTable('sign_in_identities')
-      .addColumn('provider', 'text', (c) => c.notNull())
+      .addColumn('provider', text, (c) => c.notNull())
       .addColumn('subject_hash', bytes, (c) => c.notNull())
-      .addColumn('owner_id', 'integer', (c) => c.notNull().references('owners.id'))
+      .addColumn('owner_id', id, (c) => c.notNull().references('owners.id'))
       .addColumn('created_at', 'bigint', (c) => c.notNull())
       .addPrimaryKeyConstraint('sign_in_identities_pk', ['provider', 'subject_hash'])
       .addUniqueConstraint('sign_in_identities_owner', ['owner_id', 'provider'])
@@ -65,17 +65,17 @@ export const owners: Migration = {
     await db.schema
       .createTable('sign_in_links')
       .addColumn('hash', bytes, (c) => c.primaryKey())
-      .addColumn('owner_id', 'integer', (c) => c.notNull().references('owners.id'))
+      .addColumn('owner_id', id, (c) => c.notNull().references('owners.id'))
       .addColumn('expires_at', 'bigint', (c) => c.notNull())
       .execute()
 
     await db.schema
       .createTable('sessions')
       .addColumn('hash', bytes, (c) => c.primaryKey())
-      .addColumn('id', 'text', (c) => c.notNull().unique())
-      .addColumn('owner_id', 'integer', (c) => c.notNull().references('owners.id'))
-      .addColumn('method', 'text', (c) => c.notNull())
-      .addColumn('browser', 'text', (c) => c.notNull())
+      .addColumn('id', text, (c) => c.notNull().unique())
+      .addColumn('owner_id', id, (c) => c.notNull().references('owners.id'))
+      .addColumn('method', text, (c) => c.notNull())
+      .addColumn('browser', text, (c) => c.notNull())
       .addColumn('signed_in_at', 'bigint', (c) => c.notNull())
       .addColumn('last_seen_at', 'bigint', (c) => c.notNull())
       .addColumn('expires_at', 'bigint', (c) => c.notNull())
@@ -85,11 +85,11 @@ export const owners: Migration = {
     await db.schema
       .createTable('flows')
       .addColumn('hash', bytes, (c) => c.primaryKey())
-      .addColumn('kind', 'text', (c) => c.notNull())
-      .addColumn('owner_id', 'integer', (c) => c.references('owners.id'))
-      .addColumn('provider', 'text')
-      .addColumn('reference', 'text')
-      .addColumn('state', 'text', (c) => c.notNull())
+      .addColumn('kind', text, (c) => c.notNull())
+      .addColumn('owner_id', id, (c) => c.references('owners.id'))
+      .addColumn('provider', text)
+      .addColumn('reference', text)
+      .addColumn('state', text, (c) => c.notNull())
       .addColumn('expires_at', 'bigint', (c) => c.notNull())
       .execute()
     await db.schema
@@ -100,7 +100,7 @@ export const owners: Migration = {
 
     await db.schema
       .createTable('avatars')
-      .addColumn('tail', 'text', (c) => c.primaryKey().references('agents.tail'))
+      .addColumn('tail', text, (c) => c.primaryKey().references('agents.tail'))
       .addColumn('webp', bytes, (c) => c.notNull())
       .execute()
 

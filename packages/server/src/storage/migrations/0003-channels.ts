@@ -1,36 +1,36 @@
 import { type Kysely, sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { ColumnTypes, Migration } from './migration.ts'
 
 /** Channels with their proofs and checks, and the grade that was last told of each agent. */
 export const channels: Migration = {
   name: '0003-channels',
-  async up(db) {
+  async up(db, types) {
     // Nothing could write a channel before now, so there is none to keep.
     await db.schema.dropTable('channels').execute()
-    await createChannels(db)
-    await createChecks(db)
+    await createChannels(db, types)
+    await createChecks(db, types)
     await db.schema
       .alterTable('agents')
-      .addColumn('grade', 'text', (c) => c.notNull().defaultTo('E'))
+      .addColumn('grade', types.text, (c) => c.notNull().defaultTo('E'))
       .execute()
     await gradeAgents(db)
   },
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day, not today's
-async function createChannels(db: Kysely<any>): Promise<void> {
+async function createChannels(db: Kysely<any>, { text }: ColumnTypes): Promise<void> {
   await db.schema
     .createTable('channels')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('tail', 'text', (c) => c.notNull().references('agents.tail'))
-    .addColumn('kind', 'text', (c) => c.notNull())
-    .addColumn('handle_or_domain', 'text', (c) => c.notNull())
+    .addColumn('id', text, (c) => c.primaryKey())
+    .addColumn('tail', text, (c) => c.notNull().references('agents.tail'))
+    .addColumn('kind', text, (c) => c.notNull())
+    .addColumn('handle_or_domain', text, (c) => c.notNull())
     .addColumn('tier', 'integer', (c) => c.notNull())
     .addColumn('created_at', 'bigint', (c) => c.notNull())
-    .addColumn('proof_token', 'text')
+    .addColumn('proof_token', text)
     .addColumn('proof_expires_at', 'bigint')
-    .addColumn('proven_token', 'text')
-    .addColumn('proven_by', 'text')
+    .addColumn('proven_token', text)
+    .addColumn('proven_by', text)
     .addColumn('verified_at', 'bigint')
     .addColumn('checked_at', 'bigint')
     .addColumn('fresh_until', 'bigint')
@@ -48,21 +48,21 @@ async function createChannels(db: Kysely<any>): Promise<void> {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day, not today's
-async function createChecks(db: Kysely<any>): Promise<void> {
+async function createChecks(db: Kysely<any>, { text }: ColumnTypes): Promise<void> {
   await db.schema
     .createTable('channel_checks')
-    .addColumn('channel_id', 'text', (c) => c.notNull())
+    .addColumn('channel_id', text, (c) => c.notNull())
     .addColumn('at', 'bigint', (c) => c.notNull())
-    .addColumn('outcome', 'text', (c) => c.notNull())
-    .addColumn('perspectives', 'text', (c) => c.notNull())
+    .addColumn('outcome', text, (c) => c.notNull())
+    .addColumn('perspectives', text, (c) => c.notNull())
     .addPrimaryKeyConstraint('channel_checks_pk', ['channel_id', 'at'])
     .execute()
   // Which channel is to be checked when, and who is at it: nodes take leases here.
   await db.schema
     .createTable('channel_leases')
-    .addColumn('channel_id', 'text', (c) => c.primaryKey())
+    .addColumn('channel_id', text, (c) => c.primaryKey())
     .addColumn('due_at', 'bigint')
-    .addColumn('holder', 'text')
+    .addColumn('holder', text)
     .addColumn('held_until', 'bigint', (c) => c.notNull().defaultTo(0))
     .execute()
   await db.schema.createIndex('channel_leases_due').on('channel_leases').column('due_at').execute()

@@ -1,7 +1,8 @@
 import { first } from './0001-first.ts'
 import { owners } from './0002-owners.ts'
 import { channels } from './0003-channels.ts'
+import { commitMarks } from './0004-commit-marks.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
-export const MIGRATIONS: readonly Migration[] = [first, owners, channels]
+export const MIGRATIONS: readonly Migration[] = [first, owners, channels, commitMarks]

@@ -1,8 +1,14 @@
-import type { Kysely, RawBuilder } from 'kysely'
+import type { ColumnDataType, Kysely, RawBuilder } from 'kysely'
+
+type ColumnType = ColumnDataType | RawBuilder<unknown>
 
 /** The column types that each database spells in its own way. */
 export interface ColumnTypes {
-  readonly bytes: 'blob' | RawBuilder<unknown>
+  readonly bytes: ColumnType
+  /** Numbers of rows and of events. */
+  readonly id: ColumnType
+  /** Compared and sorted byte for byte, whatever the language of the machine is. */
+  readonly text: ColumnType
 }
 
 export interface Migration {

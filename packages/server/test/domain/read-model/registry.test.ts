@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
+import { openRaw } from '../../../../../test/support/raw-database.ts'
 import {
   claimAgent,
   countersignd,
@@ -75,11 +75,11 @@ test('a read model that cannot follow the events vouches for nobody, until it ca
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const status = async () => (await fetch(`${service.url}/api/v1/agent/${did}`)).status
   assert.equal(await status(), 200)
-  const other = new DatabaseSync(service.settings.databaseFile)
+  const other = await openRaw(service.settings)
   t.after(() => other.close())
-  other.exec('ALTER TABLE events RENAME TO hidden')
+  await other.exec('ALTER TABLE events RENAME TO hidden')
   await until(async () => (await status()) === 503)
-  other.exec('ALTER TABLE hidden RENAME TO events')
+  await other.exec('ALTER TABLE hidden RENAME TO events')
   await until(async () => (await status()) === 200)
 })
 

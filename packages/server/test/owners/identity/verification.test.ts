@@ -6,6 +6,7 @@ import type { Card, Identity, Lookup } from '@countersign/protocol'
 import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask } from '../../../../../test/support/ask.ts'
 import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
+import { textOfTables } from '../../../../../test/support/raw-database.ts'
 import {
   claimAgent,
   startTestService,
@@ -184,10 +185,11 @@ test('the database holds neither names nor tokens of a provider', async (t) => {
   const code = back.searchParams.get('code') as string
   await comeBack(begun.browser, back)
   const dir = service.settings.dataDir
-  const bytes = readdirSync(dir).map((file) => readFileSync(join(dir, file)).toString('latin1'))
-  assert.ok(bytes.join('').includes('dev-high'), 'it is where we look')
+  const files = readdirSync(dir).map((file) => readFileSync(join(dir, file)).toString('latin1'))
+  const held = files.join('') + (await textOfTables(service.settings))
+  assert.ok(held.includes('dev-high'), 'it is where we look')
   for (const secret of ['the-Subject', 'eyJ', code]) {
-    assert.ok(!bytes.join('').includes(secret), `${secret} is kept`)
+    assert.ok(!held.includes(secret), `${secret} is kept`)
   }
 })
 

@@ -1,0 +1,24 @@
+import type { Tables } from './database.ts'
+
+/**
+ * Every table with the key that orders it, in an order in which each row finds those that it refers to.
+ * A table that is missing here does not compile.
+ */
+export const TABLE_KEYS = {
+  owners: ['id'],
+  identity_verifications: ['owner_id', 'provider'],
+  claim_tokens: ['hash'],
+  agents: ['seq'],
+  channels: ['id'],
+  channel_checks: ['channel_id', 'at'],
+  channel_leases: ['channel_id'],
+  events: ['seq'],
+  jobs: ['id'],
+  passkeys: ['credential_id'],
+  recovery_codes: ['hash'],
+  sign_in_identities: ['provider', 'subject_hash'],
+  sign_in_links: ['hash'],
+  sessions: ['hash'],
+  flows: ['hash'],
+  avatars: ['tail'],
+} as const satisfies { [T in keyof Tables]: readonly (keyof Tables[T])[] }

@@ -1,0 +1,54 @@
+import pg from 'pg'
+import { connectionConfig } from './postgres.ts'
+import { CHANNEL } from './postgres-writer.ts'
+
+const RETRY_MS = 250
+
+/**
+ * Hears what other nodes write, as a hint: while it is not connected nothing is heard, and whoever listens has to ask
+ * for themselves as well. It connects again by itself, and then says that something may have changed.
+ */
+export class PostgresListener {
+  readonly #url: string
+  readonly #heard: (processId: number | null) => void
+  #client: pg.Client | null = null
+  #retry: NodeJS.Timeout | null = null
+  #closed = false
+
+  /** @param heard called with the server's process whose transaction it was, or null where that is not known */
+  constructor(url: string, heard: (processId: number | null) => void) {
+    this.#url = url
+    this.#heard = heard
+  }
+
+  async start(): Promise<void> {
+    const client = new pg.Client(connectionConfig(this.#url))
+    this.#client = client
+    client.on('notification', ({ processId }) => this.#heard(processId))
+    client.on('error', () => this.#again(client))
+    client.on('end', () => this.#again(client))
+    try {
+      await client.connect()
+      await client.query(`listen ${CHANNEL}`)
+      this.#heard(null)
+    } catch {
+      this.#again(client)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#retry !== null) clearTimeout(this.#retry)
+    const client = this.#client
+    this.#client = null
+    await client?.end()
+  }
+
+  #again(client: pg.Client): void {
+    if (this.#client !== client) return
+    this.#client = null
+    client.end().catch(() => undefined)
+    if (this.#closed) return
+    this.#retry = setTimeout(() => void this.start(), RETRY_MS)
+  }
+}

@@ -1,0 +1,56 @@
+import { CompiledQuery } from 'kysely'
+import type { Tx } from './database.ts'
+
+/** Unique constraints by their names in PostgreSQL, with the columns by which SQLite tells of them. */
+const COLUMNS = {
+  agents_username: 'agents.username',
+  agents_username_skeleton: 'agents.username_skeleton',
+  identity_verifications_subject:
+    'identity_verifications.provider, identity_verifications.subject_hash',
+  passkeys_pkey: 'passkeys.credential_id',
+  sign_in_identities_owner: 'sign_in_identities.owner_id, sign_in_identities.provider',
+  sign_in_identities_pk: 'sign_in_identities.provider, sign_in_identities.subject_hash',
+} as const
+
+type Constraint = keyof typeof COLUMNS
+
+const SAVEPOINT = CompiledQuery.raw('savepoint attempt')
+const RELEASE = CompiledQuery.raw('release attempt')
+const ROLLBACK_TO = CompiledQuery.raw('rollback to attempt')
+
+/**
+ * Executes a statement that a unique constraint may refuse; the transaction goes on either way, which in PostgreSQL takes
+ * a savepoint.
+ * @returns false where one of these constraints has refused it, and nothing changed
+ */
+export async function unlessTaken(
+  tx: Pick<Tx, 'db'>,
+  constraints: readonly Constraint[],
+  statement: () => Promise<unknown>,
+): Promise<boolean> {
+  await tx.db.executeQuery(SAVEPOINT)
+  let taken = false
+  try {
+    await statement()
+  } catch (error) {
+    if (!constraints.some((name) => violates(error, name))) throw error
+    taken = true
+    await tx.db.executeQuery(ROLLBACK_TO)
+  }
+  await tx.db.executeQuery(RELEASE)
+  return !taken
+}
+
+const SQLITE_PRIMARY_KEY = 1555
+const SQLITE_UNIQUE = 2067
+const POSTGRES_UNIQUE = '23505'
+
+function violates(error: unknown, name: Constraint): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, constraint, errcode } = error as { code?: string; constraint?: string } & {
+    errcode?: number
+  }
+  if (code === POSTGRES_UNIQUE) return constraint === name
+  const unique = errcode === SQLITE_PRIMARY_KEY || errcode === SQLITE_UNIQUE
+  return unique && error.message === `UNIQUE constraint failed: ${COLUMNS[name]}`
+}

@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { after } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { migratePostgres } from '../../packages/server/src/storage/postgres-database.ts'
+import { freePort } from './ports.ts'
+import { run } from './run.ts'
+import { needTool } from './tools.ts'
+
+/** Whether tests keep their data in PostgreSQL. */
+export const ON_POSTGRES = process.env.TEST_DATABASE === 'postgres'
+
+/** For tests that are about SQLite's file. */
+export const SQLITE_ONLY = { skip: ON_POSTGRES && 'it is about the file of SQLite' }
+/** For tests that are about PostgreSQL; they start their own where the run has none. */
+export const POSTGRES_ONLY = { skip: !ON_POSTGRES && 'it is about PostgreSQL' }
+
+/** A PostgreSQL server of the tests, which ends with the process that started it, however that ends. */
+export interface PostgresServer {
+  /** Without a database at its end. */
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** Already migrated: a copy of it costs less than migrating another. */
+const TEMPLATE = 'countersign_template'
+
+/** Texts sort by a language's rules here, unlike in SQLite: whoever relies on their order has to say so. */
+const LOCALE = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US', '--encoding=UTF8']
+
+/** Nothing here outlives the run, so that no disk has to be waited for. */
+const FAST = ['-c', 'fsync=off', '-c', 'full_page_writes=off']
+
+/** Its standard input is a pipe from here: when that closes, whoever closes it, the server ends and its files go. */
+const GUARD = `"$1" -D "$2/data" -h 127.0.0.1 -p "$3" -k "$2" -c max_connections=300 ${FAST.join(' ')} >"$2/log" 2>&1 &
+cat >/dev/null
+kill -INT $!
+wait $!
+rm -rf "$2"`
+
+/** @throws Error that says what to install where there is no PostgreSQL */
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = postgresBin()
+  const dir = mkdtempSync(join(tmpdir(), 'countersign-postgres-'))
+  chmodSync(dir, 0o700)
+  const as = await unprivileged()
+  if (as.uid !== undefined) chownSync(dir, as.uid, as.gid as number)
+  const made = await run(
+    join(bin, 'initdb'),
+    ['-D', join(dir, 'data'), '-U', 'postgres', '--auth=trust', '--no-sync', ...LOCALE],
+    { LC_ALL: 'C' },
+    '',
+    as,
+  )
+  if (made.code !== 0) throw new Error(`initdb failed:\n${made.stderr}`)
+  const port = await freePort()
+  const args = ['-c', GUARD, 'guard', join(bin, 'postgres'), dir, String(port)]
+  // A session of its own, so that Ctrl-C does not reach the guard before it has ended the server.
+  const guard = spawn('sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true, ...as })
+  const ended = new Promise<void>((resolve) => guard.once('exit', () => resolve()))
+  guard.unref()
+  const stdin = guard.stdin as unknown as { unref(): void } & NodeJS.WritableStream
+  stdin.unref()
+  const url = `postgres://postgres@127.0.0.1:${port}`
+  await untilUp(url)
+  await query(`${url}/postgres`, `create database ${TEMPLATE}`)
+  await migratePostgres(`${url}/${TEMPLATE}`, Date.now)
+  return {
+    url,
+    async stop() {
+      guard.ref()
+      stdin.end()
+      await ended
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Debian keeps it out of the PATH, a directory for each version. */
+function postgresBin(): string {
+  const find = () => {
+    const debian = '/usr/lib/postgresql'
+    const versions = existsSync(debian) ? readdirSync(debian).toSorted() : []
+    const dirs = versions.toReversed().map((version) => join(debian, version, 'bin'))
+    return [...dirs, ...(process.env.PATH ?? '').split(delimiter)].find((dir) =>
+      existsSync(join(dir, 'initdb')),
+    )
+  }
+  const found = find()
+  if (found !== undefined) return found
+  needTool('initdb')
+  return find() as string
+}
+
+/** PostgreSQL does not run as root: Debian's package brings a user for it. */
+async function unprivileged(): Promise<{ uid?: number; gid?: number }> {
+  if (userInfo().uid !== 0) return {}
+  const numbers = await Promise.all(['-u', '-g'].map((what) => run('id', [what, 'postgres'])))
+  const [uid, gid] = numbers.map(({ stdout }) => Number(stdout))
+  if (!uid || !gid) throw new Error('This test needs a user named postgres.')
+  return { uid, gid }
+}
+
+async function untilUp(url: string): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    const error = await query(`${url}/postgres`, 'select 1').then(
+      () => null,
+      (reason: Error) => reason,
+    )
+    if (error === null) return
+    await sleep(25)
+    if (tries === 599) throw error
+  }
+}
+
+/** Executes statements in a connection of their own. */
+export async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+let server: Promise<PostgresServer> | null = null
+const made = new Map<string, Promise<string>>()
+
+/** The server of this run: the one that was started for all files, else one for this file. */
+async function serverUrl(): Promise<string> {
+  if (process.env.TEST_POSTGRES) return process.env.TEST_POSTGRES
+  server ??= startPostgres()
+  return (await server).url
+}
+
+/** The database that goes with a data directory: empty at first, the same one for whoever comes with the directory. */
+export function databaseOf(dataDir: string): Promise<string> {
+  let url = made.get(dataDir)
+  if (url === undefined) {
+    url = createDatabase(`t${createHash('sha256').update(dataDir).digest('hex').slice(0, 20)}`)
+    made.set(dataDir, url)
+  }
+  return url
+}
+
+async function createDatabase(name: string): Promise<string> {
+  const url = await serverUrl()
+  await query(`${url}/postgres`, `create database ${name} template ${TEMPLATE}`)
+  return `${url}/${name}`
+}
+
+if (ON_POSTGRES) {
+  after(async () => {
+    const urls = await Promise.all(made.values())
+    if (server !== null) return (await server).stop()
+    for (const url of urls) {
+      const name = url.slice(url.lastIndexOf('/') + 1)
+      await query(`${await serverUrl()}/postgres`, `drop database ${name} with (force)`)
+    }
+  })
+}

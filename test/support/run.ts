@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process'
+
+export interface CommandResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a program to its end. */
+export function run(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  input = '',
+  as: { readonly uid?: number; readonly gid?: number } = {},
+): Promise<CommandResult> {
+  const child = spawn(command, args, { env: { PATH: process.env.PATH ?? '', ...env }, ...as })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => (stdout += chunk))
+  child.stderr.on('data', (chunk) => (stderr += chunk))
+  // A program may end before it has read what it is given.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}
