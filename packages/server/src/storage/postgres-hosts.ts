@@ -8,7 +8,7 @@ const KNOWN_FOR_MS = 500
 const SEVERAL = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?@]+)(\/.*)$/
 
 /** `postgres://user@one:5432,two:5432/db` as a URL for each host. */
-export function urlsOfHosts(url: string): string[] {
+function urlsOfHosts(url: string): string[] {
   const [, before, hosts, after] = SEVERAL.exec(url) ?? []
   if (hosts === undefined) return [url]
   return hosts.split(',').map((host) => `${before}${host}${after}`)
