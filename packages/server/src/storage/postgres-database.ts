@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database, Db, Tx } from './database.ts'
+import type { Batch, Database, Db, Tx } from './database.ts'
 import { GroupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import {
@@ -87,6 +87,10 @@ class PostgresDatabase implements Database {
 
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#commits.write(work)
+  }
+
+  writeTogether<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
+    return this.#commits.writeTogether(batch, item)
   }
 
   onCommit(listener: () => Promise<void>): void {
