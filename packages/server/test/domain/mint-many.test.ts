@@ -75,8 +75,6 @@ for (const keyReuse of ['owner', 'any'] as const) {
         },
       }
       let round = 0
-      const largest = 0
-      const failures: unknown[] = []
       let largest = 0
       const failures: unknown[] = []
       const ends = new Set<string>()
