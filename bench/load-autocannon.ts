@@ -27,5 +27,9 @@ console.log(`RESULT ${JSON.stringify(loaded)}`)
 function setupRequest(request: autocannon.Request): autocannon.Request {
   const line = lines[next++ % lines.length] as string
   if (load.method === 'POST') return { ...request, path: load.before, body: line }
+  if (load.tailHeader !== undefined) {
+    const headers = { ...request.headers, [load.tailHeader]: line }
+    return { ...request, path: load.before, headers }
+  }
   return { ...request, path: `${load.before}${line}${load.after}` }
 }

@@ -1,5 +1,5 @@
 -- For wrk: walks over every line of a file, each line a tail in a path or a body to post.
--- Arguments: method, file, path before the tail, path after it, header lines.
+-- Arguments: method, file, path before the tail, path after it, header lines, the header that a tail goes into instead.
 
 local requests, tails, head, foot
 local count, at, stride, width = 0, 0, 1, 0
@@ -24,6 +24,7 @@ function init(args)
     width = tails:find("\n", 1, true)
     count = #tails / width
     head, foot = "GET " .. before, rest .. "\r\n"
+    if args[6] then head, foot = head .. " HTTP/1.1\r\n" .. args[6] .. ": ", rest:gsub("^.-(\r\n)", "%1") .. "\r\n" end
   else
     requests = {}
     for body in io.lines(file) do

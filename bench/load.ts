@@ -14,6 +14,8 @@ export interface Load {
   readonly after: string
   readonly file: string
   readonly headers: Readonly<Record<string, string>>
+  /** Where a tail goes that is no part of the path. */
+  readonly tailHeader?: string
   readonly connections: number
   readonly seconds: number
 }
@@ -66,6 +68,7 @@ function wrkArguments(load: Load): string[] {
     ...['-t', '1', '-c', String(load.connections), '-d', `${load.seconds}s`, '-s', script],
     `http://${HOST}:${load.port}`,
     ...['--', load.method, load.file, load.before, load.after, headers.join('')],
+    ...(load.tailHeader === undefined ? [] : [load.tailHeader]),
   ]
 }
 

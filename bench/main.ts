@@ -5,6 +5,7 @@ import { measureFootprint } from './footprint.ts'
 import { inspectMachine, pinMyself } from './machine.ts'
 import { materialOf } from './material.ts'
 import { measureClaims } from './measure-claims.ts'
+import { measureGateway } from './measure-gateway.ts'
 import { measurePublic } from './measure-public.ts'
 import { HELP, type Options, readOptions, UsageError } from './options.ts'
 import { Patience } from './patience.ts'
@@ -53,6 +54,7 @@ async function measure(scope: Scope, options: Options): Promise<Report> {
   const measurements = [
     ...(await measurePublic(bench, options, material)),
     ...(await measureClaims(bench, options, seed)),
+    ...(await measureGateway(bench, options, seed)),
   ]
   return {
     options: { agents, seconds, connections, rounds },

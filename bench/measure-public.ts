@@ -39,7 +39,8 @@ type PublicName = {
 function publicNames({ parts }: Options): PublicName[] {
   const names = Object.keys(QUESTIONS) as QuestionName[]
   return names.filter(
-    (name): name is PublicName => parts.has(name) && QUESTIONS[name].kind !== 'claim',
+    (name): name is PublicName =>
+      parts.has(name) && ['read', 'verify'].includes(QUESTIONS[name].kind),
   )
 }
 

@@ -29,7 +29,15 @@ export interface ClaimQuestion extends Common {
   readonly keys: 'fresh' | 'known'
 }
 
-export type Question = ReadQuestion | VerifyQuestion | ClaimQuestion
+/** A site with a gateway. Its ceiling is the same site without. */
+export interface GatewayQuestion extends Common {
+  readonly kind: 'gateway'
+  readonly framework: 'express' | 'fastify'
+  /** Whether the service is asked now and then, about one agent, or for every request, about all of them in turn. */
+  readonly cached: boolean
+}
+
+export type Question = ReadQuestion | VerifyQuestion | ClaimQuestion | GatewayQuestion
 
 const DID_PREFIX = 'svc:agent:'
 const TWICE_NAIVE: Aim = { of: 'naive', atLeast: 2 }
@@ -85,6 +93,27 @@ export const QUESTIONS = {
     title: 'claim, 64 known keys',
     keys: 'known',
     aims: [{ of: 'perSecond', atLeast: 10_000 }],
+  },
+  'gateway-express': {
+    kind: 'gateway',
+    title: 'gateway in Express, cached',
+    framework: 'express',
+    cached: true,
+    aims: [{ of: 'ceiling', atLeast: 0.95 }],
+  },
+  'gateway-fastify': {
+    kind: 'gateway',
+    title: 'gateway in Fastify, cached',
+    framework: 'fastify',
+    cached: true,
+    aims: [],
+  },
+  'gateway-uncached': {
+    kind: 'gateway',
+    title: 'gateway in Express, not cached',
+    framework: 'express',
+    cached: false,
+    aims: [],
   },
 } as const satisfies Record<string, Question>
 

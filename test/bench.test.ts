@@ -34,6 +34,23 @@ test('the bench measures three systems without an error, prints JSON alone, and 
   )
 })
 
+test('the bench measures a site with the gateway beside the same site without it', async (t) => {
+  const names = ['gateway-express', 'gateway-fastify', 'gateway-uncached']
+  const args = ['--agents', '200', '--seconds', '1', '--rounds', '1', '--json']
+  const { code, stdout, stderr } = await bench(tempDir(t), ...args, '--only', names.join(','))
+  assert.equal(code, 0, stderr)
+  const { measurements, errors }: Report = JSON.parse(stdout)
+  assert.equal(errors, 0)
+  assert.deepEqual(
+    measurements.map(({ name }) => name),
+    names,
+  )
+  for (const { name, perSecond, ratioToCeiling } of measurements) {
+    assert.ok(perSecond.countersign && perSecond.countersign > 0)
+    assert.equal(ratioToCeiling === null, name === 'gateway-uncached')
+  }
+})
+
 test('the bench says what it takes, and refuses what it does not know', async (t) => {
   const dir = tempDir(t)
   const help = await bench(dir, '--help')

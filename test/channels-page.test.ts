@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { OwnerChannel, RuntimeProof } from '@countersign/protocol'
 import { readSettings } from '../packages/server/src/config.ts'
 import { jsonOf } from './support/answer.ts'
+import { DocPage } from './support/doc-page.ts'
 import {
   claimAgent,
   openOperator,
@@ -15,11 +16,11 @@ import {
   type TestService,
   tempDir,
 } from './support/service.ts'
-import { commandsOf, type Shell, shellInCheckout } from './support/shell.ts'
+import { type Shell, shellInCheckout } from './support/shell.ts'
 import { type SignedInOwner, signIn } from './support/signed-in.ts'
 import { needTool } from './support/tools.ts'
 
-const COMMANDS = commandsOf(join(ROOT, 'docs/channels.md'))
+const PAGE = new DocPage('docs/channels.md', import.meta.filename)
 
 interface Begun {
   readonly service: TestService
@@ -63,10 +64,10 @@ async function add(
 
 test('a runtime is proven by the command, and by openssl and curl, as docs/channels.md does it', async (t) => {
   const { shell, did } = await beginRuntime(t)
-  const said = await shell.run(COMMANDS.get('Runtime, by the command') as string)
+  const said = await shell.run(PAGE.take('Runtime, by the command'))
   assert.match(said, /^home-server counts until /)
   const answer: RuntimeProof = JSON.parse(
-    await shell.run(COMMANDS.get('Runtime, with openssl and curl') as string),
+    await shell.run(PAGE.take('Runtime, with openssl and curl')),
   )
   assert.deepEqual([answer.svcDid, answer.handleOrDomain], [did, 'home-server'])
 })
@@ -85,7 +86,7 @@ test('what an owner is given to copy proves a runtime as it stands', async (t) =
 
 test('a domain is proven on one machine, without the internet, as docs/channels.md does it', async (t) => {
   needTool('openssl')
-  const commands = COMMANDS.get('A domain on your own machine') as string
+  const commands = PAGE.take('A domain on your own machine')
   const [, domain = '', site = ''] =
     /^npx node tools\/dev-outside\.ts (\S+) (\S+) > outside\.env$/m.exec(
       commands,
@@ -110,6 +111,7 @@ test('a domain is proven on one machine, without the internet, as docs/channels.
   const checked = await owner.post(`/api/account/agents/${did}/channels/${id}/check`)
 
   assert.equal(jsonOf<OwnerChannel>(checked).state, 'verified', checked.text)
+  PAGE.assertAllTaken()
 })
 
 /** Runs the tool until the test has ended. @returns the settings that it prints */

@@ -1,22 +1,33 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { claimBody, countersignd, postJson, ROOT, startTestService } from './support/service.ts'
+import { DocPage } from './support/doc-page.ts'
+import { claimBody, postJson, startTestService, tempDir } from './support/service.ts'
+import { shellInCheckout } from './support/shell.ts'
 
-const PAGE = readFileSync(join(ROOT, 'docs/owners-api.md'), 'utf8')
+const PAGE = new DocPage('docs/owners-api.md', import.meta.filename)
+
+const HEADINGS = [
+  'Sign in',
+  'Get a claim token',
+  'Give the agent a face',
+  'Prove where it can be reached',
+  'Take it back',
+  'Sign out',
+]
 
 test('a program does with nothing but fetch what docs/owners-api.md shows', async (t) => {
   const service = await startTestService(t)
   await service.operator.addVerifiedOwner('ada')
-  const { stdout } = await countersignd(service.env, 'owner', 'sign-in-link', 'ada')
+  const shell = shellInCheckout(tempDir(t), service.env)
+  t.after(() => shell.close())
+  const link = await shell.run(PAGE.take("The owners' API with nothing but fetch"))
   const said: string[] = []
   const afterToken = async () => {
     const token = said[0]?.split(' ')[0] as string
     assert.equal((await postJson(`${service.url}/api/v1/claim`, claimBody(token))).status, 200)
   }
 
-  await runPieces(stdout.trim(), (line) => said.push(line), afterToken)
+  await runPieces(link.trim(), (line) => said.push(line), afterToken)
 
   assert.match(said[0] as string, /^svc-verify-[0-9a-f]{32} is good for 600 seconds$/)
   assert.match(said[4] as string, /^Value: token=\w{22} did=svc:agent:\w{24} expiry=\S+Z$/)
@@ -38,8 +49,8 @@ async function runPieces(
   say: (line: string) => void,
   afterToken: () => Promise<void>,
 ): Promise<void> {
-  const pieces = [...PAGE.matchAll(/```js\n(.*?)```/gs)].map((match) => match[1] as string)
-  assert.ok(pieces.length >= 7)
+  const pieces = HEADINGS.map((heading) => PAGE.take(heading))
+  PAGE.assertAllTaken()
   const [signIn, token, ...rest] = pieces
   const program = [signIn, token, 'await afterToken()', ...rest].join('\n')
   const AsyncFunction = runPieces.constructor as new (

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DocPage } from './support/doc-page.ts'
 import { startHttpsFront } from './support/https-front.ts'
 import { freePort } from './support/ports.ts'
 import { ROOT, run, startServiceProcess, tempDir } from './support/service.ts'
-import { commandsOf, shellInCheckout } from './support/shell.ts'
+import { shellInCheckout } from './support/shell.ts'
 import { needTool } from './support/tools.ts'
 
+const PAGE = new DocPage('docs/quickstart.md', import.meta.filename)
 const DID = /^svc:agent:[1-9A-HJ-NP-Za-km-z]{24}$/
 
 test('the whole way with openssl and curl alone, as docs/quickstart.md goes it', async (t) => {
@@ -24,8 +26,7 @@ test('the whole way with openssl and curl alone, as docs/quickstart.md goes it',
     CURL_CA_BUNDLE: front.certificate,
   })
   t.after(() => shell.close())
-  const commands = commandsOf(join(ROOT, 'docs/quickstart.md'))
-  const step = async (heading: string) => shell.run(commands.get(heading) as string)
+  const step = async (heading: string) => shell.run(PAGE.take(heading))
   const stepJson = async (heading: string) =>
     (await step(heading)).match(/\{.*?\}(?=\{|\s*$)/gs)?.map((text) => JSON.parse(text)) ?? []
   const resolve = async (did: string) => {
@@ -106,10 +107,7 @@ test('the whole way with openssl and curl alone, as docs/quickstart.md goes it',
   assert.equal(identified.suggestedUse, 'full')
   assert.equal(identified.proofOfPossession, false)
 
-  const [suspend, revoke] = (commands.get('Take it back') as string).trim().split('\n') as [
-    string,
-    string,
-  ]
+  const [suspend, revoke] = PAGE.take('Take it back').trim().split('\n') as [string, string]
   await shell.run(suspend)
   await untilStatus(`http://localhost:${service.env.PORT}`, did, 'suspended')
   assert.deepEqual((await resolve(didWeb)).didDocument.authentication, [])
@@ -121,6 +119,7 @@ test('the whole way with openssl and curl alone, as docs/quickstart.md goes it',
   const second = (await step('Claim')).trim()
   assert.match(second, DID)
   assert.notEqual(second, did)
+  PAGE.assertAllTaken()
 })
 
 /** What countersignd changes shows in a running server within one second. */

@@ -4,7 +4,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
-/** Builds what browsers load, where it is missing or older than what it is made of: `npm start` and `npm test` begin so. */
+/** Builds pages and what browsers load, where that is missing or older than what it is made of: `npm start` and `npm test` begin so. */
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -31,7 +31,29 @@ const TARGETS: readonly Target[] = [
   },
 ]
 
+const DOCS = [
+  'package-lock.json',
+  'docs/*.{md,json}',
+  '*.md',
+  'packages/*/README.md',
+  'tools/docs/*.ts',
+  'packages/server/src/http/docs/{book,names}.ts',
+]
+
 for (const target of TARGETS) build(target)
+await buildDocs()
+
+/** What the service serves at /docs, out of the repository's Markdown. */
+async function buildDocs(): Promise<void> {
+  const dist = join(ROOT, 'packages/server/dist/docs')
+  const stamp = join(dist, '.made-of')
+  const digest = digestOf(DOCS)
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return
+  const { compileBook } = await import('./docs/compile-book.ts')
+  mkdirSync(dist, { recursive: true })
+  writeFileSync(join(dist, 'book.json'), JSON.stringify(compileBook(ROOT)))
+  writeFileSync(stamp, digest)
+}
 
 function build({ dir, made }: Target): void {
   if (!existsSync(join(ROOT, dir, 'vite.config.ts'))) return

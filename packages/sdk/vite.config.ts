@@ -1,7 +1,7 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { defineConfig, type Plugin } from 'vite'
-import { declareTypes } from './build/declare-types.ts'
+import { declareTypes } from '../../tools/published/declare-types.ts'
 
 /**
  * The published form: dist/ is a package of its own, to be packed and published from there. What is used of
@@ -43,7 +43,7 @@ function publishable(): Plugin {
     },
     closeBundle() {
       const dist = dirname(lib)
-      declareTypes(ENTRIES, lib)
+      declareTypes({ name: 'sdk', entries: ENTRIES, outDir: lib })
       writeFileSync(join(dist, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
       copyFileSync(join(HERE, 'README.md'), join(dist, 'README.md'))
       copyFileSync(join(HERE, '../../LICENSE'), join(dist, 'LICENSE'))

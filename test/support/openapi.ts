@@ -16,6 +16,8 @@ export interface Operation {
   readonly tags?: readonly string[]
   readonly requestBody?: { readonly content: Record<string, Media> }
   readonly responses: Record<string, ResponseObject>
+  /** The codes with which it can refuse. */
+  readonly 'x-errors'?: readonly string[]
 }
 export interface OpenApiDocument {
   readonly openapi: string
@@ -73,6 +75,10 @@ export class OpenApi {
     assert.ok(response, `${operationId} says nothing of status ${status}: ${answer.text}`)
     if (method === 'HEAD') assert.equal(answer.text, '', 'a HEAD request has no body in its answer')
     else this.#assertBody(`${operationId} ${status}`, response, answer)
+    const code = /^\{"error":\{"code":"(\w+)"/.exec(answer.text)?.[1]
+    if (code !== undefined) {
+      assert.ok(operation['x-errors']?.includes(code), `${operationId} says nothing of ${code}`)
+    }
   }
 
   #assertBody(name: string, { content }: ResponseObject, { headers, text }: Answer): void {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './service.ts'
 
@@ -51,18 +51,4 @@ export function shellInCheckout(dir: string, env: Readonly<Record<string, string
   writeFileSync(join(dir, 'package.json'), '{}')
   const path = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`
   return new Shell(dir, { PATH: path, HOME: dir, ...env })
-}
-
-/** The shell commands of a page, by the heading that they stand under. */
-export function commandsOf(markdownFile: string): Map<string, string> {
-  const commands = new Map<string, string>()
-  let heading = ''
-  let inside = false
-  for (const line of readFileSync(markdownFile, 'utf8').split('\n')) {
-    if (line === '```sh') inside = true
-    else if (line === '```') inside = false
-    else if (inside) commands.set(heading, `${commands.get(heading) ?? ''}${line}\n`)
-    else if (line.startsWith('#')) heading = line.replace(/^#+ /, '')
-  }
-  return commands
 }

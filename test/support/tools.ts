@@ -4,9 +4,12 @@ import { join } from 'node:path'
 
 /** Debian's packages for the programs that tests run. */
 const PACKAGES = {
+  caddy: 'caddy',
   chromium: 'chromium',
   curl: 'curl',
+  haproxy: 'haproxy',
   initdb: 'postgresql',
+  nginx: 'nginx',
   openssl: 'openssl',
   strace: 'strace',
 } as const
@@ -29,7 +32,11 @@ function install(name: keyof typeof PACKAGES): void {
   execFileSync(
     'flock',
     [join(tmpdir(), 'countersign-apt.lock'), 'sh', '-c', `${there(name)} || { ${apt}; }`],
-    { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } },
+    // Some packages start what they bring: not in runlevel 1.
+    {
+      stdio: 'ignore',
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
+    },
   )
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
+import { startSite } from '../../../test/support/impostor.ts'
 import { startTestService } from '../../../test/support/service.ts'
 import { readCases, textOf } from '../../../test/support/vector-files.ts'
 import { Agent } from '../src/agent.ts'
@@ -9,7 +10,6 @@ import { isSignedChallenge } from '../src/keys/signed-challenge.ts'
 import { Registry } from '../src/registry.ts'
 import { certifiedAgent, registryOf } from './support/certified.ts'
 import { failsWith } from './support/fails.ts'
-import { startSite } from './support/site.ts'
 
 const SHOP = 'https://shop.example'
 const NONCE = 'n'.repeat(22)

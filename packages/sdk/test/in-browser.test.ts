@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { newPage, openBrowser } from '../../../test/support/browser.ts'
+import { startSite } from '../../../test/support/impostor.ts'
+import { pack } from '../../../test/support/published.ts'
 import { startTestService } from '../../../test/support/service.ts'
 import { certifiedAgent } from './support/certified.ts'
-import { packSdk } from './support/packed.ts'
-import { startSite } from './support/site.ts'
 
 const IMPORTS = {
   '@countersign/sdk': '/node_modules/@countersign/sdk/lib/index.js',
@@ -38,7 +38,7 @@ const SCRIPT = `async ({ service, pem, did }) => {
 test('the published form runs unchanged in Chromium, from another origin than the service’s', async (t) => {
   const service = await startTestService(t)
   const { key, did } = await certifiedAgent(service)
-  const { dir } = await packSdk(t)
+  const { dir } = await pack(t, 'sdk')
   const site = await startSite(t, (request, response) => {
     const path = normalize((request.url ?? '/').split('?', 1).join(''))
     const file = join(dir, path)

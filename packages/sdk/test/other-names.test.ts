@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { startImpostor } from '../../../test/support/impostor.ts'
 import { startTestService } from '../../../test/support/service.ts'
 import { Agent } from '../src/agent.ts'
 import { identifiedDid } from '../src/identification.ts'
@@ -8,7 +9,6 @@ import { Registry } from '../src/registry.ts'
 import { agentSignIn } from '../src/relying-party/agent-sign-in.ts'
 import { certifiedAgent, registryOf } from './support/certified.ts'
 import { failsWith } from './support/fails.ts'
-import { startImpostor } from './support/site.ts'
 
 const ACME = { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID', SERVICE_NAME: 'Acme' }
 const SHOP = 'https://shop.example'

@@ -10,17 +10,17 @@ import {
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { build } from 'vite'
+import { nodeOf, programOf } from '../../../test/support/programs.ts'
+import { type Packed, pack, succeed } from '../../../test/support/published.ts'
 import { ROOT, startTestService, tempDir } from '../../../test/support/service.ts'
-import { type Packed, packSdk, succeed } from './support/packed.ts'
-import { nodeOf, programOf } from './support/programs.ts'
-import { snippetsOf } from './support/snippets.ts'
+import { snippetsOf } from '../../../test/support/snippets.ts'
 
 let packed: Packed
 
 const ends: (() => unknown)[] = []
 
 before(async () => {
-  packed = await packSdk({ after: (end) => ends.push(end) })
+  packed = await pack({ after: (end) => ends.push(end) }, 'sdk')
 })
 
 after(() => ends.map((end) => end()))

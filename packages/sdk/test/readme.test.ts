@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../../test/support/ports.ts'
 import { ROOT, run, startTestService, tempDir } from '../../../test/support/service.ts'
-import { snippetsOf } from './support/snippets.ts'
+import { snippetsOf } from '../../../test/support/snippets.ts'
 
 const DID = /^svc:agent:[1-9A-HJ-NP-Za-km-z]{24}/
 

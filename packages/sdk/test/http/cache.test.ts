@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DID, lookupBody, refusal, startImpostor } from '../../../../test/support/impostor.ts'
 import { startTestService } from '../../../../test/support/service.ts'
 import { Registry } from '../../src/registry.ts'
 import { certifiedAgent, registryOf } from '../support/certified.ts'
 import { failsWith } from '../support/fails.ts'
-import { DID, lookupBody, refusal, startImpostor } from '../support/site.ts'
 
 const cacheControl = (value: string, more: Record<string, string> = {}) => ({
   headers: { 'cache-control': value, ...more },

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  DID,
+  lookupBody,
+  refusal,
+  startImpostor,
+  startSite,
+} from '../../../../test/support/impostor.ts'
 import { Registry } from '../../src/registry.ts'
 import { failsWith } from '../support/fails.ts'
-import { DID, lookupBody, refusal, startImpostor, startSite } from '../support/site.ts'
 
 const ONCE = { retries: 0 }
 

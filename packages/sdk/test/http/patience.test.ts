@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  DID,
+  type Line,
+  lookupBody,
+  refusal,
+  startImpostor,
+} from '../../../../test/support/impostor.ts'
 import { freePort } from '../../../../test/support/ports.ts'
 import { Agent } from '../../src/agent.ts'
 import { retryAfterOf } from '../../src/http/retry-after.ts'
 import { newKey } from '../../src/keys/keys.ts'
 import { Registry } from '../../src/registry.ts'
 import { failsWith } from '../support/fails.ts'
-import { DID, type Line, lookupBody, refusal, startImpostor } from '../support/site.ts'
 
 const SOON = { retryBaseMs: 1 }
 const good: Line = { body: lookupBody() }

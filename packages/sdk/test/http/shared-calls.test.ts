@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  DID,
+  lookupBody,
+  refusal,
+  startImpostor,
+  startSite,
+} from '../../../../test/support/impostor.ts'
 import { Registry } from '../../src/registry.ts'
 import { failsWith } from '../support/fails.ts'
-import { DID, lookupBody, refusal, startImpostor, startSite } from '../support/site.ts'
 
 test('a hundred callers who ask the same at once cause one request', async (t) => {
   const { url, asked } = await startImpostor(t, { body: lookupBody() })

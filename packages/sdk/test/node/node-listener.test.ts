@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { startSite } from '../../../../test/support/impostor.ts'
 import { only, sendRaw } from '../../../../test/support/raw-http.ts'
 import { nodeListener } from '../../src/node/node-listener.ts'
-import { startSite } from '../support/site.ts'
 
 const ORIGIN = 'https://shop.example'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import { startImpostor, startSite } from '../../../../test/support/impostor.ts'
 import { startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { Agent } from '../../src/agent.ts'
@@ -14,7 +15,6 @@ import {
 } from '../../src/relying-party/agent-sign-in.ts'
 import { certifiedAgent, registryOf } from '../support/certified.ts'
 import { failsWith } from '../support/fails.ts'
-import { startImpostor, startSite } from '../support/site.ts'
 
 const SHOP = 'https://shop.example'
 const SECRET = 'a secret of at least thirty-two bytes'

@@ -1,7 +1,8 @@
 import type { Naming } from '@countersign/protocol'
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
+import { errorsOf } from './docs/errors-of.ts'
+import type { ApiDocument } from './docs/openapi-types.ts'
 
 export interface OpenApiDeps {
   readonly naming: Naming
@@ -27,11 +28,26 @@ export async function collectOpenApi(app: FastifyInstance, deps: OpenApiDeps): P
         { name: 'check', description: 'Deciding whom to admit' },
         { name: 'show', description: 'Showing who an agent is' },
         { name: 'resolve', description: 'DID documents' },
+        { name: 'learn', description: 'For agents that read' },
         { name: 'owner', description: 'What owners do: the dashboard, or your own' },
         { name: 'operate', description: 'For whoever hosts the service' },
       ],
     },
+    transformObject: (made) =>
+      ('openapiObject' in made ? withErrors(made.openapiObject as never) : {}) as never,
   })
+}
+
+/** Tells of each operation with which codes it refuses. */
+function withErrors(document: ApiDocument): ApiDocument {
+  const paths = Object.entries(document.paths).map(([path, methods]) => {
+    const told = Object.entries(methods).map(([method, operation]) => [
+      method,
+      { ...operation, 'x-errors': errorsOf(method.toUpperCase(), operation) },
+    ])
+    return [path, Object.fromEntries(told)]
+  })
+  return { ...document, paths: Object.fromEntries(paths) }
 }
 
 /** `/openapi.json`, for programs. */
@@ -39,29 +55,5 @@ export function serveOpenApi(app: FastifyInstance): void {
   app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
     reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300')
     return app.swagger()
-  })
-}
-
-/** Nothing from elsewhere, nothing to elsewhere. The page sets styles on its own elements. */
-const DOCS_CSP = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "style-src-attr 'unsafe-inline'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-/** `/docs`: the same for people. */
-export async function serveDocs(app: FastifyInstance, serviceName: string): Promise<void> {
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: DOCS_CSP,
-    theme: { title: `${serviceName} API`, favicon: [] },
-    uiConfig: { layout: 'BaseLayout', validatorUrl: null, deepLinking: true },
   })
 }

@@ -33,8 +33,12 @@ const ADDRESSES = [
   '/openapi.json',
   '/docs',
   '/docs/{x}',
-  '/docs/static/{x}',
-  '/docs/static/swagger-ui.css',
+  '/docs/agents',
+  '/docs/{x}.md',
+  '/docs/api/{x}',
+  '/skill.md',
+  '/llms.txt',
+  '/.well-known/agent-skills/{x}',
   '/{x}',
 ]
 

@@ -2,38 +2,63 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ErrorCode } from '@countersign/protocol'
 import { assertRefused } from '../../../../test/support/answer.ts'
-import { askRaw } from '../../../../test/support/ask.ts'
+import { ask, askRaw } from '../../../../test/support/ask.ts'
 import { startTestService } from '../../../../test/support/service.ts'
 
-const FILE = '/docs/static/swagger-ui.css'
 const MISSING = [404, 'NOT_FOUND'] as const
 const MALFORMED = [400, 'VALIDATION_ERROR'] as const
 
-const REQUESTS: readonly [string, string, readonly [number, ErrorCode]][] = [
-  ['/docs/nowhere', '', MISSING],
-  ['/docs/static', '', MISSING],
-  ['/docs/static/nowhere.js', '', MISSING],
-  ['/docs/static/.git', '', MISSING],
-  ['/docs/static/../../package.json', '', MISSING],
-  ['/docs/static/..%2f..%2fpackage.json', '', MISSING],
-  ['/docs/static/%2e%2e/%2e%2e/package.json', '', MISSING],
-  ['/docs/static/..\\..\\package.json', '', MISSING],
-  ['/docs/static/%00', '', MISSING],
-  [`/docs/static/${'a'.repeat(5000)}`, '', MISSING],
-  ['/docs/static/%ff', '', MALFORMED],
-  [FILE, 'Range: bytes=99999999-\r\n', MALFORMED],
-  [FILE, 'If-Match: "x"\r\n', MALFORMED],
-  [FILE, 'If-Unmodified-Since: Sat, 01 Jan 2000 00:00:00 GMT\r\n', MALFORMED],
+const REQUESTS: readonly [string, readonly [number, ErrorCode]][] = [
+  ['/docs/nowhere', MISSING],
+  ['/docs/nowhere.md', MISSING],
+  ['/docs/agents.html', MISSING],
+  ['/docs/agents.md.md', MISSING],
+  ['/docs/.md', MISSING],
+  ['/docs/agents/', MISSING],
+  ['/docs/AGENTS', MISSING],
+  ['/docs/__proto__', MISSING],
+  ['/docs/constructor', MISSING],
+  ['/docs/../../package.json', MISSING],
+  ['/docs/..%2f..%2fpackage.json', MISSING],
+  ['/docs/%2e%2e%2f%2e%2e%2fREADME.md', MISSING],
+  ['/docs/..\\..\\package.json', MISSING],
+  ['/docs/%00', MISSING],
+  [`/docs/${'a'.repeat(5000)}`, MISSING],
+  ['/docs/api/nowhere', MISSING],
+  ['/docs/api/__proto__', MISSING],
+  ['/docs/api/', MISSING],
+  ['/docs/%ff', MALFORMED],
+  ['/docs/api/%ff', MALFORMED],
 ]
 
-test('what the pages of the documentation do not have is refused with the envelope as well', async (t) => {
+test('what the documentation does not have is refused with the envelope', async (t) => {
   const service = await startTestService(t)
-  for (const [address, header, refusal] of REQUESTS) {
-    await t.test(`${address.slice(0, 40)} ${header.trim()}`, async () => {
-      const head = `GET ${address} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`
-      assertRefused(await askRaw(service, `${head}${header}\r\n`), ...refusal)
+  for (const [address, refusal] of REQUESTS) {
+    await t.test(address.slice(0, 40), async () => {
+      const head = `GET ${address} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
+      assertRefused(await askRaw(service, head), ...refusal)
     })
   }
-  const file = await askRaw(service, `GET ${FILE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
-  assert.equal(file.status, 200)
+})
+
+test('pages of the documentation answer to GET and HEAD alone', async (t) => {
+  const service = await startTestService(t)
+  for (const target of [
+    '/docs',
+    '/docs/agents',
+    '/docs/agents.md',
+    '/docs/api',
+    '/docs/api/claim',
+  ]) {
+    const refused = await ask(service, target, { method: 'POST' })
+    assertRefused(refused, 405, 'METHOD_NOT_ALLOWED')
+    assert.equal(refused.headers.get('allow'), 'GET, HEAD')
+    assert.equal((await ask(service, target, { method: 'HEAD' })).status, 200)
+  }
+})
+
+test('/docs/ leads to /docs', async (t) => {
+  const service = await startTestService(t)
+  const { status, headers } = await ask(service, '/docs/')
+  assert.deepEqual([status, headers.get('location')], [308, '/docs'])
 })

@@ -73,6 +73,10 @@ const ROUTES = {
   '/api/account/agents/{agent}/channels/{channel}/renew': ['post'],
   '/api/account/agents/{agent}/channels/{channel}': ['delete'],
   '/webhooks/identity/{provider}': ['post'],
+  '/skill.md': ['get'],
+  '/.well-known/agent-skills/svc-agent-identity/SKILL.md': ['get'],
+  '/llms.txt': ['get'],
+  '/.well-known/agent-skills/index.json': ['get'],
 }
 
 test('/openapi.json tells of every route, and of none that is not there', async (t) => {

@@ -29,11 +29,12 @@ test('the start page speaks to everyone, in the names of the deployment', async 
     'curl -s https://agents.example/api/v1/agent/acme:agent:…',
     "-H 'AcmeID: acme:agent:…'",
     'What the letter means',
+    'Quick start for agents',
   ]) {
     assert.ok(text.includes(each), each)
   }
   assert.doesNotMatch(html, /svc:|svc-|ServiceID|localhost/)
-  for (const href of ['/dashboard', '/check', '/docs', '/openapi.json']) {
+  for (const href of ['/dashboard', '/check', '/docs', '/docs/api', '/openapi.json', '/skill.md']) {
     assert.ok(html.includes(`href="${href}"`), href)
   }
   assert.match(metaOf(html, 'title'), /^Acme: /)
@@ -42,7 +43,15 @@ test('the start page speaks to everyone, in the names of the deployment', async 
 
 test('every page is sent with a policy that allows nothing inline and nothing from elsewhere', async (t) => {
   const service = await startTestService(t)
-  for (const target of ['/', '/check', '/check?agent=x', '/agent/nobody', '/nowhere']) {
+  for (const target of [
+    '/',
+    '/check',
+    '/check?agent=x',
+    '/docs',
+    '/docs/api',
+    '/agent/nobody',
+    '/nowhere',
+  ]) {
     const { headers } = await fetch(service.url + target, { headers: { accept: 'text/html' } })
     const policy = headers.get('content-security-policy') ?? ''
     for (const each of [

@@ -69,7 +69,7 @@ export interface ChannelKind {
   readonly check: ChannelCheck | null
 }
 
-export interface ChannelCheck {
+interface ChannelCheck {
   /** `most`: more than half of the perspectives must see the proof. `first`: the first that knows decides. */
   readonly agreement: 'most' | 'first'
   /**

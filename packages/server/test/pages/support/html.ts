@@ -25,7 +25,8 @@ export function jsonLdOf(html: string): Record<string, unknown> {
   return JSON.parse(json)
 }
 
-function unescaped(text: string): string {
+/** Text as it was before it became markup. */
+export function unescaped(text: string): string {
   return text
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')

@@ -9,7 +9,7 @@ export function removeRoute(app: App, { deps, signedIn }: OwnerSide): void {
   app.delete('/api/identity/:provider', {
     schema: ownerSchema({
       operationId: 'removeVerification',
-      summary: 'Remove a verification, at once',
+      summary: 'Remove a verification, at once; needs a recent sign-in',
       params: providerParam(),
       response: { 204: { type: 'null', description: 'Removed' } },
     }),

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { ROOT } from '../../../../test/support/service.ts'
+import { ROOT } from './service.ts'
 
 /** What to install where a program is not there: devDependencies of the root. */
 const PACKAGES = {

@@ -1,0 +1,111 @@
+import { fileURLToPath } from 'node:url'
+import { type Ask, ask, HOST } from './exchange.ts'
+import type { GatewaySiteTask } from './gateway-site.ts'
+import { type Load, linesOf, loadServer } from './load.ts'
+import type { Options } from './options.ts'
+import { freePort, type ServerProcess, startServer } from './process.ts'
+import { type GatewayQuestion, QUESTIONS, type QuestionName } from './questions.ts'
+import { type Measurement, measureRounds, type Target } from './rounds.ts'
+import type { Seed } from './seed.ts'
+import { type Bench, type Service, type System, startCountersign } from './systems.ts'
+
+const ID_HEADER = 'ServiceID'
+const CACHE_SECONDS = 5
+
+/** Measures what a gateway costs the site that it stands in front of. */
+export async function measureGateway(
+  bench: Bench,
+  options: Options,
+  seed: Seed,
+): Promise<Measurement[]> {
+  const names = (Object.keys(QUESTIONS) as QuestionName[]).filter(
+    (name) => options.parts.has(name) && QUESTIONS[name].kind === 'gateway',
+  )
+  if (names.length === 0) return []
+  const service = await startCountersign(bench, seed.database, [{ method: 'GET', path: '/readyz' }])
+  const measurements: Measurement[] = []
+  for (const name of names) {
+    bench.say(QUESTIONS[name].title)
+    const question = { name, ...(QUESTIONS[name] as GatewayQuestion) }
+    measurements.push(await measureOne(bench, options, seed, question, service))
+  }
+  await service.stop()
+  return measurements
+}
+
+async function measureOne(
+  bench: Bench,
+  options: Options,
+  seed: Seed,
+  question: GatewayQuestion & { readonly name: string },
+  service: Service,
+): Promise<Measurement> {
+  const { framework, cached } = question
+  const [did = ''] = linesOf(seed.hotTail)
+  const asked: Ask = { method: 'GET', path: '/', headers: { [ID_HEADER]: did } }
+  const start = (gateway: GatewaySiteTask['gateway']) => startSite(bench, framework, gateway, asked)
+  const guarded = await start({
+    service: `http://${HOST}:${service.port}`,
+    cacheSeconds: cached ? CACHE_SECONDS : 0,
+  })
+  await checkItDecides(guarded.port)
+  const file = cached ? seed.hotTail : seed.tails
+  const targets = [targetOf(bench, options, file, 'countersign', guarded)]
+  // With the service at work on the same core, the site without a gateway is no measure.
+  const open = cached ? await start(null) : null
+  if (open !== null) targets.push(targetOf(bench, options, file, 'ceiling', open))
+  for (const target of targets) await target.load()
+  const measurement = await measureRounds(question, targets, options.rounds, bench.patience)
+  await guarded.stop()
+  await open?.stop()
+  return measurement
+}
+
+async function startSite(
+  { scope, machine }: Bench,
+  framework: GatewaySiteTask['framework'],
+  gateway: GatewaySiteTask['gateway'],
+  until: Ask,
+): Promise<ServerProcess> {
+  const port = await freePort()
+  const task: GatewaySiteTask = { port, framework, gateway }
+  const args = [fileURLToPath(import.meta.resolve('./gateway-site.ts')), JSON.stringify(task)]
+  const env = { NODE_ENV: 'production' }
+  return startServer(scope, {
+    args,
+    env,
+    port,
+    core: machine.pinned?.server ?? null,
+    until: [until],
+  })
+}
+
+/** So that the site has not left out the work. */
+async function checkItDecides(port: number): Promise<void> {
+  const { status: nobody } = await ask(port, { method: 'GET', path: '/' })
+  const headers = { [ID_HEADER]: 'z'.repeat(24) }
+  const { status: unknown } = await ask(port, { method: 'GET', path: '/', headers })
+  if (nobody !== 401 || unknown !== 403) throw new Error(`the gateway let in ${nobody}, ${unknown}`)
+}
+
+function targetOf(
+  { scope, machine }: Bench,
+  { connections, seconds }: Options,
+  file: string,
+  system: System,
+  { pid, port }: ServerProcess,
+): Target {
+  return {
+    system,
+    pid,
+    async load() {
+      const load: Load = {
+        ...{ port, connections, seconds, file, method: 'GET', before: '/', after: '' },
+        ...{ headers: {}, tailHeader: ID_HEADER },
+      }
+      const loaded = await loadServer(scope, machine, load)
+      if (loaded.errors > 0) throw new Error(`${system} had ${loaded.errors} errors under load`)
+      return loaded
+    },
+  }
+}

@@ -1,0 +1,88 @@
+-- Asks countersign-gateway about a request (its Caddy and Traefik dialect), by HAProxy's own HTTP client:
+--   http-request lua.countersign <URL of the gateway> <beginning of the headers that it sets, such as X-ServiceID->
+-- Lets the request go on with those headers, or answers as the gateway does. Without an answer nobody gets in.
+
+local TIMEOUT_MS = 5000
+
+-- What is about the connection or the body, and not about who asks for what.
+local LEFT_OUT = {
+  ['connection'] = true,
+  ['content-length'] = true,
+  ['expect'] = true,
+  ['host'] = true,
+  ['keep-alive'] = true,
+  ['proxy-connection'] = true,
+  ['te'] = true,
+  ['trailer'] = true,
+  ['transfer-encoding'] = true,
+  ['upgrade'] = true,
+}
+
+-- Of a refusal, what the client is told.
+local PASSED_ON = {
+  'cache-control', 'content-security-policy', 'content-type', 'retry-after', 'vary', 'www-authenticate',
+  'x-content-type-options',
+}
+
+-- Servers take X_ServiceID_DID and X.ServiceID.DID for X-ServiceID-DID.
+local function folded(name)
+  return (name:lower():gsub('[^a-z0-9]', '-'))
+end
+
+local function values_of(each)
+  local values = {}
+  local i = 0
+  while each[i] ~= nil do
+    values[#values + 1] = each[i]
+    i = i + 1
+  end
+  return values
+end
+
+local function question(txn)
+  local headers = {}
+  for name, each in pairs(txn.http:req_get_headers()) do
+    if not LEFT_OUT[name] then headers[name] = values_of(each) end
+  end
+  headers['x-forwarded-method'] = { txn.f:method() }
+  headers['x-forwarded-uri'] = { txn.f:pathq() }
+  headers['x-forwarded-for'] = { tostring(txn.f:src()) }
+  return headers
+end
+
+local function strip(txn, prefix)
+  for name in pairs(txn.http:req_get_headers()) do
+    if folded(name):sub(1, #prefix) == prefix then txn.http:req_del_header(name) end
+  end
+end
+
+local function refuse(txn, response)
+  local reply = txn:reply({ status = response.status })
+  for _, name in ipairs(PASSED_ON) do
+    for _, value in ipairs(values_of(response.headers[name] or {})) do reply:add_header(name, value) end
+  end
+  reply:set_body(response.body or '')
+  txn:done(reply)
+end
+
+core.register_action('countersign', { 'http-req' }, function(txn, url, beginning)
+  local prefix = folded(beginning)
+  strip(txn, prefix)
+  local response = core.httpclient():get({ url = url, headers = question(txn), timeout = TIMEOUT_MS })
+  local status = response and response.status or 0
+  if status == 200 then
+    for name, each in pairs(response.headers) do
+      -- Empty: the gateway knows of none.
+      if folded(name):sub(1, #prefix) == prefix and each[0] ~= '' then
+        txn.http:req_set_header(name, each[0])
+      end
+    end
+    return
+  end
+  if status >= 400 then return refuse(txn, response) end
+  core.Warning('countersign: no answer from ' .. url)
+  refuse(txn, {
+    status = 503,
+    headers = { ['cache-control'] = { [0] = 'no-store' }, ['retry-after'] = { [0] = '5' } },
+  })
+end, 2)

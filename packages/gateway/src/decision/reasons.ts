@@ -1,0 +1,53 @@
+import type { AgentStatus, Grade } from '@countersign/sdk'
+
+/** Why a decision is as it is: a code to switch on, and words for people. */
+export interface Reason {
+  readonly code: ReasonCode
+  readonly message: string
+}
+
+/** Every code there is: a closed set. Words never name a secret, and what an agent says of itself only where it was checked. */
+export const because = {
+  preflight: () => 'A browser asks whether it may ask (a CORS preflight).',
+  'no-identification': (header: string) =>
+    `The request has no ${header} header, so nobody says which agent this is.`,
+  'identification-unreadable': (header: string) =>
+    `The ${header} header is not one DID, nor the 24 characters of one.`,
+  'identification-conflict': (header: string) =>
+    `The ${header} header names another agent than the session does.`,
+  'agent-unknown': () => 'The service knows no such agent.',
+  'deny-list': () => 'This agent is on the list of those that are refused.',
+  'allow-list': () => 'This agent is on the list of those that are let in.',
+  'status-refused': (status: AgentStatus) => `The certificate of this agent is ${status}.`,
+  'grade-too-low': (grade: Grade, least: Grade) =>
+    `The grade of this agent is ${grade}, and ${least} is needed.`,
+  'grade-unknown': (least: Grade) =>
+    `The grade of this agent is not known, and ${least} is needed.`,
+  'owner-verified': (provider: string) =>
+    `The certificate is active, and its owner was verified by ${provider}.`,
+  'owner-unverified': () => 'The certificate is active, and its owner is not verified.',
+  'provider-not-accepted': (provider: string) =>
+    `The owner was verified by ${provider}, which is not accepted here.`,
+  'header-only': (header: string) =>
+    `The ${header} header is what the caller says of itself: it does not prove that the caller holds the agent's key.`,
+  'session-proven': () =>
+    "The caller has a session of this site, for which it proved the agent's key when it signed in.",
+  'proof-required': () =>
+    'This agent has only said who it is: it has to sign in and prove its key by that.',
+  'service-unreachable': () => 'The service that knows the agents cannot be asked at the moment.',
+  'answer-stale': (seconds: number) =>
+    `The service cannot be asked at the moment: this is what it said ${seconds} seconds ago.`,
+  'over-limit': (seconds: number) => `Too many requests: try again in ${seconds} seconds.`,
+  'gateway-failed': () => 'The gateway could not decide.',
+} as const
+
+export type ReasonCode = keyof typeof because
+
+/** @param facts what the words of this code take */
+export function reason<C extends ReasonCode>(
+  code: C,
+  ...facts: Parameters<(typeof because)[C]>
+): Reason {
+  const words = because[code] as (...facts: unknown[]) => string
+  return { code, message: words(...facts) }
+}

@@ -1,0 +1,32 @@
+import type { Decision } from '../decision/decision.ts'
+
+const NAME = 'countersign_gateway'
+
+/** Counts, in Prometheus' text format. */
+export class Metrics {
+  readonly #decisions = new Map<string, number>()
+  readonly #reloads = { loaded: 0, refused: 0 }
+
+  decided({ action, mode, level, source }: Decision): void {
+    const labels = `action="${action}",mode="${mode}",level="${level ?? ''}",source="${source ?? ''}"`
+    this.#decisions.set(labels, (this.#decisions.get(labels) ?? 0) + 1)
+  }
+
+  reloaded(how: 'loaded' | 'refused'): void {
+    this.#reloads[how] += 1
+  }
+
+  toString(): string {
+    return [
+      `# HELP ${NAME}_decisions_total Decisions, by what the policy says.`,
+      `# TYPE ${NAME}_decisions_total counter`,
+      ...[...this.#decisions].map(([labels, n]) => `${NAME}_decisions_total{${labels}} ${n}`),
+      `# HELP ${NAME}_reloads_total Changes of the file, by what came of them.`,
+      `# TYPE ${NAME}_reloads_total counter`,
+      ...Object.entries(this.#reloads).map(
+        ([how, n]) => `${NAME}_reloads_total{result="${how}"} ${n}`,
+      ),
+      '',
+    ].join('\n')
+  }
+}

@@ -1,0 +1,15 @@
+export type { Action, Decision, Refusal } from './decision/decision.ts'
+export type { Reason, ReasonCode } from './decision/reasons.ts'
+export type { DecidedRequest, GatewayOptions, SessionReader } from './options.ts'
+export type {
+  Level,
+  LevelAction,
+  Limit,
+  Mode,
+  Policy,
+  PolicyInput,
+  Route,
+  Rules,
+  WhenUnreachable,
+} from './policy/policy.ts'
+export { PolicyError } from './policy/policy-error.ts'

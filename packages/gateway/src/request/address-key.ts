@@ -1,0 +1,17 @@
+/**
+ * What stands for an address where requests are counted: an IPv4 address, or the /64 of an IPv6 one, which is what one
+ * household or machine has. Text that is no address stands for itself, cut short.
+ */
+export function addressKey(address: string): string {
+  const bare = address.replace(/%.*$/, '').toLowerCase()
+  if (!bare.includes(':')) return bare.slice(0, 64)
+  const mapped = /^(?:::|(?:0{1,4}:){5})ffff:(\d{1,3}(?:\.\d{1,3}){3})$/.exec(bare)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail] = bare.split('::', 2)
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const gap = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const groups = [...before, ...new Array<string>(gap).fill('0'), ...after]
+  const first = groups.slice(0, 4).map((each) => each.replace(/^0+(?=.)/, ''))
+  return `${first.join(':').slice(0, 64)}::/64`
+}

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { renameSync, writeFileSync } from 'node:fs'
+import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, agentSignIn, newKey, Registry } from '@countersign/sdk'
+import { startImpostor } from '../../../../test/support/impostor.ts'
+import { claimAgent, startTestService, tempDir } from '../../../../test/support/service.ts'
+import { runGatewayCommand, startGateway } from '../support/gateway-process.ts'
+
+const QUESTION = {
+  'x-forwarded-method': 'GET',
+  'x-forwarded-uri': '/x',
+  'x-forwarded-for': '192.0.2.1',
+}
+const DID = `svc:agent:${'A'.repeat(24)}`
+
+function ask(url: string, headers: Readonly<Record<string, string>> = {}) {
+  return fetch(`${url}/auth/forward`, { headers: { ...QUESTION, ...headers } })
+}
+
+test('a file with mistakes is refused, with every one of them', async (t) => {
+  const file = join(tempDir(t), 'gateway.json')
+  writeFileSync(
+    file,
+    JSON.stringify({
+      port: -1,
+      naming: {},
+      logLevel: 'loud',
+      idHeader: 'No good',
+      policy: { mode: 'off', deny: ['x'] },
+    }),
+  )
+  const { code, stderr } = await runGatewayCommand('--config', file)
+  assert.equal(code, 2)
+  for (const each of [
+    'file.naming is not known',
+    'port takes',
+    'logLevel takes',
+    'policy.mode takes',
+    'policy.deny[0] takes',
+    'header name',
+    'The service is an http or https address',
+  ]) {
+    assert.ok(stderr.includes(each), `${each}: ${stderr}`)
+  }
+})
+
+test('what is no JSON, no file and no use of the command', async (t) => {
+  const dir = tempDir(t)
+  const file = join(dir, 'gateway.json')
+  writeFileSync(file, '{"service": ')
+  assert.match((await runGatewayCommand('--config', file)).stderr, /the file is not JSON/)
+  for (const args of [
+    ['--config', join(dir, 'none.json')],
+    [],
+    ['--policy', 'x'],
+    ['--config', file, 'more'],
+  ]) {
+    const { code, stdout } = await runGatewayCommand(...args)
+    assert.deepEqual([code, stdout], [2, ''])
+  }
+  const { code, stdout } = await runGatewayCommand('--help')
+  assert.equal(code, 0)
+  assert.match(stdout, /countersign-gateway --config gateway.json/)
+})
+
+test('--check reads the file and starts nothing; the example is good', async (t) => {
+  const example = join(import.meta.dirname, '../../../../deploy/gateway.json')
+  const { code, stdout } = await runGatewayCommand('--check', '--config', example)
+  assert.equal(code, 0)
+  assert.match(stdout, /is good/)
+  const file = join(tempDir(t), 'gateway.json')
+  writeFileSync(file, JSON.stringify({ service: 'https://id.example', policy: { mood: 'good' } }))
+  assert.equal((await runGatewayCommand('--check', '--config', file)).code, 2)
+})
+
+test('secrets come from the environment, and a session proves the key here as well', async (t) => {
+  const service = await startTestService(t)
+  const registry = new Registry(service.url)
+  const [audience, secret] = ['https://shop.example', 's'.repeat(32)]
+  const signIn = agentSignIn({ registry, audience, secret })
+  const agent = new Agent({ registry, signer: await newKey() })
+  const owner = await service.operator.addVerifiedOwner()
+  const { did } = await agent.claim(await service.operator.issueToken(owner))
+  const { token } = await signIn.complete(await agent.answer(await signIn.begin(), { audience }))
+  const settings = {
+    service: service.url,
+    audience,
+    sessionSecretVariable: 'SECRET',
+    policy: { requireProof: true },
+  }
+  const { url, logged } = await startGateway(t, settings, { SECRET: secret })
+  assert.equal((await ask(url, { ServiceID: did })).status, 401)
+  assert.equal((await ask(url, { authorization: `Bearer ${token}` })).status, 200)
+  assert.equal((await logged(({ action }) => action === 'allow')).proofOfPossession, true)
+  const file = join(tempDir(t), 'gateway.json')
+  writeFileSync(file, JSON.stringify(settings))
+  assert.match((await runGatewayCommand('--config', file)).stderr, /the environment has no SECRET/)
+})
+
+test('a port that is taken ends it with 1', async (t) => {
+  const { port } = await startGateway(t, { service: 'https://id.example' })
+  const file = join(tempDir(t), 'gateway.json')
+  writeFileSync(file, JSON.stringify({ service: 'https://id.example', port }))
+  const { code, stderr } = await runGatewayCommand('--config', file)
+  assert.equal(code, 1)
+  assert.match(stderr, /EADDRINUSE/)
+})
+
+test('a changed file counts at once at SIGHUP, else soon; a bad one leaves the policy as it was and says so', async (t) => {
+  const gateway = await startGateway(t, {
+    service: 'http://127.0.0.1:1',
+    policy: { levels: { none: 'deny' } },
+  })
+  const write = (text: string) => {
+    // As editors and orchestrators do it: another file in its place.
+    writeFileSync(`${gateway.file}.new`, text)
+    renameSync(`${gateway.file}.new`, gateway.file)
+  }
+  const withNone = (none: string) =>
+    JSON.stringify({
+      service: 'http://127.0.0.1:1',
+      port: 0,
+      policy: { levels: { none } },
+    })
+  assert.equal((await ask(gateway.url)).status, 401)
+  write(withNone('allow'))
+  await gateway.logged(({ event }) => event === 'reloaded')
+  assert.equal((await ask(gateway.url)).status, 200)
+  write(withNone('maybe'))
+  gateway.child.kill('SIGHUP')
+  const refused = await gateway.logged(({ event }) => event === 'reload-refused')
+  assert.deepEqual(
+    [refused.level, refused.mistakes],
+    ['error', ['policy.levels.none takes `allow`, `limit` or `deny`']],
+  )
+  assert.equal((await ask(gateway.url)).status, 200)
+  write(withNone('deny'))
+  gateway.child.kill('SIGHUP')
+  await gateway.logged(
+    ({ event }) =>
+      event === 'reloaded' &&
+      gateway.logs().filter((line) => line.event === 'reloaded').length === 2,
+  )
+  assert.equal((await ask(gateway.url)).status, 401)
+  const counted = await (await fetch(`${gateway.url}/metrics`)).text()
+  assert.match(
+    counted,
+    /reloads_total\{result="loaded"\} 2\n.*reloads_total\{result="refused"\} 1\n/s,
+  )
+})
+
+test('no request is dropped while the policy changes, and what is known stays known', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const settings = { service: service.url, policy: { unreachable: 'stale', cacheSeconds: 0 } }
+  const gateway = await startGateway(t, settings)
+  const write = (maxStaleSeconds: number) =>
+    writeFileSync(
+      gateway.file,
+      JSON.stringify({
+        ...settings,
+        port: 0,
+        policy: { ...settings.policy, maxStaleSeconds },
+      }),
+    )
+  let running = true
+  const statuses: number[] = []
+  const client = async () => {
+    while (running) statuses.push((await ask(gateway.url, { ServiceID: did })).status)
+  }
+  const clients = [client(), client(), client(), client()]
+  const reloads = () => gateway.logs().filter(({ event }) => event === 'reloaded').length
+  for (let i = 1; i <= 5; i++) {
+    write(1000 + i)
+    gateway.child.kill('SIGHUP')
+    const before = statuses.length
+    while (reloads() < i || statuses.length < before + 8) await sleep(5)
+  }
+  running = false
+  await Promise.all(clients)
+  assert.ok(
+    statuses.every((status) => status === 200),
+    String(statuses),
+  )
+  // The service goes; what it said before the last change of the policy still counts.
+  await service.stop()
+  write(2000)
+  gateway.child.kill('SIGHUP')
+  while (reloads() < 6) await sleep(5)
+  assert.equal((await ask(gateway.url, { ServiceID: did })).status, 200)
+  assert.equal((await gateway.logged(({ source }) => source === 'stale')).action, 'allow')
+})
+
+test('SIGTERM: what has come is answered, then it ends with 0', async (t) => {
+  const service = await startImpostor(t, { instead: 'hang' })
+  const settings = {
+    service: service.url,
+    timeoutMs: 700,
+    drainSeconds: 0.2,
+    policy: { unreachable: 'flag' },
+  }
+  const gateway = await startGateway(t, settings)
+  const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  const open = (path: string) =>
+    new Promise<{ status: number; connection: string | undefined }>((resolve, reject) => {
+      httpRequest(gateway.url + path, { agent }, (response) => {
+        response.resume()
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, connection: response.headers.connection }),
+        )
+      })
+        .once('error', reject)
+        .end()
+    })
+  assert.equal((await open('/readyz')).connection, 'keep-alive')
+  const waiting = [DID, DID.replaceAll('A', 'B'), DID.replaceAll('A', 'C')].map((did) =>
+    ask(gateway.url, { ServiceID: did }),
+  )
+  await service.untilAsked(3)
+  const ended = gateway.stop('SIGTERM')
+  await gateway.logged(({ event }) => event === 'ending')
+  // It goes on answering while proxies learn of it, and tells them not to keep the connection.
+  assert.deepEqual(await open('/readyz'), { status: 503, connection: 'close' })
+  for (const response of await Promise.all(waiting)) assert.equal(response.status, 200)
+  assert.equal(await ended, 0)
+  await assert.rejects(fetch(gateway.url))
+})
+
+test('logLevel decides which lines are written, and can be changed', async (t) => {
+  const settings = { service: 'http://127.0.0.1:1', policy: { levels: { none: 'allow' } } }
+  const gateway = await startGateway(t, settings)
+  writeFileSync(gateway.file, JSON.stringify({ ...settings, port: 0, logLevel: 'warn' }))
+  gateway.child.kill('SIGHUP')
+  const metrics = async () => (await fetch(`${gateway.url}/metrics`)).text()
+  while (!(await metrics()).includes('result="loaded"} 1')) await sleep(5)
+  const before = gateway.logs().length
+  await ask(gateway.url)
+  await ask(gateway.url, { ServiceID: 'nonsense' })
+  await gateway.logged(({ level }) => level === 'warn')
+  const after = gateway.logs().slice(before)
+  assert.deepEqual(
+    after.map(({ action }) => action),
+    ['deny'],
+  )
+})

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { claimAgents } from '../../../../test/support/agents.ts'
+import { sendRaw } from '../../../../test/support/raw-http.ts'
+import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { setStatus } from '../../../../test/support/set-status.ts'
+import { type Reached, startEchoSite } from '../support/echo-site.ts'
+import { startGateway } from '../support/gateway-process.ts'
+import { type ProxyName, startProxy } from '../support/proxies.ts'
+
+const PROXIES: readonly ProxyName[] = ['nginx', 'caddy', 'haproxy']
+type Policy = Readonly<Record<string, unknown>>
+
+/** Service, gateway, site, and a proxy in front of both, by its example of deploy/. */
+async function start(
+  t: TestContext,
+  proxy: ProxyName,
+  policy: Policy = {},
+  idHeader = 'ServiceID',
+  shortName = 'svc',
+) {
+  const service = await startTestService(t, { SHORT_NAME: shortName, ID_HEADER: idHeader })
+  const site = await startEchoSite(t)
+  const gateway = await startGateway(t, { service: service.url, shortName, idHeader, policy })
+  const ports = { gatewayPort: gateway.port, sitePort: site.port, idHeader }
+  return { service, site, gateway, url: await startProxy(t, proxy, ports) }
+}
+
+function identity({ fields }: Reached, idHeader = 'ServiceID'): Record<string, string> {
+  const mine = new RegExp(`^x.${idHeader}`, 'i')
+  const found = fields.filter(([name, value]) => mine.test(name) && value !== '')
+  assert.equal(new Set(found.map(([name]) => name)).size, found.length, JSON.stringify(found))
+  return Object.fromEntries(found)
+}
+
+/** What a client might send so that the site believes it. nginx knows of no names but the five. */
+const forged = (idHeader: string, proxy: ProxyName) => [
+  `X-${idHeader}-Decision: allow`,
+  `x-${idHeader.toLowerCase()}-verified: true`,
+  `X-${idHeader}-DID: forged`,
+  `X-${idHeader}-DID: forged twice`,
+  `X-${idHeader}-Status: forged`,
+  `X-${idHeader}-Identity-Level: forged`,
+  `X_${idHeader}_Verified: forged`,
+  `X-${idHeader}_DID: forged`,
+  `X_${idHeader}-Status: forged`,
+  ...(proxy === 'nginx' ? [] : [`X-${idHeader}-Extra: forged`]),
+]
+
+async function askWith(url: string, lines: readonly string[], target = '/a/b?c=d%20e') {
+  const head = [`GET ${target} HTTP/1.1`, 'Host: shop.example', 'Connection: close', ...lines]
+  const { answers } = await sendRaw(url, `${head.join('\r\n')}\r\n\r\n`)
+  return answers[0] ?? assert.fail('no answer')
+}
+
+for (const proxy of PROXIES) {
+  test(`${proxy}: who is let in reaches the site with what was decided; who is not is told why`, async (t) => {
+    const { service, site, url } = await start(t, proxy)
+    const agents = await claimAgents(service)
+    const rows: [string | null, number, string | undefined][] = [
+      [agents.verified, 200, undefined],
+      [agents.unverified, 200, undefined],
+      [agents.unknown, 403, 'agent-unknown'],
+      [agents.suspended, 403, 'status-refused'],
+      [agents.revoked, 403, 'status-refused'],
+      ['nonsense', 401, 'identification-unreadable'],
+      [null, 401, 'no-identification'],
+    ]
+    for (const [named, status, reason] of rows) {
+      const lines = [
+        ...forged('ServiceID', proxy),
+        ...(named === null ? [] : [`ServiceID: ${named}`]),
+      ]
+      const answer = await askWith(url, lines)
+      assert.equal(answer.status, status, answer.text)
+      assert.match(answer.headers.get('vary') ?? '', /\bServiceID\b/)
+      if (reason !== undefined) {
+        const { error } = JSON.parse(answer.text)
+        assert.equal(error.reasons[0], reason)
+        assert.equal(answer.headers.get('cache-control'), 'no-store')
+        assert.equal(answer.headers.get('content-type'), 'application/json')
+        assert.equal(answer.headers.get('www-authenticate'), status === 401 ? 'ServiceID' : null)
+      }
+    }
+    assert.equal(site.reached.length, 2)
+    const [first, second] = site.reached as [Reached, Reached]
+    assert.equal(first.url, '/a/b?c=d%20e')
+    assert.deepEqual(
+      first.fields.filter(([name]) => name === 'host').map(([, value]) => value),
+      ['shop.example'],
+    )
+    assert.ok(!JSON.stringify(site.reached).includes('forged'), JSON.stringify(site.reached))
+    assert.deepEqual(identity(first), {
+      'x-serviceid-decision': 'allow',
+      'x-serviceid-verified': 'true',
+      'x-serviceid-did': agents.verified,
+      'x-serviceid-status': 'active',
+      'x-serviceid-identity-level': 'in-person',
+    })
+    assert.equal(identity(second)['x-serviceid-decision'], 'limit')
+    assert.equal(identity(second)['x-serviceid-identity-level'], 'unverified')
+  })
+
+  test(`${proxy}: bodies and methods pass, rules of a route count, and limits by the client's address`, async (t) => {
+    const { service, site, url } = await start(t, proxy, {
+      limit: { requests: 2, seconds: 3600 },
+      routes: [
+        { path: '/open', levels: { none: 'limit' } },
+        { path: '/upload', methods: ['POST'] },
+      ],
+    })
+    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+    const init = { method: 'POST', headers: { ServiceID: did }, body: 'x'.repeat(100_000) }
+    assert.equal((await fetch(`${url}/upload`, init)).status, 200)
+    assert.deepEqual([site.reached[0]?.method, site.reached[0]?.body.length], ['POST', 100_000])
+    const statuses: number[] = []
+    for (let i = 0; i < 3; i++) {
+      const answer = await askWith(
+        url,
+        [`X-Forwarded-For: 203.0.113.${i}`, `X-Real-IP: 203.0.113.${i}`],
+        '/open?x',
+      )
+      statuses.push(answer.status)
+      if (i === 2) assert.ok(Number(answer.headers.get('retry-after')) > 1700)
+    }
+    assert.deepEqual(statuses, [200, 200, 429])
+    // What the client says of the request in the proxy's name is not believed.
+    const lies = ['X-Forwarded-Uri: /open', 'X-Forwarded-Method: GET', 'X-Original-URI: /open']
+    assert.equal((await askWith(url, lies, '/closed')).status, 401)
+  })
+
+  test(`${proxy}: a revoked agent is out within cacheSeconds; with the service away, the policy decides`, async (t) => {
+    const { service, url } = await start(t, proxy, { cacheSeconds: 0, unreachable: 'deny' })
+    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+    const asAgent = [`ServiceID: ${did}`]
+    assert.equal((await askWith(url, asAgent)).status, 200)
+    await setStatus(service, did, 'revoked')
+    assert.equal((await askWith(url, asAgent)).status, 403)
+    await service.stop()
+    const answer = await askWith(url, asAgent)
+    assert.equal(answer.status, 503)
+    assert.equal(answer.headers.get('retry-after'), '5')
+    assert.equal(JSON.parse(answer.text).error.reasons[0], 'service-unreachable')
+  })
+
+  test(`${proxy}: an agent that is let in unknown brings nothing forged along; without the gateway nobody gets in`, async (t) => {
+    const { service, site, gateway, url } = await start(t, proxy, { unreachable: 'flag' })
+    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+    await service.stop()
+    const lines = [`ServiceID: ${did}`, ...forged('ServiceID', proxy)]
+    assert.equal((await askWith(url, lines)).status, 200)
+    assert.deepEqual(identity(site.reached[0] as Reached), {
+      'x-serviceid-decision': 'flag',
+      'x-serviceid-verified': 'false',
+    })
+    await gateway.stop('SIGKILL')
+    assert.ok((await askWith(url, lines)).status >= 500)
+    assert.equal(site.reached.length, 1)
+  })
+}
+
+test('haproxy: under another short name and header, nothing else is different', async (t) => {
+  const { service, site, url } = await start(t, 'haproxy', {}, 'AcmeID', 'acme')
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  assert.match(did, /^acme:agent:/)
+  assert.equal((await askWith(url, [...forged('AcmeID', 'haproxy'), `AcmeID: ${did}`])).status, 200)
+  assert.deepEqual(identity(site.reached[0] as Reached, 'AcmeID'), {
+    'x-acmeid-decision': 'allow',
+    'x-acmeid-verified': 'true',
+    'x-acmeid-did': did,
+    'x-acmeid-status': 'active',
+    'x-acmeid-identity-level': 'in-person',
+  })
+  const refused = await askWith(url, [`ServiceID: ${did}`])
+  assert.equal(refused.status, 401)
+  assert.doesNotMatch(JSON.stringify([...refused.headers, refused.text]), /ServiceID|svc/)
+})

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { namingFor } from '@countersign/protocol'
+import { Gate } from '../../src/gate.ts'
+import { PolicyError } from '../../src/policy/policy-error.ts'
+import { readPolicy } from '../../src/policy/read-policy.ts'
+
+const TAIL = 'A'.repeat(24)
+
+test('an empty policy is the one that the contract suggests, enforced', () => {
+  const { levels, mode, statuses, unreachable, routes } = readPolicy({}, namingFor())
+  assert.deepEqual(levels, {
+    none: 'deny',
+    unknown: 'deny',
+    unverified: 'limit',
+    verified: 'allow',
+  })
+  assert.deepEqual(
+    { mode, statuses, unreachable, routes },
+    {
+      mode: 'enforce',
+      statuses: ['active'],
+      unreachable: 'deny',
+      routes: [],
+    },
+  )
+  assert.deepEqual(readPolicy(undefined, namingFor()), readPolicy({}, namingFor()))
+})
+
+test('what a policy leaves out stays; a route begins with the rules around it', () => {
+  const policy = readPolicy(
+    {
+      levels: { none: 'allow' },
+      minimumGrade: 'C',
+      limit: { requests: 5 },
+      routes: [
+        { path: '/admin/*', levels: { none: 'deny' } },
+        { path: '/open', minimumGrade: null },
+      ],
+    },
+    namingFor(),
+  )
+  assert.deepEqual(policy.levels, {
+    none: 'allow',
+    unknown: 'deny',
+    unverified: 'limit',
+    verified: 'allow',
+  })
+  assert.deepEqual(policy.limit, { requests: 5, seconds: 60 })
+  const [admin, open] = policy.routes
+  assert.equal(admin?.levels.none, 'deny')
+  assert.equal(admin?.minimumGrade, 'C')
+  assert.equal(open?.levels.none, 'allow')
+  assert.equal(open?.minimumGrade, null)
+})
+
+test('DIDs in lists are the deployment’s own, in one form', () => {
+  const { allow, deny } = readPolicy(
+    { allow: [TAIL], deny: [`acme:agent:${TAIL}`] },
+    namingFor('acme', 'AcmeID'),
+  )
+  assert.deepEqual([allow, deny], [[`acme:agent:${TAIL}`], [`acme:agent:${TAIL}`]])
+  assert.throws(() => readPolicy({ deny: [`svc:agent:${TAIL}`] }, namingFor('acme')), PolicyError)
+})
+
+test('a policy that cannot be read is refused at start, with every mistake at once', () => {
+  const policy = {
+    mode: 'Shadow',
+    levels: { none: 'maybe', nobody: 'deny' },
+    statuses: ['active', 'asleep'],
+    minimumGrade: 'F',
+    identityMethods: [],
+    deny: ['svc:agent:short'],
+    requireProof: 'yes',
+    unreachable: 'hope',
+    maxStaleSeconds: -1,
+    limit: { requests: 0, second: 1 },
+    cacheSeconds: 61,
+    preflight: false,
+    routes: [
+      { levels: {} },
+      { path: 'admin' },
+      { path: '/a/../b' },
+      { path: '/%61' },
+      { path: '/x', methods: ['get'] },
+    ],
+    denny: [],
+  }
+  const mistakes = [
+    'policy.denny is not known',
+    'policy.levels.nobody is not known',
+    'policy.levels.none takes `allow`, `limit` or `deny`',
+    'policy.statuses[1] takes `active`, `suspended` or `revoked`',
+    'policy.minimumGrade takes',
+    'policy.identityMethods takes',
+    'policy.deny[0] takes',
+    'policy.requireProof takes `true` or `false`',
+    'policy.unreachable takes',
+    'policy.maxStaleSeconds takes a number from 0 to 86400',
+    'policy.mode takes `enforce` or `shadow`',
+    'policy.limit.second is not known',
+    'policy.limit.requests takes',
+    'policy.cacheSeconds takes a number from 0 to 60',
+    'policy.preflight takes',
+    'policy.routes[0].path takes',
+    'policy.routes[1].path takes',
+    'policy.routes[2].path takes',
+    'policy.routes[3].path takes',
+    'policy.routes[4].methods[0] takes',
+    'not a web address',
+  ]
+  assert.throws(
+    () => new Gate({ service: 'nowhere', policy: policy as object, timeoutMs: 0 }),
+    (error) => {
+      assert.ok(error instanceof PolicyError)
+      for (const each of mistakes.slice(0, -1)) {
+        assert.ok(
+          error.mistakes.some((mistake) => mistake.startsWith(each)),
+          `${each}\n${error.message}`,
+        )
+      }
+      assert.ok(error.message.includes('timeoutMs'))
+      assert.ok(error.message.includes('https://id.example'))
+      return true
+    },
+  )
+})
+
+test('no kind of value gets past as a policy', () => {
+  for (const value of [null, 'deny', 1, [], () => ({})]) {
+    if (value === null) assert.ok(readPolicy(value, namingFor()))
+    else assert.throws(() => readPolicy(value, namingFor()), PolicyError)
+  }
+})
+
+test('whoever handed a policy in cannot change it afterwards', () => {
+  const input = { deny: [TAIL], levels: { none: 'allow' as const } }
+  const policy = readPolicy(input, namingFor())
+  input.deny.pop()
+  assert.deepEqual(policy.deny, [`svc:agent:${TAIL}`])
+  assert.ok(!Object.isFrozen(input.deny))
+  assert.throws(() => ((policy.levels as { none: string }).none = 'deny'), TypeError)
+})
+
+test('requireProof without anything that could prove is a mistake', () => {
+  const service = 'https://id.example'
+  for (const policy of [{ requireProof: true }, { routes: [{ path: '/x', requireProof: true }] }]) {
+    assert.throws(() => new Gate({ service, policy }), /requireProof needs/)
+    assert.ok(new Gate({ service, policy, sessions: { session: async () => null } }))
+  }
+})

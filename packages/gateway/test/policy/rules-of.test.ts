@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { namingFor } from '@countersign/protocol'
+import { readPolicy } from '../../src/policy/read-policy.ts'
+import { RulesOf } from '../../src/policy/rules-of.ts'
+
+const rules = new RulesOf(
+  readPolicy(
+    {
+      routes: [
+        { path: '/admin/*' },
+        { path: '/report', methods: ['GET'] },
+        { path: '/caf%C3%A9' },
+        { path: '/' },
+      ],
+    },
+    namingFor(),
+  ),
+)
+const AMBIGUOUS = -1
+const OTHERS = 4
+
+/** Which rules a request comes under. */
+const CASES: readonly [method: string, target: string, found: number][] = [
+  ['GET', '/admin/users', 0],
+  ['GET', '/admin/', 0],
+  ['GET', '/admin', 0],
+  ['GET', '/ADMIN/Users?x=/open', 0],
+  ['GET', '/administrator', OTHERS],
+  ['GET', '/open?next=/admin/x', OTHERS],
+  ['GET', '/report', 1],
+  ['GET', '/report/', 1],
+  ['HEAD', '/Report', 1],
+  ['POST', '/report', OTHERS],
+  ['GET', '/report/x', OTHERS],
+  ['GET', '/caf%c3%A9', 2],
+  ['GET', '/', 3],
+  ['GET', '/?x', 3],
+  ['GET', '/%20', OTHERS],
+  ['GET', '/x/../admin/users', AMBIGUOUS],
+  ['GET', '/x/..', AMBIGUOUS],
+  ['GET', '/./admin', AMBIGUOUS],
+  ['GET', '//admin/users', AMBIGUOUS],
+  ['GET', '/x//admin', AMBIGUOUS],
+  ['GET', '/%61dmin/users', AMBIGUOUS],
+  ['GET', '/%2e%2E/admin', AMBIGUOUS],
+  ['GET', '/x%2fadmin', AMBIGUOUS],
+  ['GET', '/x%5cadmin', AMBIGUOUS],
+  ['GET', '/x\\admin', AMBIGUOUS],
+  ['GET', '/admin;x=1/users', AMBIGUOUS],
+  ['GET', '/admin%3bx', AMBIGUOUS],
+  ['GET', '/%2561dmin', AMBIGUOUS],
+  ['GET', '/%c0%ae', AMBIGUOUS],
+  ['GET', '/admin%00', AMBIGUOUS],
+  ['GET', 'http://elsewhere/admin', AMBIGUOUS],
+  ['OPTIONS', '*', AMBIGUOUS],
+  ['GET', '', AMBIGUOUS],
+]
+
+for (const [method, target, found] of CASES) {
+  test(`${method} ${target} comes under ${found === AMBIGUOUS ? 'all rules' : `rules ${found}`}`, () => {
+    assert.equal(rules.find(method, target), found)
+  })
+}
+
+test('without routes there is nothing to tell apart', () => {
+  const alone = new RulesOf(readPolicy({}, namingFor()))
+  assert.equal(alone.all.length, 1)
+  assert.equal(alone.find('GET', '/x/../%61'), 0)
+})

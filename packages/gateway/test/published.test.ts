@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { copyFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { nodeOf, programOf } from '../../../test/support/programs.ts'
+import { type Packed, pack, succeed } from '../../../test/support/published.ts'
+import { claimAgent, ROOT, startTestService } from '../../../test/support/service.ts'
+import { setStatus } from '../../../test/support/set-status.ts'
+import { snippetsOf } from '../../../test/support/snippets.ts'
+import { README } from './support/reference.ts'
+
+let packed: Packed
+const ends: (() => unknown)[] = []
+
+before(async () => {
+  packed = await pack({ after: (end) => ends.push(end) }, 'gateway', ['sdk'])
+  for (const name of ['express', 'fastify', 'hono', '@hono', '@types']) {
+    symlinkSync(join(ROOT, 'node_modules', name), join(packed.dir, 'node_modules', name))
+  }
+})
+after(() => ends.map((end) => end()))
+
+const RUNTIMES: Readonly<Record<string, () => readonly [string, ...string[]]>> = {
+  'Node 20': () => [nodeOf(20)],
+  'Node 24': () => [nodeOf(24)],
+  Bun: () => [programOf('bun')],
+  Deno: () => [programOf('deno'), 'run', '--allow-all', '--no-lock'],
+}
+
+for (const [name, command] of Object.entries(RUNTIMES)) {
+  test(`the published form runs unchanged in ${name}, on its own server`, async (t) => {
+    const service = await startTestService(t)
+    const owner = await service.operator.addVerifiedOwner()
+    const [did, revoked] = [await claimAgent(service, owner), await claimAgent(service, owner)]
+    await setStatus(service, revoked, 'revoked')
+    const script = join(packed.dir, 'everywhere.mjs')
+    copyFileSync(join(import.meta.dirname, 'support/everywhere.mjs'), script)
+    const [program, ...args] = command()
+    const printed = await succeed(program, ...args, script, service.url, did, revoked)
+    const told = [
+      ['x-serviceid-decision', 'allow'],
+      ['x-serviceid-did', did],
+      ['x-serviceid-identity-level', 'in-person'],
+      ['x-serviceid-status', 'active'],
+      ['x-serviceid-verified', 'true'],
+    ]
+    const each = { admitted: [200, [did, told, 'a body'], 'ServiceID'], refused: 403, nobody: 401 }
+    assert.deepEqual(JSON.parse(printed), { fetch: each, hono: each })
+  })
+}
+
+test('the command of the published form runs in Node 20', async (t) => {
+  const file = join(packed.dir, 'gateway.json')
+  writeFileSync(file, JSON.stringify({ service: 'http://127.0.0.1:1', port: 0, drainSeconds: 0 }))
+  const command = join(packed.installed, 'bin/countersign-gateway.mjs')
+  assert.match(await succeed(nodeOf(20), command, '--check', '--config', file), /is good/)
+  const child = spawn(nodeOf(20), [command, '--config', file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const [line] = await new Promise<string[]>((resolve) =>
+    child.stdout.once('data', (chunk) => resolve(String(chunk).split('\n'))),
+  )
+  const { event, port } = JSON.parse(line ?? '')
+  assert.equal(event, 'listening')
+  assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200)
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  assert.equal(await exited, 0)
+})
+
+test('publint and arethetypeswrong find nothing', async () => {
+  await succeed(programOf('publint'), 'run', packed.tarball, '--strict')
+  // An ESM package: Node 20.19 and later also `require` it.
+  await succeed(programOf('attw'), packed.tarball, '--profile', 'esm-only')
+})
+
+test('the package is its files and one dependency; nothing of a framework is loaded, and only the command needs Node', () => {
+  const manifest = JSON.parse(readFileSync(join(packed.installed, 'package.json'), 'utf8'))
+  assert.deepEqual(Object.keys(manifest.dependencies), ['@countersign/sdk'])
+  assert.deepEqual(readdirSync(packed.installed).sort(), [
+    'LICENSE',
+    'README.md',
+    'bin',
+    'lib',
+    'package.json',
+  ])
+  for (const path of readdirSync(join(packed.installed, 'lib'), { recursive: true }) as string[]) {
+    if (!path.endsWith('.js')) continue
+    const text = readFileSync(join(packed.installed, 'lib', path), 'utf8')
+    const allowed = path.startsWith('forward-auth/')
+      ? /^(\.|node:|@countersign\/sdk$)/
+      : /^(\.|@countersign\/sdk$)/
+    for (const [, specifier = ''] of text.matchAll(/\b(?:from|import\(?)\s*['"](.*?)['"]/g)) {
+      assert.match(specifier, allowed, path)
+    }
+    assert.doesNotMatch(text, /typebox|sourceMappingURL|noble/, path)
+    if (!path.startsWith('forward-auth/'))
+      assert.doesNotMatch(text, /\bBuffer\.|\bprocess\.\w/, path)
+  }
+})
+
+test('the types hold by themselves; every snippet of the README fits them and those of the frameworks', async () => {
+  const strict = {
+    strict: true,
+    noEmit: true,
+    target: 'es2022',
+    module: 'nodenext',
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+  }
+  const tsc = async (name: string, compilerOptions: object, files: readonly string[]) => {
+    const config = join(packed.dir, `${name}.json`)
+    writeFileSync(
+      config,
+      JSON.stringify({ compilerOptions: { ...strict, ...compilerOptions }, files }),
+    )
+    await succeed(process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', config)
+  }
+  const snippets = snippetsOf(README)
+  for (const [name, code] of snippets) writeFileSync(join(packed.dir, name), code)
+  const node = { lib: ['es2023'], types: ['node'], skipLibCheck: true }
+  await tsc('node', node, [...snippets.keys()])
+  // A Worker has neither Node's types nor a framework.
+  const worker = {
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    lib: ['es2023', 'webworker'],
+    types: [],
+  }
+  await tsc('worker', { ...worker, skipLibCheck: false }, ['worker.ts'])
+})

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { Agent, newKey, Registry } from '@countersign/sdk'
+import { blocksOf } from '../../../test/support/doc-page.ts'
+import { freePort } from '../../../test/support/ports.ts'
+import { claimAgent, ROOT, startTestService, tempDir } from '../../../test/support/service.ts'
+import { snippetsOf } from '../../../test/support/snippets.ts'
+import { because } from '../src/decision/reasons.ts'
+import { readConfig } from '../src/forward-auth/config.ts'
+import { COMMAND } from './support/gateway-process.ts'
+import { partOf, README, REFERENCE } from './support/reference.ts'
+
+const SITES = ['with-express.ts', 'with-fastify.ts', 'with-hono.ts', 'people-too.ts', 'proven.ts']
+
+/** A project that has installed the gateway, with the snippets of the README at addresses of a test. */
+function project(t: TestContext, addresses: Readonly<Record<string, string>>): string {
+  const dir = tempDir(t)
+  mkdirSync(join(dir, 'node_modules/@countersign'), { recursive: true })
+  for (const name of ['@countersign/gateway', '@countersign/sdk']) {
+    symlinkSync(join(ROOT, 'packages', name.slice(13)), join(dir, 'node_modules', name))
+  }
+  for (const name of ['express', 'fastify', 'hono', '@hono']) {
+    symlinkSync(join(ROOT, 'node_modules', name), join(dir, 'node_modules', name))
+  }
+  writeFileSync(join(dir, 'package.json'), '{"type":"module"}')
+  for (const [name, code] of snippetsOf(README)) {
+    const placed = Object.entries(addresses).reduce(
+      (text, [address, here]) => text.replaceAll(address, here),
+      code,
+    )
+    writeFileSync(join(dir, name), placed)
+  }
+  return dir
+}
+
+/** Runs a site of the README. */
+async function startSnippet(t: TestContext, dir: string, file: string, port: number) {
+  const env = { ...process.env, PORT: String(port), SESSION_SECRET: 's'.repeat(32) }
+  const child = spawn(process.execPath, [file], {
+    cwd: dir,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  t.after(() => child.kill('SIGKILL'))
+  const url = `http://127.0.0.1:${port}`
+  while (!(await fetch(url).catch(() => null))) {
+    assert.equal(child.exitCode, null, output)
+    await sleep(20)
+  }
+  return { url, output: () => output }
+}
+
+async function start(t: TestContext, file: string) {
+  const service = await startTestService(t)
+  const port = await freePort('127.0.0.1')
+  const dir = project(t, {
+    'https://id.example': service.url,
+    'https://shop.example': `http://127.0.0.1:${port}`,
+  })
+  return { service, ...(await startSnippet(t, dir, file, port)) }
+}
+
+for (const file of ['with-express.ts', 'with-fastify.ts', 'with-hono.ts']) {
+  test(`${file} of the README runs, admits and refuses`, async (t) => {
+    const { service, url } = await start(t, file)
+    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+    const response = await fetch(url, { headers: { ServiceID: did } })
+    assert.deepEqual([response.status, await response.text()], [200, `Hello, ${did}`])
+    assert.equal((await fetch(url)).status, 401)
+  })
+}
+
+test('worker.ts of the README does the same', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const dir = project(t, { 'https://id.example': service.url })
+  const { default: worker } = await import(pathToFileURL(join(dir, 'worker.ts')).href)
+  const ask = (headers: Readonly<Record<string, string>>) =>
+    worker.fetch(new Request('https://shop.example/', { headers })) as Promise<Response>
+  assert.equal(await (await ask({ ServiceID: did })).text(), `Hello, ${did}`)
+  assert.equal((await ask({})).status, 401)
+})
+
+test('people-too.ts of the README refuses nobody, and logs what it would do', async (t) => {
+  const { url, output } = await start(t, 'people-too.ts')
+  const headers = { ServiceID: `svc:agent:${'z'.repeat(24)}` }
+  assert.equal((await fetch(url, { headers })).status, 200)
+  assert.equal((await fetch(url)).status, 200)
+  while (!output().includes('agent-unknown')) await sleep(10)
+  assert.match(output(), /^deny svc:agent:z{24} agent-unknown$/m)
+  assert.match(output(), /^allow null no-identification$/m)
+})
+
+test('proven.ts of the README lets in who has signed in, and nobody who only says a name', async (t) => {
+  const { service, url } = await start(t, 'proven.ts')
+  const agent = new Agent({ registry: new Registry(service.url), signer: await newKey() })
+  const owner = await service.operator.addVerifiedOwner()
+  const { did } = await agent.claim(await service.operator.issueToken(owner))
+  assert.equal((await agent.fetch(url)).status, 401)
+  const { token } = await agent.signIn(`${url}/agent-sign-in`)
+  const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+  assert.equal(await response.text(), `Welcome, ${did}`)
+})
+
+test('countersign-gateway runs by the command and the file of the README', async (t) => {
+  const dir = tempDir(t)
+  const blocks = blocksOf('packages/gateway/README.md')
+  const textOf = (language: string) => blocks.findLast((each) => each.language === language)?.text
+  const [npx, command, ...args] = (textOf('sh') ?? '').trim().split(' ')
+  assert.deepEqual([npx, command], ['npx', 'countersign-gateway'])
+  const file = { ...JSON.parse(textOf('json') ?? ''), port: 0, service: 'http://127.0.0.1:1' }
+  writeFileSync(join(dir, 'gateway.json'), JSON.stringify(file))
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd: dir })
+  t.after(() => child.kill('SIGKILL'))
+  const line = await new Promise<string>((resolve) => child.stdout.once('data', resolve))
+  const { port } = JSON.parse(String(line))
+  const headers = { 'x-forwarded-method': 'GET', 'x-forwarded-uri': '/' }
+  const ask = (more: object) =>
+    fetch(`http://127.0.0.1:${port}/auth/forward`, { headers: { ...headers, ...more } })
+  assert.equal((await ask({})).status, 200)
+  assert.equal((await ask({ ServiceID: 'A'.repeat(24) })).status, 503)
+})
+
+test('every snippet is run here', () => {
+  assert.deepEqual([...snippetsOf(README).keys()].sort(), [...SITES, 'worker.ts'].sort())
+})
+
+for (const [name, made] of Object.entries(REFERENCE)) {
+  test(`the reference of ${name} in the README is what the code says`, () => {
+    assert.equal(partOf(name), made())
+  })
+}
+
+test('what else the README says is so', () => {
+  const page = readFileSync(README, 'utf8')
+  const listed = /^Reasons: (.*?)\.$/ms.exec(page)?.[1] ?? ''
+  const codes = [...listed.matchAll(/`([a-z-]+)`/g)].map(([, code]) => code)
+  assert.deepEqual(codes.sort(), Object.keys(because).sort())
+  const file = /^```json\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
+  assert.equal(readConfig(file, {}).policy.unreachable, 'stale')
+  const { dependencies } = JSON.parse(
+    readFileSync(join(ROOT, 'packages/gateway/package.json'), 'utf8'),
+  )
+  assert.deepEqual(Object.keys(dependencies), ['@countersign/sdk'])
+  for (const [, path = ''] of page.matchAll(/\]\((\.\.[^)]*)\)/g)) {
+    assert.ok(readFileSync(join(ROOT, 'packages/gateway', path), 'utf8').length > 0)
+  }
+})

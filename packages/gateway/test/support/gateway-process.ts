@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ROOT, run, tempDir } from '../../../../test/support/service.ts'
+
+export const COMMAND = join(ROOT, 'packages/gateway/bin/countersign-gateway.mjs')
+
+export interface GatewayProcess {
+  readonly url: string
+  readonly port: number
+  /** The file that it runs by. */
+  readonly file: string
+  readonly child: ChildProcess
+  /** The lines that it has logged so far. */
+  logs(): Record<string, unknown>[]
+  /** Waits for a line. */
+  logged(fits: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>
+  /** @returns the exit code, null where a signal ended it */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+type Test = { after(end: () => unknown): void }
+
+/** Starts countersign-gateway on a free port, by a file of its own. */
+export async function startGateway(
+  t: Test,
+  settings: Readonly<Record<string, unknown>>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<GatewayProcess> {
+  const file = join(tempDir(t), 'gateway.json')
+  writeFileSync(file, JSON.stringify({ port: 0, drainSeconds: 0, ...settings }))
+  const child = spawn(process.execPath, [COMMAND, '--config', file], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk) => (output += chunk))
+  child.stderr.on('data', (chunk) => (errors += chunk))
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const logs = () =>
+    output
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line))
+  const until = async <T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> => {
+    for (let tries = 0; tries < 1000; tries++) {
+      const found = await look()
+      if (found !== undefined) return found
+      if (child.exitCode !== null) break
+      await sleep(10)
+    }
+    throw new Error(`countersign-gateway did not come to that:\n${output}${errors}`)
+  }
+  const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+    return exited
+  }
+  t.after(() => stop('SIGKILL'))
+  const { port } = await until(() => logs().find(({ event }) => event === 'listening'))
+  const url = `http://127.0.0.1:${port}`
+  return {
+    url,
+    port: Number(port),
+    file,
+    child,
+    logs,
+    logged: (fits) => until(() => logs().find(fits)),
+    stop,
+  }
+}
+
+/** Runs the command to its end. */
+export function runGatewayCommand(...args: string[]) {
+  return run(process.execPath, [COMMAND, ...args])
+}

@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../../../test/support/ports.ts'
+import { ROOT, tempDir } from '../../../../test/support/service.ts'
+import { needTool } from '../../../../test/support/tools.ts'
+
+export type ProxyName = 'nginx' | 'caddy' | 'haproxy'
+
+interface Setting {
+  readonly gatewayPort: number
+  readonly sitePort: number
+  readonly idHeader: string
+}
+
+/** What starts a proxy in a directory that holds its example, with nothing but addresses and names changed. */
+const PROXIES: Readonly<
+  Record<ProxyName, { files: readonly string[]; command: (dir: string) => readonly string[] }>
+> = {
+  nginx: {
+    files: ['nginx/countersign.conf'],
+    command: (dir) => {
+      writeFileSync(join(dir, 'nginx.conf'), nginxAround(dir))
+      return ['nginx', '-p', dir, '-e', 'stderr', '-c', join(dir, 'nginx.conf')]
+    },
+  },
+  caddy: {
+    files: ['caddy/Caddyfile'],
+    command: (dir) => [
+      'caddy',
+      'run',
+      '--config',
+      join(dir, 'Caddyfile'),
+      '--adapter',
+      'caddyfile',
+    ],
+  },
+  haproxy: {
+    files: ['haproxy/haproxy.cfg', 'haproxy/countersign.lua'],
+    command: (dir) => ['haproxy', '-db', '-f', join(dir, 'haproxy.cfg')],
+  },
+}
+
+/**
+ * Starts a proxy of Debian's with its example of deploy/.
+ * @returns where it answers
+ */
+export async function startProxy(
+  t: { after(end: () => unknown): void },
+  name: ProxyName,
+  setting: Setting,
+): Promise<string> {
+  needTool(name)
+  const dir = tempDir(t)
+  const port = await freePort('127.0.0.1')
+  const { files, command } = PROXIES[name]
+  for (const file of files) {
+    const text = readFileSync(join(ROOT, 'deploy', file), 'utf8')
+    const base = file.split('/').at(-1) as string
+    writeFileSync(join(dir, base), substituted(text, setting, port, dir))
+  }
+  const [program = '', ...args] = command(dir)
+  const child = spawn(program, args, {
+    env: {
+      PATH: `${process.env.PATH}:/usr/sbin`,
+      HOME: dir,
+      XDG_DATA_HOME: dir,
+      XDG_CONFIG_HOME: dir,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  t.after(async () => {
+    child.kill('SIGTERM')
+    const late = setTimeout(() => child.kill('SIGKILL'), 5000)
+    await exited
+    clearTimeout(late)
+  })
+  const url = `http://127.0.0.1:${port}`
+  for (let tries = 0; tries < 500; tries++) {
+    if (child.exitCode !== null) break
+    if (await fetch(url).catch(() => null)) return url
+    await sleep(20)
+  }
+  throw new Error(`${name} does not answer:\n${output}`)
+}
+
+function substituted(
+  text: string,
+  { gatewayPort, sitePort, idHeader }: Setting,
+  port: number,
+  dir: string,
+) {
+  return text
+    .replaceAll(':8080', `:${port}`)
+    .replaceAll('127.0.0.1:8181', `127.0.0.1:${gatewayPort}`)
+    .replaceAll('127.0.0.1:3000', `127.0.0.1:${sitePort}`)
+    .replaceAll('/etc/haproxy/', `${dir}/`)
+    .replaceAll('ServiceID', idHeader)
+    .replaceAll('serviceid', idHeader.toLowerCase())
+    .replace(/^\{$/m, '{\n\tadmin off\n')
+}
+
+/** What Debian's nginx.conf is around conf.d/, without its daemon, logs and system directories. */
+function nginxAround(dir: string): string {
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  return `daemon off;
+pid ${dir}/nginx.pid;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+worker_processes 1;
+events {}
+http {
+  access_log off;
+  ${kinds.map((kind) => `${kind}_temp_path ${dir}/${kind};`).join(' ')}
+  include ${dir}/countersign.conf;
+}
+`
+}

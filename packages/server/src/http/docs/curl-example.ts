@@ -1,0 +1,84 @@
+import type { Naming } from '@countersign/protocol'
+import { exampleBody, exampleOf, ownExamples } from './examples.ts'
+import type { Operation, Parameter } from './openapi-types.ts'
+
+export interface CurlContext {
+  readonly naming: Naming
+  readonly baseUrl: string
+}
+
+/** A command that asks for an operation as it stands, with made-up values: one line for each thing that it sends. */
+export function curlExample(
+  { naming, baseUrl }: CurlContext,
+  method: string,
+  path: string,
+  operation: Operation,
+): string {
+  const { parameters = [], requestBody, tags = [] } = operation
+  const textOf = ({ name, schema }: Parameter) => String(exampleOf(naming, name, schema))
+  const target = parameters
+    .filter((each) => each.in === 'path')
+    .reduce((url, each) => url.replace(`{${each.name}}`, pathSegment(textOf(each))), path)
+  const headers = parameters.filter((each) => each.in === 'header')
+  const lines = [
+    `curl -sS${method === 'GET' ? '' : ` -X ${method}`} ${quoted(baseUrl + target)}`,
+    ...headers.map((each) => `-H ${quoted(`${headerName(naming, each.name)}: ${textOf(each)}`)}`),
+    ...(tags.includes('owner') && needsSession(operation) ? ['-b cookies.txt'] : []),
+    ...bodyOf(naming, requestBody, ownExamples(operation.operationId, naming, baseUrl)),
+    ...resultOf(operation),
+  ]
+  return lines.join(' \\\n  ')
+}
+
+/** Whether an operation is for owners who have signed in. */
+export function needsSession({ operationId, responses }: Operation): boolean {
+  return !OPEN.has(operationId) && !('303' in responses)
+}
+
+/** What the owners' side has for those who have not signed in yet, and for providers. */
+const OPEN: ReadonlySet<string> = new Set([
+  'session',
+  'signUpOptions',
+  'signUp',
+  'signUpByProvider',
+  'passkeySignInOptions',
+  'signInWithPasskey',
+  'signInByRecoveryCode',
+  'signInByLink',
+  'beginProviderSignIn',
+  'identityWebhook',
+])
+
+function bodyOf(
+  naming: Naming,
+  body: Operation['requestBody'],
+  own: Readonly<Record<string, unknown>>,
+): string[] {
+  const [[type, media] = []] = Object.entries(body?.content ?? {})
+  if (type === undefined || media === undefined) return []
+  const header = `-H ${quoted(`Content-Type: ${type}`)}`
+  if (type.startsWith('image/')) return [header, `--data-binary @picture.${type.slice(6)}`]
+  return [header, `-d ${quoted(JSON.stringify({ ...exampleBody(naming, media.schema), ...own }))}`]
+}
+
+/** Pictures belong in a file; a stream is shown as it comes. */
+function resultOf({ responses }: Operation): string[] {
+  const [type = ''] = Object.keys(responses['200']?.content ?? {})
+  if (type === 'text/event-stream') return ['-N']
+  const extension = { 'image/png': 'png', 'image/webp': 'webp' }[type]
+  return extension === undefined ? [] : [`-o picture.${extension}`]
+}
+
+/** Headers are told in lower case; people read them as the deployment spells them. */
+function headerName({ idHeader }: Naming, name: string): string {
+  return name === idHeader.toLowerCase() ? idHeader : name
+}
+
+/** Colons of DIDs need no encoding, and are easier to read without. */
+function pathSegment(text: string): string {
+  return encodeURIComponent(text).replaceAll('%3A', ':')
+}
+
+function quoted(text: string): string {
+  return /^[\w:/.@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,75 @@
+import type { Naming } from '@countersign/protocol'
+import type { Schema } from './openapi-types.ts'
+
+/** The tail of an agent that nobody has. */
+const TAIL = '7Xk2mPqR9sTvWyZaBcDeFgHj'
+
+/** Values that fields and parameters of a name are shown with. The key and the signature (of "hello") are of RFC 8032's first test. */
+function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
+  const did = `${naming.didPrefix}${TAIL}`
+  return {
+    agent: did,
+    tail: TAIL,
+    [naming.didField]: did,
+    [naming.idHeader.toLowerCase()]: did,
+    claimToken: `${naming.tokenPrefix}00112233445566778899aabbccddeeff`,
+    agentId: 'main',
+    publicKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+    challenge: 'hello',
+    signature: SIGNATURE,
+    username: 'ada',
+    displayName: 'Ada Lovelace',
+    description: 'Books trains for Ada.',
+    name: 'My phone',
+    code: 'ABCD-EFGH-JKMN-PQRS',
+    token: 'rYzCUlS4vMGAr6wlDxoQzKF5ibq0JqRW8nXjv3PbPyg',
+    provider: 'github',
+    id: 'aGVsbG8',
+    channel: '1',
+    reason: 'key_compromised',
+    kind: 'domain',
+    handleOrDomain: 'agents.example.com',
+    after: '120',
+    before: '120',
+  }
+}
+
+const SIGNATURE =
+  'URykl8TUJwsJixr9WuTjuVGl2iydpunAUo9XYYg2duffbkwPDhtaCkRE9CmLGILdgi+xEzy9Sav7mWyHzVuFBg=='
+
+/** A value that a schema takes, told by the name of what it is for. */
+export function exampleOf(naming: Naming, name: string, schema: Schema): unknown {
+  const known = valuesOf(naming)[name]
+  if (known !== undefined) return known
+  if (schema.properties !== undefined) return exampleBody(naming, schema)
+  if (schema.enum !== undefined) return schema.enum[0]
+  const [type] = [schema.type ?? 'object'].flat()
+  return type === 'string'
+    ? 'text'
+    : type === 'integer'
+      ? 1
+      : type === 'boolean'
+        ? true
+        : type === 'array'
+          ? []
+          : {}
+}
+
+/** Where a field of an operation is more than its name says. */
+export function ownExamples(
+  operationId: string,
+  naming: Naming,
+  baseUrl: string,
+): Record<string, unknown> {
+  const challenge = `${naming.challengePrefix}${baseUrl}:4kXw9TbQe7RzMn3VhYcJ2p`
+  return operationId === 'answerRuntime' ? { challenge } : {}
+}
+
+/** A body with what it must have; where it must have nothing, with the first of what it may. */
+export function exampleBody(naming: Naming, schema: Schema): Record<string, unknown> {
+  const { properties = {}, required = [] } = schema
+  const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1)
+  return Object.fromEntries(
+    names.map((name) => [name, exampleOf(naming, name, properties[name] as Schema)]),
+  )
+}

@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CodedError } from '@countersign/protocol'
+import type { Book, BookGroup, BookPage } from './book.ts'
+import { type DeploymentNames, escapeHtml, fillNames } from './names.ts'
+
+/** The documentation of a deployment, in its own names. */
+export class Library {
+  readonly names: DeploymentNames
+  readonly #book: Book | null
+  readonly #pages = new Map<string, BookPage>()
+
+  constructor(names: DeploymentNames, book: Book | null) {
+    this.names = names
+    this.#book = book
+    for (const page of book?.pages ?? []) this.#pages.set(page.name, filled(page, names))
+  }
+
+  /** Every page, in groups. @throws CodedError UNAVAILABLE where nobody has built them */
+  get groups(): readonly BookGroup[] {
+    return this.#built.groups
+  }
+
+  /** @throws CodedError NOT_FOUND, or UNAVAILABLE where nobody has built them */
+  page(name: string): BookPage {
+    const page = this.#built && this.#pages.get(name)
+    if (page === undefined)
+      throw new CodedError('NOT_FOUND', `The documentation has no page of this name.`)
+    return page
+  }
+
+  get #built(): Book {
+    if (this.#book !== null) return this.#book
+    throw new CodedError('UNAVAILABLE', 'The documentation is not built: npm run build')
+  }
+}
+
+/** @param dir what the build has made; without it the service still answers everything else */
+export function openLibrary(dir: string, names: DeploymentNames): Library {
+  const file = join(dir, 'book.json')
+  return new Library(names, existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null)
+}
+
+function filled(page: BookPage, names: DeploymentNames): BookPage {
+  const fill = (template: string) => fillNames(template, names)
+  return {
+    name: page.name,
+    title: fill(page.title),
+    summary: fill(page.summary),
+    markdown: fill(page.markdown),
+    html: fillNames(page.html, names, escapeHtml),
+    headings: page.headings.map((each) => ({ ...each, text: fill(each.text) })),
+  }
+}

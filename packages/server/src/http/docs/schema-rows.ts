@@ -1,0 +1,86 @@
+import type { Schema } from './openapi-types.ts'
+
+/** A row of the table that a schema is shown as. */
+export interface SchemaRow {
+  /** `owner.identityMethod`, `channels[].kind`; empty for a body that is one value. */
+  readonly name: string
+  readonly type: string
+  readonly optional: boolean
+  readonly description: string
+}
+
+/** Every member of a body, each with the path that leads to it. */
+export function rowsOf(schema: Schema): SchemaRow[] {
+  if (schema.properties !== undefined || schema.items !== undefined) return membersOf(schema, '')
+  return typeInWords(schema) === 'anything' ? [] : [rowOf('', schema, false)]
+}
+
+/** A parameter, or one value. */
+export function rowOf(name: string, schema: Schema, optional: boolean): SchemaRow {
+  return { name, type: typeInWords(schema), optional, description: describe(schema) }
+}
+
+function membersOf(schema: Schema, path: string): SchemaRow[] {
+  if (schema.items !== undefined) return membersOf(schema.items, `${path}[]`)
+  const { properties = {}, required = [] } = schema
+  return Object.entries(properties).flatMap(([name, member]) => {
+    const here = path === '' ? name : `${path}.${name}`
+    return [rowOf(here, member, !required.includes(name)), ...membersOf(member, here)]
+  })
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  boolean: 'true or false',
+  integer: 'whole number',
+  number: 'number',
+  object: 'object',
+  null: 'null',
+}
+
+/** @returns words for people: `text or null`, `list of objects`, `active, suspended or revoked` */
+function typeInWords(schema: Schema): string {
+  const types = [schema.type ?? []].flat()
+  const values = schema.enum ?? ('const' in schema ? [schema.const] : null)
+  if (values !== null) {
+    const all = types.includes('null') && !values.includes(null) ? [...values, null] : values
+    return eitherOf(all.map(String))
+  }
+  if (types.length === 0) return 'anything'
+  return eitherOf(types.map((type) => inWords(type, schema)))
+}
+
+function inWords(type: string, { items, format }: Schema): string {
+  if (type === 'string' && format === 'date-time') return 'time'
+  if (type === 'string' && (format === 'uri' || format === 'date'))
+    return format === 'uri' ? 'URL' : 'date'
+  if (type !== 'array') return WORDS[type] ?? type
+  const of = items === undefined ? 'anything' : typeInWords(items)
+  return `list of ${of === 'object' ? 'objects' : of === 'text' ? 'texts' : of}`
+}
+
+function describe(schema: Schema): string {
+  const { description, minLength, maxLength, minimum, maximum } = schema
+  const limits = [
+    range(minLength, maxLength, 'characters'),
+    // What JSON counts exactly is no limit of ours.
+    range(minimum, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, ''),
+  ]
+  return [description, ...(description === undefined ? limits : [])].filter(Boolean).join('; ')
+}
+
+function range(least: number | undefined, most: number | undefined, unit: string): string {
+  if (least === undefined && most === undefined) return ''
+  const span =
+    most === undefined
+      ? `at least ${least}`
+      : least === undefined
+        ? `at most ${most}`
+        : `${least} to ${most}`
+  return `${span} ${unit}`.trim()
+}
+
+function eitherOf(words: readonly string[]): string {
+  const last = words.at(-1) ?? ''
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`
+}

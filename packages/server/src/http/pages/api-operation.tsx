@@ -1,0 +1,101 @@
+import type { ApiBody, ApiOperation } from '../docs/api-model.ts'
+import type { SchemaRow } from '../docs/schema-rows.ts'
+import { ScrollingCode, ScrollingTable } from './scrolling.tsx'
+
+/** An operation: its address, what it takes, what it answers, how it refuses, and a command that asks for it. */
+export function Operation({ operation }: { readonly operation: ApiOperation }) {
+  const { id, method, path, summary, description, parameters, body, responses, errors, curl } =
+    operation
+  return (
+    <article aria-labelledby={id}>
+      <h2 id={id}>{summary}</h2>
+      <p className="api-address">
+        <code>
+          <b>{method}</b> {path}
+        </code>
+      </p>
+      {description !== '' && <p>{description}</p>}
+      <ScrollingCode>{curl}</ScrollingCode>
+      {parameters.length > 0 && (
+        <>
+          <h3>Parameters</h3>
+          <Members
+            what={`Parameters of ${summary}`}
+            rows={parameters.map((each) => ({
+              ...each,
+              type: `${each.type}, in the ${PLACES[each.in] ?? each.in}`,
+            }))}
+          />
+        </>
+      )}
+      {body.map((each) => (
+        <Body key={each.type} heading="Request" about={summary} body={each} />
+      ))}
+      {responses.map(({ status, description: means, bodies }) => (
+        <div key={status}>
+          {bodies.length === 0 ? (
+            <p>
+              <b>{status}</b>: {means}.
+            </p>
+          ) : (
+            bodies.map((each) => (
+              <Body key={each.type} heading={status} means={means} about={summary} body={each} />
+            ))
+          )}
+        </div>
+      ))}
+      <p>
+        Errors:{' '}
+        {errors.map((code, index) => (
+          <span key={code}>
+            {index > 0 && ', '}
+            <code>{code}</code>
+          </span>
+        ))}
+        . <a href="/docs/api#errors">What they mean</a>
+      </p>
+    </article>
+  )
+}
+
+const PLACES: Readonly<Record<string, string>> = {
+  path: 'address',
+  query: 'query',
+  header: 'header',
+}
+
+interface BodyProps {
+  readonly heading: string
+  readonly means?: string
+  readonly about: string
+  readonly body: ApiBody
+}
+
+function Body({ heading, means, about, body: { type, rows } }: BodyProps) {
+  return (
+    <>
+      <h3>
+        {heading} <code>{type}</code>
+      </h3>
+      {means !== undefined && <p>{means}.</p>}
+      {rows.length > 0 && <Members what={`${heading} ${type} of ${about}`} rows={rows} />}
+    </>
+  )
+}
+
+function Members({ what, rows }: { readonly what: string; readonly rows: readonly SchemaRow[] }) {
+  return (
+    <ScrollingTable label={what} heads={['Name', 'Value', 'Meaning']} members>
+      {rows.map(({ name, type, optional, description }) => (
+        <tr key={name}>
+          <td>
+            <code>{name === '' ? 'the body' : name}</code>
+            {optional && <span className="api-optional"> optional</span>}
+          </td>
+          <td>{type}</td>
+          <td>{description}</td>
+        </tr>
+      ))}
+    </ScrollingTable>
+  )
+}

@@ -1,0 +1,128 @@
+import type { ReactNode } from 'react'
+import type { BookHeading } from '../docs/book.ts'
+import type { DocsPlace } from './docs-view.ts'
+import type { HeadProps } from './head.tsx'
+import { Shell } from './shell.tsx'
+
+export interface DocsLayoutProps extends HeadProps {
+  readonly place: DocsPlace
+  readonly heading: ReactNode
+  readonly children: ReactNode
+}
+
+/** A page of the documentation: the others at its side, or below it where there is no room. */
+export function DocsLayout({ place, heading, children, ...head }: DocsLayoutProps) {
+  return (
+    <Shell {...head} wide>
+      <div className="grid gap-x-14 gap-y-14 pt-2 lg:grid-cols-[15rem_minmax(0,1fr)]">
+        <div className="min-w-0 max-w-3xl lg:order-2">
+          <p className="text-sm text-soft">
+            <a href="/docs" className="py-1 underline underline-offset-4 hover:text-accent">
+              Documentation
+            </a>
+          </p>
+          <h1 className="mt-2 text-4xl/11 font-bold tracking-tight text-balance wrap-anywhere">
+            {heading}
+          </h1>
+          <OnThisPage headings={place.headings} />
+          {children}
+        </div>
+        <DocsNav place={place} />
+      </div>
+    </Shell>
+  )
+}
+
+/** Where there is room, the same stands at the side. */
+function OnThisPage({ headings }: Pick<DocsPlace, 'headings'>) {
+  const parts = partsOf(headings)
+  if (parts.length < 3) return null
+  return (
+    <details className="mt-6 rounded-lg border border-line bg-surface lg:hidden">
+      <summary className="cursor-pointer px-4 py-3 font-medium">On this page</summary>
+      <ul className="space-y-1 border-t border-line px-4 py-3">
+        {parts.map(({ id, text }) => (
+          <li key={id}>
+            <a
+              href={`#${id}`}
+              className="block py-1 wrap-anywhere hover:text-accent hover:underline"
+            >
+              {text}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+function DocsNav({ place }: { readonly place: DocsPlace }) {
+  const { map } = place
+  return (
+    <nav
+      aria-label="Documentation"
+      className="min-w-0 space-y-7 text-sm/6 max-lg:border-t max-lg:border-line max-lg:pt-8 max-sm:text-base/7 lg:sticky lg:top-6 lg:max-h-[calc(100svh-3rem)] lg:self-start lg:overflow-y-auto lg:pr-3"
+    >
+      {map.groups.map(({ title, pages }) => (
+        <NavGroup key={title} title={title}>
+          {pages.map((page) => (
+            <NavPage key={page.name} path={`/docs/${page.name}`} title={page.title} place={place} />
+          ))}
+        </NavGroup>
+      ))}
+      <NavGroup title="HTTP reference">
+        <NavPage path="/docs/api" title="All operations" place={place} />
+        {map.api.map(({ name, title }) => (
+          <NavPage key={name} path={`/docs/api/${name}`} title={title} place={place} />
+        ))}
+      </NavGroup>
+    </nav>
+  )
+}
+
+function NavGroup({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <p className="font-semibold text-ink">{title}</p>
+      <ul className="mt-1.5 space-y-0.5">{children}</ul>
+    </div>
+  )
+}
+
+interface NavPageProps {
+  readonly path: string
+  readonly title: string
+  readonly place: DocsPlace
+}
+
+function NavPage({ path, title, place }: NavPageProps) {
+  const here = path === place.path
+  const parts = here ? partsOf(place.headings) : []
+  return (
+    <li>
+      <a
+        href={path}
+        aria-current={here ? 'page' : undefined}
+        className={`block rounded-md px-2.5 py-1 wrap-anywhere hover:text-accent ${here ? 'bg-accent-wash font-medium text-accent' : 'text-soft'}`}
+      >
+        {title}
+      </a>
+      {parts.length > 0 && (
+        <ul className="my-1 ml-2.5 border-l border-line pl-3 max-lg:hidden">
+          {parts.map(({ id, text }) => (
+            <li key={id}>
+              <a href={`#${id}`} className="block py-0.5 wrap-anywhere text-soft hover:text-accent">
+                {text}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  )
+}
+
+/** Of long pages the parts, not the parts of parts. */
+function partsOf(headings: readonly BookHeading[]): readonly BookHeading[] {
+  return headings.filter(({ level }) => level === 2)
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { newPage, openBrowser } from './support/browser.ts'
+import { DocPage } from './support/doc-page.ts'
+import { docsScene } from './support/docs-scene.ts'
+import { freePort } from './support/ports.ts'
+import { claimAgent } from './support/service.ts'
+
+const page = (name: string) => new DocPage(`docs/${name}.md`, import.meta.filename)
+const HOSTS = page('hosts')
+const OPERATING = page('operating')
+const CARDS = page('cards')
+
+test('a host sets a service up by the commands of docs/hosts.md', async (t) => {
+  const { shell, dir } = await docsScene(t)
+  const printed = await shell.run(HOSTS.take('On your machine'))
+  assert.match(
+    printed,
+    /^Added ada \(Ada Lovelace\)\.\nada is verified by in-person .*\nsvc-verify-[0-9a-f]{32}\n$/,
+  )
+  const settings = HOSTS.take('On the internet')
+    .replace('/var/lib/countersign', join(dir, 'data'))
+    .replace('agents.example.com', `localhost:${await freePort()}`)
+  // Nothing runs there, and that is what the doctor finds.
+  const found = await shell.run(`(${settings.trim()})`)
+  assert.match(found, /^ok +base URL: https:/m)
+  assert.match(found, /^warn +server: does not answer/m)
+})
+
+test('an operator does what docs/operating.md shows', async (t) => {
+  const { service, shell, ownerId } = await docsScene(t)
+  await service.operator.addVerifiedOwner('ada')
+  const did = await claimAgent(service, ownerId)
+  await shell.run(`DID=${did}`)
+  const step = (heading: string) => shell.run(OPERATING.take(heading))
+  await step('Check the machine')
+  assert.equal(await step('Start and stop'), '{"status":"ok"}{"status":"ok"}')
+  await step('Back up')
+  assert.match(await shell.run('ls'), /^backup-\d{4}-\d\d-\d\d\.db$/m)
+  const printed = await step('Owners and agents')
+  assert.match(printed, new RegExp(`${did} is revoked\\.`))
+  assert.match(printed, /\/dashboard\/sign-in#link=/)
+})
+
+test('cards come as docs/cards.md says, also onto a page', async (t) => {
+  const { service, shell, ownerId } = await docsScene(t, { PREVIEWS: 'card-formats' })
+  const did = await claimAgent(service, ownerId)
+  await shell.run(`SERVICE=${service.url} DID=${did}`)
+  assert.match(await shell.run(CARDS.take('Cards in other formats')), new RegExp(did))
+
+  const { page: site, problems } = await newPage(await openBrowser(t))
+  await site.goto(`${service.url}/healthz`)
+  const given = `const service = '${service.url}', did = '${did}'`
+  await site.evaluate(`(async () => {
+    document.body.innerHTML = '<div id="agent"></div>'
+    ${given}
+    ${CARDS.take('On a page of yours', 'js')}
+  })()`)
+  assert.match(await site.locator('#agent').innerText(), new RegExp(`Agent ${did.slice(10, 16)}`))
+  assert.deepEqual(problems, [])
+})
+
+test('every block that these pages hand to this test was run', () => {
+  for (const each of [HOSTS, OPERATING, CARDS]) each.assertAllTaken()
+})

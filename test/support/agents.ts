@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { unverifyOwner } from '../../packages/server/src/domain/verify-owner.ts'
+import { claimAgent, type TestService } from './service.ts'
+import { setStatus } from './set-status.ts'
+
+/** Agents of every kind that a policy tells apart. */
+export interface Agents {
+  readonly verified: string
+  readonly unverified: string
+  readonly suspended: string
+  readonly revoked: string
+  /** Well-formed, and never issued. */
+  readonly unknown: string
+}
+
+export async function claimAgents(service: TestService): Promise<Agents> {
+  const claim = async () => claimAgent(service, await service.operator.addVerifiedOwner())
+  const [verified, suspended, revoked] = [await claim(), await claim(), await claim()]
+  await setStatus(service, suspended, 'suspended')
+  await setStatus(service, revoked, 'revoked')
+  const unverified = await claimUnverified(service)
+  const unknown = `${service.settings.naming.didPrefix}${'z'.repeat(24)}`
+  return { verified, unverified, suspended, revoked, unknown }
+}
+
+/** An agent whose owner was verified when it was claimed, and is not any more. */
+async function claimUnverified(service: TestService): Promise<string> {
+  const owner = await service.operator.addVerifiedOwner()
+  const did = await claimAgent(service, owner)
+  const { db } = service.operator
+  await unverifyOwner({ db, now: Date.now }, owner, 'in-person')
+  for (let tries = 0; tries < 200; tries++) {
+    const response = await fetch(`${service.url}/api/v1/agent/${did}`)
+    const { owner: shown } = (await response.json()) as { owner: { identityMethod: unknown } }
+    if (shown.identityMethod === null) return did
+    await sleep(10)
+  }
+  assert.fail('the service still says that the owner is verified')
+}

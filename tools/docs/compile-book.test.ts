@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { compileBook, readContents } from './compile-book.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+test('every page of docs/ is in docs/contents.json', () => {
+  const files = readContents(ROOT).groups.flatMap(({ pages }) => pages.map(({ file }) => file))
+  const there = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+  for (const name of there) assert.ok(files.includes(`docs/${name}`), name)
+  assert.equal(new Set(files).size, files.length)
+})
+
+/** Compiles one page that stands beside another. */
+function compiled(t: { after(end: () => void): void }, markdown: string) {
+  const root = mkdtempSync(join(tmpdir(), 'countersign-book-'))
+  t.after(() => rmSync(root, { recursive: true }))
+  mkdirSync(join(root, 'docs'))
+  const pages = ['one', 'two'].map((name) => ({ name, file: `docs/${name}.md`, summary: name }))
+  writeFileSync(
+    join(root, 'docs/contents.json'),
+    JSON.stringify({ groups: [{ title: 'All', pages }] }),
+  )
+  writeFileSync(join(root, 'docs/one.md'), markdown)
+  writeFileSync(join(root, 'docs/two.md'), '# Two\n')
+  const [page] = compileBook(root).pages
+  assert.ok(page)
+  return page
+}
+
+test('HTML in Markdown is text, comments are not there, and code is as it is written', (t) => {
+  const { html, markdown } = compiled(
+    t,
+    '# One\n\n<script>alert(1)</script> <b onclick="x">b</b>\n<!-- a\ncomment -->\n\n[x](javascript:alert(1))\n\n```html\n<!-- kept --> <i>&amp;</i>\n[two](two.md)\n```\n',
+  )
+  assert.doesNotMatch(html, /<(script|b|i)[ >]|<a /)
+  assert.match(html, /&lt;script&gt;/)
+  assert.match(html, /&lt;!-- kept --&gt; &lt;i&gt;&amp;amp;&lt;\/i&gt;\n\[two\]\(two\.md\)/)
+  assert.doesNotMatch(markdown, /a\ncomment/)
+})
+
+test('links lead to pages that are served; what is in the repository alone is no link', (t) => {
+  const { html, markdown } = compiled(
+    t,
+    '# One\n\n[two](two.md#x), [root](../docs/two.md), [test](../test/x.test.ts), [out](https://a.example/), [here](#h)\n',
+  )
+  assert.match(html, /<a href="\/docs\/two#x">two<\/a>, <a href="\/docs\/two">root<\/a>, test, /)
+  assert.match(html, /<a href="https:\/\/a\.example\/">out<\/a>, <a href="#h">here<\/a>/)
+  assert.match(markdown, /\[two\]\(two\.md#x\), \[root\]\(two\.md\), test, /)
+})
+
+test('headings have ids of their own, and code and tables can be scrolled with the keyboard', (t) => {
+  const { html, headings } = compiled(
+    t,
+    '# One\n\n## A `b` c!\n\n## A b c\n\n|x|\n|-|\n|y|\n\n```sh\nls\n```\n',
+  )
+  assert.deepEqual(
+    headings.map(({ id, text, level }) => [id, text, level]),
+    [
+      ['a-b-c', 'A b c!', 2],
+      ['a-b-c-1', 'A b c', 2],
+    ],
+  )
+  assert.match(html, /<h2 id="a-b-c">/)
+  assert.match(html, /<div class="doc-table" [^>]*tabindex="0"><table>/)
+  assert.match(html, /<pre tabindex="0"><code>ls\n<\/code><\/pre>/)
+})
+
+test('a page without a title, with a picture or with a bare address of ours is refused', (t) => {
+  for (const markdown of [
+    'text',
+    '# One\n\n![x](y.png)\n',
+    '# One\n\n<http://localhost:8080/x>\n',
+  ]) {
+    assert.throws(() => compiled(t, markdown))
+  }
+})

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { GENERATED } from './generated.ts'
+import { withPart } from './marked-part.ts'
+import { sdkReference } from './sdk-section.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+test('what docs/ takes from elsewhere is up to date: npx node tools/write-docs.ts', () => {
+  for (const { file, write } of GENERATED) {
+    const page = readFileSync(join(ROOT, file), 'utf8')
+    assert.equal(write(ROOT, page), page, file)
+  }
+})
+
+test('the SDK reference has every export with its signature and its words', () => {
+  const reference = sdkReference(ROOT)
+  for (const name of ['Agent', 'Registry', 'agentSignIn', 'CountersignError', 'keyFromFile']) {
+    assert.ok(reference.includes(`## ${name}\n`), name)
+  }
+  assert.match(reference, /### Agent\.claim\n\n```ts\nclaim\(/)
+  assert.match(reference, /- Throws CountersignError TOKEN_EXPIRED/)
+  assert.doesNotMatch(reference, /#signer|private key is kept/)
+})
+
+test('a page without the part is refused', () => {
+  assert.throws(() => withPart('# SDK\n', 'sdk', 'x'))
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { namingFor } from '@countersign/protocol'
+import { escapeHtml, fillNames } from '../../packages/server/src/http/docs/names.ts'
+import { keptIn, nameTemplate } from './name-template.ts'
+
+const ACME = {
+  naming: namingFor('acme', 'Acme-ID'),
+  serviceName: 'Acme & Sons',
+  baseUrl: 'https://agents.acme.example',
+}
+const USUAL = {
+  naming: namingFor(),
+  serviceName: 'Countersign',
+  baseUrl: 'http://localhost:8080',
+}
+
+const NAMED = {
+  'svc:agent:… and svc-verify-…': 'acme:agent:… and acme-verify-…',
+  '`svcDid`, `_svc-challenge.x`, `.svc-card`, svc-challenge-v1:':
+    '`acmeDid`, `_acme-challenge.x`, `.acme-card`, acme-challenge-v1:',
+  'ServiceID and X-ServiceID-Decision': 'Acme-ID and X-Acme-ID-Decision',
+  '$http_serviceid and x-serviceid-did': '$http_acme_id and x-acme-id-did',
+  'Countersign issues. Countersign’s': 'Acme & Sons issues. Acme & Sons’s',
+  'http://localhost:8080/docs or https://id.example/a2a':
+    'https://agents.acme.example/docs or https://agents.acme.example/a2a',
+  'at localhost:8080': 'at agents.acme.example',
+}
+
+const NOT_NAMES = [
+  'countersign claim, countersignd, @countersign/sdk, COUNTERSIGN_URL',
+  'CountersignError svcX mysvc ServiceIDs',
+  'http://localhost:80801 myid.example',
+]
+
+test('pages say the names of the deployment in the place of the defaults', () => {
+  for (const [written, said] of Object.entries(NAMED)) {
+    assert.equal(fillNames(nameTemplate(written), ACME), said)
+  }
+})
+
+test('what only looks like a name stays', () => {
+  for (const text of NOT_NAMES) assert.equal(fillNames(nameTemplate(text), ACME), text)
+})
+
+test('under the defaults every page says what is written in it', () => {
+  const written = 'svc:agent: svcDid ServiceID serviceid Countersign http://localhost:8080'
+  assert.equal(fillNames(nameTemplate(written), USUAL), written)
+})
+
+test('what is marked as a default stays, and the marks go', () => {
+  const written = 'svc, by default <!-- keep -->`svc` and `ServiceID`<!-- /keep -->, svc'
+  assert.equal(
+    fillNames(nameTemplate(written), ACME),
+    'acme, by default `svc` and `ServiceID`, acme',
+  )
+  assert.deepEqual(keptIn(written), ['`svc` and `ServiceID`'])
+  assert.throws(() => nameTemplate('<!-- keep -->svc'))
+  assert.throws(() => nameTemplate('svc<!-- /keep -->'))
+})
+
+test('names are fit for HTML', () => {
+  const names = { ...ACME, serviceName: '<b>"A" & B</b>' }
+  const html = fillNames(nameTemplate('Countersign'), names, escapeHtml)
+  assert.equal(html, '&lt;b&gt;&quot;A&quot; &amp; B&lt;/b&gt;')
+})

@@ -1,0 +1,81 @@
+import MarkdownIt from 'markdown-it'
+import type { BookHeading } from '../../packages/server/src/http/docs/book.ts'
+import { PLACEHOLDERS } from '../../packages/server/src/http/docs/names.ts'
+
+/** What a page is rendered to. Its title is told apart, since the page that it is put on has its own place for it. */
+export interface Rendered {
+  readonly title: string
+  readonly html: string
+  readonly headings: readonly BookHeading[]
+}
+
+type Token = ReturnType<typeof markdown.parse>[number]
+
+/** HTML in Markdown is text; addresses are written as links where they are to be links. */
+const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
+markdown.normalizeLink = (url) => servedAddress(url)
+// Code and tables scroll by themselves, also with the keyboard.
+markdown.renderer.rules.fence = (tokens, index) =>
+  `<pre tabindex="0"><code>${escaped(tokens[index]?.content ?? '')}</code></pre>\n`
+markdown.renderer.rules.code_block = markdown.renderer.rules.fence
+markdown.renderer.rules.table_open = () =>
+  '<div class="doc-table" role="group" aria-label="Table" tabindex="0"><table>\n'
+markdown.renderer.rules.table_close = () => '</table></div>\n'
+
+/** @throws Error where a page does not begin with its title, or shows a picture, which are not served */
+export function renderPage(source: string, file: string): Rendered {
+  const tokens = markdown.parse(source, {})
+  const [open, title] = tokens
+  if (open?.tag !== 'h1' || title === undefined) throw new Error(`${file} has no title`)
+  if (tokens.some(({ children }) => children?.some(({ type }) => type === 'image'))) {
+    throw new Error(`${file} shows a picture`)
+  }
+  const rest = tokens.slice(3)
+  const headings = nameHeadings(rest)
+  return {
+    title: plain(title),
+    html: withoutEmptyHeads(markdown.renderer.render(rest, markdown.options, {})),
+    headings,
+  }
+}
+
+/** Markdown has no tables without a head; a head without words heads nothing. */
+function withoutEmptyHeads(html: string): string {
+  const cells = html.replaceAll(/<th( [^>]*)?><\/th>/g, '<td></td>')
+  return cells.replaceAll(/<thead>\n<tr>\n(?:<td><\/td>\n)+<\/tr>\n<\/thead>\n/g, '')
+}
+
+/** Gives every heading an id that is made of its words, each id once. */
+function nameHeadings(tokens: readonly Token[]): BookHeading[] {
+  const taken = new Set<string>()
+  return tokens.flatMap((token, index) => {
+    if (token.type !== 'heading_open') return []
+    const text = plain(tokens[index + 1] as Token)
+    const slug = slugOf(text)
+    let id = slug
+    for (let n = 1; taken.has(id); n++) id = `${slug}-${n}`
+    taken.add(id)
+    token.attrSet('id', id)
+    return [{ id, text, level: Number(token.tag.slice(1)) }]
+  })
+}
+
+/** The way of GitHub, so that links within pages work there as well. Names of deployments are left out. */
+function slugOf(text: string): string {
+  const words = text.toLowerCase().replaceAll(PLACEHOLDERS, '')
+  return words.replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-') || 'part'
+}
+
+function plain({ children }: Token): string {
+  return (children ?? []).map((each: Token) => each.content).join('')
+}
+
+/** `quickstart.md#x` of docs is `/docs/quickstart#x` here. */
+function servedAddress(url: string): string {
+  const [, name, fragment = ''] = /^([\w-]+)\.md(#.*)?$/.exec(url) ?? []
+  return name === undefined ? url : `/docs/${name}${fragment}`
+}
+
+function escaped(text: string): string {
+  return markdown.utils.escapeHtml(text)
+}
