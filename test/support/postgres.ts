@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after } from 'node:test'
@@ -23,6 +31,7 @@ export const POSTGRES_ONLY = { skip: !ON_POSTGRES && 'it is about PostgreSQL' }
 export interface PostgresServer {
   /** Without a database at its end. */
   readonly url: string
+  readonly pid: number
   stop(): Promise<void>
 }
 
@@ -44,19 +53,44 @@ rm -rf "$2"`
 
 /** @throws Error that says what to install where there is no PostgreSQL */
 export async function startPostgres(): Promise<PostgresServer> {
+  const place = await newPlace()
+  await made('initdb', place, ['-U', 'postgres', '--auth=trust', '--no-sync', ...LOCALE])
+  const server = await serve(place)
+  await query(`${server.url}/postgres`, `create database ${TEMPLATE}`)
+  await migratePostgres(`${server.url}/${TEMPLATE}`, Date.now)
+  return server
+}
+
+/** A standby of another server, which follows it under the name of `standby`. */
+export async function startStandby(of: PostgresServer): Promise<PostgresServer> {
+  const place = await newPlace()
+  const from = `${of.url}/postgres?application_name=standby`
+  await made('pg_basebackup', place, ['-R', '-X', 'stream', '-c', 'fast', '--no-sync', '-d', from])
+  return serve(place)
+}
+
+interface Place {
+  readonly bin: string
+  readonly dir: string
+  readonly as: { readonly uid?: number; readonly gid?: number }
+}
+
+async function newPlace(): Promise<Place> {
   const bin = postgresBin()
   const dir = mkdtempSync(join(tmpdir(), 'countersign-postgres-'))
   chmodSync(dir, 0o700)
   const as = await unprivileged()
   if (as.uid !== undefined) chownSync(dir, as.uid, as.gid as number)
-  const made = await run(
-    join(bin, 'initdb'),
-    ['-D', join(dir, 'data'), '-U', 'postgres', '--auth=trust', '--no-sync', ...LOCALE],
-    { LC_ALL: 'C' },
-    '',
-    as,
-  )
-  if (made.code !== 0) throw new Error(`initdb failed:\n${made.stderr}`)
+  return { bin, dir, as }
+}
+
+async function made(program: string, { bin, dir, as }: Place, args: string[]): Promise<void> {
+  const command = [join(bin, program), ['-D', join(dir, 'data'), ...args]] as const
+  const { code, stderr } = await run(...command, { LC_ALL: 'C' }, '', as)
+  if (code !== 0) throw new Error(`${program} failed:\n${stderr}`)
+}
+
+async function serve({ bin, dir, as }: Place): Promise<PostgresServer> {
   const port = await freePort()
   const args = ['-c', GUARD, 'guard', join(bin, 'postgres'), dir, String(port)]
   // A session of its own, so that Ctrl-C does not reach the guard before it has ended the server.
@@ -67,10 +101,10 @@ export async function startPostgres(): Promise<PostgresServer> {
   stdin.unref()
   const url = `postgres://postgres@127.0.0.1:${port}`
   await untilUp(url)
-  await query(`${url}/postgres`, `create database ${TEMPLATE}`)
-  await migratePostgres(`${url}/${TEMPLATE}`, Date.now)
   return {
     url,
+    // The first line of its file is the number of the process that all the others end with.
+    pid: Number(readFileSync(join(dir, 'data/postmaster.pid'), 'utf8').split('\n')[0]),
     async stop() {
       guard.ref()
       stdin.end()
@@ -130,7 +164,7 @@ export async function query(url: string, text: string): Promise<Record<string, u
 }
 
 let server: Promise<PostgresServer> | null = null
-const made = new Map<string, Promise<string>>()
+const databases = new Map<string, Promise<string>>()
 
 /** The server of this run: the one that was started for all files, else one for this file. */
 async function serverUrl(): Promise<string> {
@@ -141,10 +175,10 @@ async function serverUrl(): Promise<string> {
 
 /** The database that goes with a data directory: empty at first, the same one for whoever comes with the directory. */
 export function databaseOf(dataDir: string): Promise<string> {
-  let url = made.get(dataDir)
+  let url = databases.get(dataDir)
   if (url === undefined) {
     url = createDatabase(`t${createHash('sha256').update(dataDir).digest('hex').slice(0, 20)}`)
-    made.set(dataDir, url)
+    databases.set(dataDir, url)
   }
   return url
 }
@@ -157,7 +191,7 @@ async function createDatabase(name: string): Promise<string> {
 
 if (ON_POSTGRES) {
   after(async () => {
-    const urls = await Promise.all(made.values())
+    const urls = await Promise.all(databases.values())
     if (server !== null) return (await server).stop()
     for (const url of urls) {
       const name = url.slice(url.lastIndexOf('/') + 1)

@@ -55,11 +55,15 @@ export function parseDatabaseUrl(text: string) {
   return { kind: 'sqlite', file: resolve(path) } as const
 }
 
-/** Names a database, since whoever leaves that out gets one by the name of the user. */
+/**
+ * With one host or several, separated by commas, of which one takes writes. It names a database, since whoever leaves
+ * that out gets one by the name of the user.
+ */
 function parsePostgresUrl(text: string) {
-  const url = URL.parse(text)
-  const names = /^\/[^/]+$/.test(url?.pathname ?? '')
-  return url !== null && names ? ({ kind: 'postgres', url: text } as const) : null
+  const [, before, hosts, after] = /^([a-z]+:\/\/(?:[^@/?]*@)?)([^/?@]+)(\/.*)$/.exec(text) ?? []
+  const urls = hosts?.split(',').map((host) => URL.parse(`${before}${host}${after}`))
+  const valid = urls?.every((url) => url?.hostname && /^\/[^/]+$/.test(url.pathname))
+  return valid ? ({ kind: 'postgres', url: text } as const) : null
 }
 
 export function parseResolvers(text: string): string[] | null {

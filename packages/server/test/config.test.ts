@@ -27,10 +27,18 @@ test('a database is a file, or a PostgreSQL by its URL, which names the database
   for (const url of [
     'postgres://u:p@db.example:5432/x',
     'postgresql://db.example/x?sslmode=require',
+    'postgres://u:p@one.example:5432,two.example,[::1]:5433/x',
   ]) {
     assert.deepEqual(readSettings({ DATABASE_URL: url }).database, { kind: 'postgres', url })
   }
-  for (const bad of ['postgres://db.example', 'postgres://db.example/', 'postgres:x', 'sqlite:']) {
+  for (const bad of [
+    'postgres://db.example',
+    'postgres://db.example/',
+    'postgres:x',
+    'postgres://one.example,/x',
+    'postgres://one.example:x,two.example/x',
+    'sqlite:',
+  ]) {
     const [mistake, ...more] = refusal({ DATABASE_URL: bad }).mistakes
     assert.match(mistake ?? '', /^DATABASE_URL must be sqlite:.* or postgres:/, bad)
     assert.deepEqual(more, [])

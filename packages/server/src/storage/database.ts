@@ -182,6 +182,16 @@ export interface Tx {
   nextSeq(): number
 }
 
+/** What became of one of several that were done together. */
+export type Outcome<T> = { readonly value: T } | { readonly error: unknown }
+
+/** A write that many ask for at once: in a database that is far away, all of them take few statements. */
+export interface Batch<I, T> {
+  one(tx: Tx, item: I): Promise<T>
+  /** Has the outcomes of `one`, one after another, in their order. Where it throws, each is done by `one`. */
+  all(tx: Tx, items: readonly I[]): Promise<Outcome<T>[]>
+}
+
 /**
  * What the service asks of a database. Writing transactions run one after another; those asked for at the same
  * time may be committed together, and none is answered before its commit is durable.
@@ -194,6 +204,8 @@ export interface Database {
    * @throws StorageFailure where it could not be committed
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /** The same, of a write that may be done together with others of its kind. */
+  writeTogether<I, T>(batch: Batch<I, T>, item: I): Promise<T>
   /** Called after every commit, before the answers: caches follow the events here. */
   onCommit(listener: () => Promise<void>): void
   /** Whether another process has, or may have, written since the last call: costs next to nothing. */

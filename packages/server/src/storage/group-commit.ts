@@ -1,6 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type CompiledQuery, CompiledQuery as Query } from 'kysely'
-import { type Db, StorageFailure, type Tx, UnknownOutcome } from './database.ts'
+import {
+  type Batch,
+  type Db,
+  type Outcome,
+  StorageFailure,
+  type Tx,
+  UnknownOutcome,
+} from './database.ts'
 
 /** One transaction carries at most this many writes, so that a burst does not hold the loop for long. */
 const LARGEST_GROUP = 256
@@ -30,10 +37,10 @@ export interface Writer {
 
 interface Write {
   run(tx: Tx): Promise<unknown>
+  /** What it may be done together with. */
+  together: { batch: Batch<unknown, unknown>; item: unknown } | null
   settle: { resolve(value: unknown): void; reject(error: unknown): void }
 }
-
-type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /**
  * Commits writes that arrive together in one transaction: a commit waits for the disk, so that 64 of them cost
@@ -52,8 +59,17 @@ export class GroupCommit {
   }
 
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#ask<T>({ run: work, together: null })
+  }
+
+  writeTogether<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
+    const together = { batch: batch as unknown as Batch<unknown, unknown>, item }
+    return this.#ask<T>({ run: (tx) => batch.one(tx, item), together })
+  }
+
+  #ask<T>(write: Omit<Write, 'settle'>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ run: work, settle: { resolve: resolve as (v: unknown) => void, reject } })
+      this.#queue.push({ ...write, settle: { resolve: resolve as (v: unknown) => void, reject } })
       this.#draining ??= this.#drain()
     })
   }
@@ -86,7 +102,7 @@ export class GroupCommit {
   }
 
   /** Most groups have no write that throws, and savepoints cost a quarter of a write: they come at the second try. */
-  async #transact(group: readonly Write[]): Promise<Outcome[]> {
+  async #transact(group: readonly Write[]): Promise<Outcome<unknown>[]> {
     try {
       return await this.#transaction((sequence) => this.#runAll(group, sequence))
     } catch (error) {
@@ -95,7 +111,9 @@ export class GroupCommit {
     }
   }
 
-  async #transaction(work: (sequence: Sequence) => Promise<Outcome[]>): Promise<Outcome[]> {
+  async #transaction(
+    work: (sequence: Sequence) => Promise<Outcome<unknown>[]>,
+  ): Promise<Outcome<unknown>[]> {
     try {
       const outcomes = await work(new Sequence(await this.#writer.begin()))
       // Where each has been undone there is nothing to wait for the disk for.
@@ -109,21 +127,25 @@ export class GroupCommit {
   }
 
   /** @throws WriteThrew where one of them throws */
-  async #runAll(group: readonly Write[], sequence: Sequence): Promise<Outcome[]> {
-    const outcomes: Outcome[] = []
-    for (const write of group) {
-      try {
-        outcomes.push({ value: await write.run(this.#txOf(sequence)) })
-      } catch (error) {
-        throw new WriteThrew('a write threw', { cause: error })
+  async #runAll(group: readonly Write[], sequence: Sequence): Promise<Outcome<unknown>[]> {
+    const outcomes: Outcome<unknown>[] = []
+    const tx = this.#txOf(sequence)
+    try {
+      while (outcomes.length < group.length) {
+        const run = sameKind(group, outcomes.length)
+        const [first] = run as [Write]
+        if (run.length === 1) outcomes.push({ value: await first.run(tx) })
+        else outcomes.push(...((await first.together?.batch.all(tx, run.map(itemOf))) ?? []))
       }
+    } catch (error) {
+      throw new WriteThrew('a write threw', { cause: error })
     }
     return outcomes
   }
 
   /** Each write in a savepoint of its own, so that one that throws undoes only itself. */
-  async #runEach(group: readonly Write[], sequence: Sequence): Promise<Outcome[]> {
-    const outcomes: Outcome[] = []
+  async #runEach(group: readonly Write[], sequence: Sequence): Promise<Outcome<unknown>[]> {
+    const outcomes: Outcome<unknown>[] = []
     for (const write of group) {
       const before = sequence.last
       await this.#execute(SAVEPOINT)
@@ -148,6 +170,18 @@ export class GroupCommit {
   }
 }
 
+/** The write at a place and those right after it that may be done together with it. */
+function sameKind(group: readonly Write[], from: number): readonly Write[] {
+  const batch = group[from]?.together?.batch
+  let to = from + 1
+  while (batch !== undefined && group[to]?.together?.batch === batch) to += 1
+  return group.slice(from, to)
+}
+
+function itemOf(write: Write): unknown {
+  return write.together?.item
+}
+
 /** Tells a write that threw from a transaction that failed. */
 class WriteThrew extends Error {}
 
@@ -164,7 +198,7 @@ class Sequence {
   }
 }
 
-function answer(write: Write, outcome: Outcome): void {
+function answer(write: Write, outcome: Outcome<unknown>): void {
   if ('error' in outcome) write.settle.reject(outcome.error)
   else write.settle.resolve(outcome.value)
 }

@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
-import pg from 'pg'
-import type { Database, Db, Tx } from './database.ts'
+import type { Batch, Database, Db, Tx } from './database.ts'
 import { GroupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import {
-  connectionConfig,
   execute,
   executeScript,
   kyselyOver,
   kyselyOverPool,
+  newClient,
   orStorageFailure,
 } from './postgres.ts'
+import { Hosts } from './postgres-hosts.ts'
 import { PostgresListener } from './postgres-listener.ts'
 import { BEGIN, PostgresWriter } from './postgres-writer.ts'
 
@@ -46,7 +46,7 @@ export function migratePostgres(url: string, now: () => number): Promise<string[
 
 /** Works in a transaction of a connection of its own, beside which no other writes; all of it or nothing. */
 export async function inOneTransaction<T>(url: string, work: (db: Db) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ ...connectionConfig(url), ...AS_LONG_AS_IT_TAKES })
+  const client = await newClient(new Hosts(url), AS_LONG_AS_IT_TAKES)
   // Told by the statement that is under way.
   client.on('error', () => undefined)
   try {
@@ -71,15 +71,11 @@ class PostgresDatabase implements Database {
   readonly #onElsewhere: (() => void)[] = []
 
   constructor(url: string) {
-    const pool = new pg.Pool({ ...connectionConfig(url), max: READERS })
-    // A connection that nobody uses was cut; the next read opens another.
-    pool.on('error', () => undefined)
-    // And one that somebody uses: they are told by what they asked for.
-    pool.on('connect', (client) => client.on('error', () => undefined))
-    this.read = kyselyOverPool(pool)
-    this.#writer = new PostgresWriter(url)
+    const hosts = new Hosts(url)
+    this.read = kyselyOverPool(hosts, READERS)
+    this.#writer = new PostgresWriter(hosts)
     this.#commits = new GroupCommit(this.#writer, () => this.#announce())
-    this.#listener = new PostgresListener(url, (processId) => {
+    this.#listener = new PostgresListener(hosts, (processId) => {
       if (processId !== null && processId === this.#writer.processId) return
       for (const listener of this.#onElsewhere) listener()
     })
@@ -91,6 +87,10 @@ class PostgresDatabase implements Database {
 
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#commits.write(work)
+  }
+
+  writeTogether<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
+    return this.#commits.writeTogether(batch, item)
   }
 
   onCommit(listener: () => Promise<void>): void {

@@ -1,5 +1,6 @@
-import pg from 'pg'
-import { connectionConfig } from './postgres.ts'
+import type pg from 'pg'
+import { newClient } from './postgres.ts'
+import type { Hosts } from './postgres-hosts.ts'
 import { CHANNEL } from './postgres-writer.ts'
 
 const RETRY_MS = 250
@@ -9,20 +10,23 @@ const RETRY_MS = 250
  * for themselves as well. It connects again by itself, and then says that something may have changed.
  */
 export class PostgresListener {
-  readonly #url: string
+  readonly #hosts: Hosts
   readonly #heard: (processId: number | null) => void
   #client: pg.Client | null = null
   #retry: NodeJS.Timeout | null = null
   #closed = false
 
   /** @param heard called with the server's process whose transaction it was, or null where that is not known */
-  constructor(url: string, heard: (processId: number | null) => void) {
-    this.#url = url
+  constructor(hosts: Hosts, heard: (processId: number | null) => void) {
+    this.#hosts = hosts
     this.#heard = heard
   }
 
   async start(): Promise<void> {
-    const client = new pg.Client(connectionConfig(this.#url))
+    this.#retry = null
+    const client = await newClient(this.#hosts).catch(() => null)
+    if (this.#closed) return
+    if (client === null) return this.#later()
     this.#client = client
     client.on('notification', ({ processId }) => this.#heard(processId))
     client.on('error', () => this.#again(client))
@@ -48,7 +52,10 @@ export class PostgresListener {
     if (this.#client !== client) return
     this.#client = null
     client.end().catch(() => undefined)
-    if (this.#closed) return
+    if (!this.#closed) this.#later()
+  }
+
+  #later(): void {
     this.#retry = setTimeout(() => void this.start(), RETRY_MS)
   }
 }

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { type Db, StorageFailure, UnknownOutcome } from './database.ts'
 import type { Writer } from './group-commit.ts'
 import {
-  connectionConfig,
   execute,
   executeScript,
   isPlanChanged,
   isUsableAfter,
   kyselyOver,
+  newClient,
   orStorageFailure,
 } from './postgres.ts'
+import type { Hosts } from './postgres-hosts.ts'
 
 /** Whoever holds it writes; every node asks for the same one. The number is arbitrary, the ASCII of "csgn". */
 const WRITER_LOCK = 0x6373676e
@@ -40,7 +41,7 @@ const MARKS_KEPT_MS = 24 * 3_600_000
 /** The connection in which a node writes. Where it is lost, the next transaction opens another. */
 export class PostgresWriter implements Writer {
   readonly db: Db
-  readonly #url: string
+  readonly #hosts: Hosts
   readonly #node = randomUUID()
   #mark = 0
   #client: pg.Client | null = null
@@ -48,8 +49,8 @@ export class PostgresWriter implements Writer {
   /** What it has prepared fits the tables no more. */
   #isOutdated = false
 
-  constructor(url: string) {
-    this.#url = url
+  constructor(hosts: Hosts) {
+    this.#hosts = hosts
     this.db = kyselyOver((text, values) => this.#guarded((client) => execute(client, text, values)))
   }
 
@@ -130,7 +131,7 @@ export class PostgresWriter implements Writer {
   }
 
   async #connect(): Promise<pg.Client> {
-    const client = new pg.Client(connectionConfig(this.#url))
+    const client = await newClient(this.#hosts)
     client.on('error', () => this.#forget(client))
     client.on('end', () => this.#forget(client))
     client.on('notice', (notice) => {

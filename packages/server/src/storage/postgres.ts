@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import { StorageFailure, type Tables } from './database.ts'
+import type { Hosts } from './postgres-hosts.ts'
 
 /** A server that does not answer is given up after so long; other nodes that write are waited for as long. */
 const PATIENCE_MS = 10_000
@@ -14,10 +15,18 @@ const STATEMENT_NAMES = 500
 const INT8 = 20
 const BYTEA = 17
 
+/**
+ * A connection to the primary, not yet open.
+ * @param changes to how it is opened
+ */
+export async function newClient(hosts: Hosts, changes: pg.ClientConfig = {}): Promise<pg.Client> {
+  const url = await orStorageFailure(() => hosts.primary())
+  return new pg.Client({ ...connectionConfig(), connectionString: url, ...changes })
+}
+
 /** How connections are opened, and how values come back. Only here: nothing is set for all of pg. */
-export function connectionConfig(url: string): pg.ClientConfig {
+function connectionConfig(): pg.ClientConfig {
   return {
-    connectionString: url,
     application_name: 'countersign',
     keepAlive: true,
     connectionTimeoutMillis: PATIENCE_MS,
@@ -116,9 +125,9 @@ export function isUsableAfter(error: unknown): boolean {
   )
 }
 
-/** Kysely over a pool of connections, for reading. */
-export function kyselyOverPool(pool: pg.Pool): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: new ReadPool(pool) }) })
+/** Kysely over a pool of connections to the primary, for reading. */
+export function kyselyOverPool(hosts: Hosts, max: number): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: new ReadPool(hosts, max) }) })
 }
 
 /** Kysely over whatever executes statements one after another. */
@@ -133,15 +142,20 @@ export function kyselyOver(
 
 /** The shape of a pool that Kysely's PostgresDialect asks for. */
 class ReadPool implements PostgresPool {
-  readonly #pool: pg.Pool
+  readonly #hosts: Hosts
+  readonly #max: number
   readonly #clients = new WeakMap<pg.PoolClient, ReadClient>()
+  #pool: pg.Pool | null = null
+  #url = ''
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool
+  constructor(hosts: Hosts, max: number) {
+    this.#hosts = hosts
+    this.#max = max
   }
 
   async connect(): Promise<PostgresPoolClient> {
-    const client = await orStorageFailure(() => this.#pool.connect())
+    const pool = this.#pool?.idleCount ? this.#pool : await this.#poolOfPrimary()
+    const client = await orStorageFailure(() => pool.connect())
     let wrapped = this.#clients.get(client)
     if (wrapped === undefined) {
       wrapped = new ReadClient(client)
@@ -150,8 +164,24 @@ class ReadPool implements PostgresPool {
     return wrapped as unknown as PostgresPoolClient
   }
 
-  end(): Promise<void> {
-    return this.#pool.end()
+  async end(): Promise<void> {
+    await this.#pool?.end()
+  }
+
+  /** Asked where a connection would have to be opened: those that there are end with the server that they lead to. */
+  async #poolOfPrimary(): Promise<pg.Pool> {
+    const url = await orStorageFailure(() => this.#hosts.primary())
+    if (this.#pool !== null && this.#url === url) return this.#pool
+    const before = this.#pool
+    const pool = new pg.Pool({ ...connectionConfig(), connectionString: url, max: this.#max })
+    // A connection that nobody uses was cut; the next read opens another.
+    pool.on('error', () => undefined)
+    // And one that somebody uses: they are told by what they asked for.
+    pool.on('connect', (client) => client.on('error', () => undefined))
+    this.#pool = pool
+    this.#url = url
+    before?.end().catch(() => undefined)
+    return pool
   }
 }
 
