@@ -32,11 +32,12 @@ export function post(
   target: string,
   body: unknown,
   contentType = 'application/json',
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
   const encoded = typeof body === 'string' || body instanceof Uint8Array
   return ask(service, target, {
     method: 'POST',
-    headers: { 'content-type': contentType },
+    headers: { 'content-type': contentType, ...headers },
     body: encoded ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body),
   })
 }

@@ -2,11 +2,18 @@ import { Agent, request } from 'node:http'
 import { newKey } from './key.ts'
 import { type ClaimBody, claimBody, type Operator } from './service.ts'
 
-/** Signed claims, each with a token of an owner of its own: an owner has one live token at a time. */
-export async function prepareClaims(operator: Operator, count: number): Promise<ClaimBody[]> {
+/**
+ * Signed claims, each with a token of an owner of its own: an owner has one live token at a time.
+ * @param name tells the owners of one call from those of another
+ */
+export async function prepareClaims(
+  operator: Operator,
+  count: number,
+  name = 'many',
+): Promise<ClaimBody[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, i) => {
-      const owner = await operator.addVerifiedOwner(`holder-${i}-of-many`)
+      const owner = await operator.addVerifiedOwner(`holder-${i}-of-${name}`)
       return claimBody(await operator.issueToken(owner), newKey())
     }),
   )
@@ -28,7 +35,7 @@ export async function sendClaims(
   const queue = [...claims]
   const worker = async () => {
     for (let claim = queue.shift(); claim !== undefined; claim = queue.shift()) {
-      const answer = await post(`${url}/api/v1/claim`, claim, agent)
+      const answer = await postClaim(`${url}/api/v1/claim`, claim, agent)
       if (answer !== null) onAnswer(claim, answer)
     }
   }
@@ -37,7 +44,7 @@ export async function sendClaims(
 }
 
 /** @returns null where the connection ended without an answer */
-function post(url: string, claim: ClaimBody, agent: Agent): Promise<Answer | null> {
+export function postClaim(url: string, claim: ClaimBody, agent: Agent): Promise<Answer | null> {
   return new Promise((resolve) => {
     const headers = { 'content-type': 'application/json' }
     const outgoing = request(url, { method: 'POST', headers, agent }, (incoming) => {

@@ -43,12 +43,19 @@ const LOCALE = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US', '--
 
 /** Nothing here outlives the run, so that no disk has to be waited for. */
 const FAST = ['-c', 'fsync=off', '-c', 'full_page_writes=off']
+/** Of a server that is killed nothing stays in /dev/shm. */
+const TIDY = ['-c', 'dynamic_shared_memory_type=mmap']
 
-/** Its standard input is a pipe from here: when that closes, whoever closes it, the server ends and its files go. */
-const GUARD = `"$1" -D "$2/data" -h 127.0.0.1 -p "$3" -k "$2" -c max_connections=300 ${FAST.join(' ')} >"$2/log" 2>&1 &
+/**
+ * Its standard input is a pipe from here: when that closes, whoever closes it, the server ends and its files go. One
+ * that was killed has left its file, whose seventh line ends with the number of a piece of shared memory.
+ */
+const GUARD = `"$1" -D "$2/data" -h 127.0.0.1 -p "$3" -k "$2" -c max_connections=300 ${[...FAST, ...TIDY].join(' ')} >"$2/log" 2>&1 &
 cat >/dev/null
 kill -INT $!
 wait $!
+shared=$(sed -n '7s/.* //p' "$2/data/postmaster.pid" 2>/dev/null)
+test -z "$shared" || ipcrm -m "$shared"
 rm -rf "$2"`
 
 /** @throws Error that says what to install where there is no PostgreSQL */
@@ -61,12 +68,18 @@ export async function startPostgres(): Promise<PostgresServer> {
   return server
 }
 
-/** A standby of another server, which follows it under the name of `standby`. */
-export async function startStandby(of: PostgresServer): Promise<PostgresServer> {
+/**
+ * A standby of another server, which follows it under the name of `standby`.
+ * @param port where it listens, if that is not all the same
+ */
+export async function startStandby(
+  of: Pick<PostgresServer, 'url'>,
+  port?: number,
+): Promise<PostgresServer> {
   const place = await newPlace()
   const from = `${of.url}/postgres?application_name=standby`
   await made('pg_basebackup', place, ['-R', '-X', 'stream', '-c', 'fast', '--no-sync', '-d', from])
-  return serve(place)
+  return serve(place, port)
 }
 
 interface Place {
@@ -90,8 +103,8 @@ async function made(program: string, { bin, dir, as }: Place, args: string[]): P
   if (code !== 0) throw new Error(`${program} failed:\n${stderr}`)
 }
 
-async function serve({ bin, dir, as }: Place): Promise<PostgresServer> {
-  const port = await freePort()
+async function serve({ bin, dir, as }: Place, wanted?: number): Promise<PostgresServer> {
+  const port = wanted ?? (await freePort())
   const args = ['-c', GUARD, 'guard', join(bin, 'postgres'), dir, String(port)]
   // A session of its own, so that Ctrl-C does not reach the guard before it has ended the server.
   const guard = spawn('sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true, ...as })

@@ -19,6 +19,7 @@ export interface RawOptions {
   readonly head?: boolean
   /** Whether to end our side when the bytes are written. */
   readonly end?: boolean
+  readonly patienceMs?: number
 }
 
 const PATIENCE_MS = 5000
@@ -54,18 +55,20 @@ export function only(answers: readonly Answer[]): Answer {
 
 function readAnswers(
   socket: Socket,
-  { count = Number.POSITIVE_INFINITY, head = false }: RawOptions,
+  { count = Number.POSITIVE_INFINITY, head = false, patienceMs = PATIENCE_MS }: RawOptions,
 ): Promise<RawExchange> {
   let received = Buffer.alloc(0)
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`no end after ${received}`)), PATIENCE_MS)
+    const late = setTimeout(() => reject(new Error(`no end after ${received}`)), patienceMs)
     const end = (closed: boolean) => {
       clearTimeout(late)
       resolve({ ...parse(received, head), closed })
     }
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk])
-      if (parse(received, head).answers.length >= count) end(false)
+      const isWhole =
+        count < Number.POSITIVE_INFINITY && parse(received, head).answers.length >= count
+      if (isWhole) end(false)
     })
     socket.on('end', () => end(true))
     // A service that refuses early may reset a connection that still brings bytes.

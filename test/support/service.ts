@@ -178,12 +178,14 @@ export interface ServiceProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
+/** @param program countersignd, of another release perhaps */
 export async function startServiceProcess(
   t: Cleanup,
   overrides: Env = {},
+  program = COUNTERSIGND,
 ): Promise<ServiceProcess> {
   const env = await testEnv(t, overrides)
-  const child = spawn(process.execPath, [COUNTERSIGND, 'serve'], {
+  const child = spawn(process.execPath, [program, 'serve'], {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -14,6 +14,23 @@ export interface SignedInOwner {
   send(method: string, target: string, body?: unknown): Promise<Answer>
 }
 
+/** Starts a session without a ceremony. @returns the headers of who has it, for a service that may run elsewhere */
+export async function startSessionOf(
+  { operator, settings }: Pick<TestService, 'operator' | 'settings'>,
+  ownerId: number,
+  signedInAt = Date.now(),
+): Promise<{ readonly cookie: string; readonly origin: string }> {
+  const token = await operator.db.write((tx) =>
+    startSession({ now: () => signedInAt, randomBytes }, tx, {
+      id: ownerId,
+      method: 'passkey',
+      browser: { session: null, userAgent: 'a test' },
+    }),
+  )
+  const { origin } = settings.baseUrl
+  return { cookie: `${new Cookies(origin).name('session')}=${token}`, origin }
+}
+
 /**
  * Signs an owner in without a ceremony.
  * @param signedInAt when, for tests of what needs a recent sign-in
@@ -23,15 +40,7 @@ export async function signIn(
   ownerId: number,
   signedInAt = Date.now(),
 ): Promise<SignedInOwner> {
-  const token = await service.operator.db.write((tx) =>
-    startSession({ now: () => signedInAt, randomBytes }, tx, {
-      id: ownerId,
-      method: 'passkey',
-      browser: { session: null, userAgent: 'a test' },
-    }),
-  )
-  const { origin } = service.settings.baseUrl
-  const cookie = `${new Cookies(origin).name('session')}=${token}`
+  const { cookie, origin } = await startSessionOf(service, ownerId, signedInAt)
   const send = (method: string, target: string, body?: unknown) => {
     const json: Ask = body === undefined ? {} : { body: JSON.stringify(body) }
     const type = body === undefined ? {} : { 'content-type': 'application/json' }

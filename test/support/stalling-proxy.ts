@@ -7,6 +7,9 @@ export interface StallingProxy {
   readonly url: string
   /** Nothing goes through any more, in neither direction; no connection ends. */
   pause(): void
+  /** The same, and what connections there are stay silent for good, as where something on the way has forgotten them. */
+  drop(): void
+  /** From here on what is connected anew goes through, and whatever was not dropped. */
   resume(): void
   /** Ends every connection there is. */
   cut(): void
@@ -20,6 +23,7 @@ type OnSent = (bytes: Buffer) => 'cut' | 'lose' | undefined
 export async function startStallingProxy(t: Cleanup, database: string): Promise<StallingProxy> {
   const target = new URL(database)
   const sockets = new Set<Socket>()
+  const dropped = new WeakSet<Socket>()
   let paused = false
   let listener: OnSent = () => undefined
   const server = createServer((client) => {
@@ -52,6 +56,10 @@ export async function startStallingProxy(t: Cleanup, database: string): Promise<
   const cut = () => {
     for (const socket of sockets) socket.destroy()
   }
+  const pause = () => {
+    paused = true
+    for (const socket of sockets) socket.pause()
+  }
   t.after(() => {
     server.close()
     cut()
@@ -60,13 +68,14 @@ export async function startStallingProxy(t: Cleanup, database: string): Promise<
   url.port = String((server.address() as AddressInfo).port)
   return {
     url: url.href,
-    pause() {
-      paused = true
-      for (const socket of sockets) socket.pause()
+    drop() {
+      pause()
+      for (const socket of sockets) dropped.add(socket)
     },
+    pause,
     resume() {
       paused = false
-      for (const socket of sockets) socket.resume()
+      for (const socket of sockets) if (!dropped.has(socket)) socket.resume()
     },
     cut,
     onSent(each) {

@@ -7,11 +7,17 @@ const PACKAGES = {
   caddy: 'caddy',
   chromium: 'chromium',
   curl: 'curl',
+  faketime: 'faketime',
+  git: 'git',
   haproxy: 'haproxy',
   initdb: 'postgresql',
   nginx: 'nginx',
   openssl: 'openssl',
+  prometheus: 'prometheus',
+  promtool: 'prometheus',
+  'redis-server': 'redis-server',
   strace: 'strace',
+  'systemd-analyze': 'systemd',
 } as const
 
 /**

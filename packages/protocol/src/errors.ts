@@ -26,9 +26,16 @@ export type ErrorCode = keyof typeof ERROR_STATUS
 export class CodedError extends Error {
   override readonly name = 'CodedError'
   readonly code: ErrorCode
+  /** In how many seconds it is worth trying again; null where nobody knows. */
+  readonly retryAfterSeconds: number | null
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: ErrorOptions & { readonly retryAfterSeconds?: number } = {},
+  ) {
     super(message, options)
     this.code = code
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null
   }
 }

@@ -18,28 +18,47 @@ import {
   parseInteger,
   parseLoopbackHosts,
   parseMetricsPort,
+  parseRateLimits,
+  parseRedisUrl,
+  parseReplicaUrl,
   parseResolvers,
+  type RateSetting,
 } from './parse-settings.ts'
 
-/** Previews that this release can switch on. Planned, and refused until they exist: rate-limit, http-signatures. */
-const PREVIEWS: readonly string[] = ['card-formats']
+/** Previews that this release can switch on. Planned, and refused until it exists: http-signatures. */
+const PREVIEWS: readonly string[] = ['card-formats', 'rate-limit']
+/** The limits that there are, and what they allow where the host says nothing else (README, RATE_LIMITS). */
+const RATE_LIMITS = {
+  ...{ mint: '30/m', 'mint-address': '60/m' },
+  ...{ claims: '1000/m', 'failed-claims': '10/m', 'failed-claims-token': '10/h' },
+  ...{ 'sign-ins': '30/m', 'recovery-codes': '20/h', 'sign-ups': '20/h', 'channel-checks': '10/m' },
+  ...{ verifications: '6000/m', reads: '60000/m', changes: '600/m' },
+} as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
 /** What the host has set (README, table of settings). */
 export interface Settings {
   readonly host: string
   readonly port: number
+  /** How many processes serve. */
+  readonly workers: number
   /** Without a slash at the end. Every URL that the service prints is built from it, never from a Host header. */
   readonly baseUrl: URL
   readonly database:
     | { readonly kind: 'sqlite'; readonly file: string }
     | { readonly kind: 'postgres'; readonly url: string }
+  /** Standbys from which lookups may read, or null. It may hold a password. */
+  readonly replicaUrl: string | null
   readonly dataDir: string
   readonly naming: Naming
   readonly serviceName: string
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
   readonly previews: ReadonlySet<string>
+  /** For the preview `rate-limit`: how much each limit allows; null: it is off. */
+  readonly rateLimits: ReadonlyMap<string, RateSetting | null>
+  /** Where nodes count for it; null: in the database. It may hold a password. */
+  readonly redisUrl: string | null
   readonly logLevel: (typeof LOG_LEVELS)[number]
   /** Null: no metrics port. */
   readonly metricsPort: number | null
@@ -115,6 +134,12 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       'an address or a host name to listen on',
     ),
     port,
+    workers: read(
+      'WORKERS',
+      '1',
+      (text) => parseInteger(text, 1, 64),
+      'a number of processes from 1 to 64',
+    ),
     baseUrl: read(
       'BASE_URL',
       `http://localhost:${port}`,
@@ -127,6 +152,12 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       parseDatabaseUrl,
       'sqlite:<path of a file> or postgres://<user>:<password>@<host>:<port>/<database>',
     ),
+    replicaUrl: read(
+      'REPLICA_URL',
+      '',
+      parseReplicaUrl,
+      'postgres://<user>:<password>@<host>:<port>/<database>',
+    ).url,
     dataDir,
     naming: namingFor(shortName, idHeader),
     serviceName: read(
@@ -139,7 +170,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       'TRUSTED_PROXIES',
       '',
       parseCidrs,
-      'addresses and CIDR ranges, separated by commas',
+      'addresses and CIDR ranges, separated by commas; not all that there are (/0): every caller would be believed',
     ),
     previews: new Set(
       read(
@@ -149,6 +180,18 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
         `a list of previews that there are: ${PREVIEWS.join(', ')}`,
       ),
     ),
+    rateLimits: read(
+      'RATE_LIMITS',
+      '',
+      parseRateLimits(RATE_LIMITS),
+      `name=<number>/<s, m or h> or name=off, separated by commas, of: ${Object.keys(RATE_LIMITS).join(', ')}`,
+    ),
+    redisUrl: read(
+      'REDIS_URL',
+      '',
+      parseRedisUrl,
+      'redis://<user>:<password>@<host>:<port>/<number>, or rediss:// with TLS',
+    ).url,
     logLevel: read('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `one of: ${LOG_LEVELS.join(', ')}`),
     metricsPort:
       read('METRICS_PORT', '9464', parseMetricsPort, 'a port from 0 to 65535, or off')?.port ??
@@ -196,6 +239,8 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
       'LOOPBACK_HOSTS must be empty where BASE_URL is not on loopback: it is for development',
     )
   }
+  if (settings.replicaUrl !== null && settings.database.kind === 'sqlite')
+    mistakes.push('REPLICA_URL must be empty where DATABASE_URL is no PostgreSQL')
   if (mistakes.length > 0) throw new SettingsError(mistakes)
   return settings
 }

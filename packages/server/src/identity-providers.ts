@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { StartProvider } from './adapters/development-providers/index.ts'
 import { type LoadedProviders, loadProviders } from './adapters/identity-providers/load.ts'
 import type { Env } from './adapters/identity-providers/secret.ts'
 import { ProviderSettingsError } from './adapters/identity-providers/settings-error.ts'
@@ -7,12 +8,17 @@ import type { Providers } from './domain/identity-providers.ts'
 
 /**
  * The identity providers of a service.
+ * @param startDevelopment who starts those for development, where it is not this process
  * @throws SettingsError with every mistake in the file, and no value of it
  */
-export async function openProviders(settings: Settings, env: Env): Promise<LoadedProviders> {
+export async function openProviders(
+  settings: Settings,
+  env: Env,
+  startDevelopment?: StartProvider,
+): Promise<LoadedProviders> {
   const { identityProviders: file, baseUrl } = settings
   try {
-    return await loadProviders({ file, baseUrl, env })
+    return await loadProviders({ file, baseUrl, env, startDevelopment })
   } catch (error) {
     if (!(error instanceof ProviderSettingsError)) throw error
     throw new SettingsError(error.mistakes.map((each) => `IDENTITY_PROVIDERS, ${each}`))

@@ -66,6 +66,10 @@ function parsePostgresUrl(text: string) {
   return valid ? ({ kind: 'postgres', url: text } as const) : null
 }
 
+export function parseReplicaUrl(text: string): { url: string | null } | null {
+  return text === '' ? { url: null } : parsePostgresUrl(text)
+}
+
 export function parseResolvers(text: string): string[] | null {
   const servers = split(text)
   const places = servers.map((server) => {
@@ -93,7 +97,47 @@ export function parseCidrs(text: string): string[] | null {
     const [address, bits, ...more] = range.split('/')
     const version = isIP(address as string)
     if (version === 0 || more.length > 0) return false
-    return bits === undefined || parseInteger(bits, 0, version === 4 ? 32 : 128) !== null
+    // A range of 0 bits is everyone: each caller could say what its address is.
+    return bits === undefined || parseInteger(bits, 1, version === 4 ? 32 : 128) !== null
   })
   return valid ? ranges : null
+}
+
+/** So many in so many milliseconds. */
+export interface RateSetting {
+  readonly quota: number
+  readonly windowMs: number
+}
+
+const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000 } as const
+
+/** @param defaults by name, and what is not in them cannot be set */
+export function parseRateLimits(defaults: Readonly<Record<string, string>>) {
+  return (text: string): ReadonlyMap<string, RateSetting | null> | null => {
+    const given = split(text).map((each) => /^([a-z-]+)=(.+)$/.exec(each))
+    const names = given.map((each) => each?.[1] ?? '')
+    const isKnown = names.every((name) => Object.hasOwn(defaults, name))
+    if (!isKnown || new Set(names).size < names.length) return null
+    const texts: Record<string, string> = { ...defaults }
+    for (const [, name = '', rate = ''] of given as RegExpExecArray[]) texts[name] = rate
+    const rates = Object.entries(texts).map(([name, rate]) => [name, parseRate(rate)] as const)
+    return rates.some(([, rate]) => rate === undefined) ? null : new Map(rates as never)
+  }
+}
+
+/** @returns null for `off`, undefined for what is no rate */
+function parseRate(text: string): RateSetting | null | undefined {
+  if (text === 'off') return null
+  const [, number = '', unit] = /^(\d+)\/([smh])$/.exec(text) ?? []
+  const quota = parseInteger(number, 1, 1_000_000)
+  if (quota === null) return undefined
+  return { quota, windowMs: UNIT_MS[unit as keyof typeof UNIT_MS] }
+}
+
+export function parseRedisUrl(text: string): { url: string | null } | null {
+  if (text === '') return { url: null }
+  const url = URL.parse(text)
+  if (url === null || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '')
+    return null
+  return /^(\/\d*)?$/.test(url.pathname) && url.search === '' ? { url: text } : null
 }

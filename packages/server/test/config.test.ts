@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { Resolver } from 'node:dns/promises'
 import { test } from 'node:test'
+import { fastify } from 'fastify'
 import { fileOf } from '../../../test/support/raw-database.ts'
 import { readSettings, SettingsError } from '../src/config.ts'
+import { LIMIT_NAMES } from '../src/http/rate-limit/limits.ts'
 
 test('the defaults serve http://localhost:8080 with data in ./data', () => {
   const settings = readSettings({})
@@ -45,22 +47,36 @@ test('a database is a file, or a PostgreSQL by its URL, which names the database
   }
 })
 
+test('replicas are those of a PostgreSQL, one or several', () => {
+  const DATABASE_URL = 'postgres://u:p@db.example/x'
+  assert.equal(readSettings({ DATABASE_URL }).replicaUrl, null)
+  const REPLICA_URL = 'postgres://u:p@one.example,two.example:5433/x'
+  assert.equal(readSettings({ DATABASE_URL, REPLICA_URL }).replicaUrl, REPLICA_URL)
+  assert.deepEqual(refusal({ REPLICA_URL }).mistakes, [
+    'REPLICA_URL must be empty where DATABASE_URL is no PostgreSQL',
+  ])
+})
+
 test('every mistake is listed at once, and no value is printed', () => {
   const mistakes: Record<string, string> = {
     HOST: 'two words',
     PORT: '65536',
+    WORKERS: '0',
     BASE_URL: 'https://user:hunter2@example.com/path',
     DATABASE_URL: 'mysql://u:hunter2@h/db',
     SHORT_NAME: 'Not-A-Word',
     ID_HEADER: 'bad header',
     SERVICE_NAME: 'line\nbreak',
     TRUSTED_PROXIES: '10.0.0.0/8, 300.1.1.1',
-    PREVIEWS: 'rate-limit',
+    PREVIEWS: 'http-signatures',
+    RATE_LIMITS: 'mint=5/d',
+    REDIS_URL: 'http://hunter2@cache',
     LOG_LEVEL: 'loud',
     METRICS_PORT: '-1',
     KEY_REUSE: 'maybe',
     READ_MODEL_AGENTS: '0',
     MAX_STALENESS: '0',
+    REPLICA_URL: 'sqlite:replica',
     DRAIN_SECONDS: '1.5',
     DNS_RESOLVERS: 'dns.example',
     LOOPBACK_HOSTS: 'agents.example.com',
@@ -106,9 +122,21 @@ test('plain http is for loopback alone: a session cookie would be read on the wa
 test('trusted proxies are addresses and ranges, IPv4 and IPv6', () => {
   const { trustedProxies } = readSettings({ TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8,fd00::/8' })
   assert.deepEqual(trustedProxies, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
-  for (const bad of ['10.0.0.0/33', 'fd00::/129', '1', 'true', '10.0.0.0/8/8', 'example.com']) {
+  for (const bad of [
+    '10.0.0.0/33',
+    'fd00::/129',
+    '1',
+    'true',
+    '10.0.0.0/8/8',
+    'example.com',
+    '0.0.0.0/0',
+    '::/0',
+  ]) {
     assert.equal(refusal({ TRUSTED_PROXIES: bad }).mistakes.length, 1, bad)
   }
+  const widest = ['0.0.0.0/1', '::/1', '::ffff:10.0.0.0/104', 'fe80::1%eth0']
+  const taken = readSettings({ TRUSTED_PROXIES: widest.join() }).trustedProxies
+  assert.doesNotThrow(() => fastify({ trustProxy: [...taken] }), 'what is accepted can be used')
 })
 
 test('resolvers are addresses, IPv4 and IPv6, with a port or without, and node:dns takes them all', () => {
@@ -177,3 +205,51 @@ function refusal(env: Record<string, string>): SettingsError {
   }
   return assert.fail('the settings were accepted')
 }
+
+test('rate limits are named, each once; what is not named stays as it is', () => {
+  const { rateLimits, redisUrl } = readSettings({})
+  assert.equal(redisUrl, null)
+  assert.deepEqual(rateLimits.get('failed-claims'), { quota: 10, windowMs: 60_000 })
+  assert.deepEqual(rateLimits.get('recovery-codes'), { quota: 20, windowMs: 3_600_000 })
+  const set = readSettings({ RATE_LIMITS: 'mint=1/s, reads=off' }).rateLimits
+  assert.deepEqual(set.get('mint'), { quota: 1, windowMs: 1000 })
+  assert.equal(set.get('reads'), null)
+  assert.deepEqual(set.get('claims'), rateLimits.get('claims'))
+  for (const bad of [
+    ...[
+      'mint',
+      'mint=',
+      'mint=0/m',
+      'mint=5',
+      'mint=5/d',
+      'mint=-1/m',
+      'mint=5/m/m',
+      'mint=1000001/m',
+    ],
+    ...['minting=5/m', 'constructor=5/m', 'mint=5/m,mint=6/m', 'mint=5/m;claims=5/m', 'mint=OFF'],
+  ]) {
+    const [mistake, ...more] = refusal({ RATE_LIMITS: bad }).mistakes
+    assert.match(mistake ?? '', /^RATE_LIMITS must be name=<number>\/<s, m or h> /, bad)
+    assert.deepEqual(more, [])
+  }
+})
+
+test('every rate limit that can be set is one that there is', () => {
+  const { rateLimits } = readSettings({})
+  assert.deepEqual([...rateLimits.keys()].toSorted(), LIMIT_NAMES.toSorted())
+})
+
+test('Redis is named by a URL of its own kind', () => {
+  for (const good of ['redis://localhost', 'redis://u:p@cache:6379/2', 'rediss://:p@cache:6380']) {
+    assert.equal(readSettings({ REDIS_URL: good }).redisUrl, good)
+  }
+  for (const bad of [
+    'localhost:6379',
+    'http://cache',
+    'redis://',
+    'redis://cache/x',
+    'redis://c?a=b',
+  ]) {
+    assert.equal(refusal({ REDIS_URL: bad }).mistakes.length, 1, bad)
+  }
+})

@@ -1,4 +1,4 @@
-import sharp from 'sharp'
+import type Sharp from 'sharp'
 
 /** Why a picture is not taken. */
 export type PictureFault =
@@ -7,7 +7,6 @@ export type PictureFault =
   | 'damaged'
   | 'outside-crop'
   | 'too-slow'
-  | 'busy'
 
 export class PictureRefused extends Error {
   override readonly name = 'PictureRefused'
@@ -30,8 +29,6 @@ const SIDE = 512
 const MOST_PIXELS = 40_000_000
 const QUALITY = 82
 const SECONDS = 10
-/** Each holds a body in memory. */
-const MOST_WAITING = 8
 
 /** What the formats that are taken begin with, in hexadecimal. libvips tells them apart in the same way. */
 const FORMATS = [
@@ -42,16 +39,11 @@ const FORMATS = [
 
 /**
  * Makes pictures anew: what comes out holds the pixels of the picture and nothing else of the bytes that went in.
- * One at a time, on one thread, so that somebody's large picture takes nothing from those who look agents up.
+ * One at a time, on one thread, so that somebody's large picture takes nothing from those who look agents up. How many
+ * may wait is bounded before they are read (`http/overload/`).
  */
 export class Pictures {
-  #waiting = 0
   #last: Promise<unknown> = Promise.resolve()
-
-  constructor() {
-    sharp.concurrency(1)
-    sharp.cache(false)
-  }
 
   /**
    * @param bytes a PNG, JPEG or WebP; of one that moves, the first frame is taken
@@ -59,20 +51,24 @@ export class Pictures {
    * @throws PictureRefused
    */
   square(bytes: Uint8Array, crop: Crop | null): Promise<Uint8Array> {
-    if (this.#waiting >= MOST_WAITING) return Promise.reject(new PictureRefused('busy'))
-    this.#waiting += 1
     const result = this.#last.then(() => squareOf(bytes, crop))
-    this.#last = result
-      .catch(() => undefined)
-      .then(() => {
-        this.#waiting -= 1
-      })
+    this.#last = result.catch(() => undefined)
     return result
   }
 }
 
+/** Loads the library with the first picture: a service starts sooner without it. */
+async function loadSharp(): Promise<typeof Sharp> {
+  const { default: sharp } = await import('sharp')
+  sharp.concurrency(1)
+  sharp.cache(false)
+  return sharp
+}
+
 async function squareOf(bytes: Uint8Array, crop: Crop | null): Promise<Uint8Array> {
-  const { width, height } = await sizeOf(bytes)
+  const known = formatOf(bytes)
+  const sharp = await loadSharp()
+  const { width, height } = await sizeOf(sharp, bytes, known)
   if (width * height > MOST_PIXELS) throw new PictureRefused('too-many-pixels')
   const picture = sharp(bytes, { failOn: 'error', limitInputPixels: MOST_PIXELS })
     .autoOrient()
@@ -92,16 +88,25 @@ async function squareOf(bytes: Uint8Array, crop: Crop | null): Promise<Uint8Arra
     })
 }
 
-/** Reads the header alone. The declared type says nothing: what the bytes begin with, and what libvips makes of it, does. */
-async function sizeOf(bytes: Uint8Array): Promise<{ width: number; height: number }> {
+/** The declared type says nothing: what the bytes begin with, and what libvips makes of it, does. */
+function formatOf(bytes: Uint8Array): string {
   const start = Buffer.from(bytes.subarray(0, 12)).toString('hex')
   const known = FORMATS.find(({ begins }) => begins.test(start))
   if (known === undefined) throw new PictureRefused('not-a-picture')
+  return known.format
+}
+
+/** Reads the header alone. */
+async function sizeOf(
+  sharp: typeof Sharp,
+  bytes: Uint8Array,
+  format: string,
+): Promise<{ width: number; height: number }> {
   const header = await sharp(bytes, { limitInputPixels: false })
     .metadata()
     .catch((error) => {
       throw new PictureRefused('damaged', { cause: error })
     })
-  if (header.format !== known.format) throw new PictureRefused('not-a-picture')
+  if (header.format !== format) throw new PictureRefused('not-a-picture')
   return header.autoOrient
 }

@@ -11,9 +11,20 @@ export interface Pepper {
   authenticate(purpose: string, text: string): Uint8Array
 }
 
+const PEPPER = 'identity-pepper'
+
 /** Reads the pepper of a data directory; the first to ask makes it (32 random bytes, 0600). */
 export function loadPepper(dataDir: string): Pepper {
-  const key = loadSecret(dataDir, 'identity-pepper')
+  return pepperOf(loadSecret(dataDir, PEPPER))
+}
+
+/** Reads the pepper of a data directory, or null where there is none. @throws Error where the file holds something else */
+export function readPepper(dataDir: string): Pepper | null {
+  const key = readSecretIfThere(join(dataDir, PEPPER))
+  return key === null ? null : pepperOf(key)
+}
+
+function pepperOf(key: Buffer): Pepper {
   return {
     id: createHash('sha256').update(key).digest('base64url').slice(0, 8),
     hash(...parts) {
@@ -31,14 +42,20 @@ export function loadPepper(dataDir: string): Pepper {
 /** A secret of 32 bytes, kept in hexadecimal in a file of its own. */
 function loadSecret(dataDir: string, name: string): Buffer {
   const file = join(dataDir, name)
-  try {
-    return readSecret(file)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-  }
+  const there = readSecretIfThere(file)
+  if (there !== null) return there
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   publish(file, `${randomBytes(32).toString('hex')}\n`)
   return readSecret(file)
+}
+
+function readSecretIfThere(file: string): Buffer | null {
+  try {
+    return readSecret(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
 }
 
 function readSecret(file: string): Buffer {

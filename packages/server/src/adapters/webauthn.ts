@@ -1,12 +1,4 @@
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server'
-import { decodeAttestationObject, isoBase64URL, isoCBOR } from '@simplewebauthn/server/helpers'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 
 /** Who asks for passkeys (WebAuthn Level 3 section 4: Relying Party). */
 export interface RelyingParty {
@@ -40,6 +32,10 @@ const MOST_TRANSPORTS = 16
  */
 const USER_VERIFICATION = 'required'
 
+/** Loaded with the first passkey: a service starts sooner without. */
+const library = () => import('@simplewebauthn/server')
+const helpers = () => import('@simplewebauthn/server/helpers')
+
 /** Options for `navigator.credentials.create`: a discoverable credential, without attestation. */
 export async function creationOptions(
   relyingParty: RelyingParty,
@@ -52,6 +48,7 @@ export async function creationOptions(
   challenge: Uint8Array,
   existing: readonly Pick<Credential, 'id' | 'transports'>[],
 ): Promise<Record<string, unknown>> {
+  const { generateRegistrationOptions } = await library()
   const options = await generateRegistrationOptions({
     rpID: relyingParty.id,
     rpName: relyingParty.name,
@@ -76,6 +73,7 @@ export async function requestOptions(
   relyingParty: RelyingParty,
   challenge: Uint8Array,
 ): Promise<Record<string, unknown>> {
+  const { generateAuthenticationOptions } = await library()
   const options = await generateAuthenticationOptions({
     rpID: relyingParty.id,
     challenge: bytes(challenge),
@@ -96,9 +94,10 @@ export async function verifyCreation(
   challenge: string,
   response: unknown,
 ): Promise<Credential | null> {
-  const result = await orNull(() =>
+  const { verifyRegistrationResponse } = await library()
+  const result = await orNull(async () =>
     verifyRegistrationResponse({
-      response: withoutAttestation(response as RegistrationResponseJSON),
+      response: await withoutAttestation(response as RegistrationResponseJSON),
       expectedChallenge: challenge,
       expectedOrigin: relyingParty.origin,
       expectedRPID: relyingParty.id,
@@ -129,6 +128,7 @@ export async function verifyUse(
   response: unknown,
   credential: Credential,
 ): Promise<Pick<Credential, 'counter' | 'backedUp'> | null> {
+  const { verifyAuthenticationResponse } = await library()
   const result = await orNull(() =>
     verifyAuthenticationResponse({
       response: response as AuthenticationResponseJSON,
@@ -153,7 +153,10 @@ export async function verifyUse(
  * A response as if it had come without attestation, which is all that was asked for. The library would look at
  * certificates of strangers and fetch the revocation lists that they name.
  */
-function withoutAttestation(credential: RegistrationResponseJSON): RegistrationResponseJSON {
+async function withoutAttestation(
+  credential: RegistrationResponseJSON,
+): Promise<RegistrationResponseJSON> {
+  const { decodeAttestationObject, isoBase64URL, isoCBOR } = await helpers()
   const { response } = credential
   const attested = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject))
   const none = isoCBOR.encode(

@@ -49,7 +49,7 @@ interface Minting {
 }
 
 /** The part that races: one by one, or all that wait at once where that saves round trips. */
-const MINTING: Batch<Minting, Did> = {
+export const MINTING: Batch<Minting, Did> = {
   one: (tx, { deps, decoded }) => mint(deps, tx, decoded),
   all: (tx, items) => {
     const [first] = items as [Minting]

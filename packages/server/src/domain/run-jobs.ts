@@ -1,6 +1,6 @@
 import { type Database, type JobRow, StorageFailure, type Tx } from '../storage/database.ts'
 import { appendEvent } from '../storage/events.ts'
-import { dueJobs, postponeJob, takeJob } from '../storage/jobs.ts'
+import { countDueJobs, dueJobs, firstJobAt, postponeJob, takeJob } from '../storage/jobs.ts'
 import { END_CHANNEL, endChannel } from './channels/channel-end.ts'
 import { goOnRegrading, REGRADE_OWNER, regradeOwner } from './regrade-owner.ts'
 import { EXPIRE_VERIFICATION } from './verify-owner.ts'
@@ -13,6 +13,7 @@ export interface JobDeps {
 }
 
 const JOBS_AT_ONCE = 100
+const MOST_COUNTED = 1000
 const FIRST_PAUSE_MS = 60_000
 const LONGEST_PAUSE_MS = 3_600_000
 
@@ -21,6 +22,9 @@ const HANDLERS: Readonly<Record<string, (tx: Tx, job: JobRow, at: number) => Pro
   [END_CHANNEL]: endChannel,
   [REGRADE_OWNER]: goOnRegrading,
 }
+
+/** Other kinds are a newer release's, for its own nodes to do: in a rolling upgrade both are at work. */
+const KINDS = Object.keys(HANDLERS)
 
 /** Does what falls due, one round at a time. */
 export class DueJobs {
@@ -55,7 +59,7 @@ export class DueJobs {
  */
 export async function runDueJobs(deps: JobDeps, goesOn: () => boolean = () => true): Promise<void> {
   for (;;) {
-    const jobs = await dueJobs(deps.db.read, deps.now(), JOBS_AT_ONCE)
+    const jobs = await dueJobs(deps.db.read, KINDS, deps.now(), JOBS_AT_ONCE)
     if (jobs.length === 0) return
     for (const job of jobs) {
       if (!goesOn()) return
@@ -64,11 +68,24 @@ export async function runDueJobs(deps: JobDeps, goesOn: () => boolean = () => tr
   }
 }
 
+/** How many jobs should have been done by now, of whatever kind, counted to a thousand. */
+export function jobsDue({ db, now }: Pick<JobDeps, 'db' | 'now'>): Promise<number> {
+  return countDueJobs(db.read, now(), MOST_COUNTED)
+}
+
+/** By how many seconds the job is late that has been due longest, put off or not. */
+export async function jobsLate({ db, now }: Pick<JobDeps, 'db' | 'now'>): Promise<number> {
+  const first = await firstJobAt(db.read)
+  return first === null ? 0 : Math.max(0, (now() - first) / 1000)
+}
+
 /** A job that fails holds up no other. */
 async function runJob({ db, now, onFailure }: JobDeps, job: JobRow): Promise<void> {
+  const handle = HANDLERS[job.kind]
+  if (handle === undefined) return
   try {
     await db.write(async (tx) => {
-      if (await takeJob(tx, job)) await HANDLERS[job.kind]?.(tx, job, now())
+      if (await takeJob(tx, job)) await handle(tx, job, now())
     })
   } catch (error) {
     if (error instanceof StorageFailure) throw error

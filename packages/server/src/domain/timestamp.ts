@@ -18,10 +18,13 @@ export function timestamp(milliseconds: number): string {
   return `${lastDate}${two(hours)}:${two(minutes)}:${two(seconds)}.${three(ms % 1000)}Z`
 }
 
+const TWO_DIGITS = Array.from({ length: 100 }, (_, i) => String(i).padStart(2, '0'))
+const THREE_DIGITS = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'))
+
 function two(value: number): string {
-  return value < 10 ? `0${value}` : `${value}`
+  return TWO_DIGITS[value] as string
 }
 
 function three(value: number): string {
-  return value < 100 ? `0${two(value)}` : `${value}`
+  return THREE_DIGITS[value] as string
 }

@@ -1,11 +1,10 @@
-import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { parseDidOrTail } from '@countersign/protocol'
 import type { ReadDeps } from '../domain/find-agent.ts'
-import { lookupOf } from '../domain/lookup.ts'
+import { type LookupText, lookupText } from '../domain/lookup.ts'
 import type { AheadOfRouter } from './bare-app.ts'
 import { REVALIDATE } from './caching.ts'
-import type { RequestMetrics } from './metrics.ts'
+import type { RequestMetrics } from './metrics/request-metrics.ts'
 import { LOOKUP_PREFIX, LOOKUP_URL } from './routes/lookup.ts'
 
 export interface AheadDeps {
@@ -29,7 +28,9 @@ export function answerPlainLookups({ read, metrics, isReady }: AheadDeps): Ahead
     const view = read.registry.inMemory(tail)
     if (view === null) return false
     const started = performance.now()
-    send(response, JSON.stringify(lookupOf(read.site, view, read.now())))
+    const answer = lookupText(read.site, view, read.now())
+    if (answer === null) return false
+    send(response, answer)
     series.observe(performance.now() - started)
     return true
   }
@@ -59,11 +60,8 @@ function isPlain(rawHeaders: readonly string[]): boolean {
   return hosts === 1
 }
 
-/**
- * The headers that the route of Fastify sends, in the same order.
- * @param body ASCII: a DID, a date, names of providers and usernames hold nothing else
- */
-function send(response: ServerResponse, body: string): void {
+/** The headers that the route of Fastify sends, in the same order. */
+function send(response: ServerResponse, { json, tag }: LookupText): void {
   response.writeHead(200, [
     'x-content-type-options',
     'nosniff',
@@ -71,16 +69,16 @@ function send(response: ServerResponse, body: string): void {
     '*',
     'access-control-expose-headers',
     'ETag',
+    'etag',
+    `"${tag}"`,
     'content-type',
     'application/json; charset=utf-8',
-    'etag',
-    `"${hash('sha1', body, 'base64url')}"`,
     'cache-control',
     REVALIDATE,
     'vary',
     'Accept',
     'content-length',
-    String(body.length),
+    String(json.length),
   ])
-  response.end(body, 'latin1')
+  response.end(json, 'latin1')
 }

@@ -12,11 +12,16 @@ import { handleErrors, routerErrorsTo } from './error-handler.ts'
 import { greet } from './greet.ts'
 import { parseJsonStrictly } from './json-body.ts'
 import { MethodGuard } from './methods.ts'
-import { countRequests, type RequestMetrics } from './metrics.ts'
+import { countRequests, type RequestMetrics } from './metrics/request-metrics.ts'
 import { collectOpenApi, type OpenApiDeps, serveOpenApi } from './openapi.ts'
+import { guardAgainstOverload } from './overload/guard.ts'
+import type { Overload } from './overload/overload.ts'
+import { Cookies } from './owner/cookies.ts'
 import { serveOwners } from './owner/serve-owners.ts'
 import { loadPages, type Pages } from './pages/load.ts'
 import { servePages } from './pages/serve-pages.ts'
+import { isLimited, limitRates } from './rate-limit/guard.ts'
+import type { Limiter } from './rate-limit/limiter.ts'
 import { agentRoute } from './routes/agent.ts'
 import { avatarRoute, givenAvatarRoute } from './routes/avatar.ts'
 import { cardRoute } from './routes/card.ts'
@@ -25,7 +30,7 @@ import { compactCardRoute } from './routes/compact-card.ts'
 import { didJsonRoute } from './routes/did-json.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { gradeRoute } from './routes/grade.ts'
-import { healthRoutes } from './routes/health.ts'
+import { type HealthDeps, healthRoutes } from './routes/health.ts'
 import { identifyRoute } from './routes/identify.ts'
 import { webhookRoute } from './routes/identity/webhook.ts'
 import { lookupRoute } from './routes/lookup.ts'
@@ -39,8 +44,13 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
   readonly runtime: RuntimeRouteDeps
   readonly isReady: () => boolean
+  readonly vouches: HealthDeps['vouches']
+  readonly reportDatabase: HealthDeps['reportDatabase']
   readonly isDraining: () => boolean
   readonly metrics: RequestMetrics
+  readonly overload: Overload
+  /** The preview `rate-limit`; null where it is off. */
+  readonly limiter: Limiter | null
   readonly openapi: OpenApiDeps
   readonly owners: OwnerDeps
   /** Where the built dashboard is. */
@@ -59,7 +69,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const pages = await loadPages({ serviceName, site: deps.read.site, dir: deps.pagesDir })
   const app = bareApp({
     ...deps,
-    aheadOfRouter: answerPlainLookups(deps),
+    // There nothing is counted, and no line is written.
+    aheadOfRouter: isPlainEnough(deps) ? answerPlainLookups(deps) : () => false,
     answerRouterError: routerErrorsTo(pages),
   })
   const guard = new MethodGuard(app)
@@ -67,12 +78,15 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   handleErrors(app, pages)
   app.addHook('onRequest', greet(deps.isDraining))
   countRequests(app, deps.metrics)
-  await collectOpenApi(app, deps.openapi)
+  await collectOpenApi(app, deps.openapi, (route) => isLimited(deps.limiter, route))
+  guardAgainstOverload(app as unknown as FastifyInstance, deps.overload)
+  limitRates(app as unknown as FastifyInstance, deps.limiter, new Cookies(deps.openapi.baseUrl))
   registerRoutes(app, deps, pages)
   await servePages(app, {
     read: { ...deps.read, db: deps.owners.db.read },
     pages,
     verify: deps.verify,
+    room: deps.overload.rooms.previews,
   })
   await serveOwners(app, deps.owners)
   await webhookRoute(app, deps.owners)
@@ -82,6 +96,11 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   serveDocs(app, deps, pages)
   guard.refuseOthers(app)
   return app as unknown as FastifyInstance
+}
+
+/** Whether a request asks for nothing on its way but the answer. */
+function isPlainEnough({ limiter, log }: AppDeps): boolean {
+  return limiter === null && !log.isLevelEnabled('debug')
 }
 
 /** The documentation, whose HTTP reference is made of the schemas of all routes. */
@@ -107,5 +126,5 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   avatarRoute(app, deps.read)
   givenAvatarRoute(app, { ...deps.read, db: deps.owners.db })
   didJsonRoute(app, deps.read)
-  healthRoutes(app, deps.isReady)
+  healthRoutes(app, deps)
 }

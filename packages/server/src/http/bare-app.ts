@@ -34,7 +34,7 @@ const SERVER_OPTIONS = {
 /** Fastify with every default replaced that answers in another shape than ours, or trusts too much. */
 export function bareApp(deps: BareAppDeps) {
   const { log, trustedProxies, aheadOfRouter, answerRouterError, onServer } = deps
-  return fastify({
+  const app = fastify({
     ...loggingOf(log),
     serverFactory: (handler) => {
       const make = () => {
@@ -67,4 +67,11 @@ export function bareApp(deps: BareAppDeps) {
       },
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
+  // Fastify closes the connection where a body is refused, before it has come. Whoever is still sending finds that, and not the
+  // refusal: a proxy makes a 502 of it. What comes is thrown away instead, for as long as a request may take.
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (reply.statusCode === 413) reply.removeHeader('connection')
+    done()
+  })
+  return app
 }

@@ -9,7 +9,7 @@ export const BRIEFLY = 'public, max-age=30'
 /** What has another address once it is another. Not for longer: a picture that was taken away is gone by tomorrow. */
 export const FOR_A_DAY = 'public, max-age=86400, immutable'
 
-/** A hook for routes whose success may be cached: adds the ETag, and answers 304 where the caller has it already. */
+/** A hook for routes whose success may be cached: adds the ETag, unless the route gave it, and answers 304 where the caller has it already. */
 export function cached(cacheControl: string) {
   return (
     request: FastifyRequest,
@@ -29,7 +29,8 @@ function tag(
   cacheControl: string,
 ): unknown {
   if (reply.statusCode !== 200 || !isWhole(payload)) return payload
-  const etag = `"${hash('sha1', payload, 'base64url')}"`
+  const given = reply.getHeader('etag')
+  const etag = typeof given === 'string' ? given : `"${hash('sha1', payload, 'base64url')}"`
   reply.header('etag', etag).header('vary', 'Accept')
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', cacheControl)
   if (!matches(request.headers['if-none-match'], etag)) return payload

@@ -1,6 +1,9 @@
 import type { Naming } from '@countersign/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
+/** What a page of another origin may see of the headers where an answer says when to come back. */
+export const EXPOSED_OF_REFUSALS = 'ETag, Retry-After, RateLimit, RateLimit-Policy'
+
 /** A hook for public routes: any page may read the answer. No credentials are ever involved. */
 export function allowAnyOrigin(
   _request: FastifyRequest,

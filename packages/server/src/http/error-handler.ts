@@ -6,6 +6,7 @@ import {
 } from '@countersign/protocol'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusalOf } from '../domain/refusals.ts'
+import { EXPOSED_OF_REFUSALS } from './cors.ts'
 import { pageHeaders } from './page-headers.ts'
 import type { Pages } from './pages/load.ts'
 import { wantsPage } from './wants-page.ts'
@@ -33,7 +34,8 @@ const FASTIFY_CODES: Readonly<Record<string, { code: ErrorCode; message: string 
 /** The one place where an error becomes a response: the envelope, or for people who read pages a page of the same. */
 export function handleErrors(app: FastifyInstance, pages: Pages): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const { code, message } = translate(error, request)
+    const { code, message, retryAfterSeconds } = translate(error, request)
+    if (retryAfterSeconds != null) askToComeBack(reply, retryAfterSeconds)
     sendRefusal(pages, request, reply, code, message)
   })
   app.setNotFoundHandler((request, reply) => {
@@ -82,7 +84,7 @@ function sendRefusal(
 function translate(
   error: FastifyError,
   request: FastifyRequest,
-): { code: ErrorCode; message: string } {
+): { code: ErrorCode; message: string; retryAfterSeconds?: number | null } {
   if (error.validation !== undefined) return { code: 'VALIDATION_ERROR', message: explain(error) }
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const message = `The body has more than ${size(request.routeOptions.bodyLimit)}.`
@@ -99,15 +101,23 @@ function translate(
   return refusal
 }
 
+/** RFC 9110 section 10.2.3. A page of another origin sees the header only where it is told that it may. */
+function askToComeBack(reply: FastifyReply, seconds: number): void {
+  reply.header('retry-after', String(seconds))
+  if (!reply.hasHeader('access-control-allow-origin')) return
+  reply.header('access-control-expose-headers', EXPOSED_OF_REFUSALS)
+}
+
 function size(bytes: number): string {
   const mebibytes = bytes / 1024 ** 2
   return mebibytes < 1 ? `${bytes / 1024} KiB` : `${mebibytes} MiB`
 }
 
-function logIfOurs(refusal: CodedError, request: FastifyRequest): void {
-  if (ERROR_STATUS[refusal.code] >= 500) {
-    request.log.error({ err: refusal.cause, requestId: request.id }, refusal.message)
-  }
+/** Refusals for want of room have no cause and are counted: thousands a second must not be as many lines. */
+function logIfOurs({ code, cause, message }: CodedError, request: FastifyRequest): void {
+  const status = ERROR_STATUS[code]
+  if (status < 500 || (status > 500 && cause === undefined)) return
+  request.log.error({ err: cause, requestId: request.id }, message)
 }
 
 /** `body.publicKey must be an Ed25519 public key: …`, out of the description in the schema. */

@@ -2,7 +2,9 @@ import type { Naming } from '@countersign/protocol'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { errorsOf } from './docs/errors-of.ts'
-import type { ApiDocument } from './docs/openapi-types.ts'
+import type { ApiDocument, Operation } from './docs/openapi-types.ts'
+import type { RouteFacts } from './overload/room-of.ts'
+import { LIMIT_HEADERS } from './rate-limit/headers.ts'
 
 export interface OpenApiDeps {
   readonly naming: Naming
@@ -11,8 +13,15 @@ export interface OpenApiDeps {
   readonly version: string
 }
 
-/** Collects the schemas of the routes that are registered after it. */
-export async function collectOpenApi(app: FastifyInstance, deps: OpenApiDeps): Promise<void> {
+/**
+ * Collects the schemas of the routes that are registered after it.
+ * @param isLimited which of them can answer 429
+ */
+export async function collectOpenApi(
+  app: FastifyInstance,
+  deps: OpenApiDeps,
+  isLimited: (route: RouteFacts) => boolean,
+): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -34,20 +43,31 @@ export async function collectOpenApi(app: FastifyInstance, deps: OpenApiDeps): P
       ],
     },
     transformObject: (made) =>
-      ('openapiObject' in made ? withErrors(made.openapiObject as never) : {}) as never,
+      ('openapiObject' in made ? withErrors(made.openapiObject as never, isLimited) : {}) as never,
   })
 }
 
 /** Tells of each operation with which codes it refuses. */
-function withErrors(document: ApiDocument): ApiDocument {
+function withErrors(document: ApiDocument, isLimited: (route: RouteFacts) => boolean): ApiDocument {
   const paths = Object.entries(document.paths).map(([path, methods]) => {
-    const told = Object.entries(methods).map(([method, operation]) => [
-      method,
-      { ...operation, 'x-errors': errorsOf(method.toUpperCase(), operation) },
-    ])
+    const told = Object.entries(methods).map(([method, operation]) => {
+      const { operationId } = operation
+      const route = { operationId, url: path, method: method.toUpperCase() }
+      return [method, withCodes(route, operation, isLimited(route))]
+    })
     return [path, Object.fromEntries(told)]
   })
   return { ...document, paths: Object.fromEntries(paths) }
+}
+
+function withCodes({ method }: RouteFacts, operation: Operation, isLimited: boolean): Operation {
+  const { responses } = operation
+  const limited = { ...responses, '4XX': { ...responses['4XX'], headers: LIMIT_HEADERS } }
+  return {
+    ...operation,
+    ...(isLimited ? { responses: limited as never } : {}),
+    'x-errors': errorsOf(method, operation, isLimited),
+  }
 }
 
 /** `/openapi.json`, for programs. */

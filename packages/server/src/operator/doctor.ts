@@ -1,8 +1,12 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { selfTestEd25519 } from '../adapters/ed25519.ts'
+import { readPepper } from '../adapters/secrets.ts'
 import { readSettings, type Settings } from '../config.ts'
-import { withData } from './context.ts'
+import { comparePepper, OtherPepperError } from '../domain/same-pepper.ts'
+import { examineDatabase } from '../storage/examine.ts'
+import { missingMigrations } from '../storage/migrate.ts'
+import { directoryOf } from '../storage/open-database.ts'
 import { EXIT } from './exit.ts'
 import { print } from './output.ts'
 
@@ -16,12 +20,13 @@ type Check = (settings: Settings) => Promise<Omit<Finding, 'check'>>
 
 const LEAST_FREE_BYTES = 1024 ** 3
 
-/** In the order in which a host would ask. */
+/** In the order in which a host would ask. They look, and change nothing. */
 const CHECKS: Readonly<Record<string, Check>> = {
   'Node.js': checkNode,
   Ed25519: checkEd25519,
   'data directory': checkDataDir,
   database: checkDatabase,
+  'identity pepper': checkPepper,
   'free disk': checkDisk,
   'base URL': checkBaseUrl,
   server: checkServer,
@@ -71,18 +76,44 @@ async function checkDataDir({ dataDir }: Settings) {
 }
 
 async function checkDatabase({ database }: Settings) {
-  if (database.kind === 'sqlite') {
-    if (!existsSync(database.file)) return warn('not there yet: the first start makes it')
-    if ((statSync(database.file).mode & 0o077) !== 0)
-      return warn('others may read the file: chmod 600')
-  }
-  await withData(async ({ db }) => db.check())
-  return ok('sound, schema up to date')
+  if (isToBeMade(database)) return warn('not there yet: the first start makes it')
+  const missing = await examineDatabase(database, async ({ db, check }) => {
+    await check()
+    return missingMigrations(db)
+  })
+  if (missing.length > 0)
+    return warn(`sound, migrations to apply: ${missing.join(', ')}; the next start does`)
+  const isOpen = database.kind === 'sqlite' && (statSync(database.file).mode & 0o077) !== 0
+  return isOpen
+    ? warn('sound, schema up to date; others may read the file: chmod 600')
+    : ok('sound, schema up to date')
 }
 
-async function checkDisk({ dataDir }: Settings) {
-  if (!existsSync(dataDir)) return ok('nothing to store yet')
-  const { bavail, bsize } = statfsSync(dataDir)
+function isToBeMade(database: Settings['database']): boolean {
+  return database.kind === 'sqlite' && !existsSync(database.file)
+}
+
+async function checkPepper({ dataDir, database }: Settings) {
+  const pepper = readPepper(dataDir)
+  const found = isToBeMade(database)
+    ? 'unsaid'
+    : await examineDatabase(database, async ({ db }) =>
+        comparePepper(db, pepper, await missingMigrations(db)),
+      )
+  if (pepper === null && found === 'other') {
+    return fail(
+      'there is no identity-pepper in DATA_DIR, and the data were written with one. Put that file there: from another node, or from the backup',
+    )
+  }
+  if (pepper === null) return warn('not there yet: the first start makes it')
+  if (found === 'other') return fail(new OtherPepperError().message)
+  return ok(found === 'same' ? 'the one of the data' : 'the data know none yet')
+}
+
+async function checkDisk({ dataDir, database }: Settings) {
+  const directory = directoryOf(database, dataDir)
+  if (!existsSync(directory)) return ok('nothing to store yet')
+  const { bavail, bsize } = statfsSync(directory)
   const text = `${((Number(bavail) * Number(bsize)) / 1024 ** 3).toFixed(1)} GiB`
   return Number(bavail) * Number(bsize) < LEAST_FREE_BYTES ? warn(`${text} is little`) : ok(text)
 }

@@ -1,8 +1,10 @@
 import { CodedError, type ErrorCode } from '@countersign/protocol'
 import { SettingsError } from '../config.ts'
+import { OtherPepperError } from '../domain/same-pepper.ts'
 import { StorageFailure } from '../storage/database.ts'
 import { NewerSchemaError } from '../storage/migrate.ts'
 import { AlreadyServedError } from '../storage/process-lock.ts'
+import { WorkerFailedError } from '../workers/worker-failed-error.ts'
 
 /** What scripts can rely on. Listed in `countersignd --help`. */
 export const EXIT = {
@@ -23,7 +25,8 @@ const BY_CODE: Partial<Record<ErrorCode, number>> = {
 }
 
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof SettingsError) return EXIT.usage
+  if (error instanceof SettingsError || error instanceof OtherPepperError) return EXIT.usage
+  if (error instanceof WorkerFailedError) return error.exitCode
   if (error instanceof CodedError) return BY_CODE[error.code] ?? EXIT.failure
   if (error instanceof AlreadyServedError || error instanceof NewerSchemaError)
     return EXIT.unavailable

@@ -4,6 +4,7 @@ import { CodedError } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { loadPepper } from '../adapters/secrets.ts'
 import { readSettings } from '../config.ts'
+import { digestOfPepper } from '../domain/same-pepper.ts'
 import { type ImportedTable, ImportRefusal, importSqlite } from '../storage/import-sqlite.ts'
 import { lockDatabase } from '../storage/process-lock.ts'
 import { print, table } from './output.ts'
@@ -34,7 +35,9 @@ async function importFrom(file: string): Promise<ImportedTable[]> {
   if (!existsSync(file)) throw new CodedError('VALIDATION_ERROR', `There is no ${file}.`)
   const unlock = lockDatabase(file)
   try {
-    return await importSqlite(file, database.url, loadPepper(dataDir).id, Date.now)
+    const pepper = loadPepper(dataDir)
+    const marks = { id: pepper.id, fact: digestOfPepper(pepper) }
+    return await importSqlite(file, database.url, marks, Date.now)
   } catch (error) {
     if (error instanceof ImportRefusal) throw new CodedError('VALIDATION_ERROR', error.message)
     throw error

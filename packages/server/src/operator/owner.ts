@@ -2,6 +2,7 @@ import { ASSURANCES, type Assurance, CodedError } from '@countersign/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { IN_PERSON } from '../adapters/identity-providers/in-person.ts'
 import { addOwner } from '../domain/add-owner.ts'
+import { requireSamePepper } from '../domain/same-pepper.ts'
 import { timestamp } from '../domain/timestamp.ts'
 import { unverifyOwner, verifyOwner } from '../domain/verify-owner.ts'
 import type { Db, OwnerRow } from '../storage/database.ts'
@@ -73,6 +74,7 @@ async function verify(
   const { provider, assurance } = options
   const expiresAt = options.expires ?? null
   await withData(async (context) => {
+    await requireSamePepper(context)
     const owner = await requireOwner(context.db.read, username)
     // The host vouches for this owner and no one else, so the owner is the subject.
     const subject = String(owner.id)

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { VERSION } from '../version.ts'
+import { acceptPepperCommand } from './accept-pepper.ts'
 import { agentCommands } from './agent.ts'
 import { backupCommands } from './backup.ts'
 import { doctorCommand } from './doctor.ts'
@@ -47,6 +48,7 @@ export async function runCountersignd(argv: readonly string[]): Promise<number> 
   agentCommands(program)
   backupCommands(program)
   importCommand(program)
+  acceptPepperCommand(program)
   doctorCommand(program)
   inheritExit(program)
   try {

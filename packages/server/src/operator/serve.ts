@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
-import { pino } from 'pino'
-import { readSettings } from '../config.ts'
+import { type Logger, pino } from 'pino'
+import { readSettings, type Settings } from '../config.ts'
+import type { Service } from '../service.ts'
 import { migrateDatabase } from '../storage/open-database.ts'
 import { exitCodeOf, messageOf } from './exit.ts'
 import { print } from './output.ts'
@@ -21,26 +22,45 @@ export function serveCommands(program: Command): void {
 async function serve(): Promise<void> {
   const settings = readSettings(process.env)
   const log = pino({ level: settings.logLevel })
-  // Every other command does without the whole of it.
-  const { startService } = await import('../service.ts')
-  const service = await startService(settings, log)
+  // Before the start: it answers requests from its first second, and process 1 of a container heeds no signal by itself.
+  const stop = askedToStop(log)
+  const service = await start(settings, log)
   log.info(
     { address: service.address },
     `${settings.serviceName} serves ${settings.baseUrl.origin}`,
   )
-  let stopping = false
-  const stop = (signal: NodeJS.Signals) => {
-    // A second signal is someone who does not want to wait.
-    if (stopping) process.exit(1)
-    stopping = true
-    log.info({ signal }, 'stopping')
-    service.stop().then(
+  void stop
+    .then(() => service.stop())
+    .then(
       () => log.info('stopped'),
       (error) => {
         log.fatal(messageOf(error))
         process.exitCode = exitCodeOf(error)
       },
     )
+}
+
+/** Resolves with the first SIGTERM or SIGINT. */
+function askedToStop(log: Logger): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let isAsked = false
+  const ask = (signal: NodeJS.Signals) => {
+    // A second signal is someone who does not want to wait.
+    if (isAsked) process.exit(1)
+    isAsked = true
+    log.info({ signal }, 'stopping')
+    resolve()
   }
-  process.on('SIGTERM', stop).on('SIGINT', stop)
+  process.on('SIGTERM', ask).on('SIGINT', ask)
+  return promise
+}
+
+/** Every other command does without the whole of it, and so does a process whose workers have it. */
+async function start(settings: Settings, log: Logger): Promise<Service> {
+  if (settings.workers > 1) {
+    const { startWorkers } = await import('../workers/primary.ts')
+    return startWorkers(settings, log)
+  }
+  const { startService } = await import('../service.ts')
+  return startService(settings, log)
 }

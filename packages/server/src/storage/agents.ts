@@ -64,6 +64,13 @@ export async function agentByTail(db: Db, tail: string): Promise<AgentRow | unde
   return (await selectByTail(db, { tail }))[0]
 }
 
+/** Those of some agents that there are, in no order. */
+export async function agentsByTails(db: Db, tails: readonly string[]): Promise<AgentRow[]> {
+  // `in ()` is no SQL; SQLite alone takes it.
+  if (tails.length === 0) return []
+  return db.selectFrom('agents').selectAll().where('tail', 'in', tails).execute()
+}
+
 const selectByUsername = prepared<{ username: string }, { tail: string }>((db, param) =>
   db.selectFrom('agents').select('tail').where('username', '=', param('username')),
 )

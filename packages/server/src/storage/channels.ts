@@ -36,7 +36,7 @@ export function provenChannelsOfActive(db: Db, ownerId: number): Promise<ProvenC
     .execute()
 }
 
-/** Those of some agents. */
+/** Those of some agents, of each the oldest proof first. */
 export async function provenChannelsOf(
   db: Db,
   tails: readonly string[],
@@ -48,25 +48,35 @@ export async function provenChannelsOf(
     .selectAll()
     .where('tail', 'in', tails)
     .where('verified_at', 'is not', null)
+    .orderBy('verified_at')
+    .orderBy('id')
     .$castTo<ProvenChannelRow>()
     .execute()
 }
 
-/** Proven channels in the order of their ids, a page at a time, for loading them all. */
-export function provenChannelsAfter(
+const selectProvenBetween = prepared<{ after: number; last: number }, ProvenChannelRow>(
+  (db, param) =>
+    db
+      .selectFrom('agents')
+      // Which SQLite takes in this order: agent by agent, not all channels for each range.
+      .crossJoin('channels')
+      .selectAll('channels')
+      .whereRef('channels.tail', '=', 'agents.tail')
+      .where('agents.seq', '>', param('after'))
+      .where('agents.seq', '<=', param('last'))
+      .where('verified_at', 'is not', null)
+      .orderBy('verified_at')
+      .orderBy('id')
+      .$castTo<ProvenChannelRow>(),
+)
+
+/** The same of a range of agents, by their place in the order of claims. */
+export function provenChannelsBetween(
   db: Db,
-  after: string,
-  limit: number,
+  after: number,
+  last: number,
 ): Promise<ProvenChannelRow[]> {
-  return db
-    .selectFrom('channels')
-    .selectAll()
-    .where('id', '>', after)
-    .where('verified_at', 'is not', null)
-    .orderBy('id')
-    .limit(limit)
-    .$castTo<ProvenChannelRow>()
-    .execute()
+  return selectProvenBetween(db, { after, last })
 }
 
 /** All channels of an agent, proven or not, the oldest first. */

@@ -1,6 +1,9 @@
 import type { AgentStatus, Assurance, Grade, SignInMethod } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
 import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow } from './channel-rows.ts'
+import type { DatabaseState } from './database-state.ts'
+import type { ConnectionFigures, TransactionEnd } from './figures.ts'
+import type { RateCountRow } from './rate-count-row.ts'
 
 export type { ChannelCheckRow, ChannelLeaseRow, ChannelRow }
 
@@ -22,6 +25,8 @@ export interface Tables {
   sessions: SessionRow
   flows: FlowRow
   avatars: AvatarRow
+  facts: { name: string; value: string }
+  rate_counts: RateCountRow
 }
 
 export interface OwnerRow {
@@ -104,6 +109,8 @@ export interface JobRow {
   subject: string
   run_at: number
   attempts: number
+  /** When it was due first, where it has failed since: `run_at` is when it is tried again. */
+  due_since: number | null
 }
 
 export interface PasskeyRow {
@@ -198,6 +205,10 @@ export interface Batch<I, T> {
  */
 export interface Database {
   readonly read: Db
+  /** For small reads that somebody waits for: given up after a second. */
+  readonly points: Db
+  /** For following what others write, in a connection that nothing else keeps busy: given up after a second. */
+  readonly news: Db
   /**
    * Runs `work` in a writing transaction. Whatever it throws undoes its own changes and nothing else's. It may be run
    * a second time, after its changes were undone, so it changes nothing but the database.
@@ -206,6 +217,12 @@ export interface Database {
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** The same, of a write that may be done together with others of its kind. */
   writeTogether<I, T>(batch: Batch<I, T>, item: I): Promise<T>
+  /** Null where the data are in a file. */
+  readonly connections: ConnectionFigures | null
+  /** How many writes have been asked for and not answered. */
+  readonly waitingWrites: number
+  /** Called after each transaction that wrote, or tried to. */
+  onTransaction(listener: (end: TransactionEnd) => void): void
   /** Called after every commit, before the answers: caches follow the events here. */
   onCommit(listener: () => Promise<void>): void
   /** Whether another process has, or may have, written since the last call: costs next to nothing. */
@@ -214,6 +231,8 @@ export interface Database {
   onElsewhere(listener: () => void): void
   /** @throws Error where the database is damaged, or none that this service can work on */
   check(): Promise<void>
+  /** What it is now, or was within the last second; answers within a second, whatever the database does. */
+  state(): Promise<DatabaseState>
   close(): Promise<void>
 }
 

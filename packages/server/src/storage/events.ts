@@ -66,3 +66,18 @@ const selectAfter = prepared<{ after: number; limit: number }, EventRow>((db, pa
 export function eventsAfter(db: Db, after: number, limit: number) {
   return selectAfter(db, { after, limit })
 }
+
+/**
+ * Two servers that have parted number their events in the same way, and write none at the same time about the same.
+ * The facts may be erased with their owner's account.
+ */
+export function isSameEvent(a: EventRow, b: EventRow | undefined): boolean {
+  return (
+    b !== undefined &&
+    a.seq === b.seq &&
+    a.at === b.at &&
+    a.type === b.type &&
+    a.tail === b.tail &&
+    a.owner_id === b.owner_id
+  )
+}

@@ -8,6 +8,7 @@ import {
   type Tx,
   UnknownOutcome,
 } from './database.ts'
+import type { TransactionEnd } from './figures.ts'
 
 /** One transaction carries at most this many writes, so that a burst does not hold the loop for long. */
 const LARGEST_GROUP = 256
@@ -49,8 +50,11 @@ interface Write {
 export class GroupCommit {
   readonly #writer: Writer
   readonly #committed: () => Promise<void>
+  readonly #ended: ((end: TransactionEnd) => void)[] = []
+  #waiting = 0
   #queue: Write[] = []
   #draining: Promise<void> | null = null
+  #isClosed = false
 
   /** @param committed called after each commit, before its writes are answered */
   constructor(writer: Writer, committed: () => Promise<void>) {
@@ -67,44 +71,77 @@ export class GroupCommit {
     return this.#ask<T>({ run: (tx) => batch.one(tx, item), together })
   }
 
+  /** How many writes have been asked for and not answered. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  onTransaction(listener: (end: TransactionEnd) => void): void {
+    this.#ended.push(listener)
+  }
+
   #ask<T>(write: Omit<Write, 'settle'>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new StorageFailure('The database is closed.'))
     return new Promise<T>((resolve, reject) => {
+      this.#waiting += 1
       this.#queue.push({ ...write, settle: { resolve: resolve as (v: unknown) => void, reject } })
       this.#draining ??= this.#drain()
     })
   }
 
-  /** Resolves when every write asked for so far has been answered. */
-  async idle(): Promise<void> {
+  /** Takes no more writes, and resolves when every one asked for so far has been answered. */
+  async close(): Promise<void> {
+    this.#isClosed = true
     await this.#draining
   }
 
   async #drain(): Promise<void> {
     do {
       await nextTurn()
-      await this.#commitGroup(this.#queue.splice(0, LARGEST_GROUP))
+      const answered = await this.#carryOut()
+      this.#waiting -= answered
     } while (this.#queue.length > 0)
     this.#draining = null
   }
 
-  async #commitGroup(group: readonly Write[]): Promise<void> {
+  /** @returns how many writes have been answered */
+  async #carryOut(): Promise<number> {
+    const began = performance.now()
+    const group: Write[] = []
     const outcomes = await this.#transact(group).catch((error) => {
+      // It could not begin: those who wait would learn no better by waiting on.
+      if (group.length === 0) group.push(...this.#queue.splice(0))
       const failure =
         error instanceof UnknownOutcome
           ? error
           : new StorageFailure('The commit failed.', { cause: error })
       for (const { settle } of group) settle.reject(failure)
+      this.#tell(failure instanceof UnknownOutcome ? 'unknown' : 'failed', group.length, 0, began)
       return null
     })
-    if (outcomes === null) return
+    if (outcomes === null) return group.length
+    const undone = outcomes.filter((outcome) => 'error' in outcome).length
+    this.#tell(undone < group.length ? 'committed' : 'undone', group.length, undone, began)
     await this.#committed()
     for (const [i, outcome] of outcomes.entries()) answer(group[i] as Write, outcome)
+    return group.length
   }
 
-  /** Most groups have no write that throws, and savepoints cost a quarter of a write: they come at the second try. */
-  async #transact(group: readonly Write[]): Promise<Outcome<unknown>[]> {
+  #tell(end: TransactionEnd['end'], writes: number, undone: number, began: number): void {
+    const seconds = (performance.now() - began) / 1000
+    for (const listener of this.#ended) listener({ end, writes, undone, seconds })
+  }
+
+  /**
+   * Most groups have no write that throws, and savepoints cost a quarter of a write: they come at the second try.
+   * @param group takes those who wait once a transaction has begun, so that who came while it did comes along
+   */
+  async #transact(group: Write[]): Promise<Outcome<unknown>[]> {
     try {
-      return await this.#transaction((sequence) => this.#runAll(group, sequence))
+      return await this.#transaction((sequence) => {
+        group.push(...this.#queue.splice(0, LARGEST_GROUP))
+        return this.#runAll(group, sequence)
+      })
     } catch (error) {
       if (!(error instanceof WriteThrew) || this.#writer.isLost) throw error
       return this.#transaction((sequence) => this.#runEach(group, sequence))

@@ -54,17 +54,36 @@ export function verificationsOfOwner(db: Db, ownerId: number): Promise<IdentityV
   return selectOfOwner(db, { ownerId })
 }
 
+/** What is public of a verification, and whose it is. */
+export type VerificationOfOwner = Pick<
+  IdentityVerificationRow,
+  'owner_id' | 'provider' | 'assurance' | 'verified_at' | 'expires_at'
+>
+
+const selectBetween = prepared<{ from: number; to: number }, VerificationOfOwner>((db, param) =>
+  db
+    .selectFrom('identity_verifications')
+    .select(['owner_id', 'provider', 'assurance', 'verified_at', 'expires_at'])
+    .where('owner_id', '>=', param('from'))
+    .where('owner_id', '<=', param('to'))
+    .orderBy('verified_at'),
+)
+
 /** The verifications of a range of owners, for loading many at once. */
 export function verificationsBetween(
   db: Db,
   from: number,
   to: number,
-): Promise<IdentityVerificationRow[]> {
-  return db
+): Promise<VerificationOfOwner[]> {
+  return selectBetween(db, { from, to })
+}
+
+/** The names of the peppers under which somebody is verified. Reads every verification. */
+export async function peppersInUse(db: Db): Promise<string[]> {
+  const rows = await db
     .selectFrom('identity_verifications')
-    .selectAll()
-    .where('owner_id', '>=', from)
-    .where('owner_id', '<=', to)
-    .orderBy('verified_at')
+    .select('pepper_id')
+    .distinct()
     .execute()
+  return rows.map((row) => row.pepper_id)
 }

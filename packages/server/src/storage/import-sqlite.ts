@@ -1,20 +1,30 @@
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import type { Db } from './database.ts'
 import { TABLE_KEYS } from './import-tables.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import { inOneTransaction, migratePostgres } from './postgres-database.ts'
 import { RowDigest } from './row-digest.ts'
-import { openConnection } from './sqlite.ts'
 
 /** So many rows are written, and read again, at a time. */
 const PAGE = 5000
+/** Of rows with a picture each: a page is one text of hexadecimal, and no text is longer than half a gigabyte. */
+const PICTURES = 50
+
+/** SQLITE_BUSY (sqlite.org/rescode.html) */
+const BUSY = 5
+const PATIENCE_MS = 5000
 
 type Row = Record<string, unknown>
 
 /** What stands in the way of an import. Nothing was changed. */
 export class ImportRefusal extends Error {
   override readonly name = 'ImportRefusal'
+}
+
+export interface PepperMarks {
+  readonly id: string
+  readonly fact: { readonly name: string; readonly value: string }
 }
 
 export interface ImportedTable {
@@ -27,22 +37,24 @@ export interface ImportedTable {
 /**
  * Copies everything from a SQLite file into an empty PostgreSQL database, reads it again and compares it, table by
  * table; in one transaction, so that it is there as a whole or not at all. The caller holds the lock of the file.
- * @param pepperId the name of the pepper that the service will have
+ * @param pepper the name of the pepper that the service will have, and what nodes note of it
  * @throws ImportRefusal
  */
 export async function importSqlite(
   file: string,
   url: string,
-  pepperId: string,
+  pepper: PepperMarks,
   now: () => number,
 ): Promise<ImportedTable[]> {
-  const source = openConnection(file, { readOnly: true })
+  const source = new DatabaseSync(file, { timeout: PATIENCE_MS })
   try {
+    beginAlone(source)
     requireSound(source)
-    requirePepper(source, pepperId)
+    requirePepper(source, pepper)
     await migratePostgres(url, now)
     return await inOneTransaction(url, async (db) => {
       await requireEmpty(db)
+      await requireSameFact(db, pepper.fact)
       const tables: ImportedTable[] = []
       for (const table of Object.keys(TABLE_KEYS)) tables.push(await copy(source, db, table))
       await sql`analyze`.execute(db)
@@ -50,6 +62,19 @@ export async function importSqlite(
     })
   } finally {
     source.close()
+  }
+}
+
+/** One state of everything, and nobody writes: commands of the operator take no lock on the file. */
+function beginAlone(source: DatabaseSync): void {
+  try {
+    source.exec('BEGIN IMMEDIATE')
+  } catch (error) {
+    const isBusy = (error as { errcode?: number }).errcode === BUSY
+    const refusal = isBusy
+      ? 'Something writes to the file. Import it once nothing does.'
+      : 'The file is no database of this service.'
+    throw new ImportRefusal(refusal, { cause: error })
   }
 }
 
@@ -75,16 +100,29 @@ function attempt<T>(work: () => T, refusal: string): T {
 }
 
 /** Under another pepper nobody would be known again: one human could verify two accounts. */
-function requirePepper(source: DatabaseSync, pepperId: string): void {
+function requirePepper(source: DatabaseSync, { id, fact }: PepperMarks): void {
   const ids = source.prepare('SELECT DISTINCT pepper_id FROM identity_verifications').all()
-  if (ids.length === 0 || ids.some((row) => row.pepper_id === pepperId)) return
+  const noted = source.prepare('SELECT value FROM facts WHERE name = ?').get(fact.name)
+  const isKnown = ids.length === 0 || ids.some((row) => row.pepper_id === id)
+  if (isKnown && (noted === undefined || noted.value === fact.value)) return
   throw new ImportRefusal(
     'The data were written with another identity-pepper than the one in DATA_DIR. Put that file there first.',
   )
 }
 
+/** A node that has been started on the target has noted its pepper there: what is imported notes the same. */
+async function requireSameFact(db: Db, { name, value }: PepperMarks['fact']): Promise<void> {
+  const { rows } = await sql<Row>`select value from facts where name = ${name}`.execute(db)
+  if (rows.some((row) => row.value !== value)) {
+    throw new ImportRefusal(
+      'A node was started on the target with another identity-pepper than the one in DATA_DIR. Make the target anew.',
+    )
+  }
+  await sql`delete from facts`.execute(db)
+}
+
 async function requireEmpty(db: Db): Promise<void> {
-  for (const table of Object.keys(TABLE_KEYS)) {
+  for (const table of Object.keys(TABLE_KEYS).filter((each) => each !== 'facts')) {
     const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)
     if (rows.length > 0) throw new ImportRefusal(`The target is not empty: ${table} has rows.`)
   }
@@ -103,11 +141,12 @@ async function copy(source: DatabaseSync, db: Db, table: string): Promise<Import
 async function send(source: DatabaseSync, db: Db, table: string): Promise<RowDigest> {
   const digest = new RowDigest()
   const types = await columnTypes(db, table)
+  const limit = pageOf(table)
   let page: Row[] = []
   for (const row of source.prepare(`SELECT * FROM ${table} ORDER BY ${orderOf(table)}`).iterate()) {
     digest.add(row)
     page.push(row)
-    if (page.length < PAGE) continue
+    if (page.length < limit) continue
     await insert(db, table, types, page)
     page = []
   }
@@ -142,14 +181,19 @@ async function columnTypes(db: Db, table: string): Promise<Map<string, string>> 
 async function readAgain(db: Db, table: string): Promise<RowDigest> {
   const digest = new RowDigest()
   const select = `select * from ${table} order by ${orderOf(table)}`
+  const limit = pageOf(table)
   await sql.raw(`declare imported no scroll cursor for ${select}`).execute(db)
   for (;;) {
-    const { rows } = await sql.raw<Row>(`fetch ${PAGE} from imported`).execute(db)
+    const { rows } = await sql.raw<Row>(`fetch ${limit} from imported`).execute(db)
     for (const row of rows) digest.add(row)
-    if (rows.length < PAGE) break
+    if (rows.length < limit) break
   }
   await sql.raw('close imported').execute(db)
   return digest
+}
+
+function pageOf(table: string): number {
+  return table === 'avatars' ? PICTURES : PAGE
 }
 
 function orderOf(table: string): string {

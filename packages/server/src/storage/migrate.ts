@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Db } from './database.ts'
+import { type Db, StorageFailure } from './database.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { ColumnTypes, Migration } from './migrations/migration.ts'
 
@@ -34,6 +34,28 @@ export async function migrate(db: Db, types: ColumnTypes, now: number): Promise<
       .execute()
   }
   return pending.map(({ name }) => name)
+}
+
+/**
+ * Whether there is nothing to apply: known without a transaction, which would have to wait for whoever writes.
+ * @throws NewerSchemaError
+ */
+export async function isUpToDate(db: Db): Promise<boolean> {
+  return (await missingMigrations(db)).length === 0
+}
+
+/**
+ * @returns the names of the migrations that were not applied yet, the first first
+ * @throws NewerSchemaError
+ */
+export async function missingMigrations(db: Db): Promise<string[]> {
+  try {
+    return (await pendingMigrations(db as unknown as Kysely<Ledger>)).map(({ name }) => name)
+  } catch (error) {
+    if (error instanceof NewerSchemaError || error instanceof StorageFailure) throw error
+    // There is no table yet: the database is empty.
+    return MIGRATIONS.map(({ name }) => name)
+  }
 }
 
 async function pendingMigrations(ledger: Kysely<Ledger>): Promise<Migration[]> {

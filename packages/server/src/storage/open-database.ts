@@ -1,6 +1,8 @@
+import { dirname } from 'node:path'
 import type { Database } from './database.ts'
 import { migratePostgres, openPostgres } from './postgres-database.ts'
 import { migrateFile, openSqlite } from './sqlite-database.ts'
+import type { WriterTurn } from './writer-turn.ts'
 
 /** Where the data are. */
 export type DatabasePlace =
@@ -10,10 +12,20 @@ export type DatabasePlace =
 
 /**
  * Opens the data, and brings the schema up to date.
+ * @param turn where processes share a file; in PostgreSQL the server itself sees to it that one at a time writes
  * @throws NewerSchemaError, StorageFailure
  */
-export function openDatabase(place: DatabasePlace, now: () => number): Promise<Database> {
-  return place.kind === 'sqlite' ? openSqlite(place.file, now) : openPostgres(place.url, now)
+export function openDatabase(
+  place: DatabasePlace,
+  now: () => number,
+  turn?: WriterTurn,
+): Promise<Database> {
+  return place.kind === 'sqlite' ? openSqlite(place.file, now, turn) : openPostgres(place.url, now)
+}
+
+/** The directory whose disk must not run full. @param dataDir what a service has on this machine beside a PostgreSQL */
+export function directoryOf(place: DatabasePlace, dataDir: string): string {
+  return place.kind === 'sqlite' ? dirname(place.file) : dataDir
 }
 
 /** @returns the names of the migrations that were applied now */

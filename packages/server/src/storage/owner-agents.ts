@@ -76,18 +76,19 @@ export async function updateFace(
   )
 }
 
-const selectLive = prepared<{ ownerId: number }, AgentRow>((db, param) =>
+const selectLive = prepared<{ ownerId: number; limit: number }, AgentRow>((db, param) =>
   db
     .selectFrom('agents')
     .selectAll()
     .where('owner_id', '=', param('ownerId'))
     .where('status', '!=', 'revoked')
-    .orderBy('seq'),
+    .orderBy('seq')
+    .limit(param('limit')),
 )
 
 /** The agents of an owner that are not revoked, oldest first. */
-export function liveAgents(db: Db, ownerId: number): Promise<AgentRow[]> {
-  return selectLive(db, { ownerId })
+export function liveAgents(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
+  return selectLive(db, { ownerId, limit })
 }
 
 const selectActiveAfter = prepared<{ ownerId: number; after: number; limit: number }, AgentRow>(
@@ -112,8 +113,8 @@ export function activeAgentsAfter(
   return selectActiveAfter(db, { ownerId, after, limit })
 }
 
-/** The agents of an owner that have a name, a text or a picture. */
-export function agentsWithFace(db: Db, ownerId: number): Promise<AgentRow[]> {
+/** The agents of an owner that have a name, a text or a picture, oldest first. */
+export function agentsWithFace(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
   return db
     .selectFrom('agents')
     .selectAll()
@@ -127,5 +128,6 @@ export function agentsWithFace(db: Db, ownerId: number): Promise<AgentRow[]> {
       ]),
     )
     .orderBy('seq')
+    .limit(limit)
     .execute()
 }

@@ -46,6 +46,23 @@ export function ownersAfter(db: Db, after: number, limit: number): Promise<Owner
     .execute()
 }
 
+/** What others see of an owner. */
+export type PublicOwnerRow = Pick<OwnerRow, 'id' | 'username' | 'display_name' | 'deleted_at'>
+
+const selectPublic = prepared<{ after: number; limit: number }, PublicOwnerRow>((db, param) =>
+  db
+    .selectFrom('owners')
+    .select(['id', 'username', 'display_name', 'deleted_at'])
+    .where('id', '>', param('after'))
+    .orderBy('id')
+    .limit(param('limit')),
+)
+
+/** The same without the rest, for loading many at once. */
+export function publicOwnersAfter(db: Db, after: number, limit: number): Promise<PublicOwnerRow[]> {
+  return selectPublic(db, { after, limit })
+}
+
 /** Changes what others see of an owner. */
 export async function updateOwner(
   tx: Tx,

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { newClient } from './postgres.ts'
+import { connectPrimary, endClient } from './postgres.ts'
 import type { Hosts } from './postgres-hosts.ts'
 import { CHANNEL } from './postgres-writer.ts'
 
@@ -24,15 +24,14 @@ export class PostgresListener {
 
   async start(): Promise<void> {
     this.#retry = null
-    const client = await newClient(this.#hosts).catch(() => null)
-    if (this.#closed) return
+    const client = await connectPrimary(this.#hosts).catch(() => null)
+    if (this.#closed) return client === null ? undefined : endClient(client)
     if (client === null) return this.#later()
     this.#client = client
     client.on('notification', ({ processId }) => this.#heard(processId))
     client.on('error', () => this.#again(client))
     client.on('end', () => this.#again(client))
     try {
-      await client.connect()
       await client.query(`listen ${CHANNEL}`)
       this.#heard(null)
     } catch {
@@ -40,18 +39,23 @@ export class PostgresListener {
     }
   }
 
+  /** Listens to whoever is the primary now. */
+  renew(): void {
+    if (this.#client !== null) this.#again(this.#client)
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     if (this.#retry !== null) clearTimeout(this.#retry)
     const client = this.#client
     this.#client = null
-    await client?.end()
+    if (client !== null) await endClient(client)
   }
 
   #again(client: pg.Client): void {
     if (this.#client !== client) return
     this.#client = null
-    client.end().catch(() => undefined)
+    void endClient(client)
     if (!this.#closed) this.#later()
   }
 

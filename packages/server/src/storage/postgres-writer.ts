@@ -4,12 +4,13 @@ import type pg from 'pg'
 import { type Db, StorageFailure, UnknownOutcome } from './database.ts'
 import type { Writer } from './group-commit.ts'
 import {
+  connectPrimary,
+  endClient,
   execute,
   executeScript,
   isPlanChanged,
   isUsableAfter,
   kyselyOver,
-  newClient,
   orStorageFailure,
 } from './postgres.ts'
 import type { Hosts } from './postgres-hosts.ts'
@@ -29,14 +30,22 @@ select pg_advisory_xact_lock(${WRITER_LOCK})`
 const LAST = 'select coalesce(max(seq), 0) as last from events'
 
 /** Whatever the server's default is: what is answered has to be on its disk. A stricter setting stays. */
-const DURABLE = `select set_config('synchronous_commit', 'on', false)
-where current_setting('synchronous_commit') = 'off'`
+const DURABLE = `select set_config('synchronous_commit',
+  case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, false)`
 
 /** How long, after a connection was lost in a commit, is tried to find out what became of it. */
 const RESOLVE_MS = 8_000
 const RETRY_MS = 200
 /** The marks of nodes that have ended without a word. */
 const MARKS_KEPT_MS = 24 * 3_600_000
+
+/**
+ * Whether the server warns. The severity is told in its own language: the code is not, and class 00 is no warning. That
+ * the queue of notifications fills up says nothing of a commit.
+ */
+function isWarning({ code, routine }: Pick<pg.DatabaseError, 'code' | 'routine'>): boolean {
+  return !code?.startsWith('00') && routine !== 'asyncQueueFillWarning'
+}
 
 /** The connection in which a node writes. Where it is lost, the next transaction opens another. */
 export class PostgresWriter implements Writer {
@@ -64,7 +73,7 @@ export class PostgresWriter implements Writer {
   }
 
   async begin(): Promise<number> {
-    if (this.#isOutdated) await this.#disconnect()
+    if (this.#isOutdated || this.#isDoubtful) await this.#disconnect()
     this.#client ??= await this.#connect()
     this.#isOutdated = false
     const results = await this.#guarded((client) => executeScript(client, `${BEGIN};\n${LAST}`))
@@ -130,24 +139,29 @@ export class PostgresWriter implements Writer {
     }
   }
 
+  /** Another server has become the primary, or other connections were lost since this one was used. */
+  get #isDoubtful(): boolean {
+    return this.#client !== null && !this.#hosts.isCurrent(this.#client)
+  }
+
   async #connect(): Promise<pg.Client> {
-    const client = await newClient(this.#hosts)
+    const client = await connectPrimary(this.#hosts)
     client.on('error', () => this.#forget(client))
     client.on('end', () => this.#forget(client))
     client.on('notice', (notice) => {
-      if (notice.severity === 'WARNING') this.#warnings.push(notice.message ?? '')
+      if (isWarning(notice)) this.#warnings.push(notice.message ?? '')
     })
-    const ready = () => client.connect().then(() => client.query(DURABLE))
-    await orStorageFailure(ready).catch((error) => {
-      client.end().catch(() => undefined)
+    await orStorageFailure(() => client.query(DURABLE)).catch((error) => {
+      void endClient(client)
       throw error
     })
     return client
   }
 
   async #disconnect(): Promise<void> {
-    await this.#client?.end()
+    const client = this.#client
     this.#client = null
+    if (client !== null) await endClient(client)
   }
 
   /** Forgets the connection where it cannot go on: nothing is ever executed outside of a transaction. */
@@ -155,12 +169,14 @@ export class PostgresWriter implements Writer {
     const client = this.#client
     if (client === null) throw new StorageFailure('The connection was lost.')
     try {
-      return await work(client)
+      const result = await work(client)
+      this.#hosts.heard(client)
+      return result
     } catch (error) {
       this.#isOutdated ||= isPlanChanged(error)
       if (!isUsableAfter(error)) {
         this.#forget(client)
-        client.end().catch(() => undefined)
+        void endClient(client)
       }
       throw error
     }

@@ -1,4 +1,5 @@
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
+import type { Socket } from 'node:net'
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import { StorageFailure, type Tables } from './database.ts'
 import type { Hosts } from './postgres-hosts.ts'
@@ -12,23 +13,67 @@ const IDLE_IN_TRANSACTION_MS = 5_000
 /** Enough for every statement that this code knows, and a bound should one ever be built from input. */
 const STATEMENT_NAMES = 500
 
+/** How long a server may take to end a connection. */
+const GOODBYE_MS = 1000
+
+/** A connection over which nothing has come for so long is asked after by the system. */
+const KEEP_ALIVE_MS = 10_000
+
 const INT8 = 20
 const BYTEA = 17
 
 /**
- * A connection to the primary, not yet open.
+ * A connection to the primary.
  * @param changes to how it is opened
+ * @throws StorageFailure where there is none
  */
-export async function newClient(hosts: Hosts, changes: pg.ClientConfig = {}): Promise<pg.Client> {
-  const url = await orStorageFailure(() => hosts.primary())
-  return new pg.Client({ ...connectionConfig(), connectionString: url, ...changes })
+export async function connectPrimary(
+  hosts: Hosts,
+  changes: pg.ClientConfig = {},
+): Promise<pg.Client> {
+  const connectionString = await orStorageFailure(() => hosts.primary())
+  const client = new pg.Client({ ...connectionConfig(), connectionString, ...changes })
+  // Told by the statement that is under way, or by the next one.
+  client.on('error', () => undefined)
+  try {
+    await orStorageFailure(() => client.connect())
+    await orStorageFailure(() => hosts.admit(client))
+    return client
+  } catch (error) {
+    void endClient(client)
+    throw error
+  }
+}
+
+/** Ends a connection; where its server does not answer, by force. */
+export async function endClient(client: pg.Client): Promise<void> {
+  forceAfterGoodbye(client)
+  await client.end().catch(() => undefined)
+}
+
+/** For pools, which end connections by themselves, and would wait for servers that stand still. */
+export class EndingClient extends pg.Client {
+  override end(): Promise<void>
+  override end(callback: (error: Error) => void): void
+  override end(callback?: (error: Error) => void): Promise<void> | void {
+    forceAfterGoodbye(this)
+    return callback === undefined ? super.end() : super.end(callback)
+  }
+}
+
+function forceAfterGoodbye(client: pg.Client): void {
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } })
+    .connection
+  const timer = setTimeout(() => stream.destroy(), GOODBYE_MS).unref()
+  stream.once('close', () => clearTimeout(timer))
 }
 
 /** How connections are opened, and how values come back. Only here: nothing is set for all of pg. */
-function connectionConfig(): pg.ClientConfig {
+export function connectionConfig(): pg.ClientConfig {
   return {
     application_name: 'countersign',
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     connectionTimeoutMillis: PATIENCE_MS,
     query_timeout: PATIENCE_MS,
     lock_timeout: PATIENCE_MS - 1000,
@@ -114,20 +159,22 @@ export function isPlanChanged(error: unknown): boolean {
   return cause instanceof pg.DatabaseError && cause.code === PLAN_CHANGED
 }
 
+/** Whether a statement was given up because its answer took too long: pg says so in words alone. */
+export function isSlow(error: unknown): boolean {
+  const cause = error instanceof StorageFailure ? error.cause : error
+  return cause instanceof Error && cause.message === 'Query read timeout'
+}
+
+/**
+ * What ends a statement and not the connection, by its code: the severity is told in the server's own language. Not 25006,
+ * read-only: this was the primary once, or has never been; nor what ends a session that stood still (25P03, 25P04).
+ */
+const USABLE = /^(?:0A|2[1-4]|25(?!006|P03|P04)|2[BDF]|3[489B]|40|42|44|53(?!300)|54|55|57014|P0)/
+
 /** Whether an error leaves a connection that can go on. */
 export function isUsableAfter(error: unknown): boolean {
   const cause = error instanceof StorageFailure ? error.cause : error
-  return (
-    cause instanceof pg.DatabaseError &&
-    cause.severity === 'ERROR' &&
-    // Read-only: this was the primary once, or has never been.
-    cause.code !== '25006'
-  )
-}
-
-/** Kysely over a pool of connections to the primary, for reading. */
-export function kyselyOverPool(hosts: Hosts, max: number): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: new ReadPool(hosts, max) }) })
+  return cause instanceof pg.DatabaseError && USABLE.test(cause.code ?? '')
 }
 
 /** Kysely over whatever executes statements one after another. */
@@ -138,72 +185,4 @@ export function kyselyOver(
   return new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: { connect: async () => client, end: async () => {} } }),
   })
-}
-
-/** The shape of a pool that Kysely's PostgresDialect asks for. */
-class ReadPool implements PostgresPool {
-  readonly #hosts: Hosts
-  readonly #max: number
-  readonly #clients = new WeakMap<pg.PoolClient, ReadClient>()
-  #pool: pg.Pool | null = null
-  #url = ''
-
-  constructor(hosts: Hosts, max: number) {
-    this.#hosts = hosts
-    this.#max = max
-  }
-
-  async connect(): Promise<PostgresPoolClient> {
-    const pool = this.#pool?.idleCount ? this.#pool : await this.#poolOfPrimary()
-    const client = await orStorageFailure(() => pool.connect())
-    let wrapped = this.#clients.get(client)
-    if (wrapped === undefined) {
-      wrapped = new ReadClient(client)
-      this.#clients.set(client, wrapped)
-    }
-    return wrapped as unknown as PostgresPoolClient
-  }
-
-  async end(): Promise<void> {
-    await this.#pool?.end()
-  }
-
-  /** Asked where a connection would have to be opened: those that there are end with the server that they lead to. */
-  async #poolOfPrimary(): Promise<pg.Pool> {
-    const url = await orStorageFailure(() => this.#hosts.primary())
-    if (this.#pool !== null && this.#url === url) return this.#pool
-    const before = this.#pool
-    const pool = new pg.Pool({ ...connectionConfig(), connectionString: url, max: this.#max })
-    // A connection that nobody uses was cut; the next read opens another.
-    pool.on('error', () => undefined)
-    // And one that somebody uses: they are told by what they asked for.
-    pool.on('connect', (client) => client.on('error', () => undefined))
-    this.#pool = pool
-    this.#url = url
-    before?.end().catch(() => undefined)
-    return pool
-  }
-}
-
-class ReadClient {
-  readonly #client: pg.PoolClient
-  #broken = false
-
-  constructor(client: pg.PoolClient) {
-    this.#client = client
-  }
-
-  async query(text: string, values: readonly unknown[]): Promise<Result> {
-    try {
-      return await execute(this.#client, text, values)
-    } catch (error) {
-      if (!isUsableAfter(error) || isPlanChanged(error)) this.#broken = true
-      if (!isPlanChanged(error)) throw error
-      return orStorageFailure(() => this.#client.query({ text, values: [...values] }))
-    }
-  }
-
-  release(): void {
-    this.#client.release(this.#broken)
-  }
 }

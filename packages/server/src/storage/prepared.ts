@@ -1,6 +1,16 @@
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import type { Db, Tables } from './database.ts'
 
+/** Executes a statement at once, and returns its rows. */
+export type Execute = (text: string, parameters: readonly unknown[]) => unknown[]
+
+const executors = new WeakMap<Db, Execute>()
+
+/** Says how a database executes that waits for nobody: Kysely's way there takes longer than a statement of SQLite. */
+export function executesAtOnce(db: Db, execute: Execute): void {
+  executors.set(db, execute)
+}
+
 /** Stands in a query for a value that each execution brings. */
 class Placeholder {
   readonly name: string
@@ -34,6 +44,8 @@ export function prepared<P extends object, R>(
     const parameters = compiled.parameters.map((parameter) =>
       parameter instanceof Placeholder ? values[parameter.name as keyof P] : parameter,
     )
+    const execute = executors.get(db)
+    if (execute !== undefined) return execute(compiled.sql, parameters) as R[]
     return (await db.executeQuery<R>({ ...compiled, parameters })).rows
   }
 }

@@ -7,7 +7,7 @@ export class AlreadyServedError extends Error {
 }
 
 /**
- * Makes sure that one process at a time serves a database file. The lock is the operating system's, on a file beside
+ * Makes sure that one service at a time has a database file. The lock is the operating system's, on a file beside
  * the database, so that it ends with the process, however that ends.
  * @returns releases the lock
  * @throws AlreadyServedError

@@ -1,52 +1,66 @@
-import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { MIGRATIONS } from './migrations/index.ts'
+import {
+  asOneFile,
+  type FileContents,
+  inspectBackup,
+  NotABackupError,
+  removeFile,
+} from './backup-file.ts'
 
-/** The file is no backup that this release can use. */
-export class NotABackupError extends Error {
-  override readonly name = 'NotABackupError'
+export interface Restored {
+  readonly contents: FileContents
+  /** The file that holds what was there before, or null. */
+  readonly kept: string | null
 }
 
 /**
- * Puts a backup in the place of the database. What was there is kept beside it.
+ * Puts a backup in the place of the database, where it is sound. What was there is kept beside it.
  * The caller holds the lock of the database, so that nothing serves it meanwhile.
- * @returns the file that holds what was there before, or null
  * @throws NotABackupError, before anything has changed
  */
 export async function restoreFile(
   from: string,
   databaseFile: string,
   now: number,
-): Promise<string | null> {
+): Promise<Restored> {
+  if (!existsSync(from)) throw new NotABackupError('There is no such file.')
+  inspectBackup(from)
   const draft = `${databaseFile}.restoring`
-  rmSync(draft, { force: true })
-  const source = openBackup(from)
+  try {
+    removeFile(draft)
+    await copyFile(from, draft)
+    // Read again where it will be: a disk that is full or failing shows here.
+    const contents = inspectBackup(draft)
+    const kept = keepPresent(databaseFile, now)
+    renameSync(draft, databaseFile)
+    makeDurable(dirname(databaseFile))
+    return { contents, kept }
+  } finally {
+    removeFile(draft)
+  }
+}
+
+/** The names in a directory: without, a power cut may bring the old file back. */
+function makeDurable(directory: string): void {
+  const fd = openSync(directory, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+async function copyFile(from: string, draft: string): Promise<void> {
+  const source = new DatabaseSync(from, { readOnly: true })
   try {
     await backup(source, draft)
   } finally {
     source.close()
   }
   chmodSync(draft, 0o600)
-  const kept = keepPresent(databaseFile, now)
-  renameSync(draft, databaseFile)
-  return kept
-}
-
-function openBackup(file: string): DatabaseSync {
-  if (!existsSync(file)) throw new NotABackupError('There is no such file.')
-  const source = new DatabaseSync(file, { readOnly: true })
-  try {
-    const damaged = source.prepare('PRAGMA quick_check(1)').get()?.quick_check !== 'ok'
-    if (damaged) throw new NotABackupError('The file is damaged.')
-    const names = source.prepare('SELECT name FROM schema_migrations').all()
-    const newer = names.some(({ name }) => !MIGRATIONS.some((each) => each.name === name))
-    if (newer || names.length === 0) throw new NotABackupError('The file is of another release.')
-    return source
-  } catch (error) {
-    source.close()
-    if (error instanceof NotABackupError) throw error
-    throw new NotABackupError('The file is no backup of this service.', { cause: error })
-  }
+  asOneFile(draft)
 }
 
 /** Moves the database aside with what its write-ahead log still holds. */

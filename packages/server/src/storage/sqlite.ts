@@ -1,6 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
 import { StorageFailure, type Tables } from './database.ts'
+import { executesAtOnce } from './prepared.ts'
 
 /** Enough for every statement that this code knows, and a bound should one ever be built from input. */
 const STATEMENT_CACHE = 500
@@ -32,9 +33,11 @@ export function kyselyOver(connection: DatabaseSync): Kysely<Tables> {
     if (cache.size < STATEMENT_CACHE) cache.set(sql, statement)
     return statement
   }
-  return new Kysely<Tables>({
+  const db = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: { prepare, close: () => connection.close() } }),
   })
+  executesAtOnce(db, (text, parameters) => prepare(text).rows(parameters))
+  return db
 }
 
 /** The shape of a statement that Kysely's SqliteDialect asks for. */
@@ -49,6 +52,12 @@ class CachedStatement {
 
   all(parameters: readonly unknown[]): unknown[] {
     return orStorageFailure(() => this.#statement.all(...(parameters as SQLInputValue[])))
+  }
+
+  rows(parameters: readonly unknown[]): unknown[] {
+    if (this.reader) return this.all(parameters)
+    this.run(parameters)
+    return []
   }
 
   run(parameters: readonly unknown[]) {
@@ -76,7 +85,8 @@ function orStorageFailure<T>(execute: () => T): T {
   }
 }
 
-function errcodeOf(error: unknown): number | null {
+/** SQLite's result code of an error that it has thrown, extended; null where it has not. */
+export function errcodeOf(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error)) return null
   return typeof error.errcode === 'number' ? error.errcode : null
 }

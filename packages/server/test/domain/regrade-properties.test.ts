@@ -64,7 +64,7 @@ async function openWorld(t: TestContext) {
   const settings = readSettings(await testEnv(t))
   const operator = await openOperator(settings, now)
   const { db } = operator
-  const registry = new Registry(db.read, 100, () => Buffer.alloc(16))
+  const registry = new Registry(db, 100, () => Buffer.alloc(16))
   const pepper = loadPepper(settings.dataDir)
   const owner = await operator.addVerifiedOwner('ada', 'low')
   const ed25519 = new Ed25519Verifier()

@@ -1,15 +1,34 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
+import { withRaw } from '../../../../test/support/raw-database.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 
 test('a lookup answered ahead of the router has the bytes and headers of one that went through it', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const routed = await get(service, `${did}?`)
-  assert.match(routed.headers.join(), /etag,"[\w-]{27}"/)
+  assert.match(routed.headers.join(), /etag,"[\w.:/-]{27,}"/)
   for (const spelling of [did, did.slice(-24), encodeURIComponent(did), did.replace(':', '%3a')]) {
     assert.deepEqual(await get(service, spelling), routed)
+  }
+})
+
+test('a name that would have to be escaped goes through the router', async (t) => {
+  const before = await startTestService(t)
+  const did = await claimAgent(before, await before.operator.addVerifiedOwner())
+  await before.stop()
+  const { DATA_DIR } = before.env as { DATA_DIR: string }
+  const strange = `ö"\\`
+  await withRaw(before.settings, (raw) =>
+    raw.exec(`UPDATE identity_verifications SET provider = '${strange}'`),
+  )
+  const service = await startTestService(t, { DATA_DIR })
+  for (const path of [did, `${did}?`]) {
+    const { status, headers, body } = await get(service, path)
+    assert.equal(status, 200)
+    assert.equal(JSON.parse(body).owner.identityMethod, strange)
+    assert.match(headers[headers.indexOf('etag') + 1] as string, /^"[\x21\x23-\x7e]+"$/)
   }
 })
 

@@ -4,6 +4,7 @@ import { assertRefused } from '../../../../test/support/answer.ts'
 import { askRaw, post } from '../../../../test/support/ask.ts'
 import { unchanged } from '../../../../test/support/database-digest.ts'
 import { newKey } from '../../../../test/support/key.ts'
+import { sendRaw } from '../../../../test/support/raw-http.ts'
 import {
   assertClaimsRefused,
   type BadPost,
@@ -97,6 +98,18 @@ test('a body that is announced as too large is refused before it has come', asyn
   const head = (more: string) =>
     `POST /api/v1/claim HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${17 * KIB}\r\n${more}\r\n`
   assertRefused(await askRaw(service, head(''), { count: 1 }), 413, 'PAYLOAD_TOO_LARGE')
+})
+
+test('who is still sending when a body is refused gets the refusal, and no cut connection', async (t) => {
+  const service = await startTestService(t)
+  const head = `POST /api/v1/claim HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${KIB * KIB}\r\n\r\n`
+  const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+  const sent = head + ' '.repeat(KIB * KIB) + next
+  const { answers } = await sendRaw(service.url, sent, { count: 2 })
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [413, 200],
+  )
 })
 
 /** A good claim with something nested in place of its label. */

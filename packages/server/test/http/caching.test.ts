@@ -42,7 +42,7 @@ test('what may be kept says for how long, and by what it varies', async (t) => {
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('cache-control'), cacheControl)
     assert.equal(answer.headers.get('vary'), 'Accept')
-    assert.match(etagOf(answer), /^"[\w-]{27}"$/)
+    assert.match(etagOf(answer), /^"[\w.:/-]{27,}"$/)
     assert.equal(etagOf(await ask(service, target)), etagOf(answer), 'the same bytes, the same tag')
   }
 })

@@ -45,6 +45,25 @@ async function statusAt(node: ServiceProcess, did: string): Promise<string | num
 }
 
 test(
+  'an agent that one node has just answered a claim for is never unknown to the other',
+  POSTGRES_ONLY,
+  async (t) => {
+    const { nodes, operator } = await startCluster(t)
+    const owner = await operator.addVerifiedOwner()
+    for (let i = 0; i < 40; i++) {
+      const [here, there] =
+        i % 2 === 0 ? nodes : ([...nodes].reverse() as [ServiceProcess, ServiceProcess])
+      const key = newKey()
+      const token = await operator.issueToken(owner)
+      const did = await claimAt(here, token, key)
+      const reference = i % 4 < 2 ? did : encodeURIComponent(key.publicKey)
+      assert.equal(await statusAt(there, reference), 'active')
+    }
+    assert.equal(await statusAt(nodes[0], '1'.repeat(24)), 404)
+  },
+)
+
+test(
   'what one node has claimed or revoked the other knows within a second',
   POSTGRES_ONLY,
   async (t) => {

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { ON_POSTGRES, query } from '../../../../test/support/postgres.ts'
+import { run } from '../../../../test/support/run.ts'
 import {
+  COUNTERSIGND,
   claimAgent,
   countersignd,
   startTestService,
+  tempDir,
   testEnv,
 } from '../../../../test/support/service.ts'
 
@@ -131,15 +135,6 @@ test('agents are listed, suspended, reactivated and revoked for good', async (t)
   await refused(env, 2, /A reason is a word/, 'agent', 'suspend', other, '--reason', 'Two Words')
 })
 
-test('doctor finds nothing wrong with a running service', async (t) => {
-  const service = await startTestService(t)
-  const findings = JSON.parse(await done(service.env, 'doctor', '--json'))
-  assert.deepEqual(
-    findings.filter((each: { verdict: string }) => each.verdict !== 'ok'),
-    [],
-  )
-})
-
 test('migrate says what it did, and the second time that there is nothing to do', async (t) => {
   const env = await testEnv(t)
   // A database of a test comes migrated.
@@ -147,6 +142,21 @@ test('migrate says what it did, and the second time that there is nothing to do'
     await query(env.DATABASE_URL as string, 'drop schema public cascade; create schema public')
   assert.match(await done(env, 'migrate'), /Applied 0001-first/)
   assert.match(await done(env, 'migrate'), /Nothing to do/)
+})
+
+test('what Node has compiled is kept for the next start, where NODE_COMPILE_CACHE says', async (t) => {
+  const env = { ...(await testEnv(t)), NODE_COMPILE_CACHE: tempDir(t) }
+  await done(env, 'owner', 'list')
+  assert.equal(readdirSync(env.NODE_COMPILE_CACHE).length, 1)
+  await done(env, 'owner', 'list')
+})
+
+test('an older Node is told which one it needs: exit 2', async () => {
+  const older =
+    'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"22.9.0"}})'
+  const { code, stderr } = await run(process.execPath, ['--import', older, COUNTERSIGND, '--help'])
+  assert.equal(code, 2)
+  assert.match(stderr, /^countersignd needs Node\.js 24\.19 or later/)
 })
 
 async function done(env: Record<string, string>, ...args: string[]): Promise<string> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import pg from 'pg'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
 import { databaseOf, POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
 import { openRaw, type RawDatabase } from '../../../../test/support/raw-database.ts'
@@ -12,6 +13,7 @@ import {
   tempDir,
 } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
+import { until } from '../../../../test/support/until.ts'
 import { TABLE_KEYS } from '../../src/storage/import-tables.ts'
 import { giveBelongings } from '../owners/belongings.ts'
 
@@ -41,7 +43,12 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       const check = { channel_id: id, at: 2 ** 45, outcome: 'proven', perspectives: '[]' } as const
       await tx.db.insertInto('channel_checks').values(check).execute()
       const job = { id, kind: 'none', subject: '{}', run_at: 2 ** 45, attempts: 0 }
-      await tx.db.insertInto('jobs').values(job).execute()
+      // One that has failed, and others that have not.
+      const failed = id === 'B' ? { attempts: 1, due_since: 2 ** 44 } : {}
+      await tx.db
+        .insertInto('jobs')
+        .values({ ...job, ...failed })
+        .execute()
     }
     await tx.db.deleteFrom('avatars').execute()
     await tx.db
@@ -150,6 +157,28 @@ test(
     assert.equal(code, 0, stderr)
   },
 )
+
+test('nobody changes the file while it is imported', POSTGRES_ONLY, async (t) => {
+  const { service, dids } = await inAFile(t)
+  const env = await inPostgres(service)
+  const client = new pg.Client({ connectionString: env.DATABASE_URL })
+  await client.connect()
+  t.after(() => client.end())
+  // It waits there for this transaction, when it has copied agents and events.
+  await client.query('begin; lock table channels in share mode')
+  const importing = countersignd(env, 'import', '--from', fileOf(service))
+  const waiting = `select 1 from pg_locks where not granted and relation = 'channels'::regclass`
+  await until(async () => (await client.query(waiting)).rows.length > 0, 20_000)
+  const [did] = dids as [string]
+  const revoked = await countersignd(service.env, 'agent', 'revoke', did)
+  await client.query('commit')
+  const imported = await importing
+  assert.equal(imported.code, 0, imported.stderr)
+  assert.equal(revoked.code, 5, revoked.stdout)
+  const agents = await client.query('select 1 from agents where status = $1', ['revoked'])
+  const events = await client.query('select 1 from events where type = $1', ['agent.revoked'])
+  assert.equal(agents.rows.length, events.rows.length)
+})
 
 test(
   'data of another identity-pepper are refused: nobody in them would be known again',

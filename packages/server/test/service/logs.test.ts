@@ -1,16 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { postJson, startServiceProcess } from '../../../../test/support/service.ts'
+import {
+  claimBody,
+  openOperator,
+  postJson,
+  startServiceProcess,
+} from '../../../../test/support/service.ts'
+import { readSettings } from '../../src/config.ts'
 
 test('at level debug there is a line a request, without the query string and without the body', async (t) => {
   const service = await startServiceProcess(t, { LOG_LEVEL: 'debug' })
   await fetch(`${service.url}/healthz?code=query-secret`)
   await fetch(`${service.url}/nowhere?code=query-secret`)
+  const operator = await openOperator(readSettings(service.env))
+  const token = await operator.issueToken(await operator.addVerifiedOwner())
+  await operator.close()
+  const claimed = await postJson(`${service.url}/api/v1/claim`, claimBody(token))
+  const { svcDid: did } = (await claimed.json()) as { svcDid: string }
+  // The plainest lookup has a way of its own.
+  assert.equal((await fetch(`${service.url}/api/v1/agent/${did}`)).status, 200)
   await postJson(`${service.url}/api/v1/claim?code=query-secret`, { claimToken: 'body-secret' })
   await service.stop()
   const lines = service.output().split('\n')
   assert.ok(lines.some((line) => line.includes('"path":"/healthz"') && line.includes('"id":"req_')))
   assert.ok(lines.some((line) => line.includes('"path":"/api/v1/claim"')))
+  assert.ok(lines.some((line) => line.includes(`"path":"/api/v1/agent/${did}"`)))
   assert.doesNotMatch(service.output(), /query-secret|body-secret/)
 })
 

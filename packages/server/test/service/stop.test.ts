@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict'
-import { Agent, request } from 'node:http'
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { claimBody, openOperator, startServiceProcess } from '../../../../test/support/service.ts'
+import { startCallers } from '../../../../test/support/callers.ts'
+import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
+import {
+  COUNTERSIGND,
+  claimBody,
+  openOperator,
+  startServiceProcess,
+  testEnv,
+} from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config.ts'
 
 test('on SIGTERM readiness goes first, requests are still answered, and the process ends with 0', async (t) => {
@@ -15,25 +26,34 @@ test('on SIGTERM readiness goes first, requests are still answered, and the proc
   assert.equal(await exited, 0)
 })
 
+test('SIGTERM while it starts is heeded once it has, with 0', async (t) => {
+  const env = await testEnv(t)
+  const child = spawn(process.execPath, [COUNTERSIGND, 'serve'], {
+    env: { PATH: process.env.PATH ?? '', ...env, LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.on('data', (chunk) => (output += chunk))
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  // It is made on the way, before anything listens.
+  await until(async () => existsSync(join(env.DATA_DIR as string, 'identity-pepper')), 20_000)
+  assert.equal(await fetch(`http://localhost:${env.PORT}/healthz`).catch(() => null), null)
+  child.kill('SIGTERM')
+  assert.equal(await exited, 0)
+  assert.match(output, /"stopping".*"stopped"/s)
+})
+
 test('a stop under load drops no request of callers who heed readiness', async (t) => {
   const service = await startServiceProcess(t, { DRAIN_SECONDS: '1' })
-  const outcomes = { answered: 0, dropped: 0 }
-  let ready = true
-  const agent = new Agent({ keepAlive: true, maxSockets: 32 })
-  const caller = async () => {
-    while (ready)
-      outcomes[(await isAnswered(`${service.url}/healthz`, agent)) ? 'answered' : 'dropped'] += 1
-  }
-  const callers = Array.from({ length: 32 }, caller)
+  const callers = startCallers(`${service.url}/healthz`, { keeping: 32, anew: 0 })
   await sleep(300)
   const exited = service.stop('SIGTERM')
   while ((await fetch(`${service.url}/readyz`)).ok) await sleep(20)
-  ready = false
-  await Promise.all(callers)
-  agent.destroy()
+  const { answered, dropped } = await callers.end()
   assert.equal(await exited, 0)
-  assert.equal(outcomes.dropped, 0)
-  assert.ok(outcomes.answered > 100)
+  assert.equal(dropped, 0)
+  assert.ok(answered > 100)
 })
 
 test('a claim that is on its way when the service stops is answered', async (t) => {
@@ -72,14 +92,16 @@ test('connections that say nothing do not hold the end up', async (t) => {
   for (const socket of silent) socket.destroy()
 })
 
-function isAnswered(url: string, agent: Agent): Promise<boolean> {
-  return new Promise((resolve) => {
-    request(url, { agent }, (response) => {
-      response.resume()
-      response.on('end', () => resolve(response.statusCode === 200))
-      response.on('error', () => resolve(false))
-    })
-      .on('error', () => resolve(false))
-      .end()
-  })
-}
+test(
+  'after a stop the file holds everything: nothing is left in the log of the database',
+  SQLITE_ONLY,
+  async (t) => {
+    const service = await startServiceProcess(t)
+    const operator = await openOperator(readSettings(service.env))
+    await operator.issueToken(await operator.addVerifiedOwner())
+    await operator.close()
+    assert.equal(await service.stop('SIGTERM'), 0)
+    const log = join(service.env.DATA_DIR as string, 'countersign.db-wal')
+    assert.equal(existsSync(log), false)
+  },
+)

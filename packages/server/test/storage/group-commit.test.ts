@@ -43,6 +43,19 @@ test('a write that throws undoes its own changes and nothing of its neighbours',
   )
 })
 
+test('what has been asked for when the database is closed is done, and nothing more', async (t) => {
+  const { db, settings } = await open(t)
+  const before = db.write(append)
+  const closed = db.close()
+  await assert.rejects(db.write(append), StorageFailure)
+  assert.equal(await before, 1)
+  await closed
+  await assert.rejects(db.write(append), StorageFailure)
+  const raw = await openRaw(settings)
+  t.after(() => raw.close())
+  assert.equal((await raw.all('SELECT seq FROM events')).length, 1)
+})
+
 test('no write is answered before its commit, and none is seen before it', async (t) => {
   const { db } = await open(t)
   const seen: number[] = []

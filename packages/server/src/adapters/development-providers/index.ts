@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Assurance, isLoopback } from '@countersign/protocol'
 import { oidcProvider } from '../identity-providers/oidc.ts'
 import type { IdentityProvider } from '../identity-providers/provider.ts'
-import { type DevelopmentServer, startDevelopmentServer } from './server.ts'
+import { startDevelopmentServer } from './server.ts'
 
 const DAY_MS = 86_400_000
 
@@ -39,21 +39,39 @@ export const DEVELOPMENT: readonly Development[] = [
   },
 ]
 
-/** Real OpenID Connect providers in this process, on loopback; each starts when it is first needed. */
+const CLIENT_ID = 'countersign'
+
+/** A provider that runs, and the secret by which the service is its client. */
+export interface RunningProvider {
+  readonly issuer: string
+  readonly clientSecret: string
+  close(): Promise<void>
+}
+
+/** Starts one of the providers for development, or finds it running. */
+export type StartProvider = (id: string) => Promise<RunningProvider>
+
+/**
+ * Real OpenID Connect providers on loopback, which keep in memory what is begun there; each starts when it is first
+ * needed.
+ */
 export class DevelopmentProviders {
   readonly all: readonly IdentityProvider[]
-  readonly #started: Promise<DevelopmentServer>[] = []
+  readonly #start: StartProvider
+  readonly #started: Promise<RunningProvider>[] = []
   #closed = false
 
   /**
    * @param baseUrl where the service stands
+   * @param start in this process, where nothing else is said
    * @throws Error where that is not loopback: anyone can be anyone there
    */
-  constructor(baseUrl: URL) {
+  constructor(baseUrl: URL, start: StartProvider = (id) => startDevelopmentProvider(id, baseUrl)) {
     if (!isLoopback(baseUrl.hostname)) {
       throw new Error('Providers for development exist on loopback only.')
     }
-    this.all = DEVELOPMENT.map((each) => this.#provider(each, baseUrl))
+    this.#start = start
+    this.all = DEVELOPMENT.map((each) => this.#provider(each))
   }
 
   async close(): Promise<void> {
@@ -62,11 +80,11 @@ export class DevelopmentProviders {
     await Promise.all(servers.map((each) => each.status === 'fulfilled' && each.value.close()))
   }
 
-  #provider(development: Development, baseUrl: URL): IdentityProvider {
+  #provider(development: Development): IdentityProvider {
     const { id, label, assurance, signIn, validForDays } = development
     let starting: Promise<IdentityProvider> | null = null
     const started = () => {
-      starting ??= this.#start(development, baseUrl)
+      starting ??= this.#open(development)
       return starting
     }
     return {
@@ -85,14 +103,12 @@ export class DevelopmentProviders {
     }
   }
 
-  async #start({ id, label, assurance }: Development, baseUrl: URL): Promise<IdentityProvider> {
+  async #open(development: Development): Promise<IdentityProvider> {
     if (this.#closed) throw new Error('The providers for development have ended.')
-    const acr = `urn:countersign:development:${assurance}`
-    const clientId = 'countersign'
-    const clientSecret = randomBytes(32).toString('base64url')
-    const server = startDevelopmentServer({ id, label, acr, clientId, clientSecret, baseUrl })
-    this.#started.push(server)
-    const { issuer } = await server
+    const { id, label, assurance } = development
+    const running = this.#start(id)
+    this.#started.push(running)
+    const { issuer, clientSecret } = await running
     return oidcProvider(
       {
         id,
@@ -102,8 +118,8 @@ export class DevelopmentProviders {
         kind: 'social',
         proves: label,
         assurance,
-        acr: [acr],
-        clientId,
+        acr: [acrOf(development)],
+        clientId: CLIENT_ID,
         clientSecret: { env: 'SECRET' },
         // So that somebody can be another person at every turn.
         prompt: 'login',
@@ -112,4 +128,19 @@ export class DevelopmentProviders {
       { SECRET: clientSecret },
     )
   }
+}
+
+/** Starts one of the providers for development in this process. @throws Error where there is none of that id */
+export async function startDevelopmentProvider(id: string, baseUrl: URL): Promise<RunningProvider> {
+  const development = DEVELOPMENT.find((each) => each.id === id)
+  if (development === undefined) throw new Error(`There is no provider for development ${id}.`)
+  const client = { clientId: CLIENT_ID, clientSecret: randomBytes(32).toString('base64url') }
+  const { label } = development
+  const acr = acrOf(development)
+  const server = await startDevelopmentServer({ id, label, acr, ...client, baseUrl })
+  return { ...server, clientSecret: client.clientSecret }
+}
+
+function acrOf({ assurance }: Development): string {
+  return `urn:countersign:development:${assurance}`
 }

@@ -18,7 +18,7 @@ export interface DevelopmentServerOptions {
   readonly baseUrl: URL
 }
 
-export interface DevelopmentServer {
+interface DevelopmentServer {
   readonly issuer: string
   close(): Promise<void>
 }

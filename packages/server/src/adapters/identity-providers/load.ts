@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { isLoopback } from '@countersign/protocol'
-import { DEVELOPMENT, DevelopmentProviders } from '../development-providers/index.ts'
+import {
+  DEVELOPMENT,
+  DevelopmentProviders,
+  type StartProvider,
+} from '../development-providers/index.ts'
 import { IN_PERSON, inPersonProvider } from './in-person.ts'
 import type { IdentityProvider } from './provider.ts'
 import { type Env, SecretError } from './secret.ts'
@@ -16,6 +20,8 @@ export interface ProviderSource {
   readonly baseUrl: URL
   /** Where secrets are that settings name. */
   readonly env: Env
+  /** Who starts those for development, where it is not this process. */
+  readonly startDevelopment?: StartProvider | undefined
 }
 
 export interface LoadedProviders {
@@ -38,7 +44,7 @@ export async function loadProviders(source: ProviderSource): Promise<LoadedProvi
   if (!isLoopback(source.baseUrl.hostname)) {
     return { all: [inPersonProvider()], development: false, close: async () => undefined }
   }
-  const development = new DevelopmentProviders(source.baseUrl)
+  const development = new DevelopmentProviders(source.baseUrl, source.startDevelopment)
   return {
     all: withInPerson(development.all),
     development: true,

@@ -4,6 +4,7 @@ import { scheduleCheck, scheduleCheckBy } from '../../storage/channel-leases.ts'
 import { channelsOfAgent, insertChannel, updateChannel } from '../../storage/channels.ts'
 import type { ChannelRow, Tx } from '../../storage/database.ts'
 import { requireOwn, tailOf } from '../owner-agents/own-agent.ts'
+import { afterCommit } from '../refusals.ts'
 import { type ChannelDeps, requireKind } from './channel-deps.ts'
 import { tokenCheckAt } from './next-check.ts'
 import { requireOwnChannel, showChannel } from './own-channel.ts'
@@ -36,7 +37,7 @@ export async function addChannel(
     }
     return insert(deps, tx, { tail: agent.tail, kind, handle })
   })
-  return showChannel(deps, ownerId, reference, id)
+  return afterCommit(() => showChannel(deps, ownerId, reference, id))
 }
 
 /**
@@ -54,7 +55,7 @@ export async function renewChannel(
     requireLive(agent.status)
     await giveToken(deps, tx, requireKind(deps.outside, channel.kind), id)
   })
-  return showChannel(deps, ownerId, reference, id)
+  return afterCommit(() => showChannel(deps, ownerId, reference, id))
 }
 
 function parseHandle(kind: ChannelKind, text: string): string {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CodedError, type OwnerChannel } from '@countersign/protocol'
 import { channelById } from '../../storage/channels.ts'
+import { afterCommit } from '../refusals.ts'
 import { type ChannelDeps, requireKind } from './channel-deps.ts'
 import { checkChannel, isWorthChecking } from './check-channel.ts'
 import { requireOwnChannel, showChannel } from './own-channel.ts'
@@ -37,7 +38,7 @@ export async function checkNow(
     await requireOwnChannel(deps.db.read, deps, ownerId, reference, id)
     throw refusal('A check of this channel is under way. Try again in a minute.')
   }
-  return showChannel(deps, ownerId, reference, id)
+  return afterCommit(() => showChannel(deps, ownerId, reference, id))
 }
 
 /** @returns false where others were at it all the time */

@@ -1,3 +1,4 @@
+import { CHECK_OUTCOMES } from '@countersign/protocol'
 import { dueChannels, firstDue } from '../../storage/channel-leases.ts'
 import type { ChannelDeps } from './channel-deps.ts'
 import { type CheckEnd, checkChannel } from './check-channel.ts'
@@ -15,7 +16,9 @@ type RecheckEnd = Exclude<CheckEnd, 'taken'> | 'failed'
 export class DueChecks {
   readonly #deps: ChannelDeps
   readonly #report: (error: unknown) => void
-  readonly #ended = new Map<RecheckEnd, number>()
+  readonly #ended = new Map<RecheckEnd, number>(
+    [...CHECK_OUTCOMES, 'failed' as const].map((each) => [each, 0]),
+  )
   readonly #running = new Map<string, { readonly stop: AbortController; done: Promise<void> }>()
   #filling: Promise<void> | null = null
   #stopped = false

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CodedError } from '@countersign/protocol'
 import type {
   CompletionInput,
@@ -8,6 +9,10 @@ import { settleFlow } from '../../storage/flows.ts'
 import { completeFlow, type FlowDeps, type OpenFlow, openFlow, SETTLED } from '../flow.ts'
 import { type Verification, type VerifyOwnerDeps, verifyOwner } from '../verify-owner.ts'
 import { type AskDeps, askProvider, contextFor } from './ask-provider.ts'
+
+/** How often, after a refusal, is looked whether the provider's call has come first. */
+const LOOKS = 5
+const LOOK_EVERY_MS = 100
 
 export type CompleteDeps = AskDeps & FlowDeps & VerifyOwnerDeps
 
@@ -31,11 +36,28 @@ export async function completeVerification(
   const expected = { kinds: ['identity', SETTLED] as const, ownerId, provider: provider.id }
   if (provider.webhook !== undefined) {
     const flow = await openFlow<object>(deps, token, expected)
-    return flow.kind === SETTLED ? undefined : settle(deps, provider, flow, input)
+    if (flow.kind === SETTLED) return
+    try {
+      return await settle(deps, provider, flow, input)
+    } catch (error) {
+      // The provider shows a session once: its call may have seen it, and not have recorded it yet.
+      if (!(await isSettledSoon(() => openFlow(deps, token, expected)))) throw error
+      return
+    }
   }
   const { state } = await completeFlow<object>(deps, token, expected)
   const verified = await ask(deps, provider, ownerId, input, state)
   await verifyOwner(deps, ownerId, verificationOf(provider, verified, deps.now()))
+}
+
+/** Whether what was begun is decided by another request that is under way. */
+async function isSettledSoon(look: () => Promise<OpenFlow<object>>): Promise<boolean> {
+  for (let looks = 0; looks < LOOKS; looks++) {
+    const flow = await look().catch(() => null)
+    if (flow === null || flow.kind === SETTLED) return flow !== null
+    await sleep(LOOK_EVERY_MS)
+  }
+  return false
 }
 
 /**

@@ -3,6 +3,7 @@ import { CodedError, type OwnerAgent, type Tail } from '@countersign/protocol'
 import { type Crop, type PictureFault, PictureRefused, Pictures } from '../../adapters/picture.ts'
 import { avatarOf, deleteAvatar, upsertAvatar } from '../../storage/avatars.ts'
 import type { OwnerDeps } from '../owner-deps.ts'
+import { afterCommit } from '../refusals.ts'
 import { changeFace } from './change-face.ts'
 import { requireOwn, showOwnAgent, tailOf } from './own-agent.ts'
 
@@ -20,7 +21,6 @@ const REFUSALS: Readonly<Record<PictureFault, ConstructorParameters<typeof Coded
   damaged: ['VALIDATION_ERROR', 'The picture is damaged or not complete.'],
   'outside-crop': ['VALIDATION_ERROR', 'The square to cut out does not lie within the picture.'],
   'too-slow': ['VALIDATION_ERROR', 'The picture takes too long to read. Try another one.'],
-  busy: ['UNAVAILABLE', 'Too many pictures at once. Try again in a moment.'],
 }
 
 /** The pictures that owners give their agents. */
@@ -37,7 +37,7 @@ export class Avatars {
    * @param bytes a PNG, JPEG or WebP as it came: of it only what can be seen is kept
    * @param crop a square of it, in pixels of the picture as it is displayed; null: the middle
    * @returns the agent after the change
-   * @throws CodedError VALIDATION_ERROR, NOT_FOUND, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, UNAVAILABLE
+   * @throws CodedError VALIDATION_ERROR, NOT_FOUND, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE
    */
   async set(
     ownerId: number,
@@ -56,7 +56,7 @@ export class Avatars {
       await changeFace(tx, await requireOwn(tx.db, ownerId, tail), { avatar }, now())
       await upsertAvatar(tx, tail, webp)
     })
-    return showOwnAgent(this.#deps, ownerId, tail)
+    return afterCommit(() => showOwnAgent(this.#deps, ownerId, tail))
   }
 
   /**
@@ -70,7 +70,7 @@ export class Avatars {
       await changeFace(tx, await requireOwn(tx.db, ownerId, tail), { avatar: null }, now())
       await deleteAvatar(tx, tail)
     })
-    return showOwnAgent(this.#deps, ownerId, tail)
+    return afterCommit(() => showOwnAgent(this.#deps, ownerId, tail))
   }
 }
 

@@ -9,6 +9,7 @@ import { agentLookingLike, tailOfUsername } from '../../storage/agents.ts'
 import type { AgentRow, Tx } from '../../storage/database.ts'
 import type { AgentFace } from '../../storage/owner-agents.ts'
 import type { OwnerDeps } from '../owner-deps.ts'
+import { afterCommit } from '../refusals.ts'
 import { changeFace } from './change-face.ts'
 import { requireOwn, showOwnAgent, tailOf } from './own-agent.ts'
 
@@ -34,7 +35,7 @@ export async function editProfile(
     if (await changeFace(tx, row, faceOf(patch), deps.now())) return
     throw await refusalOfUsername(tx, username ?? '')
   })
-  return showOwnAgent(deps, ownerId, tail)
+  return afterCommit(() => showOwnAgent(deps, ownerId, tail))
 }
 
 /**

@@ -8,6 +8,8 @@ import { timestamp } from '../timestamp.ts'
 
 /** So many pages of one owner may follow at once. */
 const MOST_FOLLOWERS = 20
+/** Somebody has to close a page before there is room. */
+const RETRY_AFTER_SECONDS = 5
 /** Whoever has missed more asks for the list of agents anyway. */
 const MOST_MISSED = 500
 
@@ -42,7 +44,7 @@ export class AgentFollowers {
    * Tells an owner of what happens to their agents, each event once and in order, whoever causes it.
    * @param after the last event that the owner has seen: what came since is told first; null: begin now
    * @returns which event comes before all that will be told, and how to stop
-   * @throws CodedError RATE_LIMITED where too many follow for the same owner
+   * @throws CodedError UNAVAILABLE where too many follow for the same owner
    */
   follow(
     ownerId: number,
@@ -52,7 +54,11 @@ export class AgentFollowers {
     const { db, registry } = this.#deps
     const followers = this.#byOwner.get(ownerId) ?? new Set()
     if (followers.size >= MOST_FOLLOWERS) {
-      throw new CodedError('RATE_LIMITED', 'Too many pages of this account are open. Close some.')
+      throw new CodedError(
+        'UNAVAILABLE',
+        'Too many pages of this account are open. Close some, and try again.',
+        { retryAfterSeconds: RETRY_AFTER_SECONDS },
+      )
     }
     const from = Math.min(after ?? registry.position, registry.position)
     const follower = new Follower(this.#deps, from, sink)

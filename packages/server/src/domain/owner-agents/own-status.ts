@@ -1,6 +1,7 @@
 import type { AgentStatus, OwnerAgent } from '@countersign/protocol'
 import { changeStatus } from '../change-status.ts'
 import type { OwnerDeps } from '../owner-deps.ts'
+import { afterCommit } from '../refusals.ts'
 import { requireOwn, showOwnAgent, tailOf } from './own-agent.ts'
 
 /**
@@ -18,5 +19,5 @@ export async function changeOwnStatus(
   const tail = tailOf(deps.site.naming, reference)
   await requireOwn(deps.db.read, ownerId, tail)
   await changeStatus(deps, { tail, ...change, by: 'owner' })
-  return showOwnAgent(deps, ownerId, tail)
+  return afterCommit(() => showOwnAgent(deps, ownerId, tail))
 }

@@ -5,32 +5,45 @@ import { ownerById } from '../../storage/owners.ts'
 import { writeStatus } from '../change-status.ts'
 import type { OwnerDeps } from '../owner-deps.ts'
 
+/** So many agents are changed in one transaction at most: whoever else writes waits for its end, on every node. */
+export const AGENTS_AT_ONCE = 200
+
 /**
- * Revokes every agent of an owner, all or none.
+ * Revokes every agent of an owner, the oldest first: up to 200 all or none, more in parts of 200. Revoked is for good,
+ * so that where a part fails whoever asks again goes on from there.
  * @param confirmation the owner's username, typed once more
  * @returns how many there were
  * @throws CodedError VALIDATION_ERROR where the username is not the owner's
  */
-export function revokeAll(
+export async function revokeAll(
   deps: Pick<OwnerDeps, 'db' | 'now'>,
   ownerId: number,
   confirmation: string,
   reason: string | null,
 ): Promise<number> {
-  return deps.db.write(async (tx) => {
-    await requireConfirmed(tx, ownerId, confirmation)
-    return revokeAgents(tx, ownerId, reason, deps.now())
-  })
+  for (let revoked = 0; ; ) {
+    const part = await deps.db.write(async (tx) => {
+      await requireConfirmed(tx, ownerId, confirmation)
+      return revokeAgents(tx, ownerId, reason, deps.now(), AGENTS_AT_ONCE)
+    })
+    revoked += part
+    if (part < AGENTS_AT_ONCE) return revoked
+  }
 }
 
-/** The part that belongs in a transaction with what else ends. @returns how many were revoked */
+/**
+ * The part that belongs in a transaction with what else ends.
+ * @param limit how many at most
+ * @returns how many were revoked
+ */
 export async function revokeAgents(
   tx: Tx,
   ownerId: number,
   reason: string | null,
   at: number,
+  limit: number,
 ): Promise<number> {
-  const agents = await liveAgents(tx.db, ownerId)
+  const agents = await liveAgents(tx.db, ownerId, limit)
   for (const agent of agents) {
     await writeStatus(tx, agent, { to: 'revoked', reason, by: 'owner' }, at)
   }

@@ -5,6 +5,8 @@ import { SlotHash } from './slot-hash.ts'
 import { KEY_WORDS, keyToWords, TAIL_WORDS, tailToWords, wordsToKey, wordsToTail } from './words.ts'
 
 const NONE = -1
+/** Growing costs next to nothing: room that is not used is no memory yet. */
+const GROWTH = 1.25
 
 /**
  * Agents in memory, found by tail and, while none has been left out, by key. Past its limit it becomes a cache:
@@ -12,7 +14,7 @@ const NONE = -1
  */
 export class AgentIndex {
   readonly #limit: number
-  readonly #slots = new AgentSlots()
+  readonly #slots: AgentSlots
   readonly #byTail: SlotHash
   readonly #byKey: SlotHash
   readonly #profiles = new Map<number, AgentProfile>()
@@ -25,8 +27,9 @@ export class AgentIndex {
   /** @param limit how many agents it holds at most */
   constructor(limit: number, randomBytes: (count: number) => Uint8Array) {
     this.#limit = limit
-    this.#byTail = new SlotHash(TAIL_WORDS, SLOT_WORDS, randomBytes)
-    this.#byKey = new SlotHash(KEY_WORDS, KEY_WORDS, randomBytes)
+    this.#slots = new AgentSlots(limit)
+    this.#byTail = new SlotHash(this.#slots.words, TAIL_WORDS, SLOT_WORDS, randomBytes)
+    this.#byKey = new SlotHash(this.#slots.keys, KEY_WORDS, KEY_WORDS, randomBytes)
   }
 
   get size(): number {
@@ -41,9 +44,9 @@ export class AgentIndex {
   /** Makes room for a number of agents, up to the limit. */
   reserve(count: number): void {
     const capacity = Math.min(count, this.#limit)
-    if (capacity > this.#slots.capacity) this.#slots.resize(capacity)
-    this.#byTail.reserve(this.#slots.words, capacity)
-    this.#byKey.reserve(this.#slots.keys, capacity)
+    this.#slots.grow(capacity)
+    this.#byTail.reserve(capacity)
+    this.#byKey.reserve(capacity)
   }
 
   byTail(tail: Tail): AgentRecord | null {
@@ -68,7 +71,7 @@ export class AgentIndex {
    */
   byKey(publicKey: Uint8Array): AgentRecord | null {
     keyToWords(publicKey, this.#keyScratch)
-    const slot = this.#byKey.find(this.#slots.keys, this.#keyScratch)
+    const slot = this.#byKey.find(this.#keyScratch)
     return slot === NONE
       ? null
       : this.#read(slot, wordsToTail(this.#slots.words, slot * SLOT_WORDS))
@@ -86,13 +89,13 @@ export class AgentIndex {
     const slot = this.#freeSlot()
     this.#writeFixed(slot, agent)
     this.#writeChanging(slot, agent)
-    this.#byTail.set(this.#slots.words, slot)
+    this.#byTail.set(slot)
     if (!this.#overflowed) this.#joinRing(slot)
   }
 
   #slotOf(tail: Tail): number {
     tailToWords(tail, this.#tailScratch)
-    return this.#byTail.find(this.#slots.words, this.#tailScratch)
+    return this.#byTail.find(this.#tailScratch)
   }
 
   #read(slot: number, tail: Tail): AgentRecord {
@@ -124,9 +127,7 @@ export class AgentIndex {
 
   #freeSlot(): number {
     if (this.#size >= this.#limit) return this.#evict()
-    if (this.#size === this.#slots.capacity) {
-      this.#slots.resize(Math.min(this.#limit, Math.ceil(this.#size * 1.5)))
-    }
+    if (this.#size === this.#slots.capacity) this.#slots.grow(Math.ceil(this.#size * GROWTH))
     return this.#size++
   }
 
@@ -139,24 +140,21 @@ export class AgentIndex {
     }
     const slot = this.#hand
     this.#hand = (this.#hand + 1) % this.#limit
-    this.#byTail.delete(this.#slots.words, slot)
+    this.#byTail.delete(slot)
     this.#profiles.delete(slot)
     return slot
   }
 
   #joinRing(slot: number): void {
     const slots = this.#slots
-    const { keys } = slots
-    this.#keyScratch.set(keys.subarray(slot * KEY_WORDS, slot * KEY_WORDS + KEY_WORDS))
-    const chosen = this.#byKey.find(keys, this.#keyScratch)
+    const chosen = this.#byKey.set(slot)
     if (chosen === NONE) {
       slots.setRing(slot, slot)
-      this.#byKey.set(keys, slot)
       return
     }
     slots.setRing(slot, slots.ring(chosen))
     slots.setRing(chosen, slot)
-    if (this.#speaksBefore(slot, chosen)) this.#byKey.set(keys, slot)
+    if (!this.#speaksBefore(slot, chosen)) this.#byKey.set(chosen)
   }
 
   /** Chooses anew among the agents of one key, after one of them has changed. */
@@ -165,7 +163,7 @@ export class AgentIndex {
     for (let at = this.#slots.ring(changed); at !== changed; at = this.#slots.ring(at)) {
       if (this.#speaksBefore(at, best)) best = at
     }
-    this.#byKey.set(this.#slots.keys, best)
+    this.#byKey.set(best)
   }
 
   #speaksBefore(a: number, b: number): boolean {

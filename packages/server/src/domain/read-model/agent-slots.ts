@@ -1,5 +1,6 @@
 import { KEY_WORDS } from './words.ts'
 
+const WORD_BYTES = 4
 /** Words of a slot, a cache line of 64 bytes: an answer about one agent of a million waits for memory once. */
 export const SLOT_WORDS = 16
 /** Where each member stands in a slot: in 32-bit words, and in 64-bit floats for the three that are. */
@@ -7,30 +8,43 @@ const WORD = { tail: 0, owner: 6, status: 7, ring: 14, touched: 15 } as const
 const FLOAT = { claimedAt: 4, seq: 5, version: 6 } as const
 const SLOT_FLOATS = SLOT_WORDS / 2
 
-const FIRST_CAPACITY = 1024
+const LEAST_CAPACITY = 1024
 
-/** Agents in typed arrays, 96 bytes a slot: a million of them are no work for the garbage collector. */
+/**
+ * Agents in typed arrays, 96 bytes a slot: a million of them are no work for the garbage collector. The arrays grow in
+ * their place, up to what was asked for at first; until then that is no more than a range of addresses.
+ */
 export class AgentSlots {
-  capacity = 0
+  readonly #limit: number
+  readonly #bytes: ArrayBuffer
+  readonly #keyBytes: ArrayBuffer
   /** Slot after slot; the words of the tail come first. */
-  words = new Uint32Array(0)
+  readonly words: Uint32Array
   /** The keys apart: most answers do not look at them. */
-  keys = new Uint32Array(0)
-  #floats = new Float64Array(0)
+  readonly keys: Uint32Array
+  readonly #floats: Float64Array
 
-  constructor() {
-    this.resize(FIRST_CAPACITY)
+  /** @param limit how many slots there may ever be */
+  constructor(limit: number) {
+    this.#limit = limit
+    this.#bytes = growing(SLOT_WORDS, limit)
+    this.#keyBytes = growing(KEY_WORDS, limit)
+    this.words = new Uint32Array(this.#bytes)
+    this.keys = new Uint32Array(this.#keyBytes)
+    this.#floats = new Float64Array(this.#bytes)
+    this.grow(LEAST_CAPACITY)
   }
 
-  resize(capacity: number): void {
-    const words = new Uint32Array(capacity * SLOT_WORDS)
-    const keys = new Uint32Array(capacity * KEY_WORDS)
-    words.set(this.words)
-    keys.set(this.keys)
-    this.capacity = capacity
-    this.words = words
-    this.keys = keys
-    this.#floats = new Float64Array(words.buffer)
+  get capacity(): number {
+    return this.words.length / SLOT_WORDS
+  }
+
+  /** Makes room for so many slots, as far as the limit allows. */
+  grow(capacity: number): void {
+    const slots = Math.min(capacity, this.#limit)
+    if (slots <= this.capacity) return
+    this.#bytes.resize(slots * SLOT_WORDS * WORD_BYTES)
+    this.#keyBytes.resize(slots * KEY_WORDS * WORD_BYTES)
   }
 
   owner(slot: number): number {
@@ -91,4 +105,8 @@ export class AgentSlots {
   setVersion(slot: number, version: number): void {
     this.#floats[slot * SLOT_FLOATS + FLOAT.version] = version
   }
+}
+
+function growing(words: number, limit: number): ArrayBuffer {
+  return new ArrayBuffer(0, { maxByteLength: limit * words * WORD_BYTES })
 }

@@ -1,20 +1,22 @@
 import type { AgentReference, Tail } from '@countersign/protocol'
-import { agentByTail, chosenTailOfKey } from '../../storage/agents.ts'
-import { type Db, type EventRow, StorageFailure } from '../../storage/database.ts'
-import { eventsAfter, lastSeq } from '../../storage/events.ts'
+import { type Database, type Db, type EventRow, StorageFailure } from '../../storage/database.ts'
+import type { Replica } from '../../storage/replica.ts'
 import type { AgentRecord, AgentView, OwnerFacts } from '../agent-record.ts'
 import { AgentIndex } from './agent-index.ts'
+import { EventFollower, type Staleness } from './follower.ts'
 import { loadAll } from './load.ts'
 import { OwnerCache } from './owner-cache.ts'
-import { loadOwner, loadRecord, recordOfClaim } from './rows.ts'
+import { PointReads } from './point-reads.ts'
+import { loadOwner, loadRecords, recordOfClaim } from './rows.ts'
 
-const EVENTS_AT_ONCE = 1000
+/** After so long a load that has failed is tried again. */
+const RELOAD_MS = 1000
 
-/** How long a read model vouches for agents without knowing what other nodes have written. */
-export interface Staleness {
-  readonly milliseconds: number
-  /** A clock that never goes back, in milliseconds. */
-  readonly elapsed: () => number
+/** What else there is to know of the database behind a read model. */
+export interface ReadModelOptions {
+  /** Null, the default: what others have written is seen at once, or the read fails. */
+  readonly staleness?: Staleness | null
+  readonly replica?: Replica | null
 }
 
 /**
@@ -22,64 +24,67 @@ export interface Staleness {
  * event sequence, and asks the database for what it does not hold.
  */
 export class Registry {
-  readonly #db: Db
+  readonly #read: Db
+  readonly #news: Db
   readonly #limit: number
-  readonly #agents: AgentIndex
-  readonly #owners: OwnerCache
-  #position = 0
+  readonly #randomBytes: (count: number) => Uint8Array
+  readonly #points: PointReads
+  readonly #replica: Replica | null
+  readonly #events: EventFollower
+  #agents: AgentIndex
+  #owners: OwnerCache
   /** Whether everything there is is in memory, so that what is not here does not exist. */
   #complete = false
-  #following: Promise<void> = Promise.resolve()
-  #failure: unknown = null
-  /** Null: what others have written is seen at once, or the read fails. */
-  readonly #staleness: Staleness | null
-  /** When a read began that found nothing more to follow. */
-  #currentAt = Number.NEGATIVE_INFINITY
-  #catchingUp: Promise<void> | null = null
+  /** When everything is to be brought into memory again; null where it is there, or on its way. */
+  #reloadAt: number | null = null
   readonly #listeners: ((events: readonly EventRow[]) => void)[] = []
 
-  /**
-   * @param db for reading
-   * @param limit how many agents, and how many owners, it holds at most
-   */
+  /** @param limit how many agents, and how many owners, it holds at most */
   constructor(
-    db: Db,
+    db: Pick<Database, 'read' | 'points' | 'news'>,
     limit: number,
     randomBytes: (count: number) => Uint8Array,
-    staleness: Staleness | null = null,
+    { staleness = null, replica = null }: ReadModelOptions = {},
   ) {
-    this.#db = db
+    this.#read = db.read
+    this.#news = db.news
     this.#limit = limit
+    this.#randomBytes = randomBytes
     this.#agents = new AgentIndex(limit, randomBytes)
     this.#owners = new OwnerCache(limit)
-    this.#staleness = staleness
+    this.#replica = replica
+    this.#events = new EventFollower(db.news, staleness, {
+      apply: (events) => this.#apply(events),
+      applied: (events) => {
+        for (const listener of this.#listeners) listener(events)
+      },
+      startOver: () => this.#startOver(),
+    })
+    this.#points = new PointReads(db.points, replica, () => this.#events.lastChange)
   }
 
   /** Starts following the events. From here on every answer is right, from the database until `load` has ended. */
-  async start(): Promise<void> {
-    const began = this.#elapsed()
-    this.#position = await lastSeq(this.#db)
-    this.#currentAt = began
+  start(): Promise<void> {
+    return this.#events.start()
   }
 
   /** Brings everything into memory, as far as the limit allows, a page a turn of the event loop. */
   async load(): Promise<void> {
-    const from = this.#position
-    const fitted = await loadAll(this.#db, this.#agents, this.#limit, (owner) =>
-      this.#owners.set(owner),
-    )
-    // What changed while a page was on its way is read once more.
-    this.#following = this.#following.then(() => {
-      this.#position = from
-      return this.#followNow()
+    const from = this.#events.last
+    const agents = this.#agents
+    const owners = this.#owners
+    const fitted = await loadAll(this.#read, agents, this.#limit, (owner) => {
+      // What is there was kept up to date by events since; a page that was on its way may be older.
+      if (owners.peek(owner.id) === undefined) owners.set(owner)
     })
-    await this.#following
-    this.#complete = fitted
+    // What changed while a page was on its way is read once more.
+    if (agents === this.#agents) await this.#events.followFrom(from)
+    if (agents === this.#agents) this.#complete = fitted
   }
 
-  /** The last event that shows in answers. */
+  /** The number of the last event that shows in answers. */
   get position(): number {
-    return this.#position
+    return this.#events.last?.seq ?? 0
   }
 
   /** Calls with events, whoever caused them, once they show in answers. After a start some may come twice. */
@@ -93,11 +98,26 @@ export class Registry {
 
   /** Whether the last attempt to follow the events failed: until one succeeds, nobody is vouched for. */
   get isBehind(): boolean {
-    return this.#failure !== null
+    return this.#events.failure !== null
   }
 
   get isComplete(): boolean {
     return this.#complete && !this.#agents.overflowed
+  }
+
+  /** Whether what is in memory is what the database says, or was a moment ago. */
+  get vouches(): boolean {
+    return this.#events.isCurrent
+  }
+
+  /** For how many milliseconds it has not heard what others have written; 0 where there is no telling and no need. */
+  staleness(): number {
+    return this.#events.staleFor
+  }
+
+  /** How the replicas stand that it may ask: `none` where there are none. */
+  replicaStanding(): Promise<'none' | 'current' | 'behind' | 'down'> {
+    return this.#replica?.standing(this.#events.lastChange) ?? Promise.resolve('none')
   }
 
   /**
@@ -105,17 +125,16 @@ export class Registry {
    * @throws StorageFailure where the database failed: never a null that might be wrong
    */
   async find(reference: AgentReference): Promise<AgentView | null> {
-    if (!this.#vouches)
-      throw new StorageFailure('The events cannot be followed.', { cause: this.#failure })
-    const agent =
-      reference.kind === 'tail'
-        ? (this.#agents.byTail(reference.tail) ?? (await this.#agentByTail(reference.tail)))
-        : await this.#agentByKey(reference.publicKey)
+    this.#requireVouching()
+    const agent = await this.#agentOf(reference)
     if (agent === null) return null
-    return {
-      agent,
-      owner: this.#owners.get(agent.ownerId) ?? (await this.#ownerById(agent.ownerId)),
-    }
+    const known = this.#owners.get(agent.ownerId)
+    const owner = known ?? (await this.#ownerById(agent.ownerId))
+    // Reading may have taken until nothing more is known of what has changed.
+    this.#requireVouching()
+    if (known !== undefined) return { agent, owner }
+    // And meanwhile the agent may have changed: what has been seen of it is newer.
+    return { agent: this.#agents.byTail(agent.tail) ?? agent, owner }
   }
 
   /**
@@ -123,9 +142,9 @@ export class Registry {
    * @returns a view that is good until something changes: hold it across no `await`
    */
   inMemory(tail: Tail): AgentView | null {
-    if (!this.#vouches) return null
+    if (!this.vouches) return null
     const agent = this.#agents.peek(tail)
-    const owner = agent === null ? undefined : this.#owners.get(agent.ownerId)
+    const owner = agent === null ? undefined : this.#owners.peek(agent.ownerId)
     return agent === null || owner === undefined ? null : { agent, owner }
   }
 
@@ -139,101 +158,92 @@ export class Registry {
    * fails, nobody is vouched for until it succeeds.
    */
   follow(): Promise<void> {
-    this.#following = this.#following.then(() => this.#followNow())
-    return this.#following
+    return this.#events.follow()
   }
 
   /** Follows what other processes may have committed, one attempt at a time; its failures count once they last. */
   catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#catchUpOnce().finally(() => {
-      this.#catchingUp = null
-    })
-    return this.#catchingUp
+    if (this.#reloadAt !== null && performance.now() >= this.#reloadAt) this.#reload()
+    return this.#events.catchUp()
   }
 
-  async #catchUpOnce(): Promise<void> {
-    if (this.#staleness === null) return this.follow()
-    this.#following = this.#following.then(() =>
-      this.#readOn().catch((error) => {
-        // A database that cannot be reached may be there again in a moment; one that refuses will go on refusing.
-        if (!(error instanceof StorageFailure)) this.#failure = error
-      }),
-    )
-    await this.#following
+  #requireVouching(): void {
+    if (this.vouches) return
+    throw new StorageFailure('The events cannot be followed.', { cause: this.#events.failure })
   }
 
-  async #followNow(): Promise<void> {
-    await this.#readOn().catch((error) => {
-      this.#failure = error
+  /** Where that fails, the database goes on being asked, which is as right, and slower; it is tried again in a while. */
+  #reload(): void {
+    this.#reloadAt = null
+    this.load().catch(() => {
+      this.#reloadAt ??= performance.now() + RELOAD_MS
     })
   }
 
-  async #readOn(): Promise<void> {
-    let began: number
-    do began = this.#elapsed()
-    while (await this.#applyNextEvents())
-    this.#currentAt = began
-    this.#failure = null
-  }
-
-  /** Whether what is in memory is what the database says, or was a moment ago. */
-  get #vouches(): boolean {
-    if (this.#failure !== null) return false
-    const bound = this.#staleness
-    return bound === null || bound.elapsed() - this.#currentAt <= bound.milliseconds
-  }
-
-  #elapsed(): number {
-    return this.#staleness?.elapsed() ?? 0
-  }
-
-  /** @returns whether there may be more */
-  async #applyNextEvents(): Promise<boolean> {
-    const events = await eventsAfter(this.#db, this.#position, EVENTS_AT_ONCE)
-    const last = events.at(-1)
-    if (last === undefined) return false
-    await this.#applyToAgents(events)
-    const owners = new Set(
-      events.filter(({ type }) => type.startsWith('owner.')).map((e) => e.owner_id),
-    )
-    for (const id of owners) if (id !== null) this.#owners.set(await loadOwner(this.#db, id))
-    this.#position = last.seq
-    for (const listener of this.#listeners) listener(events)
-    return events.length === EVENTS_AT_ONCE
+  /** Nothing is left of what was here, and the database is asked until everything is here again. */
+  #startOver(): void {
+    this.#complete = false
+    this.#agents = new AgentIndex(this.#limit, this.#randomBytes)
+    this.#owners = new OwnerCache(this.#limit)
+    setImmediate(() => this.#reload())
   }
 
   /** A claim's event says all there is of a new agent; of the others the rows are read, each once. */
-  async #applyToAgents(events: readonly EventRow[]): Promise<void> {
+  async #apply(events: readonly EventRow[]): Promise<void> {
     const changed = new Set<string>()
+    const owners = new Set<number>()
     for (const event of events) {
-      if (event.type === 'agent.claimed') this.#agents.upsert(recordOfClaim(event))
-      else if (event.tail !== null) changed.add(event.tail)
+      const { type, tail, owner_id } = event
+      if (type === 'agent.claimed') this.#agents.upsert(recordOfClaim(event))
+      else if (tail !== null) changed.add(tail)
+      if (type.startsWith('owner.') && owner_id !== null) owners.add(owner_id)
     }
-    for (const tail of changed) {
-      const row = await agentByTail(this.#db, tail)
-      if (row !== undefined) this.#agents.upsert(await loadRecord(this.#db, row))
-    }
+    for (const record of await loadRecords(this.#news, [...changed])) this.#agents.upsert(record)
+    for (const id of owners) this.#owners.set(await loadOwner(this.#news, id))
   }
 
-  async #agentByTail(tail: Tail): Promise<AgentRecord | null> {
-    if (this.isComplete) return null
-    const row = await agentByTail(this.#db, tail)
-    if (row === undefined) return null
-    const record = await loadRecord(this.#db, row)
-    this.#agents.upsert(record)
-    return record
+  async #agentOf(reference: AgentReference): Promise<AgentRecord | null> {
+    if (reference.kind === 'tail') {
+      const { tail } = reference
+      const inMemory = () => this.#agents.byTail(tail)
+      return inMemory() ?? this.#look(inMemory, () => this.#points.agentByTail(tail))
+    }
+    const { publicKey } = reference
+    const inDatabase = () => this.#points.agentByKey(publicKey)
+    return this.#look(() => this.#agents.byKey(publicKey), inDatabase)
   }
 
-  async #agentByKey(publicKey: Uint8Array): Promise<AgentRecord | null> {
-    if (this.isComplete) return this.#agents.byKey(publicKey)
-    const tail = (await chosenTailOfKey(this.#db, publicKey)) as Tail | undefined
-    if (tail === undefined) return null
-    return this.#agents.byTail(tail) ?? (await this.#agentByTail(tail))
+  /** @throws StorageFailure where the news, or the answer, cannot be had */
+  async #look(
+    inMemory: () => AgentRecord | null,
+    inDatabase: () => Promise<AgentRecord | null>,
+  ): Promise<AgentRecord | null> {
+    if (this.isComplete) {
+      const known = inMemory()
+      if (known !== null) return known
+      // Another node may have answered its claim a moment ago.
+      await this.#events.upToDate()
+      const found = inMemory()
+      if (found !== null || this.isComplete) return found
+    }
+    return this.#keep(inDatabase())
+  }
+
+  /** What has been seen of it meanwhile is newer than what was read. */
+  async #keep(read: Promise<AgentRecord | null>): Promise<AgentRecord | null> {
+    const agents = this.#agents
+    const record = await read
+    if (record === null) return null
+    agents.upsert(record)
+    return agents.byTail(record.tail) ?? record
   }
 
   async #ownerById(id: number): Promise<OwnerFacts> {
-    const owner = await loadOwner(this.#db, id)
-    this.#owners.set(owner)
-    return owner
+    const owners = this.#owners
+    const read = await this.#points.owner(id)
+    const known = owners.get(id)
+    if (known !== undefined) return known
+    owners.set(read)
+    return read
   }
 }

@@ -5,16 +5,14 @@ import {
   type Tail,
   type VerificationFact,
 } from '@countersign/protocol'
-import { type ProvenChannelRow, provenChannels } from '../../storage/channels.ts'
-import type {
-  AgentRow,
-  Db,
-  EventRow,
-  IdentityVerificationRow,
-  OwnerRow,
-} from '../../storage/database.ts'
-import { verificationsOfOwner } from '../../storage/identity-verifications.ts'
-import { ownerById } from '../../storage/owners.ts'
+import { agentsByTails } from '../../storage/agents.ts'
+import { type ProvenChannelRow, provenChannels, provenChannelsOf } from '../../storage/channels.ts'
+import type { AgentRow, Db, EventRow } from '../../storage/database.ts'
+import {
+  type VerificationOfOwner,
+  verificationsOfOwner,
+} from '../../storage/identity-verifications.ts'
+import { ownerById, type PublicOwnerRow } from '../../storage/owners.ts'
 import { type AgentRecord, type OwnerFacts, plainProfile } from '../agent-record.ts'
 
 /** A new agent out of the event of its claim. */
@@ -66,7 +64,7 @@ export function factsOfChannel(row: ProvenChannelRow): ChannelFact {
   }
 }
 
-export function factsOfVerification(row: IdentityVerificationRow): VerificationFact {
+export function factsOfVerification(row: VerificationOfOwner): VerificationFact {
   return {
     provider: row.provider,
     assurance: row.assurance,
@@ -79,7 +77,17 @@ export async function loadRecord(db: Db, row: AgentRow): Promise<AgentRecord> {
   return recordOf(row, await provenChannels(db, row.tail))
 }
 
-export function ownerFactsOf(row: OwnerRow, rows: readonly IdentityVerificationRow[]): OwnerFacts {
+/** Agents by their tails, those that there are, in two queries: an owner may revoke thousands at once. */
+export async function loadRecords(db: Db, tails: readonly string[]): Promise<AgentRecord[]> {
+  const rows = await agentsByTails(db, tails)
+  const channels = Map.groupBy(await provenChannelsOf(db, tails), ({ tail }) => tail)
+  return rows.map((row) => recordOf(row, channels.get(row.tail) ?? []))
+}
+
+export function ownerFactsOf(
+  row: PublicOwnerRow,
+  rows: readonly VerificationOfOwner[],
+): OwnerFacts {
   const verifications = rows.map(factsOfVerification)
   return {
     id: row.id,
@@ -91,9 +99,14 @@ export function ownerFactsOf(row: OwnerRow, rows: readonly IdentityVerificationR
   }
 }
 
+export async function findOwner(db: Db, id: number): Promise<OwnerFacts | null> {
+  const row = await ownerById(db, id)
+  return row === undefined ? null : ownerFactsOf(row, await verificationsOfOwner(db, id))
+}
+
 /** @throws Error where there is no such owner: every agent has one, by a foreign key */
 export async function loadOwner(db: Db, id: number): Promise<OwnerFacts> {
-  const row = await ownerById(db, id)
-  if (row === undefined) throw new Error(`owner ${id} is missing`)
-  return ownerFactsOf(row, await verificationsOfOwner(db, id))
+  const owner = await findOwner(db, id)
+  if (owner === null) throw new Error(`owner ${id} is missing`)
+  return owner
 }

@@ -10,7 +10,6 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   challengeRuntime: ['FORBIDDEN'],
   answerRuntime: ['INVALID_SIGNATURE', 'TOKEN_EXPIRED', 'FORBIDDEN'],
   issueToken: ['IDENTITY_REQUIRED'],
-  accountStream: ['RATE_LIMITED'],
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],
   linkSignInProvider: ['NOT_FOUND'],
@@ -19,8 +18,9 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
 /**
  * The codes with which an operation can refuse, by status. The document tells of them as `x-errors`, and every answer
  * of every test is held against that. 405 is no answer of an operation.
+ * @param isLimited whether it is under a limit of the preview `rate-limit`
  */
-export function errorsOf(method: string, operation: Operation): ErrorCode[] {
+export function errorsOf(method: string, operation: Operation, isLimited: boolean): ErrorCode[] {
   const { operationId, summary, parameters = [], tags = [] } = operation
   const owners = tags.includes('owner')
   const changes = method !== 'GET'
@@ -32,6 +32,7 @@ export function errorsOf(method: string, operation: Operation): ErrorCode[] {
     RECENT_SIGN_IN_REQUIRED: summary.includes('recent sign-in'),
     PAYLOAD_TOO_LARGE: changes,
     UNSUPPORTED_MEDIA_TYPE: changes,
+    RATE_LIMITED: isLimited,
     INTERNAL_ERROR: true,
     UNAVAILABLE: true,
   }

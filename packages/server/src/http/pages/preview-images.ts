@@ -1,13 +1,11 @@
 import { Worker } from 'node:worker_threads'
-import { CodedError } from '@countersign/protocol'
+import type { Room } from '../overload/room.ts'
 import type { Pages } from './load.ts'
 import type { PreviewFacts } from './preview.tsx'
 import type { PreviewJob, PreviewResult } from './preview-worker.ts'
 
 /** How many pictures are kept, at about 60 KB each. */
 const KEPT = 200
-/** How many may wait to be drawn. */
-const WAITING = 40
 
 interface Waiting {
   resolve(png: Buffer): void
@@ -17,23 +15,29 @@ interface Waiting {
 /** Preview images: drawn by a thread of their own, which starts with the first, and kept while they are asked for. */
 export class PreviewImages {
   readonly #pages: Pages
+  readonly #room: Room
   readonly #kept = new Map<string, Promise<Buffer>>()
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | null = null
   #count = 0
 
-  constructor(pages: Pages) {
+  /** @param room for those that wait to be drawn */
+  constructor(pages: Pages, room: Room) {
     this.#pages = pages
+    this.#room = room
   }
 
   /**
    * The picture of some facts, a PNG.
    * @throws CodedError UNAVAILABLE where too many wait already
    */
-  of(facts: PreviewFacts): Promise<Buffer> {
+  async of(facts: PreviewFacts): Promise<Buffer> {
     const key = JSON.stringify(facts)
     const known = this.#kept.get(key)
-    if (known === undefined) return this.#keep(key, this.#draw(facts))
+    if (known === undefined) {
+      this.#room.enter()
+      return this.#keep(key, this.#draw(facts))
+    }
     // What was asked for last is forgotten last.
     this.#kept.delete(key)
     this.#kept.set(key, known)
@@ -53,16 +57,17 @@ export class PreviewImages {
   }
 
   async #draw(facts: PreviewFacts): Promise<Buffer> {
-    if (this.#waiting.size >= WAITING) {
-      throw new CodedError('UNAVAILABLE', 'Too many pictures are being drawn. Try again soon.')
+    try {
+      this.#worker ??= this.#start()
+      const id = this.#count++
+      const drawn = new Promise<Buffer>((resolve, reject) => {
+        this.#waiting.set(id, { resolve, reject })
+      })
+      this.#worker.postMessage({ id, facts } satisfies PreviewJob)
+      return await drawn
+    } finally {
+      this.#room.leave()
     }
-    this.#worker ??= this.#start()
-    const id = this.#count++
-    const drawn = new Promise<Buffer>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
-    })
-    this.#worker.postMessage({ id, facts } satisfies PreviewJob)
-    return drawn
   }
 
   #start(): Worker {
@@ -77,12 +82,14 @@ export class PreviewImages {
       else waiting?.reject(new Error(result.failure))
     })
     // A thread that ended answers nobody; the next picture starts another.
-    worker.on('error', (error) => this.#fail(error as Error))
-    worker.on('exit', () => this.#fail(new Error('the thread that draws has ended')))
+    worker.on('error', (error) => this.#fail(worker, error as Error))
+    worker.on('exit', () => this.#fail(worker, new Error('the thread that draws has ended')))
     return worker
   }
 
-  #fail(error: Error): void {
+  /** An error comes before the end of its thread: by then another may be drawing, and what waits waits for that. */
+  #fail(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return
     this.#worker = null
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()

@@ -1,6 +1,6 @@
 import { lookupSchema } from '@countersign/protocol'
 import { findAgent, type ReadDeps } from '../../domain/find-agent.ts'
-import { lookupOf } from '../../domain/lookup.ts'
+import { lookupOf, lookupTag } from '../../domain/lookup.ts'
 import type { App } from '../bare-app.ts'
 import { REVALIDATE } from '../caching.ts'
 import { agentParam, publicRead } from '../public-read.ts'
@@ -20,7 +20,11 @@ export function lookupRoute(app: App, deps: ReadDeps): void {
       params: agentParam('agent'),
       response: { 200: lookupSchema(deps.site.naming) },
     },
-    handler: async (params: { agent: string }) =>
-      lookupOf(deps.site, await findAgent(deps, params.agent), deps.now()),
+    handler: async (params: { agent: string }, reply) => {
+      const view = await findAgent(deps, params.agent)
+      const now = deps.now()
+      reply.header('etag', `"${lookupTag(deps.site, view, now)}"`)
+      return lookupOf(deps.site, view, now)
+    },
   })
 }

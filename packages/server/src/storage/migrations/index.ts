@@ -2,7 +2,18 @@ import { first } from './0001-first.ts'
 import { owners } from './0002-owners.ts'
 import { channels } from './0003-channels.ts'
 import { commitMarks } from './0004-commit-marks.ts'
+import { facts } from './0005-facts.ts'
+import { rateCounts } from './0006-rate-counts.ts'
+import { jobDueSince } from './0007-job-due-since.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
-export const MIGRATIONS: readonly Migration[] = [first, owners, channels, commitMarks]
+export const MIGRATIONS: readonly Migration[] = [
+  first,
+  owners,
+  channels,
+  commitMarks,
+  facts,
+  rateCounts,
+  jobDueSince,
+]

@@ -2,6 +2,7 @@ import { verificationResultSchema, verificationSchema } from '@countersign/proto
 import { completeVerification } from '../../../domain/identity/complete-verification.ts'
 import { verificationBy } from '../../../domain/identity/overview.ts'
 import { requireProvider } from '../../../domain/identity-providers.ts'
+import { afterCommit } from '../../../domain/refusals.ts'
 import type { App } from '../../bare-app.ts'
 import { type OwnerSide, ownerSchema } from '../../owner/owner-side.ts'
 import { providerParam } from './provider-param.ts'
@@ -23,7 +24,7 @@ export function completeRoute(app: App, { deps, cookies, signedIn }: OwnerSide):
       cookies.clear(reply, 'flow')
       const input = { body: request.body.result }
       await completeVerification(deps, { ownerId, provider, token, input })
-      return verificationBy(deps, ownerId, provider.id)
+      return afterCommit(() => verificationBy(deps, ownerId, provider.id))
     },
   })
 }

@@ -1,0 +1,19 @@
+import type { Migration } from './migration.ts'
+
+/** What nodes count together under the preview `rate-limit`: a row for each whose quota is not whole. */
+export const rateCounts: Migration = {
+  name: '0006-rate-counts',
+  async up(db, { bytes }) {
+    await db.schema
+      .createTable('rate_counts')
+      .addColumn('key', bytes, (c) => c.primaryKey())
+      .addColumn('whole_at', 'double precision', (c) => c.notNull())
+      .addColumn('taken', 'integer', (c) => c.notNull())
+      .execute()
+    await db.schema
+      .createIndex('rate_counts_whole_at')
+      .on('rate_counts')
+      .column('whole_at')
+      .execute()
+  },
+}

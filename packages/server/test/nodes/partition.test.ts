@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
+import {
+  claimAgent,
+  countersignd,
+  openOperator,
+  startTestService,
+  testEnv,
+} from '../../../../test/support/service.ts'
+import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
+import { until } from '../../../../test/support/until.ts'
+import { readSettings } from '../../src/config.ts'
+
+/** Longer than the bound, the time for one statement and that for one connection. */
+const SOON_MS = 4500
+
+test(
+  'while the network drops everything lookups are refused soon, and once it is back they are right within seconds',
+  POSTGRES_ONLY,
+  async (t) => {
+    const env = await testEnv(t, { READ_MODEL_AGENTS: '1' })
+    const proxy = await startStallingProxy(t, env.DATABASE_URL as string)
+    const node = await startTestService(t, { ...env, DATABASE_URL: proxy.url })
+    // Past what is dropped.
+    const operator = await openOperator(readSettings(env))
+    t.after(() => operator.close())
+    const owner = await operator.addVerifiedOwner()
+    const dids: string[] = []
+    for (let i = 0; i < 3; i++) dids.push(await claimAgent(node, owner))
+    const lookup = async (did: string) => {
+      const signal = AbortSignal.timeout(SOON_MS)
+      const response = await fetch(`${node.url}/api/v1/agent/${did}`, { signal })
+      const body = (await response.json()) as { certificate?: { status: string } }
+      return body.certificate?.status ?? response.status
+    }
+    const lookups = () => Promise.all(dids.map(lookup))
+    assert.deepEqual(await lookups(), ['active', 'active', 'active'])
+
+    for (let round = 0; round < 2; round++) {
+      proxy.drop()
+      const [revoked] = dids.splice(0, 1) as [string]
+      // Two of three are not in memory: nobody waits for the database for as long as it is silent.
+      const meanwhile = await lookups()
+      assert.ok(
+        meanwhile.every((each) => each === 'active' || each === 503),
+        `${meanwhile}`,
+      )
+      const direct = { ...env, PORT: '0' }
+      assert.equal((await countersignd(direct, 'agent', 'revoke', revoked)).code, 0)
+      await until(async () => (await lookup(revoked)) === 503, SOON_MS)
+      await sleep(3000)
+      assert.ok((await lookups()).every((each) => each === 503))
+      const ready = await fetch(`${node.url}/readyz`, { signal: AbortSignal.timeout(SOON_MS) })
+      assert.equal(ready.status, 503)
+
+      proxy.resume()
+      await until(async () => (await lookup(revoked)) === 'revoked', 2500)
+      assert.ok((await lookups()).every((each) => each === 'active'))
+      await until(async () => (await fetch(`${node.url}/readyz`)).status === 200, 2500)
+      dids.push(await claimAgent({ ...node, operator }, owner))
+    }
+  },
+)

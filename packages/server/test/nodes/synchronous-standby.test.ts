@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { newKey } from '../../../../test/support/key.ts'
+import {
+  POSTGRES_ONLY,
+  type PostgresServer,
+  query,
+  startPostgres,
+  startStandby,
+} from '../../../../test/support/postgres.ts'
+import {
+  claimAgent,
+  claimBody,
+  countersignd,
+  postJson,
+  startTestService,
+} from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
+
+const DATABASE = 'countersign_template'
+
+const on = ({ url }: PostgresServer, text: string) => query(`${url}/${DATABASE}`, text)
+
+async function start(t: TestContext) {
+  const primary = await startPostgres()
+  t.after(() => primary.stop())
+  const standby = await startStandby(primary)
+  t.after(() => standby.stop())
+  const node = await startTestService(t, { DATABASE_URL: `${primary.url}/${DATABASE}` })
+  return { primary, standby, node }
+}
+
+async function waitFor(primary: PostgresServer, names: string): Promise<void> {
+  await on(primary, `alter system set synchronous_standby_names = '${names}'`)
+  await on(primary, 'select pg_reload_conf()')
+}
+
+async function databaseOf({ url }: { readonly url: string }) {
+  const body = (await (await fetch(`${url}/readyz`)).json()) as { database: Report }
+  return body.database
+}
+
+interface Report {
+  readonly role: string
+  readonly commits: { readonly waitFor: string; readonly satisfied: boolean | null }
+  readonly standbys: readonly { readonly name: string; readonly state: string; sync: string }[]
+}
+
+test(
+  'a claim whose wait for the standby is given up is a failure that says so, and whatever was committed shows',
+  POSTGRES_ONLY,
+  async (t) => {
+    const { primary, standby, node } = await start(t)
+    const owner = await node.operator.addVerifiedOwner()
+    const did = await claimAgent(node, owner)
+    const token = await node.operator.issueToken(owner)
+    await waitFor(primary, 'standby')
+    await until(async () => (await databaseOf(node)).commits.satisfied === true, 10_000)
+    await standby.stop()
+
+    const waiting =
+      "from pg_stat_activity where wait_event = 'SyncRep' and query like '%commit_marks%'"
+    const giveUp = async () => {
+      await until(async () => (await on(primary, `select 1 ${waiting}`)).length > 0, 10_000)
+      await on(primary, `select pg_cancel_backend(pid) ${waiting}`)
+    }
+    const key = newKey()
+    const claimed = postJson(`${node.url}/api/v1/claim`, claimBody(token, key))
+    const byKey = encodeURIComponent(key.publicKey)
+    await until(async () => (await on(primary, `select 1 ${waiting}`)).length > 0, 10_000)
+    const before = await fetch(`${node.url}/api/v1/agent/${byKey}`)
+    assert.equal(before.status, 404, 'nobody is shown what is not committed')
+    await giveUp()
+    const answer = await claimed
+    assert.equal(answer.status, 503)
+    const { error } = (await answer.json()) as { error: { code: string; message: string } }
+    assert.equal(error.code, 'UNAVAILABLE')
+    assert.match(error.message, /this has been done, or it has not/)
+    const show = async () => (await fetch(`${node.url}/api/v1/agent/${byKey}`)).status === 200
+    await until(show, 2000)
+    const again = await postJson(`${node.url}/api/v1/claim`, claimBody(token, key))
+    assert.equal(again.status, 410, 'the token is used: it was committed here')
+
+    const revoked = countersignd({ ...node.env, PORT: '0' }, 'agent', 'revoke', did)
+    await giveUp()
+    const { code, stderr } = await revoked
+    assert.equal(code, 5, 'a revocation that one server alone has is no revocation')
+    assert.match(stderr, /Committed with a warning/)
+    await until(async () => {
+      const response = await fetch(`${node.url}/api/v1/agent/${did}`)
+      return ((await response.json()) as { verified?: boolean }).verified === false
+    }, 2000)
+    await waitFor(primary, '')
+  },
+)
+
+test('/readyz says what commits wait for, and whether it is there', POSTGRES_ONLY, async (t) => {
+  const { primary, standby, node } = await start(t)
+  const follows = async (sync: string) => {
+    const { standbys } = await databaseOf(node)
+    return standbys.some(
+      (each) => each.name === 'standby' && each.state === 'streaming' && each.sync === sync,
+    )
+  }
+  const commits = async () => (await databaseOf(node)).commits
+  const said = (waitFor: string, satisfied: boolean | null) => async () => {
+    const now = await commits()
+    return now.waitFor === waitFor && now.satisfied === satisfied
+  }
+  await until(() => follows('async'), 10_000)
+  assert.deepEqual(await commits(), { waitFor: 'disk', satisfied: true })
+
+  await waitFor(primary, 'standby')
+  await until(() => follows('sync'), 10_000)
+  assert.deepEqual(await commits(), { waitFor: 'standby', satisfied: true })
+  await waitFor(primary, 'ANY 1 (standby, other)')
+  await until(() => follows('quorum'), 10_000)
+  assert.deepEqual(await commits(), { waitFor: 'standby', satisfied: true })
+  await waitFor(primary, 'FIRST 2 (standby, other)')
+  await until(said('standby', false), 10_000)
+
+  await waitFor(primary, 'standby')
+  await until(said('standby', true), 10_000)
+  await on(primary, 'alter system set synchronous_commit = local')
+  await on(primary, 'select pg_reload_conf()')
+  await until(said('disk', true), 10_000)
+  await on(primary, 'alter system reset synchronous_commit')
+  await on(primary, 'select pg_reload_conf()')
+  await until(said('standby', true), 10_000)
+  await standby.stop()
+  await until(said('standby', false), 10_000)
+  const text = await (await fetch(`${node.url}/readyz`)).text()
+  assert.ok(!text.includes('127.0.0.1') && !text.includes('countersign_template'), text)
+  await waitFor(primary, '')
+})
+
+test('a user who may see little is told as much, and can serve', POSTGRES_ONLY, async (t) => {
+  const primary = await startPostgres()
+  t.after(() => primary.stop())
+  const standby = await startStandby(primary)
+  t.after(() => standby.stop())
+  await on(
+    primary,
+    `create role clerk login; grant all on schema public to clerk;
+      grant all on all tables in schema public to clerk;
+      revoke execute on function pg_walfile_name(pg_lsn) from public`,
+  )
+  const url = new URL(`${primary.url}/${DATABASE}`)
+  url.username = 'clerk'
+  const node = await startTestService(t, { DATABASE_URL: url.href })
+  await claimAgent(node, await node.operator.addVerifiedOwner())
+  await waitFor(primary, 'standby')
+  await until(async () => (await databaseOf(node)).commits.waitFor === 'standby', 10_000)
+  assert.deepEqual((await databaseOf(node)).commits, { waitFor: 'standby', satisfied: null })
+  assert.deepEqual((await databaseOf(node)).standbys, [])
+  await waitFor(primary, '')
+})

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import {
+  type Cleanup,
+  claimBody,
+  openOperator,
+  postJson,
+  ROOT,
+  startServiceProcess,
+  tempDir,
+} from '../../../../test/support/service.ts'
+import { readSettings } from '../../src/config.ts'
+
+const SERVER = 'packages/server'
+
+/**
+ * The first thread that draws fails, and takes a while to end after it has said so; the second begins to draw only when
+ * the first has ended.
+ */
+function clumsyThreads(first: string, ended: string): string {
+  return `
+import { existsSync, mkdirSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
+const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+if (!isMainThread) {
+  if (existsSync(${JSON.stringify(first)})) {
+    while (!existsSync(${JSON.stringify(ended)})) pause()
+    for (let i = 0; i < 20; i++) pause()
+  } else {
+    mkdirSync(${JSON.stringify(first)})
+    const end = process.reallyExit
+    process.reallyExit = (code) => {
+      for (let i = 0; i < 20; i++) pause()
+      mkdirSync(${JSON.stringify(ended)})
+      end.call(process, code)
+    }
+    throw new Error('the first thread fails')
+  }
+}
+`
+}
+
+/** The same program, whose threads are clumsy. @returns its countersignd, and what there is once the first has ended */
+function withClumsyThreads(t: Cleanup): { program: string; ended: string } {
+  const root = tempDir(t)
+  const server = join(root, SERVER)
+  for (const part of ['bin', 'src', 'package.json', 'dist/pages']) {
+    cpSync(join(ROOT, SERVER, part), join(server, part), { recursive: true })
+  }
+  mkdirSync(join(root, 'packages/dashboard'))
+  for (const part of [
+    ...['node_modules', `${SERVER}/node_modules`],
+    ...[`${SERVER}/dist/docs`, 'packages/dashboard/dist'],
+  ]) {
+    symlinkSync(join(ROOT, part), join(root, part))
+  }
+  const ended = join(root, 'ended')
+  const pages = join(server, 'dist/pages/pages.js')
+  writeFileSync(pages, clumsyThreads(join(root, 'first'), ended) + readFileSync(pages, 'utf8'))
+  return { program: join(server, 'bin/countersignd.mjs'), ended }
+}
+
+test('a thread that fails takes with it what it was to draw, and nothing of the next one', async (t) => {
+  const { program, ended } = withClumsyThreads(t)
+  const service = await startServiceProcess(t, {}, program)
+  const operator = await openOperator(readSettings(service.env))
+  t.after(() => operator.close())
+  const owner = await operator.addVerifiedOwner()
+  const token = await operator.issueToken(owner)
+  const claimed = await postJson(`${service.url}/api/v1/claim`, claimBody(token))
+  const { svcDid: did } = (await claimed.json()) as { svcDid: string }
+  const preview = `${service.url}/agent/${did}/preview.png`
+
+  const failed = await fetch(preview)
+  assert.equal(failed.status, 500)
+  assert.equal(existsSync(ended), false, 'it has ended already: nothing is tested')
+  const drawn = await fetch(preview)
+
+  assert.equal(drawn.status, 200, 'the end of the first is nothing to the second')
+  assert.ok(existsSync(ended))
+  assert.equal(drawn.headers.get('content-type'), 'image/png')
+  await drawn.arrayBuffer()
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startCallers } from '../../../../test/support/callers.ts'
+import { newKey } from '../../../../test/support/key.ts'
+import {
+  claimBody,
+  postJson,
+  type ServiceProcess,
+  startServiceProcess,
+} from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
+import { getOverNewConnection, startWithWorkers, workersOf } from './worker-service.ts'
+
+test('a stop under load drops no request of callers who heed readiness, and ends with 0', async (t) => {
+  const service = await startWithWorkers(t, 3, { DRAIN_SECONDS: '1' })
+  const callers = startCallers(`${service.url}/healthz`, { keeping: 32, anew: 4 })
+  await sleep(500)
+  const exited = service.stop('SIGTERM')
+  while ((await getOverNewConnection(`${service.url}/readyz`)).status === 200) await sleep(20)
+  const { answered, dropped } = await callers.end()
+  assert.equal(await exited, 0)
+  assert.equal(dropped, 0)
+  assert.ok(answered > 100)
+})
+
+test('where the signal reaches the workers as well, as from a terminal, it is one stop', async (t) => {
+  const service = await startServiceProcess(t, { WORKERS: '2', DRAIN_SECONDS: '2' })
+  for (const pid of workersOf(service)) process.kill(pid, 'SIGINT')
+  const exited = service.stop('SIGINT')
+  await sleep(300)
+  assert.equal((await getOverNewConnection(`${service.url}/readyz`)).status, 503)
+  assert.equal((await getOverNewConnection(`${service.url}/healthz`)).status, 200)
+  assert.equal(await exited, 0)
+})
+
+test('connections that say nothing do not hold the end up', async (t) => {
+  const service = await startServiceProcess(t, { WORKERS: '2' })
+  const { hostname, port } = new URL(service.url)
+  const silent = Array.from({ length: 100 }, () => connect(Number(port), hostname))
+  for (const socket of silent) socket.on('error', () => undefined)
+  await Promise.all(
+    silent.map((socket) => new Promise((resolve) => socket.once('connect', resolve))),
+  )
+  assert.equal(await service.stop('SIGTERM'), 0)
+  for (const socket of silent) socket.destroy()
+})
+
+test('a second signal ends all at once', async (t) => {
+  const service = await startServiceProcess(t, { WORKERS: '2', DRAIN_SECONDS: '60' })
+  const workers = workersOf(service)
+  const exited = service.stop('SIGTERM')
+  await until(async () => (await fetch(`${service.url}/readyz`)).status === 503, 5000)
+  service.child.kill('SIGTERM')
+  assert.equal(await exited, 1)
+  await until(async () => !workers.some(isAlive), 5000)
+})
+
+test('workers do not outlive a primary that is killed, and what was acknowledged is there at the next start', async (t) => {
+  const service = await startWithWorkers(t, 2)
+  const workers = workersOf(service)
+  const did = await claimAt(
+    service,
+    await service.operator.issueToken(await service.operator.addVerifiedOwner()),
+  )
+  await service.stop('SIGKILL')
+  await until(async () => !workers.some(isAlive), 5000)
+  const again = await startServiceProcess(t, {
+    WORKERS: '2',
+    DATA_DIR: service.env.DATA_DIR as string,
+  })
+  assert.equal((await fetch(`${again.url}/api/v1/agent/${did}`)).status, 200)
+})
+
+async function claimAt(service: ServiceProcess, token: string): Promise<string> {
+  const answer = await postJson(`${service.url}/api/v1/claim`, claimBody(token, newKey()))
+  assert.equal(answer.status, 200)
+  return ((await answer.json()) as { svcDid: string }).svcDid
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

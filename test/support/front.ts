@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { type RequestOptions, request } from 'node:https'
+import { join } from 'node:path'
+import { freePort } from './ports.ts'
+import { type Cleanup, ROOT, run, tempDir } from './service.ts'
+import { needTool } from './tools.ts'
+import { until } from './until.ts'
+
+export type FrontName = 'caddy' | 'nginx'
+
+const FILES = { caddy: 'caddy/service.Caddyfile', nginx: 'nginx/service.conf' } as const
+
+/** A proxy that ends TLS before a service, by its file of deploy/. */
+export interface Front {
+  /** For BASE_URL. */
+  readonly origin: string
+  /** Starts it. @param servicePorts where requests go: a port a node */
+  start(...servicePorts: string[]): Promise<void>
+  /**
+   * @param options `localAddress`: the loopback address that the client has
+   * @param body bytes as they are, anything else as JSON
+   */
+  ask(path: string, options?: RequestOptions, body?: unknown): Promise<FrontAnswer>
+}
+
+interface FrontAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+/** @param text a file in the place of the one of deploy/ */
+export async function prepareFront(
+  t: Cleanup,
+  name: FrontName,
+  text = readFileSync(join(ROOT, 'deploy', FILES[name]), 'utf8'),
+): Promise<Front> {
+  needTool(name)
+  needTool('openssl')
+  const dir = tempDir(t)
+  const port = String(await freePort('127.0.0.1'))
+  const [key, certificate] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
+  const made = await run('openssl', [
+    ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'],
+    ...['-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', certificate],
+  ])
+  if (made.code !== 0) throw new Error(made.stderr)
+  const ca = readFileSync(certificate)
+  const ask: Front['ask'] = (path, options = {}, body) =>
+    new Promise((resolve, reject) => {
+      const isBytes = body instanceof Uint8Array
+      const json = body === undefined || isBytes ? {} : { 'content-type': 'application/json' }
+      const headers = { host: `localhost:${port}`, ...json, ...options.headers }
+      const given = {
+        ...options,
+        headers,
+        host: '127.0.0.1',
+        servername: 'localhost',
+        port,
+        path,
+        ca,
+      }
+      const outgoing = request({ ...given, agent: false }, (incoming) => {
+        let text = ''
+        incoming.on('data', (chunk) => (text += chunk))
+        incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, text }))
+        incoming.on('error', reject)
+      })
+      outgoing.on('error', reject)
+      outgoing.end(body === undefined || isBytes ? body : JSON.stringify(body))
+    })
+  return {
+    origin: `https://localhost:${port}`,
+    ask,
+    async start(...servicePorts) {
+      const setting = { dir, port, text, servicePorts, key, certificate }
+      const [program, ...args] = name === 'caddy' ? caddy(setting) : nginx(setting)
+      const child = spawn(program as string, args, {
+        env: { PATH: `${process.env.PATH}:/usr/sbin`, HOME: dir, XDG_DATA_HOME: dir },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      let output = ''
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk) => (output += chunk))
+      const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+      t.after(() => {
+        child.kill('SIGTERM')
+        return exited
+      })
+      await until(async () => {
+        if (child.exitCode !== null) throw new Error(`${name} ended:\n${output}`)
+        return ask('/readyz').then(
+          ({ status }) => status === 200,
+          () => false,
+        )
+      }, 15_000)
+    },
+  }
+}
+
+interface Setting {
+  readonly dir: string
+  readonly port: string
+  readonly text: string
+  readonly servicePorts: readonly string[]
+  readonly key: string
+  readonly certificate: string
+}
+
+function nodesOf({ servicePorts }: Setting): string[] {
+  return servicePorts.map((port) => `127.0.0.1:${port}`)
+}
+
+/** With a certificate of ours, since nobody else gives one for localhost. */
+function caddy(setting: Setting): string[] {
+  const { dir, port, text, key, certificate } = setting
+  const file = join(dir, 'Caddyfile')
+  const global = '{\n\tadmin off\n\tauto_https disable_redirects\n}\n'
+  const site = `https://localhost:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate} ${key}`
+  const placed = text
+    .replaceAll('127.0.0.1:8080', nodesOf(setting).join(' '))
+    .replace('agents.example.com {', site)
+  writeFileSync(file, global + placed)
+  return ['caddy', 'run', '--config', file, '--adapter', 'caddyfile']
+}
+
+function nginx(setting: Setting): string[] {
+  const { dir, port, text, key, certificate } = setting
+  const site = text
+    .replace(/^.*127\.0\.0\.1:8080.*\n/m, (line) =>
+      nodesOf(setting)
+        .map((node) => line.replace('127.0.0.1:8080', node))
+        .join(''),
+    )
+    .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+    .replace('agents.example.com', 'localhost')
+    .replace('/etc/ssl/countersign/fullchain.pem', certificate)
+    .replace('/etc/ssl/countersign/privkey.pem', key)
+  writeFileSync(join(dir, 'service.conf'), site)
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  const file = join(dir, 'nginx.conf')
+  writeFileSync(
+    file,
+    `daemon off;
+pid ${dir}/nginx.pid;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+worker_processes 1;
+events {}
+http {
+  access_log off;
+  ${kinds.map((kind) => `${kind}_temp_path ${dir}/${kind};`).join(' ')}
+  include ${dir}/service.conf;
+}
+`,
+  )
+  return ['nginx', '-p', dir, '-e', 'stderr', '-c', file]
+}
