@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { dashboardJson } from '../grafana/dashboard.ts'
 import { deploySection } from './deploy-section.ts'
 import { withPart } from './marked-part.ts'
 import { sdkReference } from './sdk-section.ts'
@@ -14,6 +15,7 @@ export interface Generated {
 
 /** Every such page but docs/channels.md, which tools/channel-docs.ts writes. */
 export const GENERATED: readonly Generated[] = [
+  { file: 'deploy/grafana/countersign.json', write: dashboardJson },
   {
     file: 'docs/gateways.md',
     write: (root, page) => withPart(page, 'deploy', deploySection(root)),

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ROOT, run, tempDir } from './support/service.ts'
+import { needTool } from './support/tools.ts'
+
+const FILE = join(ROOT, 'deploy/prometheus/alarms.yml')
+const ALARMS = readFileSync(FILE, 'utf8')
+const NAMES = [...ALARMS.matchAll(/- alert: (\w+)/g)].map((match) => match[1] as string)
+
+const NODE = 'job="countersign",instance="one"'
+const OTHER = 'job="countersign",instance="two"'
+const of = (name: string, labels = '') => `${name}{${NODE}${labels === '' ? '' : ','}${labels}}`
+
+/** A value every minute, in promtool's notation; the alarms are looked at after 70. */
+const steady = (value: number) => `${value}x75`
+const growing = (by: number) => `0+${by}x75`
+const unknown = Array.from({ length: 75 }, () => 'NaN').join(' ')
+const AT = '70m'
+
+type Series = Readonly<Record<string, string>>
+
+/** For each alarm what makes it fire, and what is as it should be, or nearly not. Nothing else may fire with it. */
+const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: Series }>> = {
+  CountersignDown: { fires: { [of('up')]: steady(0) }, quiet: { [of('up')]: steady(1) } },
+  CountersignNotReady: {
+    fires: { [of('countersign_phase', 'phase="ready"')]: steady(0) },
+    quiet: {
+      [of('countersign_phase', 'phase="ready"')]: steady(1),
+      [of('countersign_phase', 'phase="draining"')]: steady(0),
+    },
+  },
+  CountersignRestarts: {
+    // A start every two minutes.
+    fires: {
+      [of('process_start_time_seconds')]: Array.from(
+        { length: 75 },
+        (_, i) => Math.floor(i / 2) * 120,
+      ).join(' '),
+    },
+    quiet: { [of('process_start_time_seconds')]: '1x68 2x5' },
+  },
+  CountersignWorkerEnds: {
+    fires: { [of('countersign_worker_restarts_total', 'worker="primary"')]: '0x68 1x5' },
+    quiet: { [of('countersign_worker_restarts_total', 'worker="primary"')]: steady(2) },
+  },
+  CountersignVouchesForNobody: {
+    fires: { [of('countersign_vouches')]: steady(0) },
+    quiet: { [of('countersign_vouches')]: steady(1) },
+  },
+  CountersignStale: {
+    fires: { [of('countersign_staleness_seconds')]: steady(1.5) },
+    quiet: { [of('countersign_staleness_seconds')]: steady(0.3) },
+  },
+  CountersignFollowsBehind: {
+    fires: {
+      [`countersign_event_position{${NODE}}`]: growing(10),
+      [`countersign_event_position{${OTHER}}`]: steady(7),
+    },
+    quiet: {
+      [`countersign_event_position{${NODE}}`]: growing(10),
+      [`countersign_event_position{${OTHER}}`]: '0 0+10x75',
+    },
+  },
+  CountersignErrors: {
+    fires: requests({ 200: 98, 503: 2 }),
+    quiet: requests({ 200: 995, 404: 100, 503: 5 }),
+  },
+  CountersignSlow: {
+    fires: latencies({ '0.1': 90, '0.25': 100, '+Inf': 100 }),
+    quiet: latencies({ '0.1': 995, '0.25': 1000, '+Inf': 1000 }),
+  },
+  CountersignLoopDelayed: {
+    fires: { [of('nodejs_eventloop_lag_p99_seconds')]: steady(0.2) },
+    quiet: { [of('nodejs_eventloop_lag_p99_seconds')]: steady(0.02) },
+  },
+  CountersignDatabaseUnreachable: {
+    fires: { [of('countersign_database_reachable')]: steady(0) },
+    quiet: { [of('countersign_database_reachable')]: steady(1) },
+  },
+  CountersignWritesFail: {
+    fires: { [of('countersign_transactions_total', 'outcome="failed"')]: growing(1) },
+    quiet: {
+      [of('countersign_transactions_total', 'outcome="failed"')]: steady(3),
+      [of('countersign_transactions_total', 'outcome="committed"')]: growing(1000),
+    },
+  },
+  CountersignOutcomeUnknown: {
+    fires: { [of('countersign_transactions_total', 'outcome="unknown"')]: '0x68 1x5' },
+    quiet: { [of('countersign_transactions_total', 'outcome="unknown"')]: '0x30 1x40' },
+  },
+  CountersignCommitsSlow: {
+    fires: commits({ '0.5': 90, '1': 100, '+Inf': 100 }),
+    quiet: commits({ '0.5': 995, '1': 1000, '+Inf': 1000 }),
+  },
+  CountersignWritesWait: {
+    fires: { [of('countersign_writes_waiting')]: steady(800) },
+    quiet: { [of('countersign_writes_waiting')]: steady(256) },
+  },
+  CountersignReadsWait: {
+    fires: { [of('countersign_database_connections', 'state="waiting"')]: steady(80) },
+    quiet: {
+      [of('countersign_database_connections', 'state="waiting"')]: steady(0),
+      [of('countersign_database_connections', 'state="busy"')]: steady(80),
+    },
+  },
+  CountersignOverloaded: {
+    fires: { [of('countersign_refused_total', 'reason="claims"')]: growing(100) },
+    quiet: { [of('countersign_refused_total', 'reason="claims"')]: growing(5) },
+  },
+  CountersignRateLimits: {
+    fires: { [of('countersign_rate_limited_total', 'limit="mint"')]: growing(3000) },
+    quiet: { [of('countersign_rate_limited_total', 'limit="mint"')]: growing(30) },
+  },
+  CountersignRateLimitsNotShared: {
+    fires: {
+      [`countersign_rate_limits_shared{${NODE}}`]: steady(0),
+      [`countersign_rate_limits_shared{${OTHER}}`]: steady(1),
+    },
+    // A node alone has nobody to share with.
+    quiet: { [of('countersign_rate_limits_shared')]: steady(0) },
+  },
+  CountersignStandbyMissing: {
+    fires: { [of('countersign_commits_satisfied')]: steady(0) },
+    quiet: { [of('countersign_commits_satisfied')]: unknown },
+  },
+  CountersignStandbyBehind: {
+    fires: { [of('countersign_standby_lag_seconds', 'standby="a"')]: steady(60) },
+    quiet: { [of('countersign_standby_lag_bytes', 'standby="a"')]: steady(1e6) },
+  },
+  CountersignDiskFills: {
+    fires: { [of('countersign_data_free_bytes')]: '9000000000-12000000x75' },
+    quiet: { [of('countersign_data_free_bytes')]: steady(2e9) },
+  },
+  CountersignClock: {
+    // promtool's clock begins at 0, and so do these.
+    fires: { [of('countersign_clock_seconds')]: '20+60x75' },
+    quiet: { [of('countersign_clock_seconds')]: '1+60x75' },
+  },
+  CountersignJobsLate: {
+    fires: { [of('countersign_jobs_late_seconds')]: steady(400) },
+    quiet: { [of('countersign_jobs_late_seconds')]: unknown },
+  },
+  CountersignChecksLate: {
+    fires: { [of('countersign_channel_checks_late_seconds')]: steady(30_000) },
+    quiet: { [of('countersign_channel_checks_late_seconds')]: steady(600) },
+  },
+  CountersignChecksFail: {
+    fires: { [of('countersign_channel_checks_total', 'outcome="failed"')]: growing(1) },
+    quiet: { [of('countersign_channel_checks_total', 'outcome="absent"')]: growing(1) },
+  },
+  CountersignOutOfFiles: {
+    fires: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(1024) },
+    quiet: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(65536) },
+  },
+  CountersignVersionsDiffer: {
+    fires: {
+      [`countersign_build_info{${NODE},version="0.1.0"}`]: steady(1),
+      [`countersign_build_info{${OTHER},version="0.2.0"}`]: steady(1),
+    },
+    quiet: {
+      [`countersign_build_info{${NODE},version="0.2.0"}`]: steady(1),
+      [`countersign_build_info{${OTHER},version="0.2.0"}`]: steady(1),
+    },
+  },
+}
+
+function requests(byStatus: Readonly<Record<number, number>>): Series {
+  const rows = Object.entries(byStatus).map(([status, by]) => [
+    of('http_request_duration_seconds_count', `status="${status}",route="/x"`),
+    growing(by),
+  ])
+  return Object.fromEntries(rows)
+}
+
+function latencies(byBound: Readonly<Record<string, number>>): Series {
+  const rows = Object.entries(byBound).map(([le, by]) => [
+    of('http_request_duration_seconds_bucket', `route="/api/v1/agent/:agent",le="${le}"`),
+    growing(by),
+  ])
+  return Object.fromEntries(rows)
+}
+
+function commits(byBound: Readonly<Record<string, number>>): Series {
+  const rows = Object.entries(byBound).map(([le, by]) => [
+    of('countersign_transaction_seconds_bucket', `le="${le}"`),
+    growing(by),
+  ])
+  return Object.fromEntries(rows)
+}
+
+test('every alarm fires for what it is about, alone, and not where all is well', async (t) => {
+  needTool('promtool')
+  assert.deepEqual(Object.keys(CASES).toSorted(), NAMES.toSorted())
+  const dir = tempDir(t)
+  cpSync(FILE, join(dir, 'alarms.yml'))
+  const well = Object.values(CASES).flatMap(({ quiet }) => Object.entries(quiet))
+  assert.equal(new Set(well.map(([name]) => name)).size, well.length, 'they can be together')
+  const tests = [
+    unitTest(Object.fromEntries(well), []),
+    // What else is said of nodes makes no others of them.
+    unitTest(ofNodes(growing(10), steady(7)), ['CountersignFollowsBehind']),
+    unitTest(ofNodes(growing(10), '0 0+10x75'), []),
+    ...Object.entries(CASES).map(([name, { fires }]) => unitTest(fires, [name])),
+  ]
+  // YAML takes JSON.
+  const file = join(dir, 'fire.yml')
+  writeFileSync(file, JSON.stringify({ rule_files: ['alarms.yml'], tests }))
+  const { code, stdout, stderr } = await run('promtool', ['test', 'rules', file])
+  assert.equal(code, 0, stdout + stderr)
+})
+
+/** What two nodes in Kubernetes, each of two workers, know of the events. */
+function ofNodes(one: string, two: string): Series {
+  const place = (name: string, worker: number) =>
+    `job="countersign",instance="${name}:9464",pod="${name}",node="machine-${name}",worker="${worker}"`
+  const rows = [1, 2].flatMap((worker) => [
+    [`countersign_event_position{${place('one', worker)}}`, one],
+    [`countersign_event_position{${place('two', worker)}}`, two],
+  ])
+  return Object.fromEntries(rows)
+}
+
+function unitTest(series: Series, firing: readonly string[]) {
+  return {
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+    promql_expr_test: [
+      {
+        expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+        eval_time: AT,
+        exp_samples: firing.map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
+      },
+    ],
+  }
+}
+
+test('what Prometheus is given is sound', async () => {
+  needTool('promtool')
+  const config = join(ROOT, 'deploy/prometheus/prometheus.yml')
+  const { code, stdout, stderr } = await run('promtool', ['check', 'config', config])
+  assert.equal(code, 0, stdout + stderr)
+})
+
+test('every alarm has its section in the book, and every section its alarm', () => {
+  const book = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8')
+  const sections = [...book.matchAll(/^### (Countersign\w+)$/gm)].map((match) => match[1])
+  assert.deepEqual(sections, NAMES)
+  const named = [...ALARMS.matchAll(/runbook: docs\/operating\.md#(\w+)/g)].map(([, id]) => id)
+  assert.deepEqual(
+    named,
+    NAMES.map((name) => name.toLowerCase()),
+  )
+})

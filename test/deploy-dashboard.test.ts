@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readSettings } from '../packages/server/src/config.ts'
+import { newKey } from './support/key.ts'
+import { freePort } from './support/ports.ts'
+import { startPostgres, startStandby } from './support/postgres.ts'
+import { startPrometheus } from './support/prometheus.ts'
+import {
+  type Cleanup,
+  claimAgent,
+  openOperator,
+  postJson,
+  ROOT,
+  startServiceProcess,
+} from './support/service.ts'
+import { until } from './support/until.ts'
+
+interface Dashboard {
+  readonly __inputs: readonly { readonly name: string; readonly type: string }[]
+  readonly panels: readonly {
+    readonly id: number
+    readonly type: string
+    readonly title: string
+    readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; h: number }
+    readonly datasource?: { readonly uid: string }
+    readonly targets?: readonly { readonly expr: string }[]
+  }[]
+}
+
+const DASHBOARD: Dashboard = JSON.parse(
+  readFileSync(join(ROOT, 'deploy/grafana/countersign.json'), 'utf8'),
+)
+
+/** Panels that are empty where all is well. */
+const EMPTY_WHEN_WELL = ['5xx by route']
+
+/** Alarms that a busy machine may begin without being wrong. */
+const ABOUT_SPEED = ['CountersignSlow', 'CountersignLoopDelayed', 'CountersignCommitsSlow']
+
+/** What one node of a cluster tells, with every preview that has metrics of its own: no metric is left out. */
+async function startEverything(t: Cleanup) {
+  const primary = await startPostgres()
+  t.after(() => primary.stop())
+  const standby = await startStandby(primary)
+  t.after(() => standby.stop())
+  const metricsPort = String(await freePort())
+  const process = await startServiceProcess(t, {
+    WORKERS: '2',
+    DATABASE_URL: `${primary.url}/postgres`,
+    METRICS_PORT: metricsPort,
+    PREVIEWS: 'rate-limit',
+  })
+  const settings = readSettings(process.env)
+  const operator = await openOperator(settings)
+  t.after(() => operator.close())
+  const stop = async () => void (await process.stop())
+  const service = { ...process, settings, operator, stop }
+  return { service, metricsPort, prometheus: await startPrometheus(t, metricsPort) }
+}
+
+test('every panel of the dashboard shows something of a service in use, and every alarm can be evaluated', async (t) => {
+  const { service, metricsPort, prometheus } = await startEverything(t)
+  const owner = await service.operator.addVerifiedOwner()
+  const key = newKey()
+  const did = await claimAgent(service, owner, key)
+  // The other worker hears of it in a moment.
+  await until(async () => (await fetch(`${service.url}/api/v1/agent/${did}`)).ok, 2000)
+  const proof = { publicKey: key.publicKey, challenge: 'you?', signature: key.sign('you?') }
+  let claims = 0
+  const use = async () => {
+    claims += 1
+    await claimAgent(service, owner, newKey(), `agent-${claims}`)
+    assert.equal((await fetch(`${service.url}/api/v1/agent/${did}`)).status, 200)
+    assert.equal((await postJson(`${service.url}/api/v1/agent/verify`, proof)).status, 200)
+  }
+  await until(async () => {
+    await use()
+    const [seen] = await prometheus.query('count_over_time(up{job="countersign"}[1m])')
+    return Number(seen?.value[1] ?? 0) >= 5
+  }, 30_000)
+
+  const empty: string[] = []
+  for (const { title, targets = [] } of DASHBOARD.panels) {
+    for (const { expr } of targets) {
+      const here = expr
+        .replaceAll('$__rate_interval', '20s')
+        .replaceAll('$job', 'countersign')
+        .replaceAll('$instance', '.*')
+      if ((await prometheus.query(here)).length === 0) empty.push(title)
+    }
+  }
+  assert.deepEqual(empty, EMPTY_WHEN_WELL)
+
+  const alarms = await prometheus.alarms()
+  assert.ok(alarms.length > 20)
+  for (const { name, health, lastError } of alarms)
+    assert.equal(health, 'ok', `${name} ${lastError}`)
+  const begun = (await prometheus.query('ALERTS')).map(({ metric }) => metric.alertname ?? '')
+  assert.deepEqual(
+    begun.filter((name) => !ABOUT_SPEED.includes(name)),
+    [],
+    'none begins where all is well',
+  )
+  const told = await (await fetch(`http://localhost:${metricsPort}/metrics`)).text()
+  const known = new Set([...told.matchAll(/^# TYPE (\S+)/gm)].map((match) => match[1] as string))
+  const text = readFileSync(join(ROOT, 'deploy/prometheus/alarms.yml'), 'utf8')
+  const used = [...`${text}${JSON.stringify(DASHBOARD)}`.matchAll(METRIC)].map(([name]) => name)
+  for (const name of new Set(used))
+    assert.ok(known.has(name.replace(/_(bucket|sum|count)$/, '')) || known.has(name), name)
+})
+
+const METRIC = /\b(?:countersign|process|nodejs|http)_[a-z0-9_]+\b/g
+
+test('the dashboard asks for its Prometheus at import, and no two panels overlap', () => {
+  assert.deepEqual(
+    DASHBOARD.__inputs.map(({ name, type }) => [name, type]),
+    [['DS_PROMETHEUS', 'datasource']],
+  )
+  const taken = new Map<string, string>()
+  for (const { title, type, datasource, gridPos } of DASHBOARD.panels) {
+    if (type !== 'row') assert.equal(datasource?.uid, `\${DS_PROMETHEUS}`)
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        assert.ok(x < 24, title)
+        assert.equal(taken.get(`${x},${y}`), undefined, title)
+        taken.set(`${x},${y}`, title)
+      }
+    }
+  }
+  const ids = DASHBOARD.panels.map(({ id }) => id)
+  assert.equal(new Set(ids).size, ids.length)
+})
