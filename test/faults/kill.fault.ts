@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { readSettings } from '../../packages/server/src/config.ts'
+import { prepareClaims } from '../support/many-claims.ts'
+import {
+  openOperator,
+  type ServiceProcess,
+  startServiceProcess,
+  testEnv,
+} from '../support/service.ts'
+import { claimAll, type Tally } from './support/claim-load.ts'
+import { assertSound, lostOf, mintedAgain } from './support/found.ts'
+import { report } from './support/report.ts'
+import { spreadOf } from './support/times.ts'
+
+/** A claim token lives for ten minutes: each round has its own. */
+const ROUNDS = 10
+const CLAIMS_A_ROUND = 1000
+const KILLS_A_ROUND = 10
+/** Acknowledged from one kill to the next: the last service of a round has some left to do. */
+const BETWEEN = 95
+
+test('kill -9 a hundred times in 10,000 claims loses none that was acknowledged, and mints none twice', async (t) => {
+  const env = await testEnv(t)
+  const settings = readSettings(env)
+  const operator = await openOperator(settings)
+  t.after(() => operator.close())
+
+  const killer = new Killer(t, env)
+  const tallies: Tally[] = []
+  await killer.start()
+  for (let round = 1; round <= ROUNDS; round++) {
+    const claims = await prepareClaims(operator, CLAIMS_A_ROUND, `round-${round}`)
+    const load = claimAll(() => `http://localhost:${env.PORT}`, claims, {
+      inFlight: 16,
+      againAfter: 250,
+      pace: 50,
+      onAcknowledged: (count) => killer.onAcknowledged(count),
+    })
+    for (let kill = 1; kill <= KILLS_A_ROUND; kill++) {
+      await Promise.race([killer.killAt(kill * BETWEEN), load])
+      await killer.start()
+    }
+    tallies.push(await load)
+  }
+  await killer.kill()
+
+  // Each start has checked the file as well: `serve` refuses a damaged one.
+  const fresh = await killer.start()
+  const acknowledged = new Map(tallies.flatMap((tally) => [...tally.acknowledged]))
+  const unheard = tallies.reduce((sum, { doneUnheard }) => sum + doneUnheard.size, 0)
+  const lost = await lostOf(fresh, { acknowledged })
+  const again = await mintedAgain(fresh, { acknowledged })
+  const found = await assertSound(settings)
+  const silences = tallies.reduce((sum, { failures }) => sum + (failures.get('no answer') ?? 0), 0)
+  report(t, {
+    killed: `${killer.kills} times`,
+    acknowledged: acknowledged.size,
+    'done, but the answer was lost': unheard,
+    'sent to nobody, or left without an answer, and sent again': `${silences} times`,
+    found: `${acknowledged.size - lost.length} of the acknowledged, ${found.agents} agents in all, ${found.events} events without a gap`,
+    'tokens that were good twice': again,
+    'from start to ready': spreadOf(killer.starts),
+    'from claim to answer': spreadOf(tallies.flatMap(({ times }) => times)),
+  })
+  for (const { failures } of tallies) assert.deepEqual([...failures.keys()], ['no answer'])
+  assert.equal(killer.kills, ROUNDS * KILLS_A_ROUND + 1)
+  assert.equal(acknowledged.size + unheard, ROUNDS * CLAIMS_A_ROUND)
+  assert.deepEqual(lost, [])
+  assert.equal(again, 0)
+  assert.equal(found.agents, ROUNDS * CLAIMS_A_ROUND)
+})
+
+/** Starts services, one after another, and kills each the moment that so many claims have been acknowledged. */
+class Killer {
+  kills = 0
+  /** From start to ready, in milliseconds. */
+  readonly starts: number[] = []
+  readonly #t: TestContext
+  readonly #env: Record<string, string>
+  #service: ServiceProcess | null = null
+  #waiting: { readonly count: number; readonly reached: () => void } | null = null
+
+  constructor(t: TestContext, env: Record<string, string>) {
+    this.#t = t
+    this.#env = env
+  }
+
+  async start(): Promise<ServiceProcess> {
+    const began = performance.now()
+    this.#service = await startServiceProcess(this.#t, this.#env)
+    this.starts.push(performance.now() - began)
+    return this.#service
+  }
+
+  async kill(): Promise<void> {
+    this.kills += 1
+    await this.#service?.stop('SIGKILL')
+  }
+
+  /** Kills the one that runs at the next acknowledgement that makes it so many. */
+  killAt(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting = { count, reached: () => resolve(this.kill()) }
+    })
+  }
+
+  onAcknowledged(count: number): void {
+    if (this.#waiting === null || count < this.#waiting.count) return
+    this.#waiting.reached()
+    this.#waiting = null
+  }
+}

@@ -1,0 +1,45 @@
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Cleanup, ROOT, tempDir } from '../../support/service.ts'
+
+const SERVER = 'packages/server'
+const NAME = '9999-next-release'
+
+/** Expands, as a release does whose older nodes still run: tables that every statement here knows get a column more. */
+const MIGRATION = `export const nextRelease = {
+  name: '${NAME}',
+  async up(db, { text }) {
+    for (const table of ['agents', 'owners', 'claim_tokens', 'events', 'identity_verifications']) {
+      await db.schema.alterTable(table).addColumn('next_release', text).execute()
+    }
+    await db.schema.createTable('next_release').addColumn('id', text, (c) => c.primaryKey()).execute()
+    await db.schema.createIndex('next_release_agents').on('agents').column('next_release').execute()
+  },
+}
+`
+
+/** The same program with one migration more, as the next release will have. @returns its countersignd */
+export function nextRelease(t: Cleanup): string {
+  const root = tempDir(t)
+  const server = join(root, SERVER)
+  for (const part of ['bin', 'src', 'package.json']) {
+    cpSync(join(ROOT, SERVER, part), join(server, part), { recursive: true })
+  }
+  mkdirSync(join(root, 'packages/dashboard'))
+  for (const part of [
+    'node_modules',
+    `${SERVER}/node_modules`,
+    `${SERVER}/dist`,
+    'packages/dashboard/dist',
+  ]) {
+    symlinkSync(join(ROOT, part), join(root, part))
+  }
+  const migrations = join(server, 'src/storage/migrations')
+  writeFileSync(join(migrations, 'next-release.ts'), MIGRATION)
+  const index = join(migrations, 'index.ts')
+  const list = readFileSync(index, 'utf8')
+  const longer = list.replace(/\[([^\]]+)\]\n$/, '[$1, nextRelease]\n')
+  if (longer === list) throw new Error('the list of migrations has another form')
+  writeFileSync(index, `import { nextRelease } from './next-release.ts'\n${longer}`)
+  return join(server, 'bin/countersignd.mjs')
+}
