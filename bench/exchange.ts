@@ -18,9 +18,17 @@ export interface Answer {
   readonly bytes: number
 }
 
-/** Asks once, over a connection that stays alive as those of the load do. */
-export function ask(port: number, { method, path, headers, body }: Ask): Promise<Answer> {
-  const agent = new Agent({ keepAlive: true })
+/**
+ * Asks once.
+ * @param agent whose connection it goes over; without it over one of its own, that stays alive as those of the load do
+ */
+export function ask(port: number, question: Ask, agent?: Agent): Promise<Answer> {
+  if (agent !== undefined) return askOver(agent, port, question)
+  const own = new Agent({ keepAlive: true })
+  return askOver(own, port, question).finally(() => own.destroy())
+}
+
+function askOver(agent: Agent, port: number, { method, path, headers, body }: Ask) {
   return new Promise<Answer>((resolve, reject) => {
     const options = { host: HOST, port, method, path, agent, headers: { ...headers } }
     const request = httpRequest(options, (response) => {
@@ -37,7 +45,7 @@ export function ask(port: number, { method, path, headers, body }: Ask): Promise
     request.setTimeout(10_000, () => request.destroy(new Error('no answer for 10 seconds')))
     request.on('error', reject)
     request.end(body)
-  }).finally(() => agent.destroy())
+  })
 }
 
 export const JSON_TYPE = { 'Content-Type': 'application/json' }

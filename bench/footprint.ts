@@ -31,7 +31,14 @@ export interface Footprint {
   readonly memoryOfOneAgent: Memory
   /** The difference, for each agent; null where there are too few to tell it from noise. */
   readonly bytesPerAgent: Memory
+  readonly aims: readonly { readonly text: string; readonly met: boolean }[]
 }
+
+/** The aims are for a million agents: with fewer it is no harder. */
+const AIMED_AT_AGENTS = 1_000_000
+const READY_MS = 5000
+const FIRST_LOOKUP_MS = 1000
+const BYTES_PER_AGENT = 250
 
 /** Below this many agents their memory drowns in what the heap happens to hold. */
 const ENOUGH_AGENTS = 50_000
@@ -56,16 +63,31 @@ export async function measureFootprint(
     await service.stop()
   }
   const memoryOfOneAgent = await measureOneAgent(bench, options)
-  return {
-    startUp: {
-      starts: options.rounds,
-      readyMs: median(readyMs),
-      firstLookupMs: median(firstLookupMs),
-    },
-    memory,
-    memoryOfOneAgent,
-    bytesPerAgent: perAgent(memory, memoryOfOneAgent, options.agents),
+  const startUp = {
+    starts: options.rounds,
+    readyMs: median(readyMs),
+    firstLookupMs: median(firstLookupMs),
   }
+  const bytesPerAgent = perAgent(memory, memoryOfOneAgent, options.agents)
+  const aims = aimsOf(startUp, bytesPerAgent, options.agents)
+  return { startUp, memory, memoryOfOneAgent, bytesPerAgent, aims }
+}
+
+function aimsOf(
+  { readyMs, firstLookupMs }: StartUp,
+  { atRest, afterLoad }: Memory,
+  agents: number,
+): Footprint['aims'] {
+  const startUp = [
+    { text: `ready <= ${READY_MS} ms`, met: readyMs <= READY_MS },
+    { text: `first lookup <= ${FIRST_LOOKUP_MS} ms`, met: firstLookupMs <= FIRST_LOOKUP_MS },
+  ]
+  const most = atRest === null || afterLoad === null ? null : Math.max(atRest, afterLoad)
+  const text = `<= ${BYTES_PER_AGENT} bytes an agent`
+  return [
+    ...(agents <= AIMED_AT_AGENTS ? startUp : []),
+    ...(most === null ? [] : [{ text, met: most <= BYTES_PER_AGENT }]),
+  ]
 }
 
 async function measureOneAgent(bench: Bench, options: Options): Promise<Memory> {
@@ -79,7 +101,7 @@ async function measureOneAgent(bench: Bench, options: Options): Promise<Memory> 
 
 function start(bench: Bench, material: Material): Promise<Service> {
   const lookup = asksOf(QUESTIONS.lookup, material)[0]
-  return startCountersign(bench, material.seed.database, [READY, lookup])
+  return startCountersign(bench, material.seed, [READY, lookup])
 }
 
 async function measureMemory(

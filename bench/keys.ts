@@ -21,3 +21,10 @@ export function signText({ secretKey }: KeyPair, text: string): string {
   sodium.crypto_sign_detached(signature, Buffer.from(text, 'utf8'), secretKey)
   return signature.toString('base64')
 }
+
+/** The body of a claim (contract 4.4). */
+export function claimBody(claimToken: string, agentId: string, pair: KeyPair): string {
+  const publicKey = pair.publicKey.toString('base64')
+  const signature = signText(pair, `${claimToken}|${agentId}`)
+  return JSON.stringify({ claimToken, agentId, publicKey, signature })
+}

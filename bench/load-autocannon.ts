@@ -1,6 +1,7 @@
 import autocannon from 'autocannon'
 import { HOST } from './exchange.ts'
-import { type Load, type Loaded, linesOf } from './load.ts'
+import { linesOf } from './lines.ts'
+import type { Load, Loaded } from './load.ts'
 
 // node load-autocannon.ts '<a Load as JSON>': where there is no wrk.
 const load = JSON.parse(process.argv[2] as string) as Load

@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { HOST } from './exchange.ts'
-import type { Machine } from './machine.ts'
+import type { Machine, Pinned } from './machine.ts'
 import { spawnOn } from './process.ts'
 import type { Scope } from './scope.ts'
+
+const AUTOCANNON = import.meta.resolve('./load-autocannon.ts')
 
 /** Requests to one server: a GET for each tail of a file, or a POST for each line of it. */
 export interface Load {
@@ -33,32 +34,58 @@ export interface Loaded {
   readonly p99: number
 }
 
-/** Loads a server with wrk or autocannon, in a process on the core of the load. */
-export async function loadServer(scope: Scope, machine: Machine, load: Load): Promise<Loaded> {
-  const output =
+/**
+ * Loads a server with wrk or autocannon.
+ * @throws Error where anything but 2xx came back
+ */
+export async function loadServer(
+  scope: Scope,
+  machine: Machine,
+  load: Load,
+  core: keyof Pinned = 'load',
+): Promise<Loaded> {
+  const loaded = (
     machine.generator === 'wrk'
-      ? await runLoader(scope, machine, load, 'wrk', wrkArguments(load))
-      : await runScript(scope, machine, load, import.meta.resolve('./load-autocannon.ts'), load)
-  return output as Loaded
+      ? await runLoader(scope, machine, load, 'wrk', wrkArguments(load), core)
+      : await runScript(scope, machine, load, AUTOCANNON, load, core)
+  ) as Loaded
+  if (loaded.errors === 0) return loaded
+  throw new Error(`${loaded.errors} errors under load: ${load.method} ${load.before}`)
 }
 
-/** Runs a load script of ours (its URL), which gets its task as JSON and answers in the same way. */
+/** Loads several servers at once, with a part of the connections each. */
+export async function loadServers(
+  scope: Scope,
+  machine: Machine,
+  ports: readonly number[],
+  load: Omit<Load, 'port'>,
+): Promise<Loaded> {
+  const connections = Math.max(1, Math.floor(load.connections / ports.length))
+  const all = await Promise.all(
+    ports.map((port) => loadServer(scope, machine, { ...load, port, connections }, 'all')),
+  )
+  const sum = (of: 'requests' | 'bytes' | 'errors') => all.reduce((n, each) => n + each[of], 0)
+  const highest = (of: 'seconds' | 'p50' | 'p99') => Math.max(...all.map((each) => each[of]))
+  return {
+    ...{ requests: sum('requests'), bytes: sum('bytes'), errors: sum('errors') },
+    ...{ seconds: highest('seconds'), p50: highest('p50'), p99: highest('p99') },
+  }
+}
+
+/**
+ * Runs a load script of ours (its URL), which gets its task as JSON and answers in the same way.
+ * @param core where it runs: that of the load, but for work that a server would do
+ */
 export function runScript(
   scope: Scope,
   machine: Machine,
   { seconds }: Pick<Load, 'seconds'>,
   script: string,
   task: unknown,
+  core: keyof Pinned = 'load',
 ): Promise<unknown> {
   const args = [fileURLToPath(script), JSON.stringify(task)]
-  return runLoader(scope, machine, { seconds }, process.execPath, args)
-}
-
-/** The lines of a file, none of them empty. */
-export function linesOf(file: string): string[] {
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
+  return runLoader(scope, machine, { seconds }, process.execPath, args, core)
 }
 
 function wrkArguments(load: Load): string[] {
@@ -79,8 +106,9 @@ async function runLoader(
   { seconds }: Pick<Load, 'seconds'>,
   command: string,
   args: readonly string[],
+  core: keyof Pinned = 'load',
 ): Promise<unknown> {
-  const child = spawnOn(pinned?.load ?? null, command, args)
+  const child = spawnOn(pinned?.[core] ?? null, command, args)
   const stop = scope.defer(() => child.kill('SIGKILL'))
   const late = setTimeout(() => child.kill('SIGKILL'), (seconds + 30) * 1000)
   let output = ''

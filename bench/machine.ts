@@ -19,14 +19,23 @@ export interface Machine {
   readonly cores: number
   readonly node: string
   readonly generator: Generator
-  /** The core of the server under load, and that of whatever loads it; null where they cannot be pinned. */
-  readonly pinned: { readonly server: number; readonly load: number } | null
+  readonly pinned: Pinned | null
   /** Why the processes are not pinned, or what is odd about it. */
   readonly pinningNote: string | null
   /** Small writes made durable a second, one after another, where the databases lie: what a lone commit waits for. */
   readonly syncsPerSecond: number
   /** Whether the databases lie in memory, so that "durable" means nothing. */
   readonly diskIsMemory: boolean
+}
+
+/** Where processes run; null where they cannot be pinned. */
+export interface Pinned {
+  /** The core of the server under load. */
+  readonly server: string
+  /** That of whatever loads it, and of PostgreSQL. */
+  readonly load: string
+  /** For several servers, which share all cores with the load. */
+  readonly all: string
 }
 
 /** @param dir where the databases will lie */
@@ -46,7 +55,7 @@ export function inspectMachine(dir: string, generator: Generator | null): Machin
 /** Moves this process to the core of the load, away from the server's. */
 export function pinMyself({ pinned }: Machine): void {
   if (pinned === null) return
-  spawnSync('taskset', ['-a', '-cp', String(pinned.load), String(process.pid)])
+  spawnSync('taskset', ['-a', '-cp', pinned.load, String(process.pid)])
 }
 
 function chooseGenerator(wanted: Generator | null): Generator {
@@ -60,22 +69,22 @@ function choosePinning(): Pick<Machine, 'pinned' | 'pinningNote'> {
   if (!isInstalled('taskset', ['--version'])) {
     return { pinned: null, pinningNote: 'taskset is not installed: nothing is pinned to a core' }
   }
-  const [server, load] = allowedCores()
+  const status = readFileSync('/proc/self/status', 'utf8')
+  const all = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? ''
+  const [server, load] = coresOf(all)
   if (server === undefined) return { pinned: null, pinningNote: 'the cores could not be told' }
-  if (load !== undefined) return { pinned: { server, load }, pinningNote: null }
+  if (load !== undefined) return { pinned: { server, load, all }, pinningNote: null }
   return {
-    pinned: { server, load: server },
+    pinned: { server, load: server, all },
     pinningNote: 'there is one core: the load takes its share of what the server could have had',
   }
 }
 
-/** The cores that this process may run on: a container may have few of those that there are. */
-function allowedCores(): number[] {
-  const status = readFileSync('/proc/self/status', 'utf8')
-  const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? ''
+/** @param list such as 0-2,5: those that this process may run on, which may be few of those that there are */
+function coresOf(list: string): string[] {
   return list.split(',').flatMap((range) => {
     const [from = Number.NaN, to = from] = range.split('-').map(Number)
-    return Array.from({ length: to - from + 1 || 0 }, (_, i) => from + i)
+    return Array.from({ length: to - from + 1 || 0 }, (_, i) => String(from + i))
   })
 }
 

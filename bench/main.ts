@@ -1,18 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { measureFootprint } from './footprint.ts'
-import { inspectMachine, pinMyself } from './machine.ts'
-import { materialOf } from './material.ts'
-import { measureClaims } from './measure-claims.ts'
-import { measureGateway } from './measure-gateway.ts'
-import { measurePublic } from './measure-public.ts'
+import { measure } from './measure.ts'
 import { HELP, type Options, readOptions, UsageError } from './options.ts'
-import { Patience } from './patience.ts'
-import { type Report, tableOf } from './report.ts'
+import { reportText } from './report.ts'
 import { Scope } from './scope.ts'
-import { prepareSeed } from './seed.ts'
-import type { Bench } from './systems.ts'
 
 /** Standard output is for the report alone. */
 const say = (line: string) => console.error(`bench: ${line}`)
@@ -33,35 +22,9 @@ async function main(options: Options): Promise<void> {
     process.once(signal, () => scope.end().finally(() => process.exit(130)))
   }
   try {
-    const report = await measure(scope, options)
-    console.log(options.json ? JSON.stringify(report, null, 2) : tableOf(report))
+    const report = await measure(scope, options, say)
+    console.log(options.json ? JSON.stringify(report, null, 2) : reportText(report))
   } finally {
     await scope.end()
-  }
-}
-
-async function measure(scope: Scope, options: Options): Promise<Report> {
-  const dir = mkdtempSync(join(tmpdir(), 'countersign-bench-run-'))
-  scope.defer(() => rmSync(dir, { recursive: true, force: true }))
-  const machine = inspectMachine(dir, options.generator)
-  say(`${options.agents} agents`)
-  const seed = await prepareSeed(scope, options.agents, options)
-  const bench: Bench = { scope, machine, dir, say, patience: new Patience(options.patience) }
-  pinMyself(machine)
-  const material = materialOf(seed)
-  const { agents, seconds, connections, rounds, parts } = options
-  const footprint = parts.has('footprint') ? await measureFootprint(bench, options, material) : null
-  const measurements = [
-    ...(await measurePublic(bench, options, material)),
-    ...(await measureClaims(bench, options, seed)),
-    ...(await measureGateway(bench, options, seed)),
-  ]
-  return {
-    options: { agents, seconds, connections, rounds },
-    machine,
-    measurements,
-    footprint,
-    errors: 0,
-    seed: { path: seed.dir, seconds: seed.seconds },
   }
 }

@@ -1,9 +1,8 @@
 import { type Ask, JSON_TYPE } from './exchange.ts'
-import { type Load, linesOf } from './load.ts'
+import { linesOf, someTails } from './lines.ts'
+import type { Load } from './load.ts'
 import { type ReadQuestion, VERIFY_PATH, type VerifyQuestion } from './questions.ts'
 import type { Seed } from './seed.ts'
-
-const SAMPLES = 1000
 
 /** What the questions are about: agents and challenges of a seed. */
 export interface Material {
@@ -14,7 +13,8 @@ export interface Material {
 }
 
 export function materialOf(seed: Seed): Material {
-  return { seed, tails: spread(linesOf(seed.tails)), challenges: spread(linesOf(seed.challenges)) }
+  const challenges = linesOf(seed.challenges) as [string, ...string[]]
+  return { seed, tails: someTails(seed.tails), challenges }
 }
 
 export type PublicQuestion = ReadQuestion | VerifyQuestion
@@ -44,12 +44,6 @@ export function loadOf(
   const { before, after, headers, over } = question
   const file = over === 'one' ? seed.hotTail : seed.tails
   return { ...where, method: 'GET', before, after, file, headers }
-}
-
-function spread(lines: readonly string[]): [string, ...string[]] {
-  const count = Math.min(SAMPLES, lines.length)
-  const step = Math.floor(lines.length / count)
-  return Array.from({ length: count }, (_, i) => lines[i * step]) as [string, ...string[]]
 }
 
 function mapped<T>(items: readonly [T, ...T[]], make: (item: T) => Ask): [Ask, ...Ask[]] {

@@ -1,14 +1,15 @@
 import { strictEqual } from 'node:assert/strict'
-import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { type Ask, ask, JSON_TYPE } from './exchange.ts'
+import { type Ask, ask } from './exchange.ts'
+import { firstLines } from './lines.ts'
 import { runScript } from './load.ts'
 import type { ClaimTask } from './load-claims.ts'
 import type { Options } from './options.ts'
+import { claimAsk } from './owner-client.ts'
 import type { ServerProcess } from './process.ts'
 import type { Pumped } from './pump.ts'
-import { CLAIM_PATH, type ClaimQuestion, QUESTIONS } from './questions.ts'
+import { type ClaimQuestion, QUESTIONS } from './questions.ts'
 import { type Measurement, measureRounds, type Target, warmUpSeconds } from './rounds.ts'
 import type { Seed } from './seed.ts'
 import { type ClaimSeed, prepareClaims } from './seed-claims.ts'
@@ -45,19 +46,19 @@ async function measureOne(
   const seconds = warmUpSeconds(options) + options.rounds * options.seconds
   const count = CHECKED + Math.ceil(seconds * PREPARED_PER_SECOND)
   const claims = prepareClaims(seed, dir, count, question.keys)
-  const first = await firstLines(claims.bodies, CHECKED)
+  const first = firstLines(claims.file, CHECKED)
   const ready: Ask = { method: 'GET', path: '/readyz' }
   // Known keys belong to other owners than the tokens, which the default refuses.
   const keyReuse = question.keys === 'known' ? 'any' : 'owner'
-  const countersign = await startCountersign(bench, claims.database, [ready], {
+  const countersign = await startCountersign(bench, claims, [ready], {
     KEY_REUSE: keyReuse,
   })
-  const naive = await startNaive(bench, claims.database, [await agentAsk(seed)])
+  const naive = await startNaive(bench, claims.database, [agentAsk(seed)])
   const targets = [
     await targetOf(bench, options, claims, first, 'countersign', countersign),
     await targetOf(bench, options, claims, first, 'naive', naive),
   ]
-  const measurement = await measureRounds(question, targets, options.rounds, bench.patience)
+  const measurement = await measureRounds(bench, question, targets, options.rounds)
   await countersign.stop()
   await naive.stop()
   rmSync(dir, { recursive: true, force: true })
@@ -78,11 +79,11 @@ async function targetOf(
   const load = async (lasting: number): Promise<Pumped> => {
     const task: ClaimTask = {
       port,
-      file: claims.bodies,
+      file: claims.file,
       count: claims.count,
       from,
       most: Math.ceil(lasting * PREPARED_PER_SECOND),
-      connections: options.connections,
+      connections: options.claimConnections,
       seconds: lasting,
     }
     const pumped = (await runScript(scope, machine, task, LOAD_SCRIPT, task)) as Pumped
@@ -91,13 +92,13 @@ async function targetOf(
     throw new Error(`${system} refused ${pumped.refused} claims, first:\n${pumped.firstRefusal}`)
   }
   await load(warmUpSeconds(options))
-  return { system, pid, load: () => load(options.seconds) }
+  return { system, pids: [pid], load: () => load(options.seconds) }
 }
 
 /** A claim succeeds once; what it made can be looked up. */
 async function checkClaims(port: number, bodies: readonly string[]): Promise<void> {
   for (const body of bodies) {
-    const claim: Ask = { method: 'POST', path: CLAIM_PATH, headers: JSON_TYPE, body }
+    const claim = claimAsk(body)
     const claimed = await ask(port, claim)
     strictEqual(claimed.status, 200, `${claimed.body}`)
     const { success, svcDid } = JSON.parse(`${claimed.body}`)
@@ -108,17 +109,7 @@ async function checkClaims(port: number, bodies: readonly string[]): Promise<voi
   }
 }
 
-async function agentAsk(seed: Seed): Promise<Ask> {
-  const [tail] = await firstLines(seed.tails, 1)
+function agentAsk(seed: Seed): Ask {
+  const [tail] = firstLines(seed.hotTail, 1)
   return { method: 'GET', path: `/api/v1/agent/svc:agent:${tail}` }
-}
-
-async function firstLines(file: string, count: number): Promise<string[]> {
-  const lines: string[] = []
-  const input = createReadStream(file)
-  for await (const line of createInterface({ input })) {
-    if (lines.push(line) === count) break
-  }
-  input.destroy()
-  return lines
 }

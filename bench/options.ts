@@ -2,17 +2,30 @@ import { parseArgs } from 'node:util'
 import { QUESTION_NAMES, type QuestionName } from './questions.ts'
 
 /** What can be left out by `--only`: a measurement, or start-up and memory together. */
-type Part = QuestionName | 'footprint'
-const PARTS: readonly Part[] = [...QUESTION_NAMES, 'footprint']
+type Part = QuestionName | 'revocation' | 'footprint'
+const PARTS: readonly Part[] = [...QUESTION_NAMES, 'revocation', 'footprint']
 
 export type Generator = 'wrk' | 'autocannon'
+type Kind = 'sqlite' | 'postgres'
 
 export interface Options {
+  /** Where countersign has its data. */
+  readonly database: Kind
   readonly agents: number
   /** Of each measurement of each system in each round. */
   readonly seconds: number
   readonly connections: number
+  /** The same for claims, which wait for the disk together. */
+  readonly claimConnections: number
   readonly rounds: number
+  /** How many processes share one PostgreSQL, beside one by itself; 1: that is not measured. */
+  readonly nodes: number
+  /** How many processes WORKERS makes of one, beside one by itself; 1: that is not measured. */
+  readonly workers: number
+  /** How many revocations are timed, each from one process to the others. */
+  readonly revocations: number
+  /** Seconds of a soak, which takes the place of everything else, or null. */
+  readonly soak: number | null
   /** How many seconds the run may wait, in all, for other programs to leave the machine alone. */
   readonly patience: number
   readonly parts: ReadonlySet<Part>
@@ -23,14 +36,22 @@ export interface Options {
   readonly fresh: boolean
 }
 
+/** What the aims for claims are about. */
+const CLAIM_CONNECTIONS = 128
+
 export const HELP = `Measures Countersign beside a bare node:http server and a naive Express server (bench/README.md).
 
   npm run bench -- [options]
 
+  --database D      sqlite or postgres: where countersign has its data (sqlite)
   --agents N        agents in the database (10000)
   --seconds S       length of each measurement (5)
-  --connections C   connections, and so requests in flight (64)
+  --connections C   connections, and so requests in flight (64; for claims ${CLAIM_CONNECTIONS})
   --rounds R        rounds in which the systems take turns; the median counts (3)
+  --nodes N         also measure N processes on one PostgreSQL beside one: load on all, and revocations (1)
+  --workers N       also measure WORKERS=N beside one process, likewise (1)
+  --revocations N   how many are timed, where there are several processes (200)
+  --soak T          instead: a steady mixed load on one process for so long, such as 90s, 30m or 2h
   --patience S      wait up to S seconds in all for other programs to be quiet, and repeat rounds they spoilt (0)
   --only a,b        of: ${PARTS.join(', ')}
   --generator G     wrk or autocannon (wrk where it is installed)
@@ -51,17 +72,31 @@ export class UsageError extends Error {
 export function readOptions(args: readonly string[]): Options | null {
   const values = parse(args)
   if (values.help) return null
-  return {
+  const connections = integer('connections', values.connections ?? '64', 1, 1024)
+  const options: Options = {
+    database: oneOf('database', ['sqlite', 'postgres'] as const, values.database),
     agents: integer('agents', values.agents, 1, 10_000_000),
     seconds: integer('seconds', values.seconds, 1, 600),
-    connections: integer('connections', values.connections, 1, 1024),
+    connections,
+    claimConnections: values.connections === undefined ? CLAIM_CONNECTIONS : connections,
     rounds: integer('rounds', values.rounds, 1, 100),
+    nodes: integer('nodes', values.nodes, 1, 8),
+    workers: integer('workers', values.workers, 1, 8),
+    revocations: integer('revocations', values.revocations, 1, 100_000),
+    soak: values.soak === undefined ? null : duration(values.soak),
     patience: integer('patience', values.patience, 0, 86_400),
     parts: new Set(values.only === undefined ? PARTS : values.only.split(',').map(partOf)),
-    generator: values.generator === undefined ? null : generatorOf(values.generator),
+    generator:
+      values.generator === undefined
+        ? null
+        : oneOf('generator', ['wrk', 'autocannon'] as const, values.generator),
     json: values.json,
     fresh: values.fresh,
   }
+  if (options.nodes > 1 && options.database === 'sqlite') {
+    throw new UsageError('--nodes needs --database postgres: a file is served by one process')
+  }
+  return options
 }
 
 function parse(args: readonly string[]) {
@@ -69,10 +104,15 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
+        database: { type: 'string', default: 'sqlite' },
         agents: { type: 'string', default: '10000' },
         seconds: { type: 'string', default: '5' },
-        connections: { type: 'string', default: '64' },
+        connections: { type: 'string' },
         rounds: { type: 'string', default: '3' },
+        nodes: { type: 'string', default: '1' },
+        workers: { type: 'string', default: '1' },
+        revocations: { type: 'string', default: '200' },
+        soak: { type: 'string' },
         patience: { type: 'string', default: '0' },
         only: { type: 'string' },
         generator: { type: 'string' },
@@ -98,7 +138,19 @@ function partOf(text: string): Part {
   return part
 }
 
-function generatorOf(text: string): Generator {
-  if (text === 'wrk' || text === 'autocannon') return text
-  throw new UsageError('--generator takes wrk or autocannon')
+function oneOf<T extends string>(name: string, choices: readonly T[], text: string): T {
+  const choice = choices.find((each) => each === text)
+  if (choice !== undefined) return choice
+  throw new UsageError(`--${name} takes ${choices.join(' or ')}`)
+}
+
+const UNITS = { s: 1, m: 60, h: 3600 } as const
+const LEAST_SOAK = 10
+
+/** @returns seconds */
+function duration(text: string): number {
+  const [, count, unit] = /^(\d{1,5})([smh])$/.exec(text) ?? []
+  const seconds = Number(count) * UNITS[unit as keyof typeof UNITS]
+  if (seconds >= LEAST_SOAK) return seconds
+  throw new UsageError(`--soak takes a time of ${LEAST_SOAK}s or more, such as 90s, 30m or 2h`)
 }

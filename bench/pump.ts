@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { HOST } from './exchange.ts'
+import { quantile } from './quantile.ts'
 
 export interface PumpTask {
   readonly port: number
@@ -39,14 +40,13 @@ export async function pump(task: PumpTask): Promise<Pumped> {
   )
   const seconds = (performance.now() - started) / 1000
   for (const socket of sockets) socket.destroy()
-  times.sort((a, b) => a - b)
   return {
     requests: times.length,
     seconds,
     refused: refusals.length,
     firstRefusal: refusals[0] ?? null,
-    p50: times[Math.floor(times.length * 0.5)] ?? 0,
-    p99: times[Math.floor(times.length * 0.99)] ?? 0,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
   }
 
   function work(socket: Socket, next: () => Buffer | null): Promise<void> {

@@ -1,84 +1,125 @@
 import type { Footprint } from './footprint.ts'
 import type { Machine } from './machine.ts'
+import type { Revocations } from './measure-revocations.ts'
+import { notesOn } from './notes.ts'
 import type { Options } from './options.ts'
 import type { Aim } from './questions.ts'
-import { BUSY, type Measurement, wasHeldUp } from './rounds.ts'
+import type { Measurement } from './rounds.ts'
+import type { Soaked } from './soak.ts'
+import { soakLines } from './soak-report.ts'
+import { count, mib, milliseconds, ratio, tableOf } from './table.ts'
+
+/** What came out. */
+export interface Results {
+  readonly measurements: readonly Measurement[]
+  readonly revocations: readonly Revocations[]
+  readonly footprint: Footprint | null
+  readonly soak: Soaked | null
+}
+
+export interface SeedReport {
+  readonly path: string
+  /** How long it took to make, or null where it was found. */
+  readonly seconds: number | null
+}
 
 /** Everything that was measured: the document of `--json`. */
-export interface Report {
-  readonly options: Pick<Options, 'agents' | 'seconds' | 'connections' | 'rounds'>
+export interface Report extends Results {
+  readonly options: Pick<
+    Options,
+    'agents' | 'seconds' | 'connections' | 'claimConnections' | 'rounds'
+  >
   readonly machine: Machine
-  readonly measurements: readonly Measurement[]
-  readonly footprint: Footprint | null
-  /** Of requests under load. Any but none stops the bench. */
+  /** Where countersign had its data, and how that was set. */
+  readonly database: string
+  /** Of countersignd, where they differ from the defaults because of the number of agents. */
+  readonly settings: Readonly<Record<string, string>>
+  /** Of requests under load, but for those of a soak, which are counted there. Any but none stops the bench. */
   readonly errors: 0
-  readonly seed: { readonly path: string; readonly seconds: number | null }
+  readonly seeds: readonly SeedReport[]
 }
 
 /** The report for people. */
-export function tableOf(report: Report): string {
-  const { options, footprint, measurements, machine, seed } = report
-  const { agents, connections, rounds, seconds } = options
-  const setting =
-    `${count(agents)} agents, ${connections} connections, ` +
-    `${rounds} rounds of ${seconds} s each, medians of the rounds`
+export function reportText(report: Report): string {
+  const { footprint, measurements, revocations, soak, seeds } = report
   return [
-    setting,
+    headline(report),
     '',
-    ...(measurements.length > 0 ? [...table(measurements), ''] : []),
+    ...(measurements.length === 0 ? [] : [...measurementLines(measurements), '']),
+    ...(revocations.length === 0 ? [] : [...revocations.map(revocationLine), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),
-    machineLine(machine),
-    `seed: ${seed.path} (${seed.seconds === null ? 'found' : `made in ${seed.seconds.toFixed(1)} s`})`,
-    ...notes(report),
+    ...(soak === null ? [] : [...soakLines(soak), '']),
+    `database: ${report.database}`,
+    ...Object.entries(report.settings).map(([name, value]) => `setting: ${name}=${value}`),
+    machineLine(report.machine),
+    ...seeds.map(seedLine),
+    ...notesOn(report),
   ].join('\n')
 }
 
-const HEAD = [
-  '',
-  'countersign/s',
-  'ceiling/s',
-  'of ceiling',
-  'naive/s',
-  'of naive',
-  'aim',
-  'met?',
-] as const
-
-function table(measurements: readonly Measurement[]): string[] {
-  const rows = measurements.map(({ title, perSecond, ratioToCeiling, ratioToNaive, aims }) => [
-    title,
-    count(perSecond.countersign),
-    count(perSecond.ceiling),
-    ratio(ratioToCeiling),
-    count(perSecond.naive),
-    ratio(ratioToNaive),
-    aims.map(aimText).join(', ') || '-',
-    aims.map(({ met }) => (met ? 'yes' : 'no')).join(', ') || '-',
-  ])
-  const widths = HEAD.map((_, column) =>
-    Math.max(...[HEAD, ...rows].map((row) => (row[column] as string).length)),
-  )
-  return [[...HEAD], ...rows].map((row) =>
-    row
-      .map((cell, column) => {
-        const width = widths[column] as number
-        return isText(column) ? cell.padEnd(width) : cell.padStart(width)
-      })
-      .join('  ')
-      .trimEnd(),
+function headline({ options, measurements }: Report): string {
+  const { agents, connections, claimConnections, rounds, seconds } = options
+  if (measurements.length === 0) return `${count(agents)} agents`
+  const claims = claimConnections === connections ? '' : ` (claims: ${claimConnections})`
+  return (
+    `${count(agents)} agents, ${connections} connections${claims}, ` +
+    `${rounds} rounds of ${seconds} s each, medians of the rounds`
   )
 }
 
-function isText(column: number): boolean {
-  return column === 0 || column >= 6
+const COLUMNS = [
+  { head: '', isText: true },
+  { head: 'countersign/s', isText: false },
+  { head: 'ceiling/s', isText: false },
+  { head: 'of ceiling', isText: false },
+  { head: 'naive/s', isText: false },
+  { head: 'of naive', isText: false },
+  { head: 'one process/s', isText: false },
+  { head: 'of one', isText: false },
+  { head: 'aim', isText: true },
+  { head: 'met?', isText: true },
+]
+
+function measurementLines(measurements: readonly Measurement[]): string[] {
+  const rows = measurements.map(({ title, perSecond, aims, ...ratios }) => [
+    title,
+    count(perSecond.countersign),
+    count(perSecond.ceiling),
+    ratio(ratios.ratioToCeiling),
+    count(perSecond.naive),
+    ratio(ratios.ratioToNaive),
+    count(perSecond.one),
+    ratio(ratios.ratioToOne),
+    aims.map(aimText).join(', ') || '-',
+    aims.map(({ met }) => yesOrNo(met)).join(', ') || '-',
+  ])
+  return tableOf(COLUMNS, rows)
 }
 
 function aimText({ of, atLeast }: Aim): string {
   if (of === 'perSecond') return `>= ${count(atLeast)}/s`
-  return of === 'ceiling' ? `>= ${ratio(atLeast)} of ceiling` : `>= ${atLeast} times naive`
+  if (of === 'ceiling') return `>= ${ratio(atLeast)} of ceiling`
+  return `>= ${atLeast} times ${of}`
 }
 
-function footprintLines({ startUp, memory, memoryOfOneAgent, bytesPerAgent }: Footprint): string[] {
+function yesOrNo(met: boolean): string {
+  return met ? 'yes' : 'no'
+}
+
+function revocationLine(revocations: Revocations): string {
+  const { by, processes, underLoad, count: timed, sinceAsked, sinceAnswered } = revocations
+  const { met, most } = revocations.aim
+  const text = ({ p50, p99, longest }: typeof sinceAsked) =>
+    `p50 ${milliseconds(p50)}, p99 ${milliseconds(p99)}, longest ${milliseconds(longest)}`
+  return (
+    `revocation to refusal, ${processes} ${by}, ${underLoad ? 'under lookups' : 'idle'}: ${text(sinceAsked)} ` +
+    `since it was asked for; ${text(sinceAnswered)} since it was answered (${timed} revocations); ` +
+    `aim: longest <= ${most} ms since it was answered: ${yesOrNo(met)}`
+  )
+}
+
+function footprintLines(footprint: Footprint): string[] {
+  const { startUp, memory, memoryOfOneAgent, bytesPerAgent, aims } = footprint
   const perAgent =
     bytesPerAgent.afterLoad === null || bytesPerAgent.atRest === null
       ? 'too few agents to tell what one takes'
@@ -88,52 +129,24 @@ function footprintLines({ startUp, memory, memoryOfOneAgent, bytesPerAgent }: Fo
       `${startUp.firstLookupMs.toFixed(0)} ms (median of ${startUp.starts})`,
     `memory, at rest and after load: ${mib(memory.atRest)} and ${mib(memory.afterLoad)} MiB; with one agent ` +
       `${mib(memoryOfOneAgent.atRest)} and ${mib(memoryOfOneAgent.afterLoad)} MiB; ${perAgent}`,
+    ...(aims.length === 0
+      ? []
+      : [`aims: ${aims.map(({ text, met }) => `${text}: ${yesOrNo(met)}`).join('; ')}`]),
   ]
 }
 
 function machineLine(machine: Machine): string {
   const { cpu, cores, node, generator, pinned, syncsPerSecond } = machine
   const pinning =
-    pinned === null ? 'not pinned' : `server on core ${pinned.server}, load on core ${pinned.load}`
+    pinned === null
+      ? 'not pinned'
+      : `server on core ${pinned.server}, load and PostgreSQL on core ${pinned.load}, several processes on ${pinned.all}`
   return (
     `machine: ${cpu}, ${cores} cores (${pinning}), Node ${node}, load by ${generator} ` +
     `(claims: load-claims.ts), ${count(syncsPerSecond)} lone fdatasync/s`
   )
 }
 
-/** What a reader of the figures should know. */
-function notes({ machine, measurements }: Pick<Report, 'machine' | 'measurements'>): string[] {
-  const heldUp = measurements.filter(({ rounds }) => rounds.some(wasHeldUp))
-  return [
-    ...(machine.pinningNote === null ? [] : [`note: ${machine.pinningNote}`]),
-    ...(machine.diskIsMemory ? ['note: the databases lay in memory: claims were not durable'] : []),
-    ...(machine.generator === 'autocannon'
-      ? ['note: autocannon is a slow generator: ratios near 1 may be its own limit']
-      : []),
-    ...(heldUp.length === 0
-      ? []
-      : [
-          `note: a server had less than ${BUSY} of its core in a round of these; ratios of ceiling and of naive:`,
-        ]),
-    ...heldUp.map(({ title, best, byCpu }) => {
-      const { countersign } = best
-      const bests = [best.ceiling, best.naive].map((each) =>
-        ratio(each && countersign && countersign / each),
-      )
-      const byTime = [byCpu.ratioToCeiling, byCpu.ratioToNaive].map(ratio)
-      return `  ${title}: ${byTime.join(' and ')} by processor time, ${bests.join(' and ')} best to best`
-    }),
-  ]
-}
-
-function count(value: number | null): string {
-  return value === null ? '-' : Math.round(value).toLocaleString('en')
-}
-
-function ratio(value: number | null): string {
-  return value === null ? '-' : value.toFixed(2)
-}
-
-function mib(bytes: number | null): string {
-  return bytes === null ? '?' : (bytes / 2 ** 20).toFixed(0)
+function seedLine({ path, seconds }: SeedReport): string {
+  return `seed: ${path} (${seconds === null ? 'found' : `made in ${seconds.toFixed(1)} s`})`
 }

@@ -1,13 +1,13 @@
 import type { Loaded } from './load.ts'
-import type { Patience } from './patience.ts'
 import { cpuSeconds } from './process.ts'
 import type { Aim } from './questions.ts'
-import type { System } from './systems.ts'
+import type { Bench, System } from './systems.ts'
 
 /** A system under load: how to load it once. */
 export interface Target {
   readonly system: System
-  readonly pid: number
+  /** Its processes, where their processor time counts. */
+  readonly pids: readonly number[]
   load(): Promise<Pick<Loaded, 'requests' | 'seconds' | 'p50' | 'p99'>>
 }
 
@@ -17,7 +17,7 @@ interface Sample {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** The share of a core that the server had; null where it cannot be told. */
+  /** How many cores the server had, in parts of one; null where it cannot be told. */
   readonly busy: number | null
 }
 
@@ -34,6 +34,7 @@ export interface Measurement {
   /** Medians of the ratios within each round: what else ran on the machine mostly cancels out. */
   readonly ratioToCeiling: number | null
   readonly ratioToNaive: number | null
+  readonly ratioToOne: number | null
   /** The same for requests in a second of processor time, which the server's core spent on nothing else. */
   readonly byCpu: { readonly ratioToCeiling: number | null; readonly ratioToNaive: number | null }
   readonly aims: readonly (Aim & { readonly met: boolean })[]
@@ -55,10 +56,10 @@ export function wasHeldUp(round: Round): boolean {
 
 /** Lets the systems take turns, another one first in each round. Patience repeats the rounds that others held up. */
 export async function measureRounds(
+  { patience, store }: Pick<Bench, 'patience' | 'store'>,
   { name, title, aims }: { name: string; title: string; aims: readonly Aim[] },
   targets: readonly Target[],
   count: number,
-  patience: Patience,
 ): Promise<Measurement> {
   const rounds: Round[] = []
   for (let i = 0; i < count; i++) {
@@ -71,23 +72,24 @@ export async function measureRounds(
     rounds.push(round)
   }
   const perSecond = ofEach((system) => medianOf(rounds, (round) => round[system]?.perSecond))
-  const best = ofEach((system) => bestOf(rounds, system))
-  const ratioToCeiling = medianOf(rounds, ratioTo('ceiling', perSecondOf))
-  const ratioToNaive = medianOf(rounds, ratioTo('naive', perSecondOf))
-  const reached = { perSecond: perSecond.countersign, ceiling: ratioToCeiling, naive: ratioToNaive }
+  const ratios = ofEach((system) => medianOf(rounds, ratioTo(system, perSecondOf)))
+  const reached = { ...ratios, perSecond: perSecond.countersign }
   return {
     name,
     title,
     rounds,
     perSecond,
-    best,
-    ratioToCeiling,
-    ratioToNaive,
+    best: ofEach((system) => bestOf(rounds, system)),
+    ratioToCeiling: ratios.ceiling,
+    ratioToNaive: ratios.naive,
+    ratioToOne: ratios.one,
     byCpu: {
       ratioToCeiling: medianOf(rounds, ratioTo('ceiling', perCpuSecondOf)),
       ratioToNaive: medianOf(rounds, ratioTo('naive', perCpuSecondOf)),
     },
-    aims: aims.map((aim) => ({ ...aim, met: (reached[aim.of] ?? 0) >= aim.atLeast })),
+    aims: aims
+      .filter(({ on = store.kind }) => on === store.kind)
+      .map((aim) => ({ ...aim, met: (reached[aim.of] ?? 0) >= aim.atLeast })),
   }
 }
 
@@ -110,11 +112,16 @@ async function takeTurns(targets: readonly Target[], first: number): Promise<Rou
 }
 
 async function sample(target: Target): Promise<Sample> {
-  const before = cpuSeconds(target.pid)
+  const before = cpuSecondsOf(target.pids)
   const { requests, seconds, p50, p99 } = await target.load()
-  const after = cpuSeconds(target.pid)
+  const after = cpuSecondsOf(target.pids)
   const busy = before === null || after === null ? null : (after - before) / seconds
   return { perSecond: requests / seconds, p50, p99, busy }
+}
+
+function cpuSecondsOf(pids: readonly number[]): number | null {
+  const each = pids.map(cpuSeconds).filter((seconds) => seconds !== null)
+  return each.length === pids.length && each.length > 0 ? each.reduce((a, b) => a + b) : null
 }
 
 type Rate = (sample: Sample) => number | undefined
@@ -135,6 +142,7 @@ function ofEach<T>(value: (system: System) => T): Record<System, T> {
     countersign: value('countersign'),
     ceiling: value('ceiling'),
     naive: value('naive'),
+    one: value('one'),
   }
 }
 

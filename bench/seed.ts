@@ -1,28 +1,40 @@
 import { createHash, randomBytes } from 'node:crypto'
 import {
+  closeSync,
   existsSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { loadPepper } from '../packages/server/src/adapters/secrets.ts'
+import { requireSamePepper } from '../packages/server/src/domain/same-pepper.ts'
+import { openDatabase } from '../packages/server/src/storage/open-database.ts'
 import { migrateFile } from '../packages/server/src/storage/sqlite-database.ts'
 import { keyPairOf, signText } from './keys.ts'
 import type { Scope } from './scope.ts'
-import { Seeder } from './seed-rows.ts'
+import { Seeder, TAIL_LINE } from './seed-rows.ts'
 
 /** Agents whose keys are real, so that they can answer a challenge; those of the others are random bytes. */
 const REAL_KEYS = 1000
 const CHALLENGES_PER_KEY = 4
-const AGENTS_PER_OWNER = 10
+export const AGENTS_PER_OWNER = 10
+/** Whole owners. */
+const AGENTS_AT_ONCE = 1000 * AGENTS_PER_OWNER
+const KEY_BYTES = 32
+const NEWLINE = 10
+const ALPHABET = Buffer.from('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz')
 
-/** A database with agents, and the questions that can be asked of it. */
+/** A data directory with agents, and the questions that can be asked of it. */
 export interface Seed {
   readonly dir: string
+  readonly agents: number
   readonly database: string
   /** The tail of each agent, a line each. */
   readonly tails: string
@@ -46,21 +58,22 @@ export async function prepareSeed(
   { fresh }: { readonly fresh: boolean },
 ): Promise<Seed> {
   const dir = join(tmpdir(), `countersign-bench-seed-${agents}-${fingerprint()}`)
-  if (!fresh && existsSync(dir)) return seedIn(dir, null)
+  if (!fresh && existsSync(dir)) return seedIn(dir, agents, null)
   const draft = mkdtempSync(`${dir}-draft-`)
   const discard = scope.defer(() => rmSync(draft, { recursive: true, force: true }))
   const started = performance.now()
-  await fill(seedIn(draft, null), agents)
+  await fill(seedIn(draft, agents, null))
   const seconds = (performance.now() - started) / 1000
   rmSync(dir, { recursive: true, force: true })
   renameSync(draft, dir)
   await discard()
-  return seedIn(dir, seconds)
+  return seedIn(dir, agents, seconds)
 }
 
-function seedIn(dir: string, seconds: number | null): Seed {
+function seedIn(dir: string, agents: number, seconds: number | null): Seed {
   return {
     dir,
+    agents,
     database: join(dir, 'countersign.db'),
     tails: join(dir, 'tails.txt'),
     hotTail: join(dir, 'hot-tail.txt'),
@@ -73,29 +86,55 @@ function seedIn(dir: string, seconds: number | null): Seed {
 function fingerprint(): string {
   const migrations = join(import.meta.dirname, '../packages/server/src/storage/migrations')
   const files = readdirSync(migrations).map((name) => join(migrations, name))
+  return fingerprintOf([...files, import.meta.filename, join(import.meta.dirname, 'seed-rows.ts')])
+}
+
+/** Another one for other contents of the files. */
+export function fingerprintOf(files: readonly string[]): string {
   const hash = createHash('sha256')
-  for (const file of [...files, import.meta.filename, join(import.meta.dirname, 'seed-rows.ts')]) {
-    hash.update(readFileSync(file))
-  }
+  for (const file of files) hash.update(readFileSync(file))
   return hash.digest('hex').slice(0, 12)
 }
 
-async function fill(seed: Seed, agents: number): Promise<void> {
+async function fill(seed: Seed): Promise<void> {
+  const { agents } = seed
   await migrateFile(seed.database, Date.now)
-  const seeder = new Seeder(seed.database)
+  const pepper = loadPepper(seed.dir)
+  const seeder = new Seeder(seed.database, pepper.id, { bulk: true })
   const realKeys = Math.min(REAL_KEYS, agents)
   const apart = Math.floor(agents / realKeys)
-  const tails: string[] = []
-  let owner = 0
-  for (let i = 0; i < agents; i++) {
-    if (i % AGENTS_PER_OWNER === 0) owner = seeder.addOwner()
-    const isReal = i % apart === 0 && i / apart < realKeys
-    tails.push(seeder.addAgent(owner, isReal ? certifiedKey(i / apart).publicKey : randomBytes(32)))
+  const tails = openSync(seed.tails, 'w')
+  for (let from = 0; from < agents; from += AGENTS_AT_ONCE) {
+    const count = Math.min(AGENTS_AT_ONCE, agents - from)
+    const lines = randomTails(count)
+    const keys = randomBytes(count * KEY_BYTES)
+    for (let real = Math.ceil(from / apart); real < realKeys; real++) {
+      const at = real * apart - from
+      if (at >= count) break
+      keys.set(certifiedKey(real).publicKey, at * KEY_BYTES)
+    }
+    seeder.addAgents(lines, keys, AGENTS_PER_OWNER)
+    writeSync(tails, lines)
+    if (from === 0) writeFileSync(seed.hotTail, lines.subarray(0, TAIL_LINE))
   }
+  closeSync(tails)
   seeder.finish()
-  writeFileSync(seed.tails, `${tails.join('\n')}\n`)
-  writeFileSync(seed.hotTail, `${tails[0]}\n`)
+  const db = await openDatabase({ kind: 'sqlite', file: seed.database }, Date.now)
+  await requireSamePepper({ db, pepper })
+  await db.close()
   writeFileSync(seed.challenges, challengesOf(realKeys).join('\n'))
+}
+
+/** A line each. A little biased, which no measurement minds. */
+function randomTails(count: number): Buffer {
+  const lines = randomBytes(count * TAIL_LINE)
+  for (let i = 0; i < lines.length; i++) {
+    lines[i] =
+      (i + 1) % TAIL_LINE === 0
+        ? NEWLINE
+        : (ALPHABET[(lines[i] as number) % ALPHABET.length] as number)
+  }
+  return lines
 }
 
 function challengesOf(keys: number): string[] {

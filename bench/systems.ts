@@ -7,8 +7,10 @@ import type { Machine } from './machine.ts'
 import type { Patience } from './patience.ts'
 import { freePort, type ServerProcess, startServer } from './process.ts'
 import type { Scope } from './scope.ts'
+import type { Data, DataCopy, Store } from './stores.ts'
 
-export type System = 'countersign' | 'ceiling' | 'naive'
+/** What is measured, and what it is measured beside: `one` is countersign in one process, beside several. */
+export type System = 'countersign' | 'ceiling' | 'naive' | 'one'
 
 /** What every part of the bench needs. */
 export interface Bench {
@@ -16,12 +18,15 @@ export interface Bench {
   readonly machine: Machine
   /** A directory of this run, which goes with it. */
   readonly dir: string
+  readonly store: Store
+  /** Settings of countersignd that the number of agents asks for. */
+  readonly settings: Readonly<Record<string, string>>
   readonly patience: Patience
   readonly say: (line: string) => void
 }
 
 /** The address that both services think they have, so that their answers are the same. */
-const BASE_URL = 'https://agents.example'
+export const BASE_URL = 'https://agents.example'
 const ROOT = join(import.meta.dirname, '..')
 
 /** A server with a copy of a database of its own. */
@@ -33,45 +38,57 @@ export interface Service extends ServerProcess {
 /** @param settings environment variables of countersignd, besides what the bench sets */
 export async function startCountersign(
   bench: Bench,
-  database: string,
+  data: Data,
   until: readonly Ask[],
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Service> {
-  const copy = copyOf(bench, database)
+  const copy = await bench.store.copy(data)
+  return withCopy(copy, await startNode(bench, copy, until, { settings, core: core(bench) }))
+}
+
+/** Starts countersignd on data that it may share. @param core where it may run, or null for anywhere */
+export async function startNode(
+  { scope, settings: ofBench }: Bench,
+  copy: DataCopy,
+  until: readonly Ask[],
+  { settings, core }: { settings: Readonly<Record<string, string>>; core: string | null },
+): Promise<ServerProcess> {
   const port = await freePort()
   const env = {
     HOST,
     PORT: String(port),
-    DATA_DIR: copy.dir,
     BASE_URL,
     METRICS_PORT: 'off',
     DRAIN_SECONDS: '0',
+    ...copy.settings,
+    ...ofBench,
     ...settings,
   }
   const args = [join(ROOT, 'packages/server/bin/countersignd.mjs'), 'serve']
-  return withCopy(
-    copy,
-    await startServer(bench.scope, { args, env, port, core: core(bench), until }),
-  )
+  return startServer(scope, { args, env, port, core, until })
 }
 
+/** Its data are in SQLite, whatever countersign's are in. */
 export async function startNaive(
   bench: Bench,
   database: string,
   until: readonly Ask[],
 ): Promise<Service> {
-  const copy = copyOf(bench, database)
+  const dir = mkdtempSync(join(bench.dir, 'naive-'))
+  const file = join(dir, 'naive.db')
+  copyFileSync(database, file)
+  const discard = async () => rmSync(dir, { recursive: true, force: true })
   const port = await freePort()
   const env = {
     HOST,
     PORT: String(port),
-    DATABASE: copy.file,
+    DATABASE: file,
     BASE_URL,
     NODE_ENV: 'production',
   }
   const args = [fileURLToPath(import.meta.resolve('./naive.ts'))]
   return withCopy(
-    copy,
+    { discard },
     await startServer(bench.scope, { args, env, port, core: core(bench), until }),
   )
 }
@@ -102,28 +119,16 @@ export async function startBare(
   return startServer(bench.scope, { args, env: {}, port, core: core(bench), until: [until] })
 }
 
-function core({ machine }: Bench): number | null {
+function core({ machine }: Bench): string | null {
   return machine.pinned?.server ?? null
 }
 
-interface Copy {
-  readonly dir: string
-  readonly file: string
-}
-
-function copyOf({ dir: parent }: Bench, database: string): Copy {
-  const dir = mkdtempSync(join(parent, 'data-'))
-  const file = join(dir, 'countersign.db')
-  copyFileSync(database, file)
-  return { dir, file }
-}
-
-function withCopy({ dir }: Copy, server: ServerProcess): Service {
+function withCopy(copy: Pick<DataCopy, 'discard'>, server: ServerProcess): Service {
   return {
     ...server,
     async stop() {
       await server.stop()
-      rmSync(dir, { recursive: true, force: true })
+      await copy.discard()
     },
   }
 }

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { DatabaseSync } from 'node:sqlite'
+import { migratePostgres } from '../packages/server/src/storage/postgres-database.ts'
+import { postgresProgram, query } from './postgres-server.ts'
+
+/** What a seed has rows in, in an order in which each finds those that it refers to. */
+const SEEDED = [
+  ...['owners', 'identity_verifications', 'claim_tokens'],
+  ...['agents', 'events', 'facts'],
+] as const
+const ROWS_AT_ONCE = 10_000
+
+/** Brings all rows of a seeded file into a new database: the tables first, then what finds things in them. */
+export async function fillDatabase(url: string, file: string): Promise<void> {
+  await migratePostgres(url, Date.now)
+  const later = await dropIndexes(url)
+  for (const table of SEEDED) await copyTable(url, file, table, { after: 0, isEmpty: true })
+  await query(url, later.join(';\n'))
+  for (const table of SEEDED) await query(url, `vacuum (freeze, analyze) ${table}`)
+}
+
+/** Adds the rows that one file has and the other, of which it is a grown copy, has not. */
+export async function addRows(url: string, file: string, grownFrom: string): Promise<void> {
+  for (const table of SEEDED) {
+    await copyTable(url, file, table, { after: lastRow(grownFrom, table), isEmpty: false })
+  }
+  await query(url, 'analyze')
+}
+
+/** @returns the statements that make all indexes and constraints again */
+async function dropIndexes(url: string): Promise<string[]> {
+  const constraints = await query(
+    url,
+    `select conrelid::regclass as "table", conname as name, pg_get_constraintdef(oid) as definition
+     from pg_constraint where connamespace = 'public'::regnamespace and contype in ('p', 'u', 'f')
+     order by contype = 'f'`,
+  )
+  const names = new Set(constraints.map(({ name }) => name))
+  const all = await query(
+    url,
+    `select indexname as name, indexdef as definition from pg_indexes where schemaname = 'public'`,
+  )
+  const indexes = all.filter(({ name }) => !names.has(name))
+  // What refers to a key goes before the key.
+  const drops = [
+    ...constraints
+      .toReversed()
+      .map(({ table, name }) => `alter table ${table} drop constraint ${name}`),
+    ...indexes.map(({ name }) => `drop index ${name}`),
+  ]
+  await query(url, drops.join(';\n'))
+  const keys = constraints.map(
+    ({ table, name, definition }) => `alter table ${table} add constraint ${name} ${definition}`,
+  )
+  return [...keys, ...indexes.map(({ definition }) => String(definition))]
+}
+
+interface Rows {
+  readonly after: number
+  /** A table that is emptied in the same transaction need not be logged (wal_level minimal). */
+  readonly isEmpty: boolean
+}
+
+async function copyTable(url: string, file: string, table: string, rows: Rows): Promise<void> {
+  const source = new DatabaseSync(file, { readOnly: true })
+  const columns = source.prepare(`PRAGMA table_info(${table})`).all() as unknown as Column[]
+  const names = columns.map(({ name }) => name).join(', ')
+  const copy = `copy ${table} (${names}) from stdin`
+  const commands = rows.isEmpty ? [`truncate ${table}`, copy] : [copy]
+  const args = ['-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', '-d', url]
+  const psql = spawn(postgresProgram('psql'), [...args, ...commands.flatMap((c) => ['-c', c])], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+  })
+  let complaint = ''
+  psql.stderr.on('data', (chunk: Buffer) => {
+    complaint += chunk
+  })
+  // It says why it ended.
+  psql.stdin.on('error', () => undefined)
+  const ended = once(psql, 'close')
+  const page = source.prepare(
+    `SELECT group_concat(${columns.map(asText).join(` || char(9) || `)}, char(10)) AS text
+     FROM ${table} WHERE rowid > ? AND rowid <= ?`,
+  )
+  const last = lastRow(file, table)
+  for (let from = rows.after; from < last && psql.exitCode === null; from += ROWS_AT_ONCE) {
+    const text = page.get(from, from + ROWS_AT_ONCE)?.text
+    if (typeof text !== 'string') continue
+    if (!psql.stdin.write(`${text}\n`)) await Promise.race([once(psql.stdin, 'drain'), ended])
+  }
+  psql.stdin.end()
+  const [code] = await ended
+  source.close()
+  if (code !== 0) throw new Error(`${table} could not be copied:\n${complaint}`)
+}
+
+interface Column {
+  readonly name: string
+  readonly type: string
+}
+
+/** As COPY reads it. The seed has no text with a tab, a new line or a backslash in it. */
+function asText({ name, type }: Column): string {
+  const text = type.toLowerCase() === 'blob' ? `'\\\\x' || hex(${name})` : name
+  return `coalesce(${text}, '\\N')`
+}
+
+function lastRow(file: string, table: string): number {
+  const db = new DatabaseSync(file, { readOnly: true })
+  const last = db.prepare(`SELECT max(rowid) AS last FROM ${table}`).get()?.last
+  db.close()
+  return Number(last ?? 0)
+}

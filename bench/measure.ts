@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { measureFootprint } from './footprint.ts'
+import { inspectMachine, pinMyself } from './machine.ts'
+import { materialOf } from './material.ts'
+import { measureClaims } from './measure-claims.ts'
+import { measureGateway } from './measure-gateway.ts'
+import { measurePublic } from './measure-public.ts'
+import { measureScale } from './measure-scale.ts'
+import { measureTransactions } from './measure-transactions.ts'
+import type { Options } from './options.ts'
+import { Patience } from './patience.ts'
+import type { Report, Results, SeedReport } from './report.ts'
+import type { Scope } from './scope.ts'
+import { prepareSeed, type Seed } from './seed.ts'
+import { preparePostgresSeed, startOnCopy } from './seed-postgres.ts'
+import { soak } from './soak.ts'
+import { postgresStore, sqliteStore } from './stores.ts'
+import type { Bench } from './systems.ts'
+
+/** What the read model holds by default, with room for what a run claims. */
+const HELD_BY_DEFAULT = 2_000_000
+const CLAIMED_AT_MOST = 1_000_000
+
+/** Seeds, and measures what the options ask for. @param say tells how far it has come */
+export async function measure(
+  scope: Scope,
+  options: Options,
+  say: (line: string) => void,
+): Promise<Report> {
+  const dir = mkdtempSync(join(tmpdir(), 'countersign-bench-run-'))
+  scope.defer(() => rmSync(dir, { recursive: true, force: true }))
+  const found = inspectMachine(dir, options.generator)
+  // A soak goes on beside other work, wherever there is room.
+  const machine = options.soak === null ? found : { ...found, pinned: null, pinningNote: null }
+  say(`${options.agents} agents`)
+  const seed = await prepareSeed(scope, options.agents, options)
+  const seeds: SeedReport[] = [{ path: seed.dir, seconds: seed.seconds }]
+  let store = sqliteStore(dir)
+  if (options.database === 'postgres') {
+    const seeded = await preparePostgresSeed(scope, seed, options)
+    seeds.push({ path: seeded.dir, seconds: seeded.seconds })
+    const server = await startOnCopy(scope, seeded, machine.pinned?.load ?? null)
+    store = await postgresStore(dir, server, seed.database)
+  }
+  const patience = new Patience(options.patience)
+  const settings = settingsFor(options.agents)
+  const bench: Bench = { scope, machine, dir, store, settings, patience, say }
+  pinMyself(machine)
+  const results = await measureAll(bench, options, seed)
+  const { agents, seconds, connections, claimConnections, rounds } = options
+  return {
+    options: { agents, seconds, connections, claimConnections, rounds },
+    machine,
+    database: store.about,
+    settings,
+    ...results,
+    errors: 0,
+    seeds,
+  }
+}
+
+async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<Results> {
+  const material = materialOf(seed)
+  const nothing = { measurements: [], revocations: [], footprint: null, soak: null }
+  if (options.soak !== null) {
+    return { ...nothing, soak: await soak(bench, options.soak, material) }
+  }
+  const footprint = options.parts.has('footprint')
+    ? await measureFootprint(bench, options, material)
+    : null
+  const alone = [
+    ...(await measurePublic(bench, options, material)),
+    ...(await measureClaims(bench, options, seed)),
+    ...(await measureTransactions(bench, options, seed)),
+    ...(await measureGateway(bench, options, seed)),
+  ]
+  const { measurements, revocations } = await measureScale(bench, options, material)
+  return { ...nothing, measurements: [...alone, ...measurements], revocations, footprint }
+}
+
+/** The settings that differ from the defaults. */
+function settingsFor(agents: number): Record<string, string> {
+  const held = agents + CLAIMED_AT_MOST
+  return held <= HELD_BY_DEFAULT ? {} : { READ_MODEL_AGENTS: String(held) }
+}

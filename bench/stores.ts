@@ -1,0 +1,101 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { DatabasePlace } from '../packages/server/src/storage/open-database.ts'
+import { addRows, fillDatabase } from './copy-rows.ts'
+import { type PostgresServer, query } from './postgres-server.ts'
+import { SEED_DATABASE } from './seed-postgres.ts'
+
+/** The key that identities are hashed under: a node with another one does not start. */
+const PEPPER = 'identity-pepper'
+
+/** What a service is started on. */
+export interface Data {
+  /** A file in a data directory, which nothing writes to: every service has a copy. */
+  readonly database: string
+  /** Where it is a copy of the seed's file to which rows have been added: that file. */
+  readonly grownFrom?: string
+}
+
+/** A copy for one service, or for several nodes that share it. */
+export interface DataCopy {
+  readonly place: DatabasePlace
+  /** By which countersignd finds it. */
+  readonly settings: Readonly<Record<string, string>>
+  discard(): Promise<void>
+}
+
+/** The database that countersign is measured on. */
+export interface Store {
+  readonly kind: DatabasePlace['kind']
+  /** What it is and how it is set, for the report. */
+  readonly about: string
+  copy(data: Data): Promise<DataCopy>
+}
+
+/** A data directory with what a seed's has besides the database. @param parent a directory of this run */
+function dataDirectory(parent: string, { database, grownFrom = database }: Data): string {
+  const own = mkdtempSync(join(parent, 'data-'))
+  copyFileSync(join(dirname(grownFrom), PEPPER), join(own, PEPPER))
+  return own
+}
+
+/** @param dir a directory of this run */
+export function sqliteStore(dir: string): Store {
+  return {
+    kind: 'sqlite',
+    about: 'SQLite, synchronous = FULL',
+    async copy(data) {
+      const own = dataDirectory(dir, data)
+      const file = join(own, 'countersign.db')
+      copyFileSync(data.database, file)
+      return {
+        place: { kind: 'sqlite', file },
+        settings: { DATA_DIR: own },
+        discard: async () => rmSync(own, { recursive: true, force: true }),
+      }
+    },
+  }
+}
+
+const ABOUT = `select 'PostgreSQL ' || current_setting('server_version') as version,
+  string_agg(name || ' = ' || current_setting(name), ', ' order by name) as settings
+  from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers')`
+
+/**
+ * @param dir a directory of this run
+ * @param server one that has the seed's database
+ * @param seeded the file that the seed's database was made of
+ */
+export async function postgresStore(
+  dir: string,
+  server: PostgresServer,
+  seeded: string,
+): Promise<Store> {
+  const admin = `${server.url}/postgres`
+  const [about] = await query(admin, ABOUT)
+  let copies = 0
+  return {
+    kind: 'postgres',
+    about: `${about?.version}, ${about?.settings}`,
+    async copy(data) {
+      const { database, grownFrom } = data
+      copies += 1
+      const name = `copy_${copies}`
+      const url = `${server.url}/${name}`
+      const ofSeed = database === seeded || grownFrom === seeded
+      const template = ofSeed ? `template ${SEED_DATABASE} strategy file_copy` : ''
+      await query(admin, `create database ${name} ${template}`)
+      if (!ofSeed) await fillDatabase(url, database)
+      else if (database !== seeded) await addRows(url, database, seeded)
+      const own = dataDirectory(dir, data)
+      return {
+        place: { kind: 'postgres', url },
+        settings: { DATA_DIR: own, DATABASE_URL: url },
+        async discard() {
+          rmSync(own, { recursive: true, force: true })
+          await query(admin, `drop database ${name} with (force)`)
+        },
+      }
+    },
+  }
+}
