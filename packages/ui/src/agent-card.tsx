@@ -22,7 +22,7 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
   const address = card.certificateUrl.replace(/^https?:\/\//, '')
   return (
     <article
-      className={`@container w-full max-w-md overflow-hidden rounded-xl border bg-surface text-ink shadow-xs ${EDGES[status]}`}
+      className={`w-full max-w-md overflow-hidden rounded-xl border bg-surface text-ink shadow-xs ${EDGES[status]}`}
     >
       <div className="flex items-start gap-4 p-5">
         <img
@@ -46,7 +46,8 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
           {card.description}
         </p>
       )}
-      <dl className="grid gap-4 border-t border-line px-5 py-4 text-sm @sm:grid-cols-2">
+      {/* No container query: while the style sheet loads, Chromium paints what is in a container without it. */}
+      <dl className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,10rem),1fr))] gap-4 border-t border-line px-5 py-4 text-sm">
         <KeyValue name="Owner">{owner === null ? 'None any more' : <Owner {...owner} />}</KeyValue>
         <KeyValue name="Owner’s identity">
           {verification === null ? (

@@ -132,17 +132,3 @@ test('the forms of the check page work with the keyboard alone, and without a sc
   assert.equal(await page.getByLabel('Challenge').inputValue(), 'one\ntwo')
   assert.deepEqual(problems, [])
 })
-
-test('nothing on a page moves once it is there', async (t) => {
-  const { service, browser, pages } = await scene(t)
-  const { page } = await newPage(browser)
-  await page.addInitScript(`globalThis.shift = 0
-    new PerformanceObserver((list) => {
-      for (const each of list.getEntries()) globalThis.shift += each.value
-    }).observe({ type: 'layout-shift', buffered: true })`)
-  for (const path of [pages.start, pages.certificate, pages.check]) {
-    await page.goto(service.url + path, { waitUntil: 'load' })
-    const shift = await page.evaluate<number>('globalThis.shift')
-    assert.ok(shift < 0.01, `${path}: ${shift}`)
-  }
-})

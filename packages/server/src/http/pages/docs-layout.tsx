@@ -15,7 +15,7 @@ export function DocsLayout({ place, heading, children, ...head }: DocsLayoutProp
   return (
     <Shell {...head} wide>
       <div className="grid gap-x-14 gap-y-14 pt-2 lg:grid-cols-[15rem_minmax(0,1fr)]">
-        <div className="min-w-0 max-w-3xl lg:order-2">
+        <div className="min-w-0 max-w-3xl lg:col-start-2">
           <p className="text-sm text-soft">
             <a href="/docs" className="py-1 underline underline-offset-4 hover:text-accent">
               Documentation
@@ -61,7 +61,7 @@ function DocsNav({ place }: { readonly place: DocsPlace }) {
   return (
     <nav
       aria-label="Documentation"
-      className="min-w-0 space-y-7 text-sm/6 max-lg:border-t max-lg:border-line max-lg:pt-8 max-sm:text-base/7 lg:sticky lg:top-6 lg:max-h-[calc(100svh-3rem)] lg:self-start lg:overflow-y-auto lg:pr-3"
+      className="min-w-0 space-y-7 text-sm/6 max-lg:border-t max-lg:border-line max-lg:pt-8 max-sm:text-base/7 lg:sticky lg:top-6 lg:col-start-1 lg:row-start-1 lg:max-h-[calc(100svh-3rem)] lg:self-start lg:overflow-y-auto lg:pr-3"
     >
       {map.groups.map(({ title, pages }) => (
         <NavGroup key={title} title={title}>

@@ -15,6 +15,9 @@ export interface HeadProps {
   readonly jsonLd?: object
 }
 
+/** The id of what every page ends with. */
+export const END_OF_PAGE = 'end-of-page'
+
 export function Head(props: HeadProps) {
   const { context, title, description, path, image, alternates = [], jsonLd } = props
   const { assets, site, serviceName } = context
@@ -41,6 +44,8 @@ export function Head(props: HeadProps) {
       <meta name="twitter:title" content={title} />
       <meta name="twitter:description" content={description} />
       {image !== undefined && <Preview url={site.baseUrl + image.path} alt={image.alt} />}
+      {/* Nothing is painted before all of it has arrived: what comes in parts would move what is there. */}
+      <link rel="expect" href={`#${END_OF_PAGE}`} blocking="render" />
       <link rel="icon" href="/icon.svg" type="image/svg+xml" />
       {assets.fonts.map((href) => (
         <link key={href} rel="preload" href={href} as="font" type="font/woff2" crossOrigin="" />

@@ -2,7 +2,7 @@ import type { AgentStatus } from '@countersign/protocol'
 import { Wordmark } from '@countersign/ui'
 import type { ReactNode } from 'react'
 import type { PageContext } from './context.ts'
-import { Head, type HeadProps } from './head.tsx'
+import { END_OF_PAGE, Head, type HeadProps } from './head.tsx'
 
 export interface ShellProps extends HeadProps {
   /** Of a certificate that is not active, the whole page changes. */
@@ -40,6 +40,7 @@ export function Shell({ status = 'active', banner, wide = false, children, ...he
           {children}
         </main>
         <Footer context={context} width={width} />
+        <span id={END_OF_PAGE} />
       </body>
     </html>
   )
