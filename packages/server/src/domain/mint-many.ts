@@ -7,7 +7,7 @@ import {
   liveAgentsOfKeys,
   redeemTokens,
   tokensByHash,
-  verificationsOfOwners,
+  verificationsByTokens,
 } from '../storage/claim-batch.ts'
 import type { ClaimTokenRow, Outcome, Tx } from '../storage/database.ts'
 import {
@@ -21,9 +21,9 @@ import {
 import { factsOfVerification } from './read-model/rows.ts'
 
 /**
- * Mints many DIDs in one transaction, with the outcomes that `mint` would have had one after another, in a few
- * statements. What they depend on is read first: nobody else writes meanwhile. The conditional update and the unique
- * index have the last word all the same.
+ * Mints many DIDs in one transaction, with the outcomes that `mint` would have had one after another, in two round
+ * trips. What they depend on is read first: nobody else writes meanwhile. The conditional update and the unique index
+ * have the last word all the same.
  * @returns an outcome a claim, in their order
  * @throws Error where the database disagrees, and nothing of it may stay
  */
@@ -52,10 +52,13 @@ export async function mintMany(
     }
   })
   if (agents.length === 0) return outcomes
-  if ((await redeemTokens(tx, redeemed, at)) !== redeemed.length)
+  const [redeemable] = await Promise.all([
+    redeemTokens(tx, redeemed, at),
+    insertAgents(tx, agents),
+    appendEvents(tx, agents.map(claimedEvent)),
+  ])
+  if (redeemable !== redeemed.length)
     throw new Error('a token could not be redeemed that had been seen')
-  await insertAgents(tx, agents)
-  await appendEvents(tx, agents.map(claimedEvent))
   return outcomes
 }
 
@@ -66,19 +69,14 @@ interface Known {
 }
 
 async function readKnown(tx: Tx, claims: readonly DecodedClaim[]): Promise<Known> {
-  const tokens = await tokensByHash(
-    tx,
-    claims.map(({ tokenHash }) => tokenHash),
-  )
-  const owners = [...new Set(tokens.map(({ owner_id }) => owner_id))]
-  const verifications = Map.groupBy(
-    await verificationsOfOwners(tx, owners),
-    ({ owner_id }) => owner_id,
-  )
-  const live = await liveAgentsOfKeys(
-    tx,
-    claims.map(({ publicKey }) => publicKey),
-  )
+  const hashes = claims.map(({ tokenHash }) => tokenHash)
+  const keys = claims.map(({ publicKey }) => publicKey)
+  const [tokens, verified, live] = await Promise.all([
+    tokensByHash(tx, hashes),
+    verificationsByTokens(tx, hashes),
+    liveAgentsOfKeys(tx, keys),
+  ])
+  const verifications = Map.groupBy(verified, ({ owner_id }) => owner_id)
   return {
     tokens: new Map(tokens.map((token) => [textOf(token.hash), token])),
     live: Map.groupBy(live, ({ public_key }) => textOf(public_key)),

@@ -16,12 +16,14 @@ export async function tokensByHash(
   return rows
 }
 
-export async function verificationsOfOwners(
+/** Of the owners to whom tokens were issued. */
+export async function verificationsByTokens(
   tx: Tx,
-  owners: readonly number[],
+  hashes: readonly Uint8Array[],
 ): Promise<IdentityVerificationRow[]> {
   const { rows } = await sql<IdentityVerificationRow>`select * from identity_verifications
-    where owner_id = any(${owners}::bigint[]) order by verified_at`.execute(tx.db)
+    where owner_id in (select owner_id from claim_tokens where hash = any(${hashes}::bytea[]))
+    order by verified_at`.execute(tx.db)
   return rows
 }
 

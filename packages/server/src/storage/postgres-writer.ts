@@ -145,7 +145,8 @@ export class PostgresWriter implements Writer {
   }
 
   async #connect(): Promise<pg.Client> {
-    const client = await connectPrimary(this.#hosts)
+    // Statements that do not wait for one another are on their way together.
+    const client = await connectPrimary(this.#hosts, { pipeline: true })
     client.on('error', () => this.#forget(client))
     client.on('end', () => this.#forget(client))
     client.on('notice', (notice) => {
