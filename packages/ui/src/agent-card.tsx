@@ -22,7 +22,7 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
   const address = card.certificateUrl.replace(/^https?:\/\//, '')
   return (
     <article
-      className={`w-full max-w-md overflow-hidden rounded-xl border bg-surface text-ink shadow-xs ${EDGES[status]}`}
+      className={`w-full max-w-md contain-inline-size overflow-hidden rounded-xl border bg-surface text-ink shadow-xs ${EDGES[status]}`}
     >
       <div className="flex items-start gap-4 p-5">
         <img

@@ -27,6 +27,8 @@ export async function backupFile(file: string, target: string): Promise<FileCont
   removeFile(draft)
   const connection = openConnection(file)
   try {
+    // One state from its first page to its last: else what others write meanwhile makes SQLite begin again, each time.
+    connection.exec('BEGIN')
     const before = lastEvent(connection)
     await backup(connection, draft)
     chmodSync(draft, 0o600)
@@ -53,9 +55,12 @@ export function asOneFile(file: string): void {
   }
 }
 
+/** What SQLite keeps beside a file: left there, it is taken for the log of whatever takes the file's place. */
+export const BESIDE = ['-wal', '-shm', '-journal'] as const
+
 /** With whatever SQLite keeps beside it. */
 export function removeFile(draft: string): void {
-  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
+  for (const suffix of ['', ...BESIDE]) rmSync(draft + suffix, { force: true })
 }
 
 /**

@@ -1,12 +1,20 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
-import type { Batch, Database, Db, Tx } from './database.ts'
+import {
+  type Batch,
+  type Database,
+  type Db,
+  StorageFailure,
+  type Tx,
+  UnknownOutcome,
+} from './database.ts'
 import { type DatabaseState, UNREACHABLE } from './database-state.ts'
 import type { Examined } from './examined.ts'
 import type { ConnectionFigures, TransactionEnd } from './figures.ts'
 import { GroupCommit } from './group-commit.ts'
 import { isUpToDate, migrate } from './migrate.ts'
 import { connectPrimary, endClient, execute, executeScript, kyselyOver } from './postgres.ts'
+import { DURABLE, isWarning } from './postgres-durable.ts'
 import { Hosts } from './postgres-hosts.ts'
 import { PostgresListener } from './postgres-listener.ts'
 import { Lookout } from './postgres-lookout.ts'
@@ -85,10 +93,18 @@ async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>
   }
 }
 
+/** @throws UnknownOutcome where it is committed here, and perhaps at no standby that should have it */
 async function transact<T>(client: pg.Client, work: (db: Db) => Promise<T>): Promise<T> {
-  await executeScript(client, BEGIN)
+  await executeScript(client, `${DURABLE};\n${BEGIN}`)
   const result = await work(kyselyOverClient(client))
-  await executeScript(client, 'commit')
+  const warnings: string[] = []
+  client.on('notice', (notice) => {
+    if (isWarning(notice)) warnings.push(notice.message ?? '')
+  })
+  const [ended] = await executeScript(client, 'commit')
+  if (ended?.command !== 'COMMIT') throw new StorageFailure('It was rolled back.')
+  if (warnings.length > 0)
+    throw new UnknownOutcome(`Committed with a warning: ${warnings.join('; ')}`)
   return result
 }
 

@@ -13,6 +13,7 @@ import {
   kyselyOver,
   orStorageFailure,
 } from './postgres.ts'
+import { DURABLE, isWarning } from './postgres-durable.ts'
 import type { Hosts } from './postgres-hosts.ts'
 
 /** Whoever holds it writes; every node asks for the same one. The number is arbitrary, the ASCII of "csgn". */
@@ -29,23 +30,11 @@ export const BEGIN = `begin isolation level read committed read write;
 select pg_advisory_xact_lock(${WRITER_LOCK})`
 const LAST = 'select coalesce(max(seq), 0) as last from events'
 
-/** Whatever the server's default is: what is answered has to be on its disk. A stricter setting stays. */
-const DURABLE = `select set_config('synchronous_commit',
-  case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, false)`
-
 /** How long, after a connection was lost in a commit, is tried to find out what became of it. */
 const RESOLVE_MS = 8_000
 const RETRY_MS = 200
 /** The marks of nodes that have ended without a word. */
 const MARKS_KEPT_MS = 24 * 3_600_000
-
-/**
- * Whether the server warns. The severity is told in its own language: the code is not, and class 00 is no warning. That
- * the queue of notifications fills up says nothing of a commit.
- */
-function isWarning({ code, routine }: Pick<pg.DatabaseError, 'code' | 'routine'>): boolean {
-  return !code?.startsWith('00') && routine !== 'asyncQueueFillWarning'
-}
 
 /** The connection in which a node writes. Where it is lost, the next transaction opens another. */
 export class PostgresWriter implements Writer {
@@ -145,7 +134,8 @@ export class PostgresWriter implements Writer {
   }
 
   async #connect(): Promise<pg.Client> {
-    // Statements that do not wait for one another are on their way together.
+    // Statements that do not wait for one another are on their way together; of one text one at a time: where the first
+    // is refused, the server does not know the second by its name.
     const client = await connectPrimary(this.#hosts, { pipeline: true })
     client.on('error', () => this.#forget(client))
     client.on('end', () => this.#forget(client))

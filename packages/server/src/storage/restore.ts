@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import {
   asOneFile,
+  BESIDE,
   type FileContents,
   inspectBackup,
   NotABackupError,
@@ -63,9 +64,19 @@ async function copyFile(from: string, draft: string): Promise<void> {
   asOneFile(draft)
 }
 
-/** Moves the database aside with what its write-ahead log still holds. */
+/** Moves the database aside with what its write-ahead log still holds, and a log whose file is gone as well. */
 function keepPresent(databaseFile: string, now: number): string | null {
-  if (!existsSync(databaseFile)) return null
+  const isThere = existsSync(databaseFile)
+  if (isThere) bringLogIn(databaseFile)
+  const kept = `${databaseFile}.before-${new Date(now).toISOString().replaceAll(':', '-')}`
+  if (isThere) renameSync(databaseFile, kept)
+  for (const suffix of BESIDE) {
+    if (existsSync(databaseFile + suffix)) renameSync(databaseFile + suffix, kept + suffix)
+  }
+  return isThere ? kept : null
+}
+
+function bringLogIn(databaseFile: string): void {
   const present = new DatabaseSync(databaseFile)
   try {
     present.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -74,10 +85,4 @@ function keepPresent(databaseFile: string, now: number): string | null {
   } finally {
     present.close()
   }
-  const kept = `${databaseFile}.before-${new Date(now).toISOString().replaceAll(':', '-')}`
-  renameSync(databaseFile, kept)
-  for (const suffix of ['-wal', '-shm']) {
-    if (existsSync(databaseFile + suffix)) renameSync(databaseFile + suffix, kept + suffix)
-  }
-  return kept
 }

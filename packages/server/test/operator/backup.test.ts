@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { newKey } from '../../../../test/support/key.ts'
@@ -146,3 +154,35 @@ test('what is no backup is refused before anything has changed', SQLITE_ONLY, as
   const again = await startTestService(t, { DATA_DIR: service.settings.dataDir })
   assert.equal((await fetch(`${again.url}/api/v1/agent/${did}`)).status, 200)
 })
+
+test(
+  'a log whose file is gone is not taken for that of what is restored',
+  SQLITE_ONLY,
+  async (t) => {
+    const service = await startTestService(t)
+    const { env, operator, settings } = service
+    const file = fileOf(settings)
+    const backup = join(tempDir(t), 'backup.db')
+    await operator.addVerifiedOwner('ada')
+    assert.equal((await countersignd(env, 'backup', backup)).code, 0)
+    await withRaw(settings, (raw) => raw.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
+    // From here on everything is in the log alone, beginning in the middle of the file.
+    for (let i = 0; i < 50; i++) await operator.addVerifiedOwner(`late${i}`)
+    const log = join(tempDir(t), 'log')
+    copyFileSync(`${file}-wal`, log)
+    await service.stop()
+    for (const each of ['', '-wal', '-shm']) rmSync(file + each, { force: true })
+    copyFileSync(log, `${file}-wal`)
+
+    const { code, stdout } = await countersignd(env, 'restore', backup, '--json')
+    assert.equal(code, 0)
+    assert.equal(JSON.parse(stdout).owners, 1)
+    const again = await startTestService(t, { DATA_DIR: settings.dataDir })
+    const [found] = await withRaw(again.settings, (raw) =>
+      raw.all(
+        'SELECT count(*) AS owners, (SELECT * FROM pragma_integrity_check) AS sound FROM owners',
+      ),
+    )
+    assert.deepEqual({ ...found }, { owners: 1, sound: 'ok' })
+  },
+)

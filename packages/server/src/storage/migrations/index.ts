@@ -5,6 +5,7 @@ import { commitMarks } from './0004-commit-marks.ts'
 import { facts } from './0005-facts.ts'
 import { rateCounts } from './0006-rate-counts.ts'
 import { jobDueSince } from './0007-job-due-since.ts'
+import { pruning } from './0008-pruning.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   facts,
   rateCounts,
   jobDueSince,
+  pruning,
 ]
