@@ -216,7 +216,7 @@ function openStream(t: TestContext, front: Front, cookie: string): Promise<Strea
         resolve({
           until: (wanted) =>
             new Promise((found, missed) => {
-              const late = setTimeout(() => missed(new Error(`it did not come: ${text}`)), 10_000)
+              const late = setTimeout(() => missed(new Error(`it did not come: ${text}`)), 60_000)
               const look = () => {
                 if (!text.includes(wanted)) return
                 clearTimeout(late)

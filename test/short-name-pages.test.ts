@@ -94,7 +94,10 @@ test('the dashboard is in the names of the deployment', async (t) => {
   ]) {
     await page.goto(`${service.url}/dashboard${place}`)
     await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.locator('main [aria-busy=true]').waitFor({ state: 'detached' })
+    await page
+      .getByText(/^Loading .* …$/)
+      .first()
+      .waitFor({ state: 'detached' })
     if (place === '/claim') await page.getByRole('button', { name: /token/i }).first().click()
     if (place === '/claim')
       await page

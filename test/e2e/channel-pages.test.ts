@@ -5,15 +5,19 @@ import type { Page } from 'playwright-core'
 import { jsonOf } from '../support/answer.ts'
 import { assertFit, openBrowser, tabTo } from '../support/browser.ts'
 import { insertProvenChannel } from '../support/channel-rows.ts'
-import { openAsOwner, untilHeading } from '../support/dashboard.ts'
+import { openAsOwner, untilFocused, untilHeading, untilInSight } from '../support/dashboard.ts'
 import { startDnsServer } from '../support/dns-server.ts'
 import { outsideEnv } from '../support/https-site.ts'
 import { newKey } from '../support/key.ts'
 import { giveProfile } from '../support/profile.ts'
 import { claimAgent, postJson, startTestService } from '../support/service.ts'
 import { signIn } from '../support/signed-in.ts'
+import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
+const STREAM = '/api/account/stream'
+/** Each is looked at twice: a busy machine takes minutes. */
+const MANY_PAGES = { timeout: 600_000 }
 const LONG = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.example.com`
 
 /** An agent with a channel in every state, and a browser of its owner. */
@@ -64,60 +68,64 @@ async function scene(t: { after(end: () => unknown): void }) {
   return { service, ownerId, did, key, owner, at, ids: { open, runtime }, ...opened }
 }
 
-test('axe finds nothing on the pages of channels in any state, nothing is too wide', async (t) => {
-  const { page, problems, at, ids, service } = await scene(t)
-  const places: readonly [string, string, RegExp][] = [
-    ['the list', '#channels', /^Donau/],
-    ['the kinds', '/channels/new', /^Add a channel$/],
-    ['to be proven', `/channels/${ids.open}`, /^aaa/],
-    ['by the agent', `/channels/${ids.runtime}`, /^home-server$/],
-    ['gone', '/channels/gone', /^No such channel$/],
-    ...['verified', 'failing', 'ending', 'stale', 'over'].map(
-      (id) => [id, `/channels/${id}`, /./] as [string, string, RegExp],
-    ),
-  ]
-  for (const [what, path, heading] of places) {
-    await t.test(what, async () => {
+test(
+  'axe finds nothing on the pages of channels in any state, nothing is too wide',
+  MANY_PAGES,
+  async (t) => {
+    const { page, problems, at, ids, service } = await scene(t)
+    const places: readonly [string, string, RegExp][] = [
+      ['the list', '#channels', /^Donau/],
+      ['the kinds', '/channels/new', /^Add a channel$/],
+      ['to be proven', `/channels/${ids.open}`, /^aaa/],
+      ['by the agent', `/channels/${ids.runtime}`, /^home-server$/],
+      ['gone', '/channels/gone', /^No such channel$/],
+      ...['verified', 'failing', 'ending', 'stale', 'over'].map(
+        (id) => [id, `/channels/${id}`, /./] as [string, string, RegExp],
+      ),
+    ]
+    for (const [what, path, heading] of places) {
+      await t.test(what, async () => {
+        await assertFit(page, async () => {
+          await page.goto('about:blank')
+          await page.goto(at + path)
+          await untilHeading(page, heading)
+          await page.waitForLoadState('networkidle')
+          await openEverything(page)
+        })
+      })
+    }
+    await t.test('the question before a removal', async () => {
       await assertFit(page, async () => {
-        await page.goto('about:blank')
-        await page.goto(at + path)
-        await untilHeading(page, heading)
-        await page.waitForLoadState('networkidle')
-        await openEverything(page)
+        await page.goto(`${at}/channels/failing`)
+        await page.getByRole('button', { name: 'Remove the channel …' }).click()
+        await page
+          .getByRole('alertdialog')
+          .getByText(/stays A/)
+          .waitFor()
       })
     })
-  }
-  await t.test('the question before a removal', async () => {
-    await assertFit(page, async () => {
-      await page.goto(`${at}/channels/failing`)
-      await page.getByRole('button', { name: 'Remove the channel …' }).click()
-      await page
-        .getByRole('alertdialog')
-        .getByText(/stays A/)
-        .waitFor()
-    })
-  })
-  await t.test('what every page says of channels that need their owner', async () => {
-    await assertFit(page, async () => {
-      await page.goto(`${service.url}/dashboard/agents`)
+    await t.test('what every page says of channels that need their owner', async () => {
+      await assertFit(page, async () => {
+        await page.goto(`${service.url}/dashboard/agents`)
+        const notes = page.getByRole('complementary', { name: 'Your agents’ channels' })
+        await notes.getByRole('link', { name: 'Prove it anew: eve' }).waitFor()
+      })
       const notes = page.getByRole('complementary', { name: 'Your agents’ channels' })
-      await notes.getByRole('link', { name: 'Prove it anew: eve' }).waitFor()
+      const told = await notes.getByRole('listitem').allInnerTexts()
+      assert.deepEqual(
+        told.map((each) => /counts no more: |is missing|counts until/.exec(each)?.[0]),
+        ['counts no more: ', 'is missing', 'counts until'],
+      )
+      await notes.getByRole('link', { name: 'Renew it: ada' }).click()
+      await untilHeading(page, /^Donau/)
+      await page.getByRole('link', { name: 'Renew it: ada' }).waitFor()
+      await untilInSight(page.getByRole('heading', { name: 'Channels' }), 450)
+      // Not on the page where it is put right.
+      await notes.waitFor({ state: 'detached' })
     })
-    const notes = page.getByRole('complementary', { name: 'Your agents’ channels' })
-    const told = await notes.getByRole('listitem').allInnerTexts()
-    assert.deepEqual(
-      told.map((each) => /counts no more: |is missing|counts until/.exec(each)?.[0]),
-      ['counts no more: ', 'is missing', 'counts until'],
-    )
-    await notes.getByRole('link', { name: 'Renew it: ada' }).click()
-    await untilHeading(page, /^Donau/)
-    await page.getByRole('link', { name: 'Renew it: ada' }).waitFor()
-    const { y = -1 } = (await page.getByRole('heading', { name: 'Channels' }).boundingBox()) ?? {}
-    assert.ok(y >= 0 && y < 450, `the channels are in sight, not at ${y}`)
-    assert.equal(await notes.count(), 0, 'not on the page where it is put right')
-  })
-  assert.deepEqual(problems, [])
-})
+    assert.deepEqual(problems, [])
+  },
+)
 
 /** What unfolds is looked at too. */
 async function openEverything(page: Page): Promise<void> {
@@ -152,7 +160,8 @@ test('a channel is added, checked, renewed and removed with the keyboard alone',
   await tabTo(page, /^Add a channel$/)
   await page.keyboard.press('Enter')
   await untilHeading(page, 'Add a channel')
-  assert.equal(await focused(page), 'Add a channel', 'the heading of the page that one came to')
+  // The heading of the page that one came to.
+  await untilFocused(page, /^Add a channel$/)
 
   await page.keyboard.press('Tab')
   await page.keyboard.press('ArrowDown')
@@ -168,13 +177,14 @@ test('a channel is added, checked, renewed and removed with the keyboard alone',
   await tabTo(page, /^Check now$/)
   await page.keyboard.press('Enter')
   await page.getByText('Nobody could tell.').waitFor()
-  assert.match(await focused(page), /^Check now$/, 'the keyboard keeps its place')
+  // The keyboard keeps its place.
+  await untilFocused(page, /^Check now$/)
 
   const before = await page.getByText(/ did=svc:agent:/).innerText()
   await tabTo(page, /^Get a fresh token$/)
   await page.keyboard.press('Enter')
   await page.getByText(before).waitFor({ state: 'detached' })
-  assert.match(await focused(page), /^DNS record/, 'to the fresh token')
+  await untilFocused(page, /^DNS record/)
 
   await tabTo(page, /^Remove the channel …$/)
   await page.keyboard.press('Enter')
@@ -191,10 +201,6 @@ test('a channel is added, checked, renewed and removed with the keyboard alone',
   assert.ok(!left.some((each) => each.handle_or_domain === 'book.example.org'))
   assert.deepEqual(problems, [])
 })
-
-function focused(page: Page): Promise<string> {
-  return page.evaluate<string>('document.activeElement.innerText.trim()')
-}
 
 test('a page that waits for the agent says so when it has answered', async (t) => {
   const { page, problems, at, ids, service, did, key } = await scene(t)
@@ -214,16 +220,18 @@ test('a page that nobody looks at follows nothing, and is true again as soon as 
   const { page, problems, at, owner, did } = await scene(t)
   const streams: string[] = []
   page.on('requestfinished', (request) => {
-    if (request.url().endsWith('/api/account/stream')) streams.push('ended')
+    if (request.url().endsWith(STREAM)) streams.push('ended')
   })
   page.on('requestfailed', (request) => {
-    if (request.url().endsWith('/api/account/stream')) streams.push('ended')
+    if (request.url().endsWith(STREAM)) streams.push('ended')
   })
+  const followed = page.waitForResponse((response) => response.url().endsWith(STREAM))
   await page.goto(at)
   await untilHeading(page, /^Donau/)
+  await followed
   await look(page, 'hidden')
   await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'Meanwhile' })
-  for (let tries = 0; streams.length === 0 && tries < 200; tries++) await page.waitForTimeout(25)
+  await until(async () => streams.length > 0, 30_000)
   assert.deepEqual(streams, ['ended'])
   assert.match(await page.getByRole('heading', { level: 1 }).innerText(), /^Donau/)
   await look(page, 'visible')

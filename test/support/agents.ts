@@ -30,7 +30,7 @@ async function claimUnverified(service: TestService): Promise<string> {
   const did = await claimAgent(service, owner)
   const { db } = service.operator
   await unverifyOwner({ db, now: Date.now }, owner, 'in-person')
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 3000; tries++) {
     const response = await fetch(`${service.url}/api/v1/agent/${did}`)
     const { owner: shown } = (await response.json()) as { owner: { identityMethod: unknown } }
     if (shown.identityMethod === null) return did

@@ -106,9 +106,10 @@ export async function assertFit(page: Page, arrive: () => Promise<void>): Promis
   }
 }
 
-/** Presses Tab until the focus is on something of that name. */
+/** Presses Tab until the focus is on something of that name, which may come after the page. */
 export async function tabTo(page: Page, name: RegExp): Promise<void> {
-  for (let presses = 0; presses < 80; presses++) {
+  const deadline = performance.now() + 30_000
+  for (let presses = 0; presses < 80 || performance.now() < deadline; presses++) {
     await page.keyboard.press('Tab')
     const focused = await page.evaluate<string>(
       "(document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim()",

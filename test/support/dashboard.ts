@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { newPage, type PageOptions, type WatchedPage } from './browser.ts'
 import type { TestService } from './service.ts'
 import { signIn } from './signed-in.ts'
+import { until } from './until.ts'
 import { addVirtualAuthenticator, type VirtualAuthenticator } from './virtual-authenticator.ts'
 
 /** What people do on the dashboard, in the words that they read there. */
@@ -34,6 +35,26 @@ export async function openAsOwner(
 /** Waits for a page by its heading of the first order. */
 export async function untilHeading(page: Page, name: string | RegExp): Promise<void> {
   await page.getByRole('heading', { level: 1, name }).waitFor()
+}
+
+/** Waits until the focus is on something of that name: a page sets it after it has shown what has come. */
+export async function untilFocused(page: Page, name: RegExp): Promise<void> {
+  let focused = ''
+  const hasCome = async () => {
+    focused = await page.evaluate<string>('document.activeElement.innerText.trim()')
+    return name.test(focused)
+  }
+  await until(hasCome, 30_000).catch(() => assert.match(focused, name))
+}
+
+/** Waits until something is in sight: a page scrolls to it after it has shown it. @param below in CSS pixels */
+export async function untilInSight(what: Locator, below: number): Promise<void> {
+  let y = -1
+  const isInSight = async () => {
+    y = (await what.boundingBox())?.y ?? -1
+    return y >= 0 && y < below
+  }
+  await until(isInSight, 30_000).catch(() => assert.fail(`${what} is at ${y}`))
 }
 
 /** Creates an account with a passkey. @returns the recovery codes */

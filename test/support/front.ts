@@ -93,7 +93,7 @@ export async function prepareFront(
           ({ status }) => status === 200,
           () => false,
         )
-      }, 15_000)
+      }, 60_000)
     },
   }
 }

@@ -5,7 +5,7 @@ import type { Grade } from '@countersign/protocol'
 import type { Db } from '../../packages/server/src/storage/database.ts'
 
 /** Long past the second within which a change is told, for machines that are busy. */
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 30_000
 
 /** What the events tell of an agent's grade, in order: `C>A` is a change from C to A. */
 export async function gradesTold(db: Db, did: string): Promise<string[]> {

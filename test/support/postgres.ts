@@ -153,14 +153,14 @@ async function unprivileged(): Promise<{ uid?: number; gid?: number }> {
 }
 
 async function untilUp(url: string): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
+  for (let tries = 0; tries < 2400; tries++) {
     const error = await query(`${url}/postgres`, 'select 1').then(
       () => null,
       (reason: Error) => reason,
     )
     if (error === null) return
     await sleep(25)
-    if (tries === 599) throw error
+    if (tries === 2399) throw error
   }
 }
 

@@ -54,7 +54,7 @@ export async function startPrometheus(t: Cleanup, metricsPort: string): Promise<
   for (let tries = 0; ; tries++) {
     const ready = await fetch(`http://127.0.0.1:${port}/-/ready`).catch(() => null)
     if (ready?.ok) break
-    if (tries > 400 || child.exitCode !== null) throw new Error(`no Prometheus:\n${output}`)
+    if (tries > 1200 || child.exitCode !== null) throw new Error(`no Prometheus:\n${output}`)
     await sleep(50)
   }
   return {

@@ -22,7 +22,7 @@ export interface RawOptions {
   readonly patienceMs?: number
 }
 
-const PATIENCE_MS = 5000
+const PATIENCE_MS = 30_000
 
 /**
  * Writes bytes to a service as they are, and reads the answers: what no HTTP client would send.

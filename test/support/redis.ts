@@ -29,7 +29,7 @@ export async function startRedis(t: Cleanup): Promise<RedisServer> {
     const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'no' }
     const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
     child = spawn('redis-server', args, { stdio: 'ignore' })
-    await until(() => answers(port), 10_000)
+    await until(() => answers(port), 60_000)
   }
   t.after(kill)
   await start()

@@ -6,8 +6,8 @@ import { jsonOf } from './answer.ts'
 import { ask } from './ask.ts'
 import type { TestService } from './service.ts'
 
-/** What countersignd changes shows in a running server within so long. */
-const PROMISED_MS = 1000
+/** Long past the second within which it shows, for machines that are busy. */
+const PATIENCE_MS = 30_000
 
 /** Changes an agent's status as countersignd does, and waits until the service shows it, which is soon. */
 export async function setStatus(
@@ -18,9 +18,9 @@ export async function setStatus(
 ): Promise<void> {
   const deps = { db: service.operator.db, now: Date.now }
   await changeStatus(deps, { tail: did.slice(-24) as Tail, to, reason, by: 'operator' })
-  const deadline = performance.now() + PROMISED_MS
+  const deadline = performance.now() + PATIENCE_MS
   while ((await statusOf(service, did)) !== to) {
-    assert.ok(performance.now() < deadline, `${did} is not ${to} within a second`)
+    assert.ok(performance.now() < deadline, `${did} is still not ${to}`)
     await sleep(5)
   }
 }

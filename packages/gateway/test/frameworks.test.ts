@@ -60,7 +60,8 @@ function told({ fields }: Seen): Record<string, string> {
 
 for (const [name, start] of Object.entries(FRAMEWORKS)) {
   const site = (t: { after(end: () => unknown): void }, options: Partial<GatewayOptions> = {}) =>
-    start(t, { service: service.url, ...options })
+    // Patient with a busy machine.
+    start(t, { service: service.url, timeoutMs: 30_000, ...options })
 
   test(`${name}: a verified agent gets in, and the site is told about it`, async (t) => {
     const url = await site(t)

@@ -81,12 +81,14 @@ test('nothing listens there: the same, and whoever names no agent is decided as 
 })
 
 async function startStale(t: TestContext, ...script: readonly Line[]) {
+  const hangs = script.some(({ instead }) => instead === 'hang')
   const impostor = await startImpostor(t, ...script)
   const clock = new Clock()
   const visit = visiting({
     service: new Registry(impostor.url, { retries: 0 }),
     now: clock.now,
-    timeoutMs: 1000,
+    // Nothing is late here but what never comes.
+    timeoutMs: hangs ? 3000 : 60_000,
     policy: { unreachable: 'stale', maxStaleSeconds: 60 },
   })
   return { impostor, clock, visit }

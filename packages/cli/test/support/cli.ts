@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -33,7 +34,7 @@ export function cliFor(t: Cleanup, env: Env = {}): Cli {
   const home = tempDir(t)
   const all = { HOME: home, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env }
   const runWithInput = (input: string, ...args: string[]) =>
-    run(process.execPath, [COUNTERSIGN, ...args], all, input)
+    inTurn(() => run(process.execPath, [COUNTERSIGN, ...args], all, input))
   const runPlain = (...args: string[]) => runWithInput('', ...args)
   return {
     home,
@@ -46,6 +47,24 @@ export function cliFor(t: Cleanup, env: Env = {}): Cli {
       if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
       return JSON.parse(stdout)
     },
+  }
+}
+
+/** More at once would take no less time, and a command that gets no time to run gives up after ten seconds. */
+const AT_ONCE = Math.max(2, availableParallelism())
+const waiting: (() => void)[] = []
+let running = 0
+
+/** Runs a command when there is room for it. */
+async function inTurn<T>(command: () => Promise<T>): Promise<T> {
+  if (running < AT_ONCE) running += 1
+  else await new Promise<void>((resolve) => waiting.push(resolve))
+  try {
+    return await command()
+  } finally {
+    const next = waiting.shift()
+    if (next === undefined) running -= 1
+    else next()
   }
 }
 
@@ -76,7 +95,7 @@ export async function changeStatus(
   const { code, stderr } = await countersignd(service.env, 'agent', change, did)
   if (code !== 0) throw new Error(stderr)
   const until = change === 'suspend' ? 'suspended' : 'revoked'
-  for (let tries = 0; tries < 400; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     const response = await fetch(`${service.url}/api/v1/agent/${did}`)
     const { certificate } = (await response.json()) as { certificate: { status: string } }
     if (certificate.status === until) return

@@ -7,13 +7,16 @@ export type Visit = (
   path?: string,
 ) => Promise<{ readonly status: number; readonly decision: Decision; readonly response: Response }>
 
-/** A site that lets in whom the gateway lets in. The decision is the last one that the hook was told. */
+/**
+ * A site that lets in whom the gateway lets in. The decision is the last one that the hook was told. It has patience with
+ * a busy machine, unless the test says how much.
+ */
 export function visiting(options: FetchGatewayOptions): Visit {
   let last: Decision | undefined
   const onDecision = (decision: Decision) => {
     last = decision
   }
-  const handler = gateway({ ...options, onDecision })(
+  const handler = gateway({ timeoutMs: 30_000, ...options, onDecision })(
     (request: Request) => new Response(`let in by ${agentOf(request).action}`),
   )
   return async (headers = {}, path = '/') => {

@@ -20,6 +20,9 @@ export interface GatewayProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
+/** With patience for a service on a busy machine. */
+const DEFAULTS = { port: 0, drainSeconds: 0, timeoutMs: 30_000 }
+
 type Test = { after(end: () => unknown): void }
 
 /** Starts countersign-gateway on a free port, by a file of its own. */
@@ -29,7 +32,7 @@ export async function startGateway(
   env: Readonly<Record<string, string>> = {},
 ): Promise<GatewayProcess> {
   const file = join(tempDir(t), 'gateway.json')
-  writeFileSync(file, JSON.stringify({ port: 0, drainSeconds: 0, ...settings }))
+  writeFileSync(file, JSON.stringify({ ...DEFAULTS, ...settings }))
   const child = spawn(process.execPath, [COMMAND, '--config', file], {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -45,7 +48,7 @@ export async function startGateway(
       .slice(0, -1)
       .map((line) => JSON.parse(line))
   const until = async <T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> => {
-    for (let tries = 0; tries < 1000; tries++) {
+    for (let tries = 0; tries < 6000; tries++) {
       const found = await look()
       if (found !== undefined) return found
       if (child.exitCode !== null) break

@@ -80,7 +80,7 @@ export async function startProxy(
     clearTimeout(late)
   })
   const url = `http://127.0.0.1:${port}`
-  for (let tries = 0; tries < 500; tries++) {
+  for (let tries = 0; tries < 3000; tries++) {
     if (child.exitCode !== null) break
     if (await fetch(url).catch(() => null)) return url
     await sleep(20)

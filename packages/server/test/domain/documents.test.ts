@@ -56,7 +56,8 @@ test('a profile shows: username, display name, description, addresses by usernam
 })
 
 test('fresh channels stand on the card and raise the grade; a chat channel is the handle; stale ones count for nothing', async (t) => {
-  const { service, did } = await claimed(t)
+  const clock = { ahead: 0 }
+  const { service, did } = await claimed(t, () => Date.now() + clock.ahead)
   const grade = async () => {
     const { grade, tier, gradeIsFallback } = await ask<Card>(service, `/api/agents/${did}/card`)
     return { grade, tier, gradeIsFallback }
@@ -67,7 +68,7 @@ test('fresh channels stand on the card and raise the grade; a chat channel is th
   assert.deepEqual(await grade(), { grade: 'B', tier: 1, gradeIsFallback: true })
   const compact = await ask<CompactCard>(service, `/api/v1/agent/${did}/card`)
   assert.equal(compact.chatHandle, '@shop.bsky.social')
-  const soon = Date.now() + 800
+  const soon = Date.now() + 60_000
   await addChannel(service, did, {
     kind: 'domain',
     handle_or_domain: 'shop.example',
@@ -76,7 +77,7 @@ test('fresh channels stand on the card and raise the grade; a chat channel is th
   })
   await until(service, did, ({ channels }) => channels.length === 2)
   assert.deepEqual(await grade(), { grade: 'A', tier: 2, gradeIsFallback: false })
-  await sleep(soon - Date.now() + 5)
+  clock.ahead = 60_001
   assert.deepEqual(await grade(), { grade: 'B', tier: 1, gradeIsFallback: true })
 })
 
@@ -98,8 +99,8 @@ test('the compact card says verified, claim or unverified', async (t) => {
   assert.equal(await says(), 'unverified')
 })
 
-async function claimed(t: { after(end: () => unknown): void }) {
-  const service = await startTestService(t)
+async function claimed(t: { after(end: () => unknown): void }, now: () => number = Date.now) {
+  const service = await startTestService(t, {}, now)
   const owner = await service.operator.addVerifiedOwner('ada')
   return { service, owner, did: await claimAgent(service, owner) }
 }
@@ -148,7 +149,7 @@ async function until(
   did: string,
   condition: (card: Card) => boolean,
 ): Promise<Card> {
-  for (const deadline = Date.now() + 2000; Date.now() < deadline; await sleep(20)) {
+  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(20)) {
     const card = await ask<Card>(service, `/api/agents/${did}/card`)
     if (condition(card)) return card
   }

@@ -22,7 +22,7 @@ test(
     await query(admin, "alter system set synchronous_standby_names = 'standby'")
     await query(admin, 'select pg_reload_conf()')
     const follows = "select 1 from pg_stat_replication where sync_state = 'sync'"
-    await until(async () => (await query(admin, follows)).length === 1, 10_000)
+    await until(async () => (await query(admin, follows)).length === 1, 30_000)
 
     // The standby comes first: it is up, and takes no writes.
     const hosts = [standby, primary].map(({ url }) => new URL(url).host).join()
@@ -52,7 +52,7 @@ test(
     const [did] = acknowledged as [string]
     await until(
       async () => (await fetch(`${service.url}/api/v1/agent/${did}`)).status === 200,
-      10_000,
+      30_000,
     )
     await claimAgent(service, await service.operator.addVerifiedOwner())
   },

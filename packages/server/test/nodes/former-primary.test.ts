@@ -39,7 +39,7 @@ async function start(t: TestContext): Promise<Ground> {
   const owner = await node.operator.addVerifiedOwner()
   const dids = [await claimAgent(node, owner), await claimAgent(node, owner)] as const
   const last = await lastEvent(primary)
-  await until(async () => (await lastEvent(standby)) === last, 10_000)
+  await until(async () => (await lastEvent(standby)) === last, 30_000)
   return { primary, standby, node, dids }
 }
 
@@ -83,7 +83,7 @@ test(
     const [revoked, other] = dids
     await promote(standby)
     await commandAt(standby, node, 'agent', 'revoke', revoked)
-    await until(async () => (await statusOf(node, revoked)) === 'revoked', 5000)
+    await until(async () => (await statusOf(node, revoked)) === 'revoked', 30_000)
     assert.equal(await statusOf(node, other), 'active')
     const operator = await operatorAt(t, standby, node)
     const did = await claimAgent({ ...node, operator }, await operator.addVerifiedOwner())
@@ -104,19 +104,19 @@ test(
     await on(standby, 'select pg_reload_conf()')
     await until(
       async () => (await on(primary, 'select 1 from pg_stat_replication')).length === 0,
-      10_000,
+      30_000,
     )
     const owner = await node.operator.addVerifiedOwner()
     const lost = await claimAgent(node, owner)
     await commandAt(primary, node, 'agent', 'revoke', first)
-    await until(async () => (await statusOf(node, first)) === 'revoked', 2000)
+    await until(async () => (await statusOf(node, first)) === 'revoked', 30_000)
     const position = await lastEvent(primary)
 
     process.kill(primary.pid, 'SIGKILL')
     await promote(standby)
     await commandAt(standby, node, 'agent', 'revoke', second)
     assert.ok((await lastEvent(standby)) < position, 'the node was further than that')
-    await until(async () => (await statusOf(node, second)) === 'revoked', 10_000)
+    await until(async () => (await statusOf(node, second)) === 'revoked', 30_000)
     assert.equal(await statusOf(node, first), 'active', 'as the database has it now')
     assert.equal(await statusOf(node, lost), 404)
     const operator = await operatorAt(t, standby, node)

@@ -40,7 +40,7 @@ test(
     const proxy = await startStallingProxy(t, env.DATABASE_URL as string)
     const node = await startTestService(t, { ...env, DATABASE_URL: proxy.url })
     const ready = async () => {
-      const response = await fetch(`${node.url}/readyz`, { signal: AbortSignal.timeout(3000) })
+      const response = await fetch(`${node.url}/readyz`, { signal: AbortSignal.timeout(10_000) })
       const body = (await response.json()) as Body
       return { ...body, status: response.status }
     }
@@ -50,13 +50,13 @@ test(
     assert.equal(first.database?.kind, 'postgres')
     assert.ok((first.database?.staleness ?? Number.NaN) <= 4000)
     proxy.pause()
-    await until(async () => (await ready()).database?.role === 'unreachable', 4000)
-    await until(async () => (await ready()).status === 503, 6000)
+    await until(async () => (await ready()).database?.role === 'unreachable', 20_000)
+    await until(async () => (await ready()).status === 503, 20_000)
     const refused = await ready()
     assert.equal(refused.error?.code, 'UNAVAILABLE')
     assert.match(refused.error?.message ?? '', /has not heard of the database for \d+ ms/)
     proxy.resume()
-    await until(async () => (await ready()).status === 200, 5000)
+    await until(async () => (await ready()).status === 200, 20_000)
   },
 )
 

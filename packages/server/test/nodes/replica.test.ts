@@ -53,13 +53,13 @@ async function lastEvent(server: PostgresServer): Promise<number> {
 /** Until the standby shows all that the primary does. */
 async function caughtUp({ primary, standby }: Ground): Promise<void> {
   const last = await lastEvent(primary)
-  await until(async () => (await lastEvent(standby)) >= last, 10_000)
+  await until(async () => (await lastEvent(standby)) >= last, 30_000)
 }
 
 async function pauseReplay({ standby }: Ground): Promise<void> {
   await on(standby, 'select pg_wal_replay_pause()')
   const asked = 'select pg_get_wal_replay_pause_state() as state'
-  await until(async () => (await on(standby, asked))[0]?.state === 'paused', 10_000)
+  await until(async () => (await on(standby, asked))[0]?.state === 'paused', 30_000)
 }
 
 /** How often a server has looked for agents in an index. */
@@ -86,7 +86,7 @@ async function assertServes(ground: Ground, dids: readonly string[]): Promise<vo
   await until(async () => {
     await readings(ground.node, dids, 5)
     return (await agentReads(ground.standby)) >= before + 10
-  }, 20_000)
+  }, 60_000)
 }
 
 test(
@@ -111,7 +111,7 @@ test(
     const [revoked = '', ...others] = dids
     const direct = { ...node.env, PORT: '0' }
     assert.equal((await countersignd(direct, 'agent', 'revoke', revoked)).code, 0)
-    await until(async () => (await statusOf(node, revoked)) === 'revoked', 2000)
+    await until(async () => (await statusOf(node, revoked)) === 'revoked', 30_000)
     const [old] = await on(
       standby,
       `select status from agents where tail = '${revoked.slice(-24)}'`,
@@ -169,7 +169,7 @@ test(
       assert.equal((await countersignd(apart, 'agent', command, other)).code, 0)
     const direct = { ...node.env, PORT: '0' }
     assert.equal((await countersignd(direct, 'agent', 'revoke', revoked)).code, 0)
-    await until(async () => (await statusOf(node, revoked)) === 'revoked', 2000)
+    await until(async () => (await statusOf(node, revoked)) === 'revoked', 30_000)
     for (const [i, status] of (await readings(node, [revoked, other], 20)).entries())
       assert.equal(status, i % 2 === 0 ? 'revoked' : 'active')
   },

@@ -55,19 +55,19 @@ test(
     const did = await claimAgent(node, owner)
     const token = await node.operator.issueToken(owner)
     await waitFor(primary, 'standby')
-    await until(async () => (await databaseOf(node)).commits.satisfied === true, 10_000)
+    await until(async () => (await databaseOf(node)).commits.satisfied === true, 30_000)
     await standby.stop()
 
     const waiting =
       "from pg_stat_activity where wait_event = 'SyncRep' and query like '%commit_marks%'"
     const giveUp = async () => {
-      await until(async () => (await on(primary, `select 1 ${waiting}`)).length > 0, 10_000)
+      await until(async () => (await on(primary, `select 1 ${waiting}`)).length > 0, 30_000)
       await on(primary, `select pg_cancel_backend(pid) ${waiting}`)
     }
     const key = newKey()
     const claimed = postJson(`${node.url}/api/v1/claim`, claimBody(token, key))
     const byKey = encodeURIComponent(key.publicKey)
-    await until(async () => (await on(primary, `select 1 ${waiting}`)).length > 0, 10_000)
+    await until(async () => (await on(primary, `select 1 ${waiting}`)).length > 0, 30_000)
     const before = await fetch(`${node.url}/api/v1/agent/${byKey}`)
     assert.equal(before.status, 404, 'nobody is shown what is not committed')
     await giveUp()
@@ -77,7 +77,7 @@ test(
     assert.equal(error.code, 'UNAVAILABLE')
     assert.match(error.message, /this has been done, or it has not/)
     const show = async () => (await fetch(`${node.url}/api/v1/agent/${byKey}`)).status === 200
-    await until(show, 2000)
+    await until(show, 30_000)
     const again = await postJson(`${node.url}/api/v1/claim`, claimBody(token, key))
     assert.equal(again.status, 410, 'the token is used: it was committed here')
 
@@ -89,7 +89,7 @@ test(
     await until(async () => {
       const response = await fetch(`${node.url}/api/v1/agent/${did}`)
       return ((await response.json()) as { verified?: boolean }).verified === false
-    }, 2000)
+    }, 30_000)
     await waitFor(primary, '')
   },
 )
@@ -107,28 +107,28 @@ test('/readyz says what commits wait for, and whether it is there', POSTGRES_ONL
     const now = await commits()
     return now.waitFor === waitFor && now.satisfied === satisfied
   }
-  await until(() => follows('async'), 10_000)
+  await until(() => follows('async'), 30_000)
   assert.deepEqual(await commits(), { waitFor: 'disk', satisfied: true })
 
   await waitFor(primary, 'standby')
-  await until(() => follows('sync'), 10_000)
+  await until(() => follows('sync'), 30_000)
   assert.deepEqual(await commits(), { waitFor: 'standby', satisfied: true })
   await waitFor(primary, 'ANY 1 (standby, other)')
-  await until(() => follows('quorum'), 10_000)
+  await until(() => follows('quorum'), 30_000)
   assert.deepEqual(await commits(), { waitFor: 'standby', satisfied: true })
   await waitFor(primary, 'FIRST 2 (standby, other)')
-  await until(said('standby', false), 10_000)
+  await until(said('standby', false), 30_000)
 
   await waitFor(primary, 'standby')
-  await until(said('standby', true), 10_000)
+  await until(said('standby', true), 30_000)
   await on(primary, 'alter system set synchronous_commit = local')
   await on(primary, 'select pg_reload_conf()')
-  await until(said('disk', true), 10_000)
+  await until(said('disk', true), 30_000)
   await on(primary, 'alter system reset synchronous_commit')
   await on(primary, 'select pg_reload_conf()')
-  await until(said('standby', true), 10_000)
+  await until(said('standby', true), 30_000)
   await standby.stop()
-  await until(said('standby', false), 10_000)
+  await until(said('standby', false), 30_000)
   const text = await (await fetch(`${node.url}/readyz`)).text()
   assert.ok(!text.includes('127.0.0.1') && !text.includes('countersign_template'), text)
   await waitFor(primary, '')
@@ -150,7 +150,7 @@ test('a user who may see little is told as much, and can serve', POSTGRES_ONLY, 
   const node = await startTestService(t, { DATABASE_URL: url.href })
   await claimAgent(node, await node.operator.addVerifiedOwner())
   await waitFor(primary, 'standby')
-  await until(async () => (await databaseOf(node)).commits.waitFor === 'standby', 10_000)
+  await until(async () => (await databaseOf(node)).commits.waitFor === 'standby', 30_000)
   assert.deepEqual((await databaseOf(node)).commits, { waitFor: 'standby', satisfied: null })
   assert.deepEqual((await databaseOf(node)).standbys, [])
   await waitFor(primary, '')

@@ -19,6 +19,7 @@ import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config.ts'
 import { VERSION } from '../../src/version.ts'
+import { stallWrites } from '../rate-limit/support.ts'
 import { scraping } from './support/scrape.ts'
 
 test('whoever hosts it sees what runs, in which phase, and how far its answers are', async (t) => {
@@ -34,7 +35,7 @@ test('whoever hosts it sees what runs, in which phase, and how far its answers a
   assert.deepEqual(phases, [0, 1, 0])
   assert.equal(before.get('countersign_vouches'), 1)
   await claimAgent(service, await service.operator.addVerifiedOwner())
-  await until(async () => (await scrape()).get('countersign_agents_in_memory') === 1, 2000)
+  await until(async () => (await scrape()).get('countersign_agents_in_memory') === 1, 20_000)
   const after = await scrape()
   const [{ last }] = (await withRaw(service.settings, (raw) =>
     raw.all('SELECT max(seq) AS last FROM events'),
@@ -62,9 +63,9 @@ test('the disk, the clock and what commits are on are told', async (t) => {
 
 test('a draining process says so until it ends', async (t) => {
   const { env, scrape } = await scraping()
-  const service = await startTestService(t, { ...env, DRAIN_SECONDS: '1' })
+  const service = await startTestService(t, { ...env, DRAIN_SECONDS: '3' })
   const stopped = service.stop()
-  await until(async () => (await scrape()).get('countersign_phase{phase="draining"}') === 1, 900)
+  await until(async () => (await scrape()).get('countersign_phase{phase="draining"}') === 1, 20_000)
   await stopped
   await assert.rejects(scrape())
 })
@@ -96,7 +97,7 @@ test('claims and verifications are counted by how they end', async (t) => {
   await verify()
   await verify(newKey())
   await setStatus(service, did, 'suspended')
-  await until(async () => ((await (await verify()).json()) as Answer).verified === false, 2000)
+  await until(async () => ((await (await verify()).json()) as Answer).verified === false, 20_000)
   const found = await scrape()
   const counted = (what: string, outcome: string) =>
     found.get(`countersign_${what}_total{outcome="${outcome}"}`)
@@ -164,11 +165,11 @@ test('a commit whose end nobody can tell is counted as unknown', POSTGRES_ONLY, 
 
 test('a database that does not answer takes no other figure away', POSTGRES_ONLY, async (t) => {
   const { env, scrape } = await scraping()
-  const given = await testEnv(t, env)
+  const given = await testEnv(t, { ...env, MAX_STALENESS: '2' })
   const proxy = await startStallingProxy(t, given.DATABASE_URL as string)
   const service = await startTestService(t, { ...given, DATABASE_URL: proxy.url })
   proxy.pause()
-  await until(async () => (await scrape()).get('countersign_vouches') === 0, 5000)
+  await until(async () => (await scrape()).get('countersign_vouches') === 0, 20_000)
   const found = await scrape()
   assert.ok((found.get('countersign_staleness_seconds') as number) > 2)
   assert.equal(found.get('countersign_jobs_late_seconds'), Number.NaN)
@@ -176,28 +177,29 @@ test('a database that does not answer takes no other figure away', POSTGRES_ONLY
   const response = await fetch(`${service.url}/api/v1/agent/${'1'.repeat(24)}`)
   assert.equal(response.status, 503)
   proxy.resume()
-  await until(async () => (await scrape()).get('countersign_vouches') === 1, 5000)
+  await until(async () => (await scrape()).get('countersign_vouches') === 1, 20_000)
 })
 
 test('jobs that nobody does are counted, with how late they are', async (t) => {
   const { env, scrape } = await scraping()
   // A process of its own: who waits for the lock of a file stands still.
   const service = await startServiceProcess(t, env)
-  const operator = await openOperator(readSettings(service.env))
+  const settings = readSettings(service.env)
+  const operator = await openOperator(settings)
   t.after(() => operator.close())
   const { db } = operator
   const subject = JSON.stringify({ ownerId: 1, provider: 'mitid' })
   const planned = { id: 'slow', kind: 'expire-verification', subject }
-  const job = { ...planned, run_at: Date.now() + 300, attempts: 0 }
+  const job = { ...planned, run_at: Date.now() + 3000, attempts: 0 }
   await db.write((tx) => tx.db.insertInto('jobs').values(job).execute())
   assert.equal((await scrape()).get('countersign_jobs_due'), 0)
-  // Whoever holds a transaction open keeps everyone else from writing.
-  const held = Promise.withResolvers<void>()
-  const holding = db.write(() => held.promise)
-  await until(async () => ((await scrape()).get('countersign_jobs_late_seconds') ?? 0) > 0.5, 4000)
+  const goOn = await stallWrites(t, settings)
+  await until(
+    async () => ((await scrape()).get('countersign_jobs_late_seconds') ?? 0) > 0.5,
+    20_000,
+  )
   assert.equal((await scrape()).get('countersign_jobs_due'), 1)
-  held.resolve()
-  await holding
-  await until(async () => (await scrape()).get('countersign_jobs_due') === 0, 8000)
+  await goOn()
+  await until(async () => (await scrape()).get('countersign_jobs_due') === 0, 30_000)
   assert.equal((await scrape()).get('countersign_jobs_late_seconds'), 0)
 })

@@ -4,7 +4,7 @@ import sharp from 'sharp'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { scraping } from '../operations/support/scrape.ts'
-import { answerOf, assertTurnedAway } from './support.ts'
+import { answerOf, assertTurnedAway, PATIENT } from './support.ts'
 
 /** Splits answers into those that were served and those that were turned away, which are all the others. */
 async function servedOf(responses: readonly Response[]): Promise<Response[]> {
@@ -18,7 +18,7 @@ async function servedOf(responses: readonly Response[]): Promise<Response[]> {
 
 test('previews past the bound are turned away, and counted; there is room again when the others are drawn', async (t) => {
   const { env, scrape } = await scraping()
-  const service = await startTestService(t, env)
+  const service = await startTestService(t, { ...env, ...PATIENT })
   const owner = await service.operator.addVerifiedOwner()
   const urls: string[] = []
   for (let i = 0; i < 60; i++)
@@ -39,7 +39,7 @@ test('previews past the bound are turned away, and counted; there is room again 
 
 test('pictures past the bound are turned away, and counted; each that is taken or refused makes room', async (t) => {
   const { env, scrape } = await scraping()
-  const service = await startTestService(t, env)
+  const service = await startTestService(t, { ...env, ...PATIENT })
   const owner = await signIn(service, await service.operator.addVerifiedOwner())
   const did = await claimAgent(service, owner.ownerId)
   const put = putter(service, did, owner.cookie)

@@ -3,6 +3,9 @@ import type { Answer } from '../../../../test/support/answer.ts'
 import { sendRaw } from '../../../../test/support/raw-http.ts'
 import type { ServiceProcess } from '../../../../test/support/service.ts'
 
+/** With PostgreSQL, who hears nothing of other nodes for so long vouches for nobody: that is another matter. */
+export const PATIENT = { MAX_STALENESS: '60' } as const
+
 /**
  * Sends requests on one connection without waiting for answers, so that all of them are there at once.
  * @returns the answers, in the order of the requests

@@ -15,7 +15,7 @@ import {
 } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config.ts'
-import { answerOf, assertTurnedAway, figure, pipeline } from './support.ts'
+import { answerOf, assertTurnedAway, figure, PATIENT, pipeline } from './support.ts'
 
 const VERIFY = '/api/v1/agent/verify'
 /** More at once than there is room for. */
@@ -23,7 +23,7 @@ const CONNECTIONS = 48
 const EACH = 150
 
 async function start(t: TestContext) {
-  const env = await testEnv(t)
+  const env = await testEnv(t, PATIENT)
   const settings = readSettings(env)
   const operator = await openOperator(settings)
   t.after(() => operator.close())
@@ -112,7 +112,7 @@ test('who sends slowly keeps no place', async (t) => {
 async function assertWell(service: ServiceProcess, good: unknown): Promise<void> {
   await until(
     async () => (await figure(service, 'countersign_inside{room="verifications"}')) === 0,
-    10_000,
+    60_000,
   )
   for (let i = 0; i < 50; i++) {
     const answer = await answerOf(await postJson(service.url + VERIFY, good))

@@ -40,12 +40,12 @@ test('a reader finds the parts of a page, at its side or folded above it, with t
   await folded.focus()
   await page.keyboard.press('Enter')
   await page.getByRole('listitem').getByRole('link', { name: 'With MCP' }).first().click()
-  assert.equal(new URL(page.url()).hash, '#with-mcp')
+  await page.waitForURL('**/docs/agents#with-mcp')
 
   await page.setViewportSize({ width: 1280, height: 900 })
   const map = page.getByRole('navigation', { name: 'Documentation' })
   await map.getByRole('link', { name: 'With TypeScript' }).click()
-  assert.equal(new URL(page.url()).hash, '#with-typescript')
+  await page.waitForURL('**/docs/agents#with-typescript')
   assert.equal(await map.locator('[aria-current=page]').innerText(), 'Quick start for agents')
   await map.getByRole('link', { name: 'Getting a DID' }).click()
   await page.getByRole('heading', { name: 'Redeem a claim token for a DID' }).waitFor()
@@ -59,6 +59,6 @@ test('what is too wide scrolls by itself, with the keyboard', async (t) => {
   await code.focus()
   await page.keyboard.press('ArrowRight')
   // Asked from here: what asks in the page is text to be evaluated, which its policy forbids.
-  await until(() => page.evaluate('document.activeElement.scrollLeft > 0'), 5000)
+  await until(() => page.evaluate('document.activeElement.scrollLeft > 0'), 20_000)
   assert.equal(await page.evaluate('document.activeElement.localName'), 'pre')
 })

@@ -108,7 +108,7 @@ test('where Redis goes away each node counts for itself, and says so; with Redis
   await until(async () => {
     await fail()
     return isShared()
-  }, 10_000)
+  }, 30_000)
   assert.match(service.output(), /counted by all nodes together again/)
 })
 
@@ -127,7 +127,7 @@ test('a Redis that wants another password: the log says so, without the one that
   const service = await startServiceProcess(t, { ...LIMITED, REDIS_URL, LOG_LEVEL: 'info' })
   const url = `${service.url}/api/v1/claim`
   assert.equal((await postJson(url, claimBody(`svc-verify-${'0'.repeat(32)}`))).status, 404)
-  await until(async () => /rate limits cannot be counted together/.test(service.output()), 4000)
+  await until(async () => /rate limits cannot be counted together/.test(service.output()), 20_000)
   assert.match(service.output(), /WRONGPASS/)
   assert.ok(!service.output().includes(PASSWORD))
 })

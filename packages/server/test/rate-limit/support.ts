@@ -82,6 +82,40 @@ export async function stallWrites(t: Cleanup, settings: Settings): Promise<() =>
   return () => raw.exec(GO_ON)
 }
 
+/** Those who wait for a write, or in line for one, give up after 5 s. */
+const PATIENCE_MS = 4500
+
+/**
+ * Tries something while no write gets on. Where that fails on a machine so slow that whoever waits had given up before
+ * the writes went on, it has shown nothing, and is tried again.
+ * @param attempt with services of its own; it calls `stall`, which is `stallWrites`
+ * @param most how often it is tried
+ */
+export async function whileStalled(
+  attempt: (stall: typeof stallWrites) => Promise<void>,
+  most = 4,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    let stalledFor = 0
+    let release: () => Promise<unknown> = async () => undefined
+    try {
+      return await attempt(async (t, settings) => {
+        const goOn = await stallWrites(t, settings)
+        const since = performance.now()
+        release = () => {
+          release = async () => undefined
+          stalledFor = performance.now() - since
+          return goOn()
+        }
+        return () => release()
+      })
+    } catch (error) {
+      await release()
+      if (tries === most || stalledFor < PATIENCE_MS) throw error
+    }
+  }
+}
+
 /** How many answers there are of each status. */
 export function statuses(answers: readonly { readonly status: number }[]): Record<string, number> {
   const counts: Record<string, number> = {}

@@ -37,7 +37,7 @@ test('whoever finds no room leaves no line in the log; what the service is to bl
 
   assert.ok(failed.status >= 500)
   const { error } = (await failed.json()) as { error: { requestId: string } }
-  await until(async () => service.output().includes(`"requestId":"${error.requestId}"`), 5000)
+  await until(async () => service.output().includes(`"requestId":"${error.requestId}"`), 20_000)
   const lines = service.output().trim().split('\n')
   const errors = lines.filter((line) => /"level":(50|60)/.test(line))
   assert.equal(errors.length, 1, 'one failure, and nothing of the fifty before it')

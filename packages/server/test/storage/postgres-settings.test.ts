@@ -46,7 +46,7 @@ test(
         "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'",
       )
       return cancelled.length > 0
-    }, 5000)
+    }, 20_000)
     await refused
     await set(url, "synchronous_standby_names = ''")
   },
@@ -86,7 +86,7 @@ async function set(url: string, setting: string): Promise<void> {
   await until(async () => {
     const [row] = await query(url, `select current_setting('${name}') as value`)
     return `'${row?.value}'` === value
-  }, 5000)
+  }, 20_000)
 }
 
 /** A way to a server that tells severities as one with `lc_messages = 'de_DE'` does, in field S and not in V. */

@@ -223,7 +223,7 @@ test(
     )
     const waiting =
       "from pg_stat_activity where wait_event = 'SyncRep' and query like '%commit_marks%'"
-    await until(async () => (await query(url, `select 1 ${waiting}`)).length === 1, 5000)
+    await until(async () => (await query(url, `select 1 ${waiting}`)).length === 1, 20_000)
     await query(url, `select pg_cancel_backend(pid) ${waiting}`)
     assert.ok((await written) instanceof UnknownOutcome)
     await query(url, 'alter system reset synchronous_standby_names')

@@ -14,7 +14,7 @@ import { until } from '../../../../test/support/until.ts'
 import { getOverNewConnection, startWithWorkers, workersOf } from './worker-service.ts'
 
 test('a stop under load drops no request of callers who heed readiness, and ends with 0', async (t) => {
-  const service = await startWithWorkers(t, 3, { DRAIN_SECONDS: '1' })
+  const service = await startWithWorkers(t, 3, { DRAIN_SECONDS: '4' })
   const callers = startCallers(`${service.url}/healthz`, { keeping: 32, anew: 4 })
   await sleep(500)
   const exited = service.stop('SIGTERM')
@@ -26,10 +26,11 @@ test('a stop under load drops no request of callers who heed readiness, and ends
 })
 
 test('where the signal reaches the workers as well, as from a terminal, it is one stop', async (t) => {
-  const service = await startServiceProcess(t, { WORKERS: '2', DRAIN_SECONDS: '2' })
+  const service = await startServiceProcess(t, { WORKERS: '2', DRAIN_SECONDS: '5' })
   for (const pid of workersOf(service)) process.kill(pid, 'SIGINT')
   const exited = service.stop('SIGINT')
-  await sleep(300)
+  const isReady = async () => (await getOverNewConnection(`${service.url}/readyz`)).status === 200
+  await until(async () => !(await isReady()), 20_000)
   assert.equal((await getOverNewConnection(`${service.url}/readyz`)).status, 503)
   assert.equal((await getOverNewConnection(`${service.url}/healthz`)).status, 200)
   assert.equal(await exited, 0)
@@ -51,10 +52,10 @@ test('a second signal ends all at once', async (t) => {
   const service = await startServiceProcess(t, { WORKERS: '2', DRAIN_SECONDS: '60' })
   const workers = workersOf(service)
   const exited = service.stop('SIGTERM')
-  await until(async () => (await fetch(`${service.url}/readyz`)).status === 503, 5000)
+  await until(async () => (await fetch(`${service.url}/readyz`)).status === 503, 20_000)
   service.child.kill('SIGTERM')
   assert.equal(await exited, 1)
-  await until(async () => !workers.some(isAlive), 5000)
+  await until(async () => !workers.some(isAlive), 20_000)
 })
 
 test('workers do not outlive a primary that is killed, and what was acknowledged is there at the next start', async (t) => {
@@ -65,7 +66,7 @@ test('workers do not outlive a primary that is killed, and what was acknowledged
     await service.operator.issueToken(await service.operator.addVerifiedOwner()),
   )
   await service.stop('SIGKILL')
-  await until(async () => !workers.some(isAlive), 5000)
+  await until(async () => !workers.some(isAlive), 20_000)
   const again = await startServiceProcess(t, {
     WORKERS: '2',
     DATA_DIR: service.env.DATA_DIR as string,

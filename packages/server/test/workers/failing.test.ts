@@ -98,7 +98,7 @@ test('a worker that stands still is ended, and another takes its place', async (
   const [victim] = workersOf(service) as [number]
   process.kill(victim, 'SIGSTOP')
   const isEnded = async () => service.output().includes('a worker stands still: it is ended')
-  await until(isEnded, 30_000).catch((error) => {
+  await until(isEnded, 60_000).catch((error) => {
     process.kill(victim, 'SIGKILL')
     throw error
   })
@@ -163,7 +163,7 @@ async function assertThere(service: WorkerService, dids: readonly string[]): Pro
   for (const did of dids)
     assert.ok(tails.has(did.slice(-24)), `${did} was acknowledged and is lost`)
   for (const did of dids.slice(-10))
-    await until(async () => (await statusOverNewConnection(service.url, did)) === 'active', 1000)
+    await until(async () => (await statusOverNewConnection(service.url, did)) === 'active', 20_000)
 }
 
 async function untilBack(service: WorkerService, victim: number): Promise<void> {

@@ -179,9 +179,10 @@ test('where the token cannot be revoked, the account is verified all the same', 
 })
 
 test('silence, redirects and floods are failures', async (t) => {
-  const it = await setUp(t, CLIENT_SECRET, 300)
-  it.github.answers.set(TOKEN, 'never')
-  await fails(completed(it), /does not answer in time/, it.github.secrets)
+  const impatient = await setUp(t, CLIENT_SECRET, 300)
+  impatient.github.answers.set(TOKEN, 'never')
+  await fails(completed(impatient), /does not answer in time/, impatient.github.secrets)
+  const it = await setUp(t)
   it.github.answers.set(TOKEN, { status: 307, headers: { location: `${it.github.url}/elsewhere` } })
   await fails(completed(it), /answers with a redirect/, it.github.secrets)
   assert.ok(it.github.received.every(({ path }) => path !== '/elsewhere'))

@@ -25,7 +25,8 @@ export async function seen<T>(work: Promise<T>): Promise<Seen<T>> {
 
 /** A perspective with rules that a test changes: its port, its patience, its network. */
 export function lookingOut(t: TestContext, dns: TestDns, changed: Partial<FetchRules> = {}) {
-  const view = new DnsView(dns.address, { timeoutMs: 250, tries: 1 })
+  // The server is in this process: one that stands still for a moment must not pass for a silent one.
+  const view = new DnsView(dns.address, { timeoutMs: 10_000, tries: 1 })
   t.after(() => view.close())
   const rules: FetchRules = {
     addressesOf: (host) => view.addresses(host),

@@ -97,13 +97,13 @@ test('everything is loaded again after a history that was lost, though that fail
   await until(async () => {
     await registry.catchUp()
     return failed > 0
-  }, 5000)
+  }, 20_000)
   assert.ok(!registry.isComplete)
   isFailing = false
   await until(async () => {
     await registry.catchUp()
     return registry.isComplete
-  }, 5000)
+  }, 20_000)
   assert.equal(registry.agentsInMemory, 1)
 })
 
