@@ -3,6 +3,8 @@ import { agentByTail, chosenTailOfKey } from '../../storage/agents.ts'
 import type { Db, EventRow } from '../../storage/database.ts'
 import type { Replica } from '../../storage/replica.ts'
 import type { AgentRecord, OwnerFacts } from '../agent-record.ts'
+import type { AgentIndex } from './agent-index.ts'
+import type { OwnerCache } from './owner-cache.ts'
 import { findOwner, loadOwner, loadRecord } from './rows.ts'
 
 /**
@@ -58,4 +60,72 @@ const isThere = (found: unknown) => found !== null
 async function recordByTail(db: Db, tail: Tail): Promise<AgentRecord | null> {
   const row = await agentByTail(db, tail)
   return row === undefined ? null : loadRecord(db, row)
+}
+
+/** Where answers are kept. */
+export interface Memory {
+  readonly agents: AgentIndex
+  readonly owners: OwnerCache
+}
+
+/**
+ * Brings answers of point reads into memory. What has changed while one was read is newer than the answer, though memory
+ * may have left it out again: that one is read once more, since no event would ever set the old answer right.
+ */
+export class KeptReads {
+  readonly #memory: () => Memory
+  /** For each read under way the agents, by tail, and the owners, by number, that have changed since it began. */
+  readonly #changed = new Set<Set<string | number>>()
+
+  /** @param memory where the answers of a read that begins now belong */
+  constructor(memory: () => Memory) {
+    this.#memory = memory
+  }
+
+  /**
+   * To be told before any of it is entered: a read might end after its agent was entered and left out again, and before
+   * all of what comes with it is. Claims need not be told, as there is no row older than a claim.
+   */
+  tellChanged(tails: ReadonlySet<string>, owners: ReadonlySet<number>): void {
+    for (const changed of this.#changed) {
+      for (const tail of tails) changed.add(tail)
+      for (const owner of owners) changed.add(owner)
+    }
+  }
+
+  /** @returns what memory says once the answer is there, or null where there is no such agent */
+  async agent(read: () => Promise<AgentRecord | null>): Promise<AgentRecord | null> {
+    for (;;) {
+      const { agents } = this.#memory()
+      const { found, changed } = await this.#noting(read)
+      if (found === null) return null
+      if (changed.has(found.tail) && agents.byTail(found.tail) === null) continue
+      agents.upsert(found)
+      return agents.byTail(found.tail) ?? found
+    }
+  }
+
+  async owner(id: number, read: () => Promise<OwnerFacts>): Promise<OwnerFacts> {
+    for (;;) {
+      const { owners } = this.#memory()
+      const { found, changed } = await this.#noting(read)
+      const known = owners.get(id)
+      if (known !== undefined) return known
+      if (changed.has(id)) continue
+      owners.set(found)
+      return found
+    }
+  }
+
+  async #noting<T>(
+    read: () => Promise<T>,
+  ): Promise<{ readonly found: T; readonly changed: ReadonlySet<string | number> }> {
+    const changed = new Set<string | number>()
+    this.#changed.add(changed)
+    try {
+      return { found: await read(), changed }
+    } finally {
+      this.#changed.delete(changed)
+    }
+  }
 }

@@ -6,7 +6,7 @@ import { AgentIndex } from './agent-index.ts'
 import { EventFollower, type Staleness } from './follower.ts'
 import { loadAll } from './load.ts'
 import { OwnerCache } from './owner-cache.ts'
-import { PointReads } from './point-reads.ts'
+import { KeptReads, PointReads } from './point-reads.ts'
 import { loadOwner, loadRecords, recordOfClaim } from './rows.ts'
 
 /** After so long a load that has failed is tried again. */
@@ -29,6 +29,7 @@ export class Registry {
   readonly #limit: number
   readonly #randomBytes: (count: number) => Uint8Array
   readonly #points: PointReads
+  readonly #kept: KeptReads
   readonly #replica: Replica | null
   readonly #events: EventFollower
   #agents: AgentIndex
@@ -61,6 +62,7 @@ export class Registry {
       startOver: () => this.#startOver(),
     })
     this.#points = new PointReads(db.points, replica, () => this.#events.lastChange)
+    this.#kept = new KeptReads(() => ({ agents: this.#agents, owners: this.#owners }))
   }
 
   /** Starts following the events. From here on every answer is right, from the database until `load` has ended. */
@@ -129,7 +131,7 @@ export class Registry {
     const agent = await this.#agentOf(reference)
     if (agent === null) return null
     const known = this.#owners.get(agent.ownerId)
-    const owner = known ?? (await this.#ownerById(agent.ownerId))
+    const owner = known ?? (await this.#ownerOf(agent))
     // Reading may have taken until nothing more is known of what has changed.
     this.#requireVouching()
     if (known !== undefined) return { agent, owner }
@@ -198,6 +200,7 @@ export class Registry {
       else if (tail !== null) changed.add(tail)
       if (type.startsWith('owner.') && owner_id !== null) owners.add(owner_id)
     }
+    this.#kept.tellChanged(changed, owners)
     for (const record of await loadRecords(this.#news, [...changed])) this.#agents.upsert(record)
     for (const id of owners) this.#owners.set(await loadOwner(this.#news, id))
   }
@@ -226,24 +229,10 @@ export class Registry {
       const found = inMemory()
       if (found !== null || this.isComplete) return found
     }
-    return this.#keep(inDatabase())
+    return this.#kept.agent(inDatabase)
   }
 
-  /** What has been seen of it meanwhile is newer than what was read. */
-  async #keep(read: Promise<AgentRecord | null>): Promise<AgentRecord | null> {
-    const agents = this.#agents
-    const record = await read
-    if (record === null) return null
-    agents.upsert(record)
-    return agents.byTail(record.tail) ?? record
-  }
-
-  async #ownerById(id: number): Promise<OwnerFacts> {
-    const owners = this.#owners
-    const read = await this.#points.owner(id)
-    const known = owners.get(id)
-    if (known !== undefined) return known
-    owners.set(read)
-    return read
+  #ownerOf({ ownerId }: AgentRecord): Promise<OwnerFacts> {
+    return this.#kept.owner(ownerId, () => this.#points.owner(ownerId))
   }
 }
