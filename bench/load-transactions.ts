@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { namingFor } from '@countersign/protocol'
-import { MINTING } from '../packages/server/src/domain/claim.ts'
-import { type DatabasePlace, openDatabase } from '../packages/server/src/storage/open-database.ts'
+import { MINTING } from '../packages/server/src/claims/claim.ts'
+import {
+  type DatabasePlace,
+  openDatabase,
+} from '../packages/server/src/core/database/open-database.ts'
 import { quantile } from './quantile.ts'
 
 const HASH_BYTES = 32

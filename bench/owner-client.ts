@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Agent } from 'node:http'
-import { startSession } from '../packages/server/src/domain/session.ts'
-import { Cookies } from '../packages/server/src/http/owner/cookies.ts'
-import { type DatabasePlace, openDatabase } from '../packages/server/src/storage/open-database.ts'
+import {
+  type DatabasePlace,
+  openDatabase,
+} from '../packages/server/src/core/database/open-database.ts'
+import { Cookies } from '../packages/server/src/core/http/cookies.ts'
+import { startSession } from '../packages/server/src/owners/session.ts'
 import { type Ask, ask, JSON_TYPE } from './exchange.ts'
 import { claimBody, keyPairOf } from './keys.ts'
 import { CLAIM_PATH } from './questions.ts'

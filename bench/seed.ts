@@ -13,10 +13,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadPepper } from '../packages/server/src/adapters/secrets.ts'
-import { requireSamePepper } from '../packages/server/src/domain/same-pepper.ts'
-import { openDatabase } from '../packages/server/src/storage/open-database.ts'
-import { migrateFile } from '../packages/server/src/storage/sqlite-database.ts'
+import { loadPepper } from '../packages/server/src/core/crypto/secrets.ts'
+import { openDatabase } from '../packages/server/src/core/database/open-database.ts'
+import { migrateFile } from '../packages/server/src/core/database/sqlite/sqlite-database.ts'
+import { requireSamePepper } from '../packages/server/src/identity/pepper-check.ts'
 import { keyPairOf, signText } from './keys.ts'
 import type { Scope } from './scope.ts'
 import { Seeder, TAIL_LINE } from './seed-rows.ts'
@@ -84,7 +84,7 @@ function seedIn(dir: string, agents: number, seconds: number | null): Seed {
 
 /** Of everything that shapes a seed: the migrations and the seeder. */
 function fingerprint(): string {
-  const migrations = join(import.meta.dirname, '../packages/server/src/storage/migrations')
+  const migrations = join(import.meta.dirname, '../packages/server/src/core/database/migrations')
   const files = readdirSync(migrations).map((name) => join(migrations, name))
   return fingerprintOf([...files, import.meta.filename, join(import.meta.dirname, 'seed-rows.ts')])
 }

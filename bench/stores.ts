@@ -1,6 +1,6 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { DatabasePlace } from '../packages/server/src/storage/open-database.ts'
+import type { DatabasePlace } from '../packages/server/src/core/database/open-database.ts'
 import { addRows, fillDatabase } from './copy-rows.ts'
 import { type PostgresServer, query } from './postgres-server.ts'
 import { SEED_DATABASE } from './seed-postgres.ts'

@@ -25,7 +25,7 @@ test('the quick start of the README prints what the README says', async (t) => {
 })
 
 test('the table of settings in the README names every setting, and none that is not there', () => {
-  const config = readFileSync(join(ROOT, 'packages/server/src/config.ts'), 'utf8')
+  const config = readFileSync(join(ROOT, 'packages/server/src/config/config.ts'), 'utf8')
   const read = [...config.matchAll(/\bread\(\s*'([A-Z_]+)'|\benv\.([A-Z_]+)/g)].map(
     (m) => m[1] ?? m[2],
   )
@@ -40,9 +40,11 @@ test('every file that the docs point to is there', () => {
     const text = readFileSync(join(ROOT, page), 'utf8')
     const links = [...text.matchAll(/\]\(([^)#]+)\)/g)].map((m) => m[1] as string)
     const paths = [
-      ...text.matchAll(/`((?:http|docs|test|vectors|packages|tools)\/[\w./-]+)`/g),
-    ].map((m) => (m[1] as string).replace(/^http\//, 'packages/server/test/http/'))
-    for (const path of [...links, ...paths]) assert.ok(exists(path), `${page}: ${path}`)
+      ...text.matchAll(/`((?:docs|test|vectors|packages|tools)\/[\w./-]+|[\w./-]+\.test\.ts)`/g),
+    ].map((m) => m[1] as string)
+    for (const path of [...links, ...paths]) {
+      assert.ok(exists(path) || exists(`packages/server/test/${path}`), `${page}: ${path}`)
+    }
   }
 })
 

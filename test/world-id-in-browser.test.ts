@@ -4,10 +4,13 @@ import { extname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { chromium, type Page } from 'playwright-core'
 import { build } from 'vite'
-import { worldIdProvider } from '../packages/server/src/adapters/identity-providers/world-id.ts'
-import { startLoopbackServer } from '../packages/server/test/adapters/support/loopback-server.ts'
-import { RP_ID, startWorldPortal } from '../packages/server/test/adapters/support/world.ts'
-import { saysYes, startWorldBridge } from '../packages/server/test/adapters/support/world-bridge.ts'
+import { worldIdProvider } from '../packages/server/src/providers/world-id.ts'
+import { startLoopbackServer } from '../packages/server/test/core/network/support/loopback-server.ts'
+import { RP_ID, startWorldPortal } from '../packages/server/test/providers/support/world.ts'
+import {
+  saysYes,
+  startWorldBridge,
+} from '../packages/server/test/providers/support/world-bridge.ts'
 import { ROOT, tempDir } from './support/service.ts'
 import { needTool } from './support/tools.ts'
 

@@ -27,7 +27,7 @@ const TARGETS: readonly Target[] = [
   },
   {
     dir: 'packages/server',
-    made: ['packages/server/src/http/pages/**/*', 'packages/server/vite.config.ts'],
+    made: ['packages/server/src/pages/views/**/*', 'packages/server/vite.config.ts'],
   },
 ]
 
@@ -37,7 +37,7 @@ const DOCS = [
   '*.md',
   'packages/*/README.md',
   'tools/docs/*.ts',
-  'packages/server/src/http/docs/{book,names}.ts',
+  'packages/server/src/pages/docs/{book,names}.ts',
 ]
 
 for (const target of TARGETS) build(target)

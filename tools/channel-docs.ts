@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { CHANNEL_KINDS } from '../packages/server/src/adapters/channels/kinds.ts'
+import { CHANNEL_KINDS } from '../packages/server/src/channels/kinds/kinds.ts'
 import { withKinds } from './docs/channel-section.ts'
 
 // npx node tools/channel-docs.ts: writes what docs/channels.md says of each kind.

@@ -25,7 +25,7 @@ export default defineConfig({
         modulePreload: { polyfill: false },
         target: 'es2024',
         rolldownOptions: {
-          input: { browser: 'src/http/pages/browser.ts', pages: 'src/http/pages/pages.css' },
+          input: { browser: 'src/pages/views/browser.ts', pages: 'src/pages/views/pages.css' },
         },
       },
     },
@@ -38,7 +38,7 @@ export default defineConfig({
         ssr: true,
         target: 'node24',
         rolldownOptions: {
-          input: { pages: 'src/http/pages/index.tsx' },
+          input: { pages: 'src/pages/views/index.tsx' },
           output: { entryFileNames: 'pages.js' },
         },
       },

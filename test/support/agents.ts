@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { unverifyOwner } from '../../packages/server/src/domain/verify-owner.ts'
+import { unverifyOwner } from '../../packages/server/src/identity/record-verification.ts'
 import { claimAgent, type TestService } from './service.ts'
 import { setStatus } from './set-status.ts'
 

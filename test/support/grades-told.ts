@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Grade } from '@countersign/protocol'
-import type { Db } from '../../packages/server/src/storage/database.ts'
+import type { Db } from '../../packages/server/src/core/database/database.ts'
 
 /** Long past the second within which a change is told, for machines that are busy. */
 const PATIENCE_MS = 30_000

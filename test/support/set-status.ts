@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentStatus, Tail } from '@countersign/protocol'
-import { changeStatus } from '../../packages/server/src/domain/change-status.ts'
+import { changeStatus } from '../../packages/server/src/agent-management/change-status.ts'
 import { jsonOf } from './answer.ts'
 import { ask } from './ask.ts'
 import type { TestService } from './service.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { CHANNEL_KINDS } from '../../packages/server/src/adapters/channels/kinds.ts'
+import { CHANNEL_KINDS } from '../../packages/server/src/channels/kinds/kinds.ts'
 import { withKinds } from './channel-section.ts'
 
 const PAGE = readFileSync(`${import.meta.dirname}/../../docs/channels.md`, 'utf8')

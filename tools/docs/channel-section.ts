@@ -1,5 +1,5 @@
 import { type Did, namingFor, type ProofMethodInWords } from '@countersign/protocol'
-import type { ChannelKind, Proof } from '../../packages/server/src/adapters/channels/kind.ts'
+import type { ChannelKind, Proof } from '../../packages/server/src/channels/kinds/kind.ts'
 
 const DAY_MS = 24 * 3_600_000
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namingFor } from '@countersign/protocol'
-import { escapeHtml, fillNames } from '../../packages/server/src/http/docs/names.ts'
+import { escapeHtml, fillNames } from '../../packages/server/src/pages/docs/names.ts'
 import { keptIn, nameTemplate } from './name-template.ts'
 
 const ACME = {

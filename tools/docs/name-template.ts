@@ -1,4 +1,4 @@
-import { PLACEHOLDER } from '../../packages/server/src/http/docs/names.ts'
+import { PLACEHOLDER } from '../../packages/server/src/pages/docs/names.ts'
 
 /**
  * Pages are written with the defaults of every setting, so that they read naturally in the repository. What stands

@@ -1,6 +1,6 @@
 import MarkdownIt from 'markdown-it'
-import type { BookHeading } from '../../packages/server/src/http/docs/book.ts'
-import { PLACEHOLDERS } from '../../packages/server/src/http/docs/names.ts'
+import type { BookHeading } from '../../packages/server/src/pages/docs/book.ts'
+import { PLACEHOLDERS } from '../../packages/server/src/pages/docs/names.ts'
 
 /** What a page is rendered to. Its title is told apart, since the page that it is put on has its own place for it. */
 export interface Rendered {

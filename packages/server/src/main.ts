@@ -1,4 +1,4 @@
-import { runCountersignd } from './operator/program.ts'
+import { runCountersignd } from './cli/program.ts'
 
 // Whatever a command makes is its owner's alone.
 process.umask(0o077)

@@ -34,7 +34,7 @@ export function nextRelease(t: Cleanup): string {
   ]) {
     symlinkSync(join(ROOT, part), join(root, part))
   }
-  const migrations = join(server, 'src/storage/migrations')
+  const migrations = join(server, 'src/core/database/migrations')
   writeFileSync(join(migrations, 'next-release.ts'), MIGRATION)
   const index = join(migrations, 'index.ts')
   const list = readFileSync(index, 'utf8')

@@ -6,9 +6,9 @@ import {
   afterCheck,
   type CheckResult,
   isCounting,
-} from '../../src/domain/channels/after-check.ts'
-import { spread, TOKEN_LIFETIME_MS } from '../../src/domain/channels/next-check.ts'
-import type { ChannelRow } from '../../src/storage/database.ts'
+} from '../../src/channels/after-check.ts'
+import { spread, TOKEN_LIFETIME_MS } from '../../src/channels/next-check.ts'
+import type { ChannelRow } from '../../src/core/database/database.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type Did, namingFor } from '@countersign/protocol'
-import type { ChannelKind, Proof } from '../../src/adapters/channels/kind.ts'
-import { NotThere, OutOfReach, type Perspective } from '../../src/adapters/outside/perspective.ts'
-import { forOneCheck } from '../../src/domain/channels/for-one-check.ts'
-import { look, type Sought } from '../../src/domain/channels/look.ts'
+import { forOneCheck } from '../../src/channels/for-one-check.ts'
+import type { ChannelKind, Proof } from '../../src/channels/kinds/kind.ts'
+import { look, type Sought } from '../../src/channels/observe.ts'
+import { NotThere, OutOfReach, type Perspective } from '../../src/core/network/perspective.ts'
 
 const NEVER = new AbortController().signal
 

@@ -11,7 +11,7 @@ import {
 } from '../../../../test/support/service.ts'
 import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/config/config.ts'
 
 /** Longer than the bound, the time for one statement and that for one connection; far less than nobody's patience. */
 const SOON_MS = 8000

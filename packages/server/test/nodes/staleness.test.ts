@@ -12,7 +12,7 @@ import {
 } from '../../../../test/support/service.ts'
 import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/config/config.ts'
 
 const BOUND_MS = 2000
 

@@ -14,7 +14,7 @@ import {
   testEnv,
 } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings, type Settings } from '../../src/config.ts'
+import { readSettings, type Settings } from '../../src/config/config.ts'
 import { promptly } from './promptly.ts'
 
 interface Cluster {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ask } from '../../../../test/support/ask.ts'
 import { giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
-import { CHANNEL_KINDS } from '../../src/adapters/channels/kinds.ts'
+import { CHANNEL_KINDS } from '../../src/channels/kinds/kinds.ts'
 import { textOf } from './support/html.ts'
 
 const DAY_MS = 86_400_000

@@ -6,7 +6,7 @@ import { newKey } from '../../../../test/support/key.ts'
 import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
-import { appendEvent } from '../../src/storage/events.ts'
+import { appendEvent } from '../../src/core/database/event-table.ts'
 import { jsonLdOf, metaOf, textOf } from './support/html.ts'
 
 const CHANNELS = [

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { namingFor } from '@countersign/protocol'
 import { ask } from '../../../../test/support/ask.ts'
 import { startTestService, tempDir } from '../../../../test/support/service.ts'
-import { siteOf } from '../../src/domain/site.ts'
-import { loadPages } from '../../src/http/pages/load.ts'
+import { siteOf } from '../../src/core/site.ts'
+import { loadPages } from '../../src/pages/load.ts'
 import { metaOf, textOf } from './support/html.ts'
 
 const BROTLI = { 'accept-encoding': 'br' }

@@ -11,7 +11,7 @@ import {
   startServiceProcess,
   tempDir,
 } from '../../../../test/support/service.ts'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/config/config.ts'
 
 const SERVER = 'packages/server'
 

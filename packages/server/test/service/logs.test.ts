@@ -6,7 +6,7 @@ import {
   postJson,
   startServiceProcess,
 } from '../../../../test/support/service.ts'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/config/config.ts'
 
 test('at level debug there is a line a request, without the query string and without the body', async (t) => {
   const service = await startServiceProcess(t, { LOG_LEVEL: 'debug' })

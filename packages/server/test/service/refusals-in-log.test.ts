@@ -9,8 +9,8 @@ import {
 } from '../../../../test/support/service.ts'
 import { startSessionOf } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config.ts'
-import { answerOf, assertTurnedAway } from '../overload/support.ts'
+import { readSettings } from '../../src/config/config.ts'
+import { answerOf, assertTurnedAway } from '../core/limits/overload/support.ts'
 
 /** As many streams as an owner may have. */
 const STREAMS = 20

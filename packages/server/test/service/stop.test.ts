@@ -15,8 +15,8 @@ import {
   testEnv,
 } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
-import { readSettings } from '../../src/config.ts'
-import { stallWrites } from '../rate-limit/support.ts'
+import { readSettings } from '../../src/config/config.ts'
+import { stallWrites } from '../core/limits/rate-limit/support.ts'
 
 test('on SIGTERM readiness goes first, requests are still answered, and the process ends with 0', async (t) => {
   const service = await startServiceProcess(t, { DRAIN_SECONDS: '5' })

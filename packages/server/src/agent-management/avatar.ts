@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { CodedError, type OwnerAgent, type Tail } from '@countersign/protocol'
+import { avatarOf, deleteAvatar, upsertAvatar } from '../agents/avatar-table.ts'
+import type { OwnerDeps } from '../core/deps.ts'
+import { afterCommit } from '../core/errors.ts'
+import { requireOwn, showOwnAgent, tailOf } from './own-agent.ts'
+import { type Crop, type PictureFault, PictureRefused, Pictures } from './picture.ts'
+import { changeFace } from './update-profile.ts'
+
+type AvatarDeps = Pick<OwnerDeps, 'db' | 'site' | 'now'>
+
+const REFUSALS: Readonly<Record<PictureFault, ConstructorParameters<typeof CodedError>>> = {
+  'not-a-picture': [
+    'UNSUPPORTED_MEDIA_TYPE',
+    'This is no PNG, JPEG or WebP picture, whatever it is called.',
+  ],
+  'too-many-pixels': [
+    'PAYLOAD_TOO_LARGE',
+    'The picture has more than 40 million pixels. Make it smaller first.',
+  ],
+  damaged: ['VALIDATION_ERROR', 'The picture is damaged or not complete.'],
+  'outside-crop': ['VALIDATION_ERROR', 'The square to cut out does not lie within the picture.'],
+  'too-slow': ['VALIDATION_ERROR', 'The picture takes too long to read. Try another one.'],
+}
+
+/** The pictures that owners give their agents. */
+export class Avatars {
+  readonly #deps: AvatarDeps
+  readonly #pictures = new Pictures()
+
+  constructor(deps: AvatarDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Gives an agent a picture.
+   * @param bytes a PNG, JPEG or WebP as it came: of it only what can be seen is kept
+   * @param crop a square of it, in pixels of the picture as it is displayed; null: the middle
+   * @returns the agent after the change
+   * @throws CodedError VALIDATION_ERROR, NOT_FOUND, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE
+   */
+  async set(
+    ownerId: number,
+    reference: string,
+    bytes: Uint8Array,
+    crop: Crop | null,
+  ): Promise<OwnerAgent> {
+    const { db, site, now } = this.#deps
+    const tail = tailOf(site.naming, reference)
+    await requireOwn(db.read, ownerId, tail)
+    const webp = await this.#pictures.square(bytes, crop).catch((error) => {
+      throw error instanceof PictureRefused ? new CodedError(...REFUSALS[error.fault]) : error
+    })
+    const avatar = createHash('sha256').update(webp).digest('base64url').slice(0, 16)
+    await db.write(async (tx) => {
+      await changeFace(tx, await requireOwn(tx.db, ownerId, tail), { avatar }, now())
+      await upsertAvatar(tx, tail, webp)
+    })
+    return afterCommit(() => showOwnAgent(this.#deps, ownerId, tail))
+  }
+
+  /**
+   * Takes an agent's picture away.
+   * @throws CodedError VALIDATION_ERROR, NOT_FOUND
+   */
+  async remove(ownerId: number, reference: string): Promise<OwnerAgent> {
+    const { db, site, now } = this.#deps
+    const tail = tailOf(site.naming, reference)
+    await db.write(async (tx) => {
+      await changeFace(tx, await requireOwn(tx.db, ownerId, tail), { avatar: null }, now())
+      await deleteAvatar(tx, tail)
+    })
+    return afterCommit(() => showOwnAgent(this.#deps, ownerId, tail))
+  }
+}
+
+/**
+ * The picture that an agent was given, and its name among those that there have been.
+ * @throws CodedError NOT_FOUND
+ */
+export async function findAvatar({ db }: Pick<OwnerDeps, 'db'>, tail: Tail) {
+  const found = await avatarOf(db.read, tail)
+  if (found !== undefined) return found
+  throw new CodedError('NOT_FOUND', 'This agent was given no picture. There is a drawn one.')
+}

@@ -1,0 +1,74 @@
+import { type AgentStatus, CodedError, canBecome, type Tail } from '@countersign/protocol'
+import { agentByTail, updateStatus } from '../agents/agent-table.ts'
+import { regradeAgent } from '../agents/regrade.ts'
+import { stopChecks } from '../channels/stop-checks.ts'
+import type { AgentRow, Database, Tx } from '../core/database/database.ts'
+import { appendEvent, type EventType } from '../core/database/event-table.ts'
+
+export interface ChangeStatusDeps {
+  readonly db: Database
+  readonly now: () => number
+}
+
+export interface StatusRequest {
+  readonly tail: Tail
+  readonly to: AgentStatus
+  /** A word that programs can switch on, such as `key_compromised`, or null. */
+  readonly reason: string | null
+  readonly by: 'owner' | 'operator'
+}
+
+const REASON_PATTERN = /^[a-z][a-z0-9_-]{0,63}$/
+
+const EVENT: Readonly<Record<AgentStatus, EventType>> = {
+  active: 'agent.reactivated',
+  suspended: 'agent.suspended',
+  revoked: 'agent.revoked',
+}
+
+/**
+ * Suspends, reactivates or revokes an agent (docs/contract-notes.md, status transitions).
+ * @returns the status before
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, or FORBIDDEN where the owner would lift what the operator set
+ */
+export async function changeStatus(
+  deps: ChangeStatusDeps,
+  request: StatusRequest,
+): Promise<AgentStatus> {
+  const { tail, to, reason, by } = request
+  if (reason !== null && !REASON_PATTERN.test(reason)) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'A reason is a word of lower-case letters, digits, _ and -, such as key_compromised.',
+    )
+  }
+  return deps.db.write(async (tx) => {
+    const agent = await agentByTail(tx.db, tail)
+    if (agent === undefined) throw new CodedError('NOT_FOUND', 'There is no agent with this DID.')
+    const from = agent.status
+    if (!canBecome(from, to)) {
+      throw new CodedError('VALIDATION_ERROR', `An agent that is ${from} cannot become ${to}.`)
+    }
+    if (to === 'active' && by === 'owner' && agent.status_set_by === 'operator') {
+      throw new CodedError('FORBIDDEN', 'The operator suspended this agent; only they can lift it.')
+    }
+    await writeStatus(tx, agent, request, deps.now())
+    return from
+  })
+}
+
+/** Writes a change that is allowed, and the event that tells of it. */
+export async function writeStatus(
+  tx: Tx,
+  agent: AgentRow,
+  { to, reason, by }: Omit<StatusRequest, 'tail'>,
+  at: number,
+): Promise<void> {
+  const { tail, status: from, owner_id: ownerId } = agent
+  const version = tx.nextSeq()
+  await updateStatus(tx, { tail, from, to, reason, setBy: by, at, version })
+  const facts = { status: to, reason }
+  await appendEvent(tx, { seq: version, at, type: EVENT[to], tail, ownerId, facts })
+  await regradeAgent(tx, { ...agent, status: to }, at)
+  if (to === 'revoked') await stopChecks(tx, tail)
+}

@@ -1,0 +1,56 @@
+import { agentObjectSchema, didDocumentSchema, type Naming } from '@countersign/protocol'
+import Negotiator from 'negotiator'
+import { REVALIDATE } from '../core/http/caching.ts'
+import { agentParam, publicRead } from '../core/http/public-read.ts'
+import type { App } from '../core/http/server.ts'
+import { agentObjectOf } from './agent-object.ts'
+import { didDocumentOf } from './did-document.ts'
+import { findAgent, type ReadDeps } from './find-agent.ts'
+
+const JSON_TYPE = 'application/json'
+export const DID_JSON = 'application/did+json'
+
+/** Contract 4.7: the agent object, or its DID document by `Accept: application/did+json`. */
+export function agentRoute(app: App, deps: ReadDeps): void {
+  publicRead(app, deps.site.naming, {
+    url: '/api/agents/:agent',
+    cacheControl: REVALIDATE,
+    schema: schemaOf(deps.site.naming),
+    handler: async (params: { agent: string }, reply, accept) => {
+      const view = await findAgent(deps, params.agent)
+      if (!prefersDidDocument(accept)) return agentObjectOf(deps.site, view, deps.now())
+      // A revoked agent is gone (410), with a document that has no key in it.
+      if (view.agent.status === 'revoked') reply.code(410).header('cache-control', 'no-store')
+      reply.type(DID_JSON)
+      return didDocumentOf(deps.site, view.agent)
+    },
+  })
+}
+
+function prefersDidDocument(accept: string | undefined): boolean {
+  if (!accept?.toLowerCase().includes(DID_JSON)) return false
+  // A charset changes nothing of what is asked for, and to the letter it would match nothing.
+  const bare = accept.replaceAll(/;\s*charset=[^;,]*/gi, '')
+  const negotiator = new Negotiator({ headers: { accept: bare } })
+  return negotiator.mediaType([DID_JSON, JSON_TYPE]) === DID_JSON
+}
+
+function schemaOf(naming: Naming) {
+  const didDocument = { content: { [DID_JSON]: { schema: didDocumentSchema() } } }
+  return {
+    operationId: 'agent',
+    summary: 'The agent object, or the DID document in the form of the contract',
+    tags: ['resolve'],
+    params: agentParam('agent'),
+    response: {
+      200: {
+        description: 'The agent object or the DID document',
+        content: {
+          [JSON_TYPE]: { schema: agentObjectSchema(naming) },
+          ...didDocument.content,
+        },
+      },
+      410: { description: 'The DID document of a revoked agent', ...didDocument },
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { toSvg } from 'jdenticon'
+import { Type } from 'typebox'
+import { findAvatar } from '../agent-management/avatar.ts'
+import type { OwnerDeps } from '../core/deps.ts'
+import { BRIEFLY, FOR_A_DAY } from '../core/http/caching.ts'
+import { agentParam, publicRead } from '../core/http/public-read.ts'
+import type { App } from '../core/http/server.ts'
+import { didOfAgent } from '../core/site.ts'
+import { findAgent, type ReadDeps } from './find-agent.ts'
+
+const SIZE = 256
+/** A picture that is opened as a page of its own can do nothing. */
+const INERT = "default-src 'none'; sandbox"
+
+/** A picture drawn from the DID, for agents whose owner has given them none. */
+export function avatarRoute(app: App, deps: ReadDeps): void {
+  publicRead(app, deps.site.naming, {
+    url: '/api/agents/:agent/avatar.svg',
+    cacheControl: BRIEFLY,
+    schema: {
+      operationId: 'avatar',
+      summary: 'The picture of an agent that was given none',
+      tags: ['show'],
+      params: agentParam('agent'),
+      response: { 200: pictureSchema('An SVG', 'image/svg+xml') },
+    },
+    handler: async (params: { agent: string }, reply) => {
+      const { agent } = await findAgent(deps, params.agent)
+      reply.type('image/svg+xml').header('content-security-policy', INERT)
+      reply.serializer((svg: string) => svg)
+      return toSvg(didOfAgent(deps.site, agent.tail), SIZE)
+    },
+  })
+}
+
+/** The picture that an agent was given; a revoked one keeps it. */
+export function givenAvatarRoute(app: App, deps: ReadDeps & Pick<OwnerDeps, 'db'>): void {
+  publicRead(app, deps.site.naming, {
+    url: '/api/agents/:agent/avatar.webp',
+    cacheControl: BRIEFLY,
+    schema: {
+      operationId: 'givenAvatar',
+      summary: 'The picture that an agent was given',
+      tags: ['show'],
+      params: agentParam('agent'),
+      querystring: Type.Object({
+        v: Type.Optional(Type.String({ description: 'which picture: as `avatarUrl` has it' })),
+      }),
+      response: { 200: pictureSchema('A WebP of 512 by 512 pixels', 'image/webp') },
+    },
+    handler: async (params: { agent: string }, reply) => {
+      const { agent } = await findAgent(deps, params.agent)
+      const { webp, avatar } = await findAvatar(deps, agent.tail)
+      const { v } = reply.request.query as { v?: string }
+      if (v === avatar) reply.header('cache-control', FOR_A_DAY)
+      reply.type('image/webp').header('content-security-policy', INERT)
+      return webp
+    },
+  })
+}
+
+function pictureSchema(description: string, type: string) {
+  return { description, content: { [type]: { schema: { type: 'string' } } } }
+}

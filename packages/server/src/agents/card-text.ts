@@ -1,0 +1,84 @@
+import type { AgentStatus, Card, CompactCard, Naming } from '@countersign/protocol'
+import type { PublicChannel } from './public-channel.ts'
+import { CARD_VERDICTS, VERDICTS } from './wording.ts'
+
+/** The full card as lines for a terminal. */
+export function cardText(
+  { didField }: Naming,
+  card: Card,
+  channels: readonly PublicChannel[],
+): string {
+  const { displayName, username, status, owner, verification } = card
+  return textOf([
+    inert(nameOf(displayName, username)),
+    `${STATUSES[status]}: ${VERDICTS[status]}`,
+    '',
+    ...lines('Grade', [card.grade]),
+    ...lines('Owner', [
+      owner === null ? 'none any more' : nameOf(owner.displayName, owner.username),
+    ]),
+    ...lines('Identity', [verification === null ? NOT_VERIFIED : verifiedBy(verification)]),
+    ...lines('Reached at', channels.length === 0 ? [NOWHERE] : channels.map(placeOf)),
+    ...lines('Says', card.description === '' ? [] : [card.description]),
+    ...lines('DID', [card[didField]]),
+    ...lines('Claimed on', [dayOf(card.claimedAt)]),
+    ...lines('Certificate', [card.certificateUrl]),
+  ])
+}
+
+/** The compact card as lines for a terminal. */
+export function compactCardText(card: CompactCard): string {
+  const { owner, verificationStatus } = card
+  return textOf([
+    inert(card.displayName),
+    CARD_VERDICTS[verificationStatus],
+    '',
+    ...lines('Owner', [nameOf(owner.displayName, owner.username)]),
+    ...lines('Chat', [card.chatHandle]),
+    ...lines('Certificate', [card.certificateUrl]),
+  ])
+}
+
+const STATUSES: Readonly<Record<AgentStatus, string>> = {
+  active: 'ACTIVE',
+  suspended: 'SUSPENDED',
+  revoked: 'REVOKED',
+}
+
+const NOT_VERIFIED = 'nobody has verified the owner'
+const NOWHERE = 'no channel that is verified at the moment'
+
+function verifiedBy({ label, verifiedAt }: NonNullable<Card['verification']>): string {
+  return `verified by ${label} on ${dayOf(verifiedAt)}`
+}
+
+function placeOf({ label, handleOrDomain }: PublicChannel): string {
+  return `${label}: ${handleOrDomain}`
+}
+
+function nameOf(displayName: string, username: string | null): string {
+  return username === null || username === '' ? displayName : `${displayName} (@${username})`
+}
+
+function dayOf(at: string): string {
+  return at.slice(0, 10)
+}
+
+const WIDTH = 'Certificate'.length + 2
+
+/** A line for each value, the values one below the other. */
+function lines(name: string, values: readonly string[]): string[] {
+  return values.map((value, i) => (i === 0 ? name : '').padEnd(WIDTH) + inert(value))
+}
+
+function textOf(all: readonly string[]): string {
+  return all.map((line) => `${line}\n`).join('')
+}
+
+/** What moves a cursor, colours a terminal, turns the direction of what follows or cannot be seen. */
+const UNSAFE = /[\p{Cc}\p{Cs}\p{Bidi_Control}\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
+
+/** The text on one line, able to do nothing but be read. */
+function inert(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim().replaceAll(UNSAFE, '\ufffd')
+}

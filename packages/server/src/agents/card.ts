@@ -1,0 +1,53 @@
+import { type Card, type Did, gradeOf, isFresh } from '@countersign/protocol'
+import { certificatePath, didOfAgent, type Site } from '../core/site.ts'
+import { timestamp } from '../core/timestamp.ts'
+import type { AgentRecord, AgentView } from './agent-record.ts'
+import { latestVerification, providerLabel } from './identity-of-owner.ts'
+
+/** The full card (contract 2.4). */
+export function cardOf(site: Site, { agent, owner }: AgentView, now: number): Card {
+  const { profile } = agent
+  const did = didOfAgent(site, agent.tail)
+  const { verifications } = owner
+  const grade = gradeOf({ status: agent.status, verifications, channels: profile.channels, now })
+  const verification = latestVerification(owner, now)
+  return {
+    [site.naming.didField]: did,
+    displayName: displayNameOf(agent),
+    username: profile.username,
+    description: profile.description ?? '',
+    avatarUrl: avatarUrl(site, did, profile.avatar),
+    status: agent.status,
+    claimedAt: timestamp(agent.claimedAt),
+    owner: owner.deleted ? null : { displayName: owner.displayName, username: owner.username },
+    verification: verification && {
+      provider: verification.provider,
+      label: providerLabel(site, verification.provider),
+      verifiedAt: timestamp(verification.verifiedAt),
+    },
+    channels: profile.channels
+      .filter((each) => isFresh(each, now))
+      .map(({ kind, handleOrDomain }) => ({ kind, handleOrDomain })),
+    grade: grade.grade,
+    tier: grade.tier,
+    gradeIsFallback: grade.gradeIsFallback,
+    certificateUrl: `${site.baseUrl}${certificatePath(site, agent)}`,
+  }
+}
+
+/** Another picture has another address, so that a picture may be kept for long. */
+function avatarUrl({ baseUrl }: Site, did: Did, avatar: string | null): string {
+  const file = avatar === null ? 'avatar.svg' : `avatar.webp?v=${avatar}`
+  return `${baseUrl}/api/agents/${did}/${file}`
+}
+
+/** The public name: what the owner chose, else the username, else a name made of the DID. */
+export function displayNameOf({
+  tail,
+  profile,
+}: {
+  readonly tail: string
+  readonly profile: Pick<AgentRecord['profile'], 'displayName' | 'username'>
+}): string {
+  return profile.displayName ?? profile.username ?? `Agent ${tail.slice(0, 6)}`
+}

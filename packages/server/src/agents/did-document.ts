@@ -1,0 +1,86 @@
+import {
+  type DidDocument,
+  didWebOf,
+  encodeBase64,
+  jwkOf,
+  multikeyOf,
+  type ResolvableDidDocument,
+} from '@countersign/protocol'
+import { didOfAgent, type Site } from '../core/site.ts'
+import type { AgentRecord } from './agent-record.ts'
+
+const DID_V1 = 'https://www.w3.org/ns/did/v1'
+const JWS_2020 = 'https://w3id.org/security/suites/jws-2020/v1'
+const MULTIKEY = 'https://w3id.org/security/multikey/v1'
+const JWK = 'https://w3id.org/security/jwk/v1'
+
+/**
+ * The DID document in the contract's form (4.7). A suspended agent's authenticates nothing; a revoked agent's has no
+ * key in it.
+ */
+export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
+  const { did, id } = identifiersOf(site, agent)
+  const key = `${id}#key-1`
+  return {
+    '@context': [DID_V1, JWS_2020],
+    id,
+    controller: id,
+    verificationMethod: unlessRevoked(agent, [
+      {
+        id: key,
+        type: 'Ed25519VerificationKey2020',
+        controller: id,
+        publicKeyBase64: encodeBase64(agent.publicKey),
+      },
+    ]),
+    authentication: agent.status === 'active' ? [key] : [],
+    service: unlessRevoked(agent, serviceOf(site, did, id)),
+  }
+}
+
+/**
+ * The DID document that did:web resolvers find at `did.json`. No strict resolver reads the contract's
+ * `publicKeyBase64`, so the key stands here as Multikey and as JsonWebKey.
+ */
+export function resolvableDidDocumentOf(site: Site, agent: AgentRecord): ResolvableDidDocument {
+  const { did, id } = identifiersOf(site, agent)
+  const multikey = `${id}#key-1`
+  const jwk = `${id}#key-1-jwk`
+  const usable = agent.status === 'active' ? [multikey, jwk] : []
+  return {
+    '@context': [DID_V1, MULTIKEY, JWK],
+    id,
+    controller: id,
+    verificationMethod: unlessRevoked(agent, [
+      {
+        id: multikey,
+        type: 'Multikey',
+        controller: id,
+        publicKeyMultibase: multikeyOf(agent.publicKey),
+      },
+      { id: jwk, type: 'JsonWebKey', controller: id, publicKeyJwk: jwkOf(agent.publicKey) },
+    ]),
+    authentication: usable,
+    assertionMethod: usable,
+    service: unlessRevoked(agent, serviceOf(site, did, id)),
+  }
+}
+
+function identifiersOf(site: Site, agent: AgentRecord) {
+  const did = didOfAgent(site, agent.tail)
+  return { did, id: didWebOf(site.host, did) }
+}
+
+function unlessRevoked<T>(agent: AgentRecord, entries: T[]): T[] {
+  return agent.status === 'revoked' ? [] : entries
+}
+
+function serviceOf(site: Site, did: string, id: string) {
+  return [
+    {
+      id: `${id}#agent-service`,
+      type: 'AgentService',
+      serviceEndpoint: `${site.baseUrl}/api/agents/${did}`,
+    },
+  ]
+}

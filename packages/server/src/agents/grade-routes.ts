@@ -1,0 +1,26 @@
+import { gradeAnswerSchema } from '@countersign/protocol'
+import { BRIEFLY } from '../core/http/caching.ts'
+import { agentParam, publicRead } from '../core/http/public-read.ts'
+import type { App } from '../core/http/server.ts'
+import { withCurrentChannels } from './current-channels.ts'
+import { findAgent, type PageReadDeps } from './find-agent.ts'
+import { gradeAnswerOf } from './grade.ts'
+
+/** The letter of the card, explained (docs/contract-notes.md). */
+export function gradeRoute(app: App, deps: PageReadDeps): void {
+  publicRead(app, deps.site.naming, {
+    url: '/api/agents/:agent/grade',
+    cacheControl: BRIEFLY,
+    schema: {
+      operationId: 'grade',
+      summary: 'The grade of an agent, with its evidence and the next step up',
+      tags: ['check'],
+      params: agentParam('agent'),
+      response: { 200: gradeAnswerSchema(deps.site.naming) },
+    },
+    handler: async (params: { agent: string }) => {
+      const view = await withCurrentChannels(deps.db, await findAgent(deps, params.agent))
+      return gradeAnswerOf(deps.site, view, deps.now())
+    },
+  })
+}

@@ -1,0 +1,53 @@
+import {
+  type ChannelFact,
+  type GradeAnswer,
+  gradeOf,
+  type VerificationFact,
+} from '@countersign/protocol'
+import { didOfAgent, type Site } from '../core/site.ts'
+import { timestamp } from '../core/timestamp.ts'
+import type { AgentView } from './agent-record.ts'
+import { providerLabel } from './identity-of-owner.ts'
+
+/** An agent's grade with its evidence: whoever has it computes the letter anew by `recomputeGrade`. */
+export function gradeAnswerOf(site: Site, { agent, owner }: AgentView, now: number): GradeAnswer {
+  const { evidence, ...result } = gradeOf({
+    status: agent.status,
+    verifications: owner.verifications,
+    channels: agent.profile.channels,
+    now,
+  })
+  return {
+    [site.naming.didField]: didOfAgent(site, agent.tail),
+    status: agent.status,
+    ...result,
+    evidence: {
+      verification: evidence.verification && verificationOf(site, evidence.verification),
+      channel: evidence.channel && channelOf(evidence.channel),
+    },
+  }
+}
+
+function verificationOf(site: Site, fact: VerificationFact) {
+  return {
+    provider: fact.provider,
+    label: providerLabel(site, fact.provider),
+    assurance: fact.assurance,
+    verifiedAt: timestamp(fact.verifiedAt),
+    expiresAt: orNull(fact.expiresAt),
+  }
+}
+
+function channelOf({ kind, handleOrDomain, tier, checkedAt, freshUntil }: ChannelFact) {
+  return {
+    kind,
+    handleOrDomain,
+    tier,
+    checkedAt: timestamp(checkedAt),
+    freshUntil: orNull(freshUntil),
+  }
+}
+
+function orNull(time: number | null): string | null {
+  return time === null ? null : timestamp(time)
+}

@@ -1,0 +1,116 @@
+import {
+  type ChannelFact,
+  decodeKey,
+  strongestVerification,
+  type Tail,
+  type VerificationFact,
+} from '@countersign/protocol'
+import {
+  type ProvenChannelRow,
+  provenChannels,
+  provenChannelsOf,
+} from '../../channels/channel-table.ts'
+import type { AgentRow, Db, EventRow } from '../../core/database/database.ts'
+import {
+  type VerificationOfOwner,
+  verificationsOfOwner,
+} from '../../identity/verification-table.ts'
+import { type AgentRecord, type OwnerFacts, plainProfile } from '../agent-record.ts'
+import { agentsByTails } from '../agent-table.ts'
+import { ownerById, type PublicOwnerRow } from '../owner-table.ts'
+
+/** A new agent out of the event of its claim. */
+export function recordOfClaim({ seq, at, tail, owner_id, facts }: EventRow): AgentRecord {
+  const { publicKey } = JSON.parse(facts) as { publicKey: string }
+  return {
+    tail: tail as Tail,
+    publicKey: decodeKey(publicKey) as Uint8Array,
+    ownerId: owner_id as number,
+    seq,
+    version: seq,
+    status: 'active',
+    claimedAt: at,
+    profile: plainProfile(at),
+  }
+}
+
+/** A record out of a row and the channels of the same agent. */
+export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): AgentRecord {
+  return {
+    tail: row.tail as Tail,
+    publicKey: row.public_key,
+    ownerId: row.owner_id,
+    seq: row.seq,
+    version: row.version,
+    status: row.status,
+    claimedAt: row.claimed_at,
+    profile: {
+      statusReason: row.status_reason,
+      statusChangedAt: row.status_changed_at,
+      updatedAt: row.updated_at,
+      username: row.username,
+      displayName: row.display_name,
+      description: row.description,
+      avatar: row.avatar,
+      channels: channels.map(factsOfChannel),
+    },
+  }
+}
+
+/** A channel counts until its time is over, or until it went stale. */
+export function factsOfChannel(row: ProvenChannelRow): ChannelFact {
+  return {
+    kind: row.kind,
+    handleOrDomain: row.handle_or_domain,
+    tier: row.tier,
+    checkedAt: row.checked_at,
+    freshUntil: row.stale_since ?? row.fresh_until,
+  }
+}
+
+export function factsOfVerification(row: VerificationOfOwner): VerificationFact {
+  return {
+    provider: row.provider,
+    assurance: row.assurance,
+    verifiedAt: row.verified_at,
+    expiresAt: row.expires_at,
+  }
+}
+
+export async function loadRecord(db: Db, row: AgentRow): Promise<AgentRecord> {
+  return recordOf(row, await provenChannels(db, row.tail))
+}
+
+/** Agents by their tails, those that there are, in two queries: an owner may revoke thousands at once. */
+export async function loadRecords(db: Db, tails: readonly string[]): Promise<AgentRecord[]> {
+  const rows = await agentsByTails(db, tails)
+  const channels = Map.groupBy(await provenChannelsOf(db, tails), ({ tail }) => tail)
+  return rows.map((row) => recordOf(row, channels.get(row.tail) ?? []))
+}
+
+export function ownerFactsOf(
+  row: PublicOwnerRow,
+  rows: readonly VerificationOfOwner[],
+): OwnerFacts {
+  const verifications = rows.map(factsOfVerification)
+  return {
+    id: row.id,
+    username: row.username,
+    displayName: row.display_name,
+    deleted: row.deleted_at !== null,
+    verifications,
+    strongest: strongestVerification(verifications, Number.NEGATIVE_INFINITY),
+  }
+}
+
+export async function findOwner(db: Db, id: number): Promise<OwnerFacts | null> {
+  const row = await ownerById(db, id)
+  return row === undefined ? null : ownerFactsOf(row, await verificationsOfOwner(db, id))
+}
+
+/** @throws Error where there is no such owner: every agent has one, by a foreign key */
+export async function loadOwner(db: Db, id: number): Promise<OwnerFacts> {
+  const owner = await findOwner(db, id)
+  if (owner === null) throw new Error(`owner ${id} is missing`)
+  return owner
+}

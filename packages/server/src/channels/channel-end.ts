@@ -1,0 +1,28 @@
+import { agentByTail } from '../agents/agent-table.ts'
+import type { JobRow, Tx } from '../core/database/database.ts'
+import { cancelJob, scheduleJob } from '../core/jobs/job-table.ts'
+import { scheduleCheck } from './channel-lease-table.ts'
+import { channelById, updateChannel } from './channel-table.ts'
+import { tellOfChannel } from './record-channel-event.ts'
+
+export const END_CHANNEL = 'end-channel'
+
+/** Plans the moment from which a channel counts no more without a fresh token; null: none. */
+export async function planEnd(tx: Tx, channelId: string, at: number | null): Promise<void> {
+  const id = `${END_CHANNEL}:${channelId}`
+  if (at === null) return cancelJob(tx, id)
+  await scheduleJob(tx, { id, kind: END_CHANNEL, subject: channelId, run_at: at })
+}
+
+/** The time of a proof is over. Of a revoked agent nothing more is told. */
+export async function endChannel(tx: Tx, { subject: id }: JobRow, at: number): Promise<void> {
+  const channel = await channelById(tx.db, id)
+  const agent = channel && (await agentByTail(tx.db, channel.tail))
+  if (channel === undefined || agent === undefined || agent.status === 'revoked') return
+  if (channel.stale_since !== null || channel.fresh_until === null) return
+  if (channel.fresh_until > at) return planEnd(tx, id, channel.fresh_until)
+  await updateChannel(tx, id, { stale_since: channel.fresh_until })
+  await scheduleCheck(tx, id, null)
+  const facts = { reason: 'expired' }
+  await tellOfChannel(tx, agent, { channel, type: 'channel.stale', facts, at })
+}

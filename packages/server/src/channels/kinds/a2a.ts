@@ -1,0 +1,85 @@
+import { a2aIdentityUri } from '@countersign/protocol'
+import { NotThere, type Perspective } from '../../core/network/perspective.ts'
+import { type AgentCard, isSignedBy, readAgentCard } from './agent-card.ts'
+import { DOMAIN_FIELD, parseDomain } from './domain-name.ts'
+import { expiryFault } from './expiry.ts'
+import type { ChannelKind, Found, Proof, Wanted } from './kind.ts'
+import { fetchWellKnown, wellKnownUrl } from './well-known.ts'
+
+const METHOD = 'card'
+
+/** An endpoint of the Agent2Agent protocol, by the card that it publishes. */
+export const a2a: ChannelKind = {
+  id: 'a2a',
+  label: 'Agent-to-agent (A2A)',
+  tier: 2,
+  chat: false,
+  proves: 'The agent card of this domain names the agent, and the agent has signed it.',
+  field: DOMAIN_FIELD,
+  freshForMs: 90 * 24 * 3_600_000,
+  parse: parseDomain,
+  link: (handle) => `https://${handle}/`,
+  methods: (proof) => [
+    {
+      id: METHOD,
+      title: 'Signed agent card',
+      step: 'Add the extension to capabilities.extensions of the agent card, have the agent sign the card, and publish what comes out at this address.',
+      fields: [
+        { label: 'Extension', value: JSON.stringify(extensionOf(proof), null, 2), multiline: true },
+        { label: 'Signing', value: signingCommand(proof), multiline: false },
+        { label: 'Address', value: cardUrl(proof).href, multiline: false },
+      ],
+    },
+  ],
+  check: { agreement: 'most', look },
+}
+
+/** Both directions: the card names the agent, and the agent's certified key has signed the card. */
+async function look(from: Perspective, wanted: Wanted): Promise<Found> {
+  const url = cardUrl(wanted.proof)
+  const { text } = await fetchWellKnown(from, url, 'application/json')
+  const card = await readAgentCard(text)
+  if (card === null) throw new NotThere(`What is at ${url} is no agent card of A2A 1.0.`)
+  requireNamed(card, wanted)
+  if (card.signatures.length === 0) {
+    throw new NotThere('The agent card names this agent, but nobody has signed it.')
+  }
+  if (!(await isSignedBy(wanted.proof, card))) {
+    throw new NotThere(
+      'The agent card names this agent, but none of its signatures is by the agent’s certified key on the card as it is.',
+    )
+  }
+  return {
+    method: METHOD,
+    detail: `The agent card at ${url} names this agent and is signed by it.`,
+  }
+}
+
+/** @throws NotThere which says what the card says instead */
+function requireNamed({ extensions }: AgentCard, { proof, provenBy, now }: Wanted): void {
+  const uri = a2aIdentityUri(proof.baseUrl)
+  const found = extensions.filter((each) => each.uri === uri).map(({ params }) => params)
+  const named = found.filter(({ did }) => did === proof.did)
+  const ours = named.filter(({ nonce }) => nonce === proof.token)
+  const faults = ours.map(({ expiry }) => (provenBy === null ? expiryFault(expiry, now) : null))
+  if (faults.includes(null)) return
+  if (ours.length > 0) throw new NotThere(`The agent card names this agent ${faults[0]}.`)
+  if (named.length > 0) throw new NotThere('The agent card names this agent with another nonce.')
+  if (found.length > 0) throw new NotThere('The agent card names another agent.')
+  throw new NotThere(`The agent card has no extension ${uri}.`)
+}
+
+/** The extension as it stands in a card (A2A 1.0 section 4.4.4). */
+function extensionOf({ baseUrl, did, token, expiresAt }: Proof) {
+  const expiry = new Date(expiresAt).toISOString()
+  return { uri: a2aIdentityUri(baseUrl), params: { did, nonce: token, expiry } }
+}
+
+function signingCommand({ baseUrl }: Proof): string {
+  return `countersign sign-card agent-card.json --url ${baseUrl} --output signed-card.json`
+}
+
+/** AGENT_CARD_PATH of the SDK. */
+function cardUrl({ handle }: Proof): URL {
+  return wellKnownUrl(handle, 'agent-card.json')
+}

@@ -1,0 +1,79 @@
+import {
+  NotThere,
+  OutOfReach,
+  type Page,
+  type Perspective,
+} from '../../core/network/perspective.ts'
+
+/** What a platform's API has answered. */
+export interface JsonAnswer {
+  readonly status: number
+  /** Undefined where it is no JSON. */
+  readonly body: unknown
+}
+
+/**
+ * Asks an API of a platform.
+ * @throws NotThere where the host has no address, OutOfReach where it does not answer as it should or asks us to wait
+ */
+export async function askJson(
+  from: Perspective,
+  url: URL,
+  accept = 'application/json',
+): Promise<JsonAnswer> {
+  const page = await from.get(url, accept)
+  requireTime(page, url)
+  return { status: page.status, body: parsed(page.text) }
+}
+
+/**
+ * A view in which the host of a platform that everybody knows cannot be missing: where a resolver denies it, that says
+ * nothing of an account.
+ */
+export function ofKnownHost(from: Perspective): Perspective {
+  return {
+    name: from.name,
+    txt: (name) => from.txt(name),
+    async get(url, accept) {
+      try {
+        return await from.get(url, accept)
+      } catch (error) {
+        if (!(error instanceof NotThere)) throw error
+        throw new OutOfReach(`${url.hostname} is not known to ${from.name}.`)
+      }
+    },
+  }
+}
+
+/** @throws OutOfReach where a server has failed, or has no time for us now */
+export function requireTime({ status }: Page, { hostname }: URL): void {
+  if (status === 429) {
+    throw new OutOfReach(`${hostname} has been asked too often and wants us to come back later.`)
+  }
+  if (status >= 500) throw new OutOfReach(`${hostname} has a failure of its own (${status}).`)
+}
+
+/** For an answer of which nothing can be learnt. */
+export function unknownAnswer({ hostname }: URL, { status }: Pick<Page, 'status'>): OutOfReach {
+  return new OutOfReach(`${hostname} gives an answer that cannot be read (${status}).`)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A property of its own that a value out of JSON has, else undefined. */
+export function own(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  return (value as Record<string, unknown>)[name]
+}
+
+/** A text that a value out of JSON has as a property of its own, else null. */
+export function ownText(value: unknown, name: string): string | null {
+  const text = own(value, name)
+  return typeof text === 'string' ? text : null
+}

@@ -1,0 +1,75 @@
+import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
+import { chatKind } from './chat-kind.ts'
+import { bareHandle, requireForm } from './handle-text.ts'
+import { piecesOf } from './html.ts'
+import { ofKnownHost, requireTime, unknownAnswer } from './json-answer.ts'
+
+/** https://core.telegram.org/method/account.checkUsername: 5 to 32 letters, digits and underscores, a letter first. */
+const USERNAME = /^[a-z][a-z0-9_]{4,31}$/
+const ADDRESS = /^(?:https?:\/\/)?(?:t|telegram)\.me\/([^/?#]+)\/?$/i
+/** How the page names the account that it is about, for Telegram's own apps: https://core.telegram.org/api/links */
+const APP_LINK = /^tg:\/\/resolve\?domain=([a-z0-9_]+)$/i
+/** The title of the page for a name that nobody has, and of the front page. */
+const NOBODY = /^Telegram(?:: Contact @[a-z0-9_]+| Messenger| [–-] a new era of messaging)$/i
+
+/** A person, a bot, a group or a channel on Telegram. */
+export const telegram = chatKind(
+  {
+    id: 'telegram',
+    label: 'Telegram',
+    proves: 'The agent has this account on Telegram.',
+    field: {
+      label: 'Username',
+      placeholder: 'example_bot',
+      hint: 'The public username of a bot, a person, a group or a channel, as in t.me/example_bot.',
+    },
+    parse(text) {
+      const username = bareHandle(text, ADDRESS).toLowerCase()
+      requireForm(
+        username,
+        USERNAME,
+        'A username on Telegram has 5 to 32 letters, digits and underscores and begins with a letter.',
+      )
+      return username
+    },
+    link: (username) => `https://t.me/${username}`,
+  },
+  [
+    {
+      id: 'profile',
+      title: 'In the bio',
+      name: 'the bio',
+      step: 'Bot: send /setabouttext to @BotFather and paste the text. Person: open Settings, "Edit" and paste the text into "Bio". Group or channel: paste it into "Description".',
+      read: readBio,
+    },
+  ],
+)
+
+/** There is no API for strangers: of the public page nothing counts but the description that the account has set. */
+async function readBio(from: Perspective, username: string): Promise<string[]> {
+  const url = new URL(`https://t.me/${username}`)
+  const page = await ofKnownHost(from).get(url, 'text/html')
+  requireTime(page, url)
+  const meta = metaOf(page.text)
+  const title = meta.get('og:title')
+  if (page.status !== 200 || title === undefined) throw unknownAnswer(url, page)
+  if (NOBODY.test(title)) throw new NotThere(`Telegram shows no account @${username}.`)
+  if (APP_LINK.exec(meta.get('al:ios:url') ?? '')?.[1]?.toLowerCase() !== username) {
+    throw new OutOfReach(`t.me gives a page that is not about @${username}.`)
+  }
+  return [meta.get('og:description') ?? '']
+}
+
+/** The properties that the head of a page states, each as it is stated first. */
+function metaOf(html: string): Map<string, string> {
+  const meta = new Map<string, string>()
+  for (const piece of piecesOf(html)) {
+    if ('text' in piece) continue
+    if (piece.tag === 'body') break
+    const property = piece.tag === 'meta' ? piece.attributes.get('property') : undefined
+    if (property !== undefined && !meta.has(property)) {
+      meta.set(property, piece.attributes.get('content') ?? '')
+    }
+  }
+  return meta
+}

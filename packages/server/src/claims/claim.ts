@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import {
+  type ClaimRequest,
+  type ClaimToken,
+  CodedError,
+  claimMessage,
+  type Did,
+  decodeKey,
+  decodeSignature,
+  isClaimToken,
+} from '@countersign/protocol'
+import type { Registry } from '../agents/read-model/agent-read-model.ts'
+import { type Ed25519Verifier, isCertifiableKey } from '../core/crypto/ed25519.ts'
+import type { Batch, Database } from '../core/database/database.ts'
+import { tokenByHash } from './claim-token-table.ts'
+import { type DecodedClaim, type MintDeps, mint, requireRedeemable } from './mint.ts'
+import { mintMany } from './mint-many.ts'
+
+export interface ClaimDeps extends MintDeps {
+  readonly db: Database
+  readonly registry: Registry
+  readonly ed25519: Ed25519Verifier
+}
+
+interface Claim extends DecodedClaim {
+  readonly token: ClaimToken
+  readonly signature: Uint8Array
+}
+
+/**
+ * Redeems a claim token for a DID (contract 4.4). The checks come in this order, and only success burns the token.
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND or TOKEN_EXPIRED (token), INVALID_SIGNATURE, KEY_ALREADY_CLAIMED
+ */
+export async function claim(deps: ClaimDeps, request: ClaimRequest): Promise<Did> {
+  const decoded = decodeClaim(deps, request)
+  requireRedeemable(await tokenByHash(deps.db.read, decoded.tokenHash), deps.now())
+  await requireSignature(deps, decoded)
+  return deps.db.writeTogether(MINTING, { deps, decoded })
+}
+
+/** The hash under which a token is stored: a stolen database redeems nothing. */
+export function hashOfToken(token: ClaimToken): Uint8Array {
+  return createHash('sha256').update(token).digest()
+}
+
+interface Minting {
+  readonly deps: MintDeps
+  readonly decoded: DecodedClaim
+}
+
+/** The part that races: one by one, or all that wait at once where that saves round trips. */
+export const MINTING: Batch<Minting, Did> = {
+  one: (tx, { deps, decoded }) => mint(deps, tx, decoded),
+  all: (tx, items) => {
+    const [first] = items as [Minting]
+    return mintMany(
+      first.deps,
+      tx,
+      items.map(({ decoded }) => decoded),
+    )
+  },
+}
+
+function decodeClaim(deps: ClaimDeps, request: ClaimRequest): Claim {
+  const { claimToken: token, agentId } = request
+  const publicKey = decodeKey(request.publicKey)
+  const signature = decodeSignature(request.signature)
+  if (!isClaimToken(deps.naming, token) || publicKey === null || signature === null) {
+    throw new CodedError('VALIDATION_ERROR', 'The claim is malformed.')
+  }
+  if (!deps.registry.hasSeenKey(publicKey) && !isCertifiableKey(publicKey)) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'publicKey is not a sound Ed25519 key: not canonical, not on the curve, or not of the prime order.',
+    )
+  }
+  return { token, tokenHash: hashOfToken(token), agentId, publicKey, signature }
+}
+
+async function requireSignature(deps: ClaimDeps, decoded: Claim): Promise<void> {
+  const message = claimMessage(decoded.token, decoded.agentId)
+  if (await deps.ed25519.verify(decoded.publicKey, message, decoded.signature)) return
+  throw new CodedError(
+    'INVALID_SIGNATURE',
+    'The signature is not one of this key over the bytes claimToken|agentId.',
+  )
+}

@@ -1,0 +1,44 @@
+import {
+  CLAIM_TOKEN_LIFETIME_MS,
+  type ClaimToken,
+  CodedError,
+  type Naming,
+  randomClaimToken,
+} from '@countersign/protocol'
+import type { Database } from '../core/database/database.ts'
+import { verificationsOfOwner } from '../identity/verification-table.ts'
+import { hashOfToken } from './claim.ts'
+import { insertToken, supersedeTokens } from './claim-token-table.ts'
+
+export interface IssueTokenDeps {
+  readonly db: Database
+  readonly naming: Naming
+  readonly now: () => number
+  readonly randomBytes: (count: number) => Uint8Array
+}
+
+export interface IssuedToken {
+  /** Shown once: the database holds its hash. */
+  readonly claimToken: ClaimToken
+  readonly expiresAt: number
+}
+
+/**
+ * Issues a claim token, which invalidates the one before it (contract 3.2).
+ * @throws CodedError IDENTITY_REQUIRED where the owner has no current identity verification
+ */
+export async function issueToken(deps: IssueTokenDeps, ownerId: number): Promise<IssuedToken> {
+  const claimToken = randomClaimToken(deps.naming, deps.randomBytes)
+  const hash = hashOfToken(claimToken)
+  return deps.db.write(async (tx) => {
+    const at = deps.now()
+    const verifications = await verificationsOfOwner(tx.db, ownerId)
+    if (!verifications.some((each) => each.expires_at === null || each.expires_at > at)) {
+      throw new CodedError('IDENTITY_REQUIRED', 'The owner has no current identity verification.')
+    }
+    const expiresAt = at + CLAIM_TOKEN_LIFETIME_MS
+    await supersedeTokens(tx, ownerId, at)
+    await insertToken(tx, { hash, owner_id: ownerId, created_at: at, expires_at: expiresAt })
+    return { claimToken, expiresAt }
+  })
+}

@@ -1,0 +1,106 @@
+import { type AgentStatus, CodedError, didOf, parseDidOrTail } from '@countersign/protocol'
+import type { Command } from 'commander'
+import { changeStatus } from '../agent-management/change-status.ts'
+import { agentsAfter, agentsOfOwner } from '../agents/agent-table.ts'
+import { ownerById } from '../agents/owner-table.ts'
+import type { AgentRow, Db } from '../core/database/database.ts'
+import { timestamp } from '../core/timestamp.ts'
+import { withData } from './context.ts'
+import { print, table } from './output.ts'
+import { requireOwner } from './owner.ts'
+
+const PAGE = 1000
+
+const CHANGES = [
+  { name: 'suspend', to: 'suspended', does: 'take an agent out of service, for now' },
+  { name: 'reactivate', to: 'active', does: 'put a suspended agent back into service' },
+  { name: 'revoke', to: 'revoked', does: 'end a certificate, for good' },
+] as const
+
+export function agentCommands(program: Command): void {
+  const agent = program.command('agent').description('certificates')
+
+  agent
+    .command('list')
+    .description('list agents, oldest claim first')
+    .option('--owner <username>', 'only those of one owner')
+    .action(list)
+
+  for (const { name, to, does } of CHANGES) {
+    agent
+      .command(name)
+      .description(does)
+      .argument('<did>', 'the DID, or its last 24 characters')
+      .option('--reason <code>', 'why: a word such as key_compromised, which everyone can read')
+      .action((did: string, options: { reason?: string }, command: Command) =>
+        change(did, to, options.reason ?? null, command),
+      )
+  }
+}
+
+async function change(
+  reference: string,
+  to: AgentStatus,
+  reason: string | null,
+  command: Command,
+): Promise<void> {
+  const did = await withData(async ({ db, settings, now }) => {
+    const tail = parseDidOrTail(settings.naming, reference)
+    if (tail === null) {
+      throw new CodedError(
+        'VALIDATION_ERROR',
+        `A DID is ${settings.naming.didPrefix} and 24 characters.`,
+      )
+    }
+    await changeStatus({ db, now }, { tail, to, reason, by: 'operator' })
+    return didOf(settings.naming, tail)
+  })
+  print(command, { did, status: to, reason }, `${did} is ${to}.`)
+}
+
+async function list({ owner }: { owner?: string }, command: Command): Promise<void> {
+  const agents = await withData(async ({ db, settings }) => {
+    const usernames = new Map<number, string>()
+    const described = []
+    for await (const row of selectAgents(db.read, owner)) {
+      const username =
+        usernames.get(row.owner_id) ?? (await ownerById(db.read, row.owner_id))?.username ?? '-'
+      usernames.set(row.owner_id, username)
+      described.push(describe(settings.naming.didPrefix, row, username))
+    }
+    return described
+  })
+  const rows = agents.map((each) => [
+    each.did,
+    each.status,
+    each.owner,
+    each.agentId,
+    each.claimedAt,
+  ])
+  print(command, agents, table(['DID', 'STATUS', 'OWNER', 'AGENT ID', 'CLAIMED'], rows))
+}
+
+async function* selectAgents(db: Db, owner: string | undefined): AsyncGenerator<AgentRow> {
+  if (owner !== undefined) {
+    yield* await agentsOfOwner(db, (await requireOwner(db, owner)).id)
+    return
+  }
+  for (let after = 0; ; ) {
+    const page = await agentsAfter(db, after, PAGE)
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined) return
+    after = last.seq
+  }
+}
+
+function describe(didPrefix: string, row: AgentRow, owner: string) {
+  return {
+    did: `${didPrefix}${row.tail}`,
+    status: row.status,
+    statusReason: row.status_reason,
+    owner,
+    agentId: row.agent_id,
+    claimedAt: timestamp(row.claimed_at),
+  }
+}

@@ -1,0 +1,134 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import type { Command } from 'commander'
+import { EXIT } from '../cluster/exit-codes.ts'
+import { readSettings, type Settings } from '../config/config.ts'
+import { selfTestEd25519 } from '../core/crypto/ed25519.ts'
+import { readPepper } from '../core/crypto/secrets.ts'
+import { examineDatabase } from '../core/database/maintenance/inspect.ts'
+import { missingMigrations } from '../core/database/migrate.ts'
+import { directoryOf } from '../core/database/open-database.ts'
+import { comparePepper, OtherPepperError } from '../identity/pepper-check.ts'
+import { print } from './output.ts'
+
+interface Finding {
+  readonly check: string
+  readonly verdict: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+}
+
+type Check = (settings: Settings) => Promise<Omit<Finding, 'check'>>
+
+const LEAST_FREE_BYTES = 1024 ** 3
+
+/** In the order in which a host would ask. They look, and change nothing. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  'Node.js': checkNode,
+  Ed25519: checkEd25519,
+  'data directory': checkDataDir,
+  database: checkDatabase,
+  'identity pepper': checkPepper,
+  'free disk': checkDisk,
+  'base URL': checkBaseUrl,
+  server: checkServer,
+}
+
+export function doctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .description('check the machine, the settings, the data and the server')
+    .action(async (_options: unknown, command: Command) => {
+      const findings = await examine(readSettings(process.env))
+      const text = findings.map((f) => `${f.verdict.padEnd(4)}  ${f.check}: ${f.detail}`).join('\n')
+      print(command, findings, text)
+      if (findings.some(({ verdict }) => verdict === 'fail')) process.exitCode = EXIT.failure
+    })
+}
+
+async function examine(settings: Settings): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const [check, run] of Object.entries(CHECKS)) {
+    const found = await run(settings).catch((error: Error) => fail(error.message))
+    findings.push({ check, ...found })
+  }
+  return findings
+}
+
+const ok = (detail: string) => ({ verdict: 'ok', detail }) as const
+const warn = (detail: string) => ({ verdict: 'warn', detail }) as const
+const fail = (detail: string) => ({ verdict: 'fail', detail }) as const
+
+async function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number) as [number, number]
+  if (major > 24 || (major === 24 && minor >= 19)) return ok(process.version)
+  return fail(`${process.version} is too old: 24.19 is needed`)
+}
+
+async function checkEd25519() {
+  selfTestEd25519()
+  return ok('signatures and forgeries are told apart')
+}
+
+async function checkDataDir({ dataDir }: Settings) {
+  if (!existsSync(dataDir)) return warn('not there yet: the first start makes it')
+  accessSync(dataDir, constants.R_OK | constants.W_OK)
+  const open = statSync(dataDir).mode & 0o077
+  return open === 0 ? ok('yours alone') : warn('others on this machine may read it: chmod 700')
+}
+
+async function checkDatabase({ database }: Settings) {
+  if (isToBeMade(database)) return warn('not there yet: the first start makes it')
+  const missing = await examineDatabase(database, async ({ db, check }) => {
+    await check()
+    return missingMigrations(db)
+  })
+  if (missing.length > 0)
+    return warn(`sound, migrations to apply: ${missing.join(', ')}; the next start does`)
+  const isOpen = database.kind === 'sqlite' && (statSync(database.file).mode & 0o077) !== 0
+  return isOpen
+    ? warn('sound, schema up to date; others may read the file: chmod 600')
+    : ok('sound, schema up to date')
+}
+
+function isToBeMade(database: Settings['database']): boolean {
+  return database.kind === 'sqlite' && !existsSync(database.file)
+}
+
+async function checkPepper({ dataDir, database }: Settings) {
+  const pepper = readPepper(dataDir)
+  const found = isToBeMade(database)
+    ? 'unsaid'
+    : await examineDatabase(database, async ({ db }) =>
+        comparePepper(db, pepper, await missingMigrations(db)),
+      )
+  if (pepper === null && found === 'other') {
+    return fail(
+      'there is no identity-pepper in DATA_DIR, and the data were written with one. Put that file there: from another node, or from the backup',
+    )
+  }
+  if (pepper === null) return warn('not there yet: the first start makes it')
+  if (found === 'other') return fail(new OtherPepperError().message)
+  return ok(found === 'same' ? 'the one of the data' : 'the data know none yet')
+}
+
+async function checkDisk({ dataDir, database }: Settings) {
+  const directory = directoryOf(database, dataDir)
+  if (!existsSync(directory)) return ok('nothing to store yet')
+  const { bavail, bsize } = statfsSync(directory)
+  const text = `${((Number(bavail) * Number(bsize)) / 1024 ** 3).toFixed(1)} GiB`
+  return Number(bavail) * Number(bsize) < LEAST_FREE_BYTES ? warn(`${text} is little`) : ok(text)
+}
+
+async function checkBaseUrl({ baseUrl }: Settings) {
+  const loopback = ['localhost', '127.0.0.1', '[::1]'].includes(baseUrl.hostname)
+  if (baseUrl.protocol === 'https:' || loopback) return ok(baseUrl.origin)
+  return warn('not https: callers cannot know whom they ask')
+}
+
+async function checkServer({ baseUrl }: Settings) {
+  try {
+    const response = await fetch(new URL('/readyz', baseUrl), { signal: AbortSignal.timeout(3000) })
+    return response.ok ? ok('ready') : warn(`answers ${response.status}`)
+  } catch {
+    return warn('does not answer at the base URL')
+  }
+}

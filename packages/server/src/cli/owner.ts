@@ -1,0 +1,151 @@
+import { ASSURANCES, type Assurance, CodedError } from '@countersign/protocol'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { ownerByUsername, ownersAfter } from '../agents/owner-table.ts'
+import type { Db, OwnerRow } from '../core/database/database.ts'
+import { timestamp } from '../core/timestamp.ts'
+import { requireSamePepper } from '../identity/pepper-check.ts'
+import { unverifyOwner, verifyOwner } from '../identity/record-verification.ts'
+import { verificationsOfOwner } from '../identity/verification-table.ts'
+import { addOwner } from '../owners/add-owner.ts'
+import { IN_PERSON } from '../providers/in-person.ts'
+import { withData } from './context.ts'
+import { print, table } from './output.ts'
+
+const PAGE = 1000
+
+export function ownerCommands(program: Command): void {
+  const owner = program
+    .command('owner')
+    .description('people and companies that stand behind agents')
+
+  owner
+    .command('add')
+    .description('add an owner')
+    .argument('<username>', '3 to 32 characters out of a-z, 0-9 and -')
+    .requiredOption('--name <display name>', 'the name that people read')
+    .action(async (username: string, { name }: { name: string }, command: Command) => {
+      await withData((context) => addOwner(context, { username, displayName: name }))
+      print(command, { username, displayName: name }, `Added ${username} (${name}).`)
+    })
+
+  owner
+    .command('verify')
+    .description('record that an owner has proved who they are')
+    .argument('<username>')
+    .addOption(
+      new Option('--provider <id>', 'how: in-person is your own check of a document')
+        .choices([IN_PERSON])
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--assurance <level>', 'how sure you are')
+        .choices(ASSURANCES)
+        .default('substantial'),
+    )
+    .option(
+      '--expires <date>',
+      'ISO 8601 date or time at which it ends (default: never)',
+      parseDate,
+    )
+    .action(verify)
+
+  owner
+    .command('unverify')
+    .description('take an identity verification back')
+    .argument('<username>')
+    .requiredOption('--provider <id>', 'the provider whose verification ends')
+    .action(unverify)
+
+  owner.command('list').description('list owners and their verifications').action(list)
+}
+
+/** @throws CodedError NOT_FOUND */
+export async function requireOwner(db: Db, username: string): Promise<OwnerRow> {
+  const owner = await ownerByUsername(db, username)
+  if (owner !== undefined && owner.deleted_at === null) return owner
+  throw new CodedError('NOT_FOUND', `There is no owner ${username}. See: countersignd owner list`)
+}
+
+async function verify(
+  username: string,
+  options: { provider: string; assurance: Assurance; expires?: number },
+  command: Command,
+): Promise<void> {
+  const { provider, assurance } = options
+  const expiresAt = options.expires ?? null
+  await withData(async (context) => {
+    await requireSamePepper(context)
+    const owner = await requireOwner(context.db.read, username)
+    // The host vouches for this owner and no one else, so the owner is the subject.
+    const subject = String(owner.id)
+    await verifyOwner(context, owner.id, {
+      provider,
+      issuer: 'host',
+      subject,
+      assurance,
+      expiresAt,
+    })
+  })
+  const expires = expiresAt === null ? null : timestamp(expiresAt)
+  const until = expires === null ? '' : `, until ${expires}`
+  print(
+    command,
+    { username, provider, assurance, expiresAt: expires },
+    `${username} is verified by ${provider} (${assurance})${until}.`,
+  )
+}
+
+async function unverify(
+  username: string,
+  { provider }: { provider: string },
+  command: Command,
+): Promise<void> {
+  await withData(async (context) => {
+    const owner = await requireOwner(context.db.read, username)
+    if (await unverifyOwner(context, owner.id, provider)) return
+    throw new CodedError('NOT_FOUND', `${username} has no verification by ${provider}.`)
+  })
+  print(command, { username, provider }, `${username} is no longer verified by ${provider}.`)
+}
+
+async function list(_options: unknown, command: Command): Promise<void> {
+  const owners = await withData(({ db }) => allOwners(db.read))
+  const rows = owners.map((each) => [
+    each.username,
+    each.displayName,
+    each.verifications.map((v) => `${v.provider} (${v.assurance})`).join(', ') || '-',
+  ])
+  print(command, owners, table(['USERNAME', 'NAME', 'VERIFIED BY'], rows))
+}
+
+async function allOwners(db: Db) {
+  const owners = []
+  for (let after = 0; ; ) {
+    const page = await ownersAfter(db, after, PAGE)
+    for (const owner of page.filter((each) => each.deleted_at === null)) {
+      const verifications = await verificationsOfOwner(db, owner.id)
+      owners.push({
+        username: owner.username,
+        displayName: owner.display_name,
+        createdAt: timestamp(owner.created_at),
+        verifications: verifications.map((each) => ({
+          provider: each.provider,
+          assurance: each.assurance,
+          verifiedAt: timestamp(each.verified_at),
+          expiresAt: each.expires_at === null ? null : timestamp(each.expires_at),
+        })),
+      })
+    }
+    const last = page.at(-1)
+    if (last === undefined) return owners
+    after = last.id
+  }
+}
+
+function parseDate(text: string): number {
+  const time = Date.parse(text)
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(time)) {
+    throw new InvalidArgumentError('It must be an ISO 8601 date, such as 2027-12-31.')
+  }
+  return time
+}

@@ -1,0 +1,72 @@
+import { Command, CommanderError } from 'commander'
+import { EXIT, exitCodeOf, messageOf } from '../cluster/exit-codes.ts'
+import { VERSION } from '../config/version.ts'
+import { acceptPepperCommand } from './accept-pepper.ts'
+import { agentCommands } from './agent.ts'
+import { backupCommands } from './backup.ts'
+import { doctorCommand } from './doctor.ts'
+import { importCommand } from './import.ts'
+import { ownerCommands } from './owner.ts'
+import { providerCommands } from './provider.ts'
+import { serveCommands } from './serve.ts'
+import { signInLinkCommand } from './sign-in-link.ts'
+import { tokenCommands } from './token.ts'
+
+const HELP = `
+From nothing to an agent with a DID:
+  $ countersignd serve &
+  $ countersignd owner add ada --name "Ada Lovelace"
+  $ countersignd owner verify ada --provider in-person
+  $ countersign keygen
+  $ countersign claim "$(countersignd token issue ada)"
+
+An owner's first way into the dashboard, and their last resort:
+  $ countersignd owner sign-in-link ada
+
+Settings come from the environment (README, Settings); commands use the server's, also while it runs.
+
+Exit codes: 0 done, 1 failure, 2 wrong usage or settings, 3 not found, 4 refused, 5 data unavailable`
+
+/**
+ * Runs `countersignd`.
+ * @param argv the arguments after the command's own name
+ * @returns the exit code
+ */
+export async function runCountersignd(argv: readonly string[]): Promise<number> {
+  const program = new Command('countersignd')
+    .description("The operator's command of Countersign: runs the service and works on its data.")
+    .version(VERSION)
+    .option('--json', 'print the result as JSON and nothing else')
+    .addHelpText('after', HELP)
+    .showHelpAfterError('(add --help for how to use it)')
+    .exitOverride()
+  serveCommands(program)
+  ownerCommands(program)
+  signInLinkCommand(program)
+  providerCommands(program)
+  tokenCommands(program)
+  agentCommands(program)
+  backupCommands(program)
+  importCommand(program)
+  acceptPepperCommand(program)
+  doctorCommand(program)
+  inheritExit(program)
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+    return EXIT.ok
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    process.stderr.write(`countersignd: ${messageOf(error)}\n`)
+    return exitCodeOf(error)
+  }
+}
+
+/** Subcommands report as the program does, and take --json after their own name too. */
+function inheritExit(command: Command): void {
+  for (const each of command.commands) {
+    each.exitOverride().showHelpAfterError('(add --help for how to use it)')
+    if (each.commands.length === 0)
+      each.option('--json', 'print the result as JSON and nothing else')
+    inheritExit(each)
+  }
+}

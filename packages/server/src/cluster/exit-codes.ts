@@ -1,0 +1,51 @@
+import { CodedError, type ErrorCode } from '@countersign/protocol'
+import { SettingsError } from '../config/config.ts'
+import { StorageFailure } from '../core/database/database.ts'
+import { NewerSchemaError } from '../core/database/migrate.ts'
+import { AlreadyServedError } from '../core/database/sqlite/process-lock.ts'
+import { OtherPepperError } from '../identity/pepper-check.ts'
+import { WorkerFailedError } from './worker-failed-error.ts'
+
+/** What scripts can rely on. Listed in `countersignd --help`. */
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  notFound: 3,
+  refused: 4,
+  unavailable: 5,
+} as const
+
+const BY_CODE: Partial<Record<ErrorCode, number>> = {
+  VALIDATION_ERROR: EXIT.usage,
+  NOT_FOUND: EXIT.notFound,
+  IDENTITY_REQUIRED: EXIT.refused,
+  FORBIDDEN: EXIT.refused,
+  UNAVAILABLE: EXIT.unavailable,
+}
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof SettingsError || error instanceof OtherPepperError) return EXIT.usage
+  if (error instanceof WorkerFailedError) return error.exitCode
+  if (error instanceof CodedError) return BY_CODE[error.code] ?? EXIT.failure
+  if (error instanceof AlreadyServedError || error instanceof NewerSchemaError)
+    return EXIT.unavailable
+  if (error instanceof StorageFailure || isAddressInUse(error)) return EXIT.unavailable
+  return EXIT.failure
+}
+
+/** An error in words, with what caused it where that helps the host. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause =
+    error instanceof StorageFailure && error.cause instanceof Error
+      ? ` (${error.cause.message})`
+      : ''
+  if (isAddressInUse(error))
+    return `${error.message}. Set PORT or METRICS_PORT to a free port, or METRICS_PORT=off.`
+  return error.message + cause
+}
+
+function isAddressInUse(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+}

@@ -1,0 +1,201 @@
+import { DatabaseSync } from 'node:sqlite'
+import { sql } from 'kysely'
+import type { Db } from '../database.ts'
+import { MIGRATIONS } from '../migrations/index.ts'
+import { inOneTransaction, migratePostgres } from '../postgres/postgres-database.ts'
+import { TABLE_KEYS } from './import-tables.ts'
+import { RowDigest } from './row-digest.ts'
+
+/** So many rows are written, and read again, at a time. */
+const PAGE = 5000
+/** Of rows with a picture each: a page is one text of hexadecimal, and no text is longer than half a gigabyte. */
+const PICTURES = 50
+
+/** SQLITE_BUSY (sqlite.org/rescode.html) */
+const BUSY = 5
+const PATIENCE_MS = 5000
+
+type Row = Record<string, unknown>
+
+/** What stands in the way of an import. Nothing was changed. */
+export class ImportRefusal extends Error {
+  override readonly name = 'ImportRefusal'
+}
+
+export interface PepperMarks {
+  readonly id: string
+  readonly fact: { readonly name: string; readonly value: string }
+}
+
+export interface ImportedTable {
+  readonly table: string
+  readonly rows: number
+  /** SHA-256 over all rows: the same here as in the file, which has been compared. */
+  readonly digest: string
+}
+
+/**
+ * Copies everything from a SQLite file into an empty PostgreSQL database, reads it again and compares it, table by
+ * table; in one transaction, so that it is there as a whole or not at all. The caller holds the lock of the file.
+ * @param pepper the name of the pepper that the service will have, and what nodes note of it
+ * @throws ImportRefusal
+ */
+export async function importSqlite(
+  file: string,
+  url: string,
+  pepper: PepperMarks,
+  now: () => number,
+): Promise<ImportedTable[]> {
+  const source = new DatabaseSync(file, { timeout: PATIENCE_MS })
+  try {
+    beginAlone(source)
+    requireSound(source)
+    requirePepper(source, pepper)
+    await migratePostgres(url, now)
+    return await inOneTransaction(url, async (db) => {
+      await requireEmpty(db)
+      await requireSameFact(db, pepper.fact)
+      const tables: ImportedTable[] = []
+      for (const table of Object.keys(TABLE_KEYS)) tables.push(await copy(source, db, table))
+      await sql`analyze`.execute(db)
+      return tables
+    })
+  } finally {
+    source.close()
+  }
+}
+
+/** One state of everything, and nobody writes: commands of the operator take no lock on the file. */
+function beginAlone(source: DatabaseSync): void {
+  try {
+    source.exec('BEGIN IMMEDIATE')
+  } catch (error) {
+    const isBusy = (error as { errcode?: number }).errcode === BUSY
+    const refusal = isBusy
+      ? 'Something writes to the file. Import it once nothing does.'
+      : 'The file is no database of this service.'
+    throw new ImportRefusal(refusal, { cause: error })
+  }
+}
+
+function requireSound(source: DatabaseSync): void {
+  const names = () => source.prepare('SELECT name FROM schema_migrations ORDER BY name').all()
+  const applied = attempt(names, 'The file is no database of this service.')
+  const expected = MIGRATIONS.map(({ name }) => name).toSorted()
+  if (applied.map(({ name }) => name).join() !== expected.join()) {
+    throw new ImportRefusal(
+      'The file has the schema of another release. Run countersignd migrate on it first, by the release that imports it.',
+    )
+  }
+  const verdict = source.prepare('PRAGMA quick_check(1)').get()?.quick_check
+  if (verdict !== 'ok') throw new ImportRefusal('The file is damaged.')
+}
+
+function attempt<T>(work: () => T, refusal: string): T {
+  try {
+    return work()
+  } catch (error) {
+    throw new ImportRefusal(refusal, { cause: error })
+  }
+}
+
+/** Under another pepper nobody would be known again: one human could verify two accounts. */
+function requirePepper(source: DatabaseSync, { id, fact }: PepperMarks): void {
+  const ids = source.prepare('SELECT DISTINCT pepper_id FROM identity_verifications').all()
+  const noted = source.prepare('SELECT value FROM facts WHERE name = ?').get(fact.name)
+  const isKnown = ids.length === 0 || ids.some((row) => row.pepper_id === id)
+  if (isKnown && (noted === undefined || noted.value === fact.value)) return
+  throw new ImportRefusal(
+    'The data were written with another identity-pepper than the one in DATA_DIR. Put that file there first.',
+  )
+}
+
+/** A node that has been started on the target has noted its pepper there: what is imported notes the same. */
+async function requireSameFact(db: Db, { name, value }: PepperMarks['fact']): Promise<void> {
+  const { rows } = await sql<Row>`select value from facts where name = ${name}`.execute(db)
+  if (rows.some((row) => row.value !== value)) {
+    throw new ImportRefusal(
+      'A node was started on the target with another identity-pepper than the one in DATA_DIR. Make the target anew.',
+    )
+  }
+  await sql`delete from facts`.execute(db)
+}
+
+async function requireEmpty(db: Db): Promise<void> {
+  for (const table of Object.keys(TABLE_KEYS).filter((each) => each !== 'facts')) {
+    const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)
+    if (rows.length > 0) throw new ImportRefusal(`The target is not empty: ${table} has rows.`)
+  }
+}
+
+async function copy(source: DatabaseSync, db: Db, table: string): Promise<ImportedTable> {
+  const sent = await send(source, db, table)
+  const arrived = await readAgain(db, table)
+  const digest = sent.end()
+  if (sent.count !== arrived.count || digest !== arrived.end()) {
+    throw new Error(`What arrived in ${table} is not what was sent. Nothing was imported.`)
+  }
+  return { table, rows: sent.count, digest }
+}
+
+async function send(source: DatabaseSync, db: Db, table: string): Promise<RowDigest> {
+  const digest = new RowDigest()
+  const types = await columnTypes(db, table)
+  const limit = pageOf(table)
+  let page: Row[] = []
+  for (const row of source.prepare(`SELECT * FROM ${table} ORDER BY ${orderOf(table)}`).iterate()) {
+    digest.add(row)
+    page.push(row)
+    if (page.length < limit) continue
+    await insert(db, table, types, page)
+    page = []
+  }
+  if (page.length > 0) await insert(db, table, types, page)
+  return digest
+}
+
+/** An array a column, so that the statement is the same for however many rows. */
+async function insert(
+  db: Db,
+  table: string,
+  types: ReadonlyMap<string, string>,
+  rows: readonly Row[],
+): Promise<void> {
+  const names = [...types.keys()]
+  const arrays = names.map((name) => {
+    const values = rows.map((row) => row[name])
+    return sql`${values}::${sql.raw(`${types.get(name)}[]`)}`
+  })
+  await sql`insert into ${sql.table(table)} (${sql.join(names.map((name) => sql.ref(name)))})
+    select * from unnest(${sql.join(arrays)})`.execute(db)
+}
+
+async function columnTypes(db: Db, table: string): Promise<Map<string, string>> {
+  const { rows } = await sql<{ name: string; type: string }>`
+    select attname as name, format_type(atttypid, null) as type from pg_attribute
+    where attrelid = ${table}::regclass and attnum > 0 and not attisdropped
+    order by attnum`.execute(db)
+  return new Map(rows.map(({ name, type }) => [name, type]))
+}
+
+async function readAgain(db: Db, table: string): Promise<RowDigest> {
+  const digest = new RowDigest()
+  const select = `select * from ${table} order by ${orderOf(table)}`
+  const limit = pageOf(table)
+  await sql.raw(`declare imported no scroll cursor for ${select}`).execute(db)
+  for (;;) {
+    const { rows } = await sql.raw<Row>(`fetch ${limit} from imported`).execute(db)
+    for (const row of rows) digest.add(row)
+    if (rows.length < limit) break
+  }
+  await sql.raw('close imported').execute(db)
+  return digest
+}
+
+function pageOf(table: string): number {
+  return table === 'avatars' ? PICTURES : PAGE
+}
+
+function orderOf(table: string): string {
+  return TABLE_KEYS[table as keyof typeof TABLE_KEYS].join(', ')
+}

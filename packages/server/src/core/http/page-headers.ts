@@ -1,0 +1,43 @@
+import type { PagePolicy } from '../../providers/providers.ts'
+
+/**
+ * What every page for people is sent with: nothing from elsewhere, nothing inline, in nobody's frame.
+ * @param more what scripts of identity providers need beyond that
+ */
+export function pageHeaders(
+  baseUrl: string,
+  more: readonly PagePolicy[] = [],
+): Readonly<Record<string, string>> {
+  return {
+    'content-security-policy': contentSecurityPolicy(more),
+    'referrer-policy': 'strict-origin-when-cross-origin',
+    'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    ...(baseUrl.startsWith('https:') && {
+      // Of the hosts below this one, nothing is known here.
+      'strict-transport-security': 'max-age=31536000',
+    }),
+  }
+}
+
+const DIRECTIVES: PagePolicy = {
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'", 'data:', 'blob:'],
+  'font-src': ["'self'"],
+  'connect-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'self'"],
+  'frame-ancestors': ["'none'"],
+}
+
+function contentSecurityPolicy(more: readonly PagePolicy[]): string {
+  return Object.entries(DIRECTIVES)
+    .map(([name, sources]) => {
+      const all = new Set([...sources, ...more.flatMap((each) => each[name] ?? [])])
+      return `${name} ${[...all].join(' ')}`
+    })
+    .join('; ')
+}

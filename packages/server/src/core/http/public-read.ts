@@ -1,0 +1,57 @@
+import type { Naming } from '@countersign/protocol'
+import type { FastifyReply, FastifySchema } from 'fastify'
+import { Type } from 'typebox'
+import { cached } from './caching.ts'
+import { allowAnyOrigin, answerPreflight } from './cors.ts'
+import { refusalsAt } from './error-schemas.ts'
+import type { App } from './server.ts'
+
+export interface PublicRead<P> {
+  readonly url: string
+  readonly cacheControl: string
+  readonly schema: FastifySchema & { response: Record<number, unknown> }
+  /** What it resolves to is the body. */
+  handler(params: P, reply: FastifyReply, accept: string | undefined): Promise<unknown>
+}
+
+/** Registers a GET (and HEAD) that anyone may read from anywhere and that caches may keep. */
+export function publicRead<P>(app: App, naming: Naming, route: PublicRead<P>): void {
+  app.route({
+    method: 'GET',
+    url: route.url,
+    schema: {
+      ...route.schema,
+      response: {
+        ...route.schema.response,
+        304: { type: 'null', description: 'The caller has it already (If-None-Match)' },
+        ...refusalsAt(route.url),
+      },
+    },
+    onRequest: allowAnyOrigin,
+    onSend: cached(route.cacheControl),
+    handler: async (request, reply) =>
+      reply.send(
+        (await route.handler(request.params as P, reply, request.headers.accept)) as never,
+      ),
+  })
+  answerPreflight(app, naming, route.url, 'GET, HEAD, OPTIONS')
+}
+
+/** The path parameter that names an agent. Its form is checked by the one parser of agent references. */
+export function agentParam(name: string) {
+  return Type.Object({
+    [name]: Type.String({
+      description: 'a DID, its 24-character tail, or a base64 public key, percent-encoded',
+    }),
+  })
+}
+
+/** The same for pages, which know usernames too. */
+export function pageParam() {
+  return Type.Object({
+    agent: Type.String({
+      description:
+        'a username, a DID, its 24-character tail, or a base64 public key, percent-encoded',
+    }),
+  })
+}

@@ -1,0 +1,52 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CodedError } from '@countersign/protocol'
+import fastifyStatic from '@fastify/static'
+import { NOTHING_HERE } from '../core/http/error-handler.ts'
+import { pageHeaders } from '../core/http/page-headers.ts'
+import type { App } from '../core/http/server.ts'
+import { type Providers, pagePoliciesOf } from '../providers/providers.ts'
+
+const ASSETS = '/dashboard/assets/'
+
+export interface DashboardDeps {
+  readonly baseUrl: string
+  /** Their scripts may need more than our pages do. */
+  readonly providers: Providers
+  /** What `npm run build` has made of packages/dashboard. */
+  readonly dir: string
+}
+
+/** `/dashboard/…`: one page for every address, and its files, whose names change with what is in them. */
+export async function serveDashboard(
+  app: App,
+  { baseUrl, providers, dir }: DashboardDeps,
+): Promise<void> {
+  const headers = pageHeaders(baseUrl, pagePoliciesOf(providers))
+  const page = join(dir, 'index.html')
+  const html = existsSync(page) ? readFileSync(page, 'utf8') : null
+  if (html !== null) {
+    await app.register(fastifyStatic, {
+      root: join(dir, 'assets'),
+      prefix: ASSETS,
+      wildcard: false,
+      decorateReply: false,
+      preCompressed: true,
+      immutable: true,
+      maxAge: '1y',
+      schemaHide: true,
+    })
+  }
+  for (const url of ['/dashboard', '/dashboard/*']) {
+    app.get(url, { schema: { hide: true } }, async (request, reply) => {
+      // A file of an older build: HTML in its place would only hide that.
+      if (request.url.startsWith(ASSETS)) throw new CodedError('NOT_FOUND', NOTHING_HERE)
+      if (html === null)
+        throw new CodedError('UNAVAILABLE', 'The dashboard is not built: npm run build')
+      return reply
+        .headers({ ...headers, 'cache-control': 'no-cache' })
+        .type('text/html; charset=utf-8')
+        .send(html)
+    })
+  }
+}

@@ -1,0 +1,32 @@
+import { emptyBody, sessionSchema } from '@countersign/protocol'
+import type { App } from '../core/http/server.ts'
+import { type OwnerSide, ownerSchema } from '../owners/owner-route-context.ts'
+import { endSession } from '../owners/session.ts'
+import { sessionState } from './session-state.ts'
+
+/** Who is signed in, and signing out. */
+export function sessionRoutes(app: App, { deps, signedIn }: OwnerSide): void {
+  app.get('/api/session', {
+    schema: ownerSchema({
+      operationId: 'session',
+      summary: 'Who is signed in, if anyone, and the ways to',
+      response: { 200: sessionSchema() },
+    }),
+    handler: async (request) => sessionState(deps, await signedIn.find(request)),
+  })
+
+  app.post('/api/session/end', {
+    schema: ownerSchema({
+      operationId: 'signOut',
+      summary: 'Sign out',
+      body: emptyBody(),
+      response: { 204: { type: 'null', description: 'Signed out' } },
+    }),
+    handler: async (request, reply) => {
+      const session = await signedIn.find(request)
+      if (session !== null) await endSession(deps, session)
+      signedIn.forget(reply)
+      return reply.code(204).send(null as never)
+    },
+  })
+}

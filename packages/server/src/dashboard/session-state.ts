@@ -1,0 +1,54 @@
+import { isCurrent, type SessionState } from '@countersign/protocol'
+import { providerLabel } from '../agents/identity-of-owner.ts'
+import { ownerById } from '../agents/owner-table.ts'
+import { factsOfVerification } from '../agents/read-model/rows.ts'
+import { channelNotes } from '../channels/channel-notes.ts'
+import type { OwnerDeps } from '../core/deps.ts'
+import { timestamp } from '../core/timestamp.ts'
+import { dueRenewal } from '../identity/renewal.ts'
+import { verificationsOfOwner } from '../identity/verification-table.ts'
+import { allowsPasskeys } from '../owners/relying-party.ts'
+import { RECENT_MS, type Session } from '../owners/session.ts'
+
+/** What a page of the dashboard begins with: who is signed in, if anyone, and where. */
+export async function sessionState(
+  deps: OwnerDeps,
+  session: Session | null,
+): Promise<SessionState> {
+  const owner = session && (await ownerById(deps.db.read, session.ownerId))
+  const { site, providers } = deps
+  return {
+    owner: owner ? { username: owner.username, displayName: owner.display_name } : null,
+    signedInAt: session && timestamp(session.signedInAt),
+    recentUntil: session && timestamp(session.signedInAt + RECENT_MS),
+    renewal: session && (await renewalOf(deps, session.ownerId)),
+    channelNotes: session === null ? [] : await channelNotes(deps, session.ownerId),
+    service: {
+      name: deps.serviceName,
+      shortName: site.naming.shortName,
+      idHeader: site.naming.idHeader,
+      baseUrl: site.baseUrl,
+      passkeys: allowsPasskeys(site),
+      development: providers.development,
+    },
+    signInProviders: providers.all
+      .filter((each) => each.signIn)
+      .map(({ id, label }) => ({ id, label })),
+  }
+}
+
+/** What the owner is told on every page: the verification on which their agents stand ends soon, or has ended. */
+async function renewalOf(
+  { db, site, now }: OwnerDeps,
+  ownerId: number,
+): Promise<SessionState['renewal']> {
+  const rows = await verificationsOfOwner(db.read, ownerId)
+  const due = dueRenewal(rows.map(factsOfVerification), now())
+  if (due === null || due.expiresAt === null) return null
+  return {
+    provider: due.provider,
+    label: providerLabel(site, due.provider),
+    expiresAt: timestamp(due.expiresAt),
+    expired: !isCurrent(due, now()),
+  }
+}

@@ -1,0 +1,89 @@
+import type { Db, IdentityVerificationRow, Tx } from '../core/database/database.ts'
+import { unlessTaken } from '../core/database/ignore-unique-violation.ts'
+import { prepared } from '../core/database/prepared.ts'
+
+/**
+ * Adds a verification, or renews the one that the owner has from the same provider.
+ * @returns false where another owner has one of the same subject: of all who try, one gets it
+ */
+export async function upsertVerification(tx: Tx, row: IdentityVerificationRow): Promise<boolean> {
+  return unlessTaken(tx, ['identity_verifications_subject'], () => upsert(tx, row))
+}
+
+async function upsert(tx: Tx, row: IdentityVerificationRow): Promise<void> {
+  await tx.db
+    .insertInto('identity_verifications')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['owner_id', 'provider']).doUpdateSet((eb) => ({
+        subject_hash: eb.ref('excluded.subject_hash'),
+        pepper_id: eb.ref('excluded.pepper_id'),
+        assurance: eb.ref('excluded.assurance'),
+        country: eb.ref('excluded.country'),
+        verified_at: eb.ref('excluded.verified_at'),
+        expires_at: eb.ref('excluded.expires_at'),
+      })),
+    )
+    .execute()
+}
+
+/** @returns whether there was one */
+export async function deleteVerification(
+  tx: Tx,
+  ownerId: number,
+  provider: string,
+): Promise<boolean> {
+  const deleted = await tx.db
+    .deleteFrom('identity_verifications')
+    .where('owner_id', '=', ownerId)
+    .where('provider', '=', provider)
+    .returning('provider')
+    .execute()
+  return deleted.length > 0
+}
+
+const selectOfOwner = prepared<{ ownerId: number }, IdentityVerificationRow>((db, param) =>
+  db
+    .selectFrom('identity_verifications')
+    .selectAll()
+    .where('owner_id', '=', param('ownerId'))
+    .orderBy('verified_at'),
+)
+
+export function verificationsOfOwner(db: Db, ownerId: number): Promise<IdentityVerificationRow[]> {
+  return selectOfOwner(db, { ownerId })
+}
+
+/** What is public of a verification, and whose it is. */
+export type VerificationOfOwner = Pick<
+  IdentityVerificationRow,
+  'owner_id' | 'provider' | 'assurance' | 'verified_at' | 'expires_at'
+>
+
+const selectBetween = prepared<{ from: number; to: number }, VerificationOfOwner>((db, param) =>
+  db
+    .selectFrom('identity_verifications')
+    .select(['owner_id', 'provider', 'assurance', 'verified_at', 'expires_at'])
+    .where('owner_id', '>=', param('from'))
+    .where('owner_id', '<=', param('to'))
+    .orderBy('verified_at'),
+)
+
+/** The verifications of a range of owners, for loading many at once. */
+export function verificationsBetween(
+  db: Db,
+  from: number,
+  to: number,
+): Promise<VerificationOfOwner[]> {
+  return selectBetween(db, { from, to })
+}
+
+/** The names of the peppers under which somebody is verified. Reads every verification. */
+export async function peppersInUse(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('identity_verifications')
+    .select('pepper_id')
+    .distinct()
+    .execute()
+  return rows.map((row) => row.pepper_id)
+}

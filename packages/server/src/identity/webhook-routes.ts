@@ -1,0 +1,44 @@
+import { errorSchema } from '@countersign/protocol'
+import type { OwnerDeps } from '../core/deps.ts'
+import type { App } from '../core/http/server.ts'
+import { providerParam } from '../providers/provider-param.ts'
+import { requireProvider } from '../providers/providers.ts'
+import { hearProvider } from './hear-provider.ts'
+
+const BODY_LIMIT = 64 * 1024
+
+/**
+ * Where providers call: no cookie, another origin, any media type. The body stays as it came, since its bytes are what
+ * is signed.
+ */
+export async function webhookRoute(app: App, deps: OwnerDeps): Promise<void> {
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer', bodyLimit: BODY_LIMIT },
+      async (_request: unknown, body: Buffer) => body,
+    )
+    const providers = scope.withTypeProvider() as unknown as App
+    providers.post('/webhooks/identity/:provider', {
+      bodyLimit: BODY_LIMIT,
+      schema: {
+        operationId: 'identityWebhook',
+        summary: 'Where an identity provider calls when a verification is decided',
+        tags: ['owner'],
+        params: providerParam(),
+        response: {
+          204: { type: 'null', description: 'Heard' },
+          '4xx': errorSchema(),
+          '5xx': errorSchema(),
+        },
+      },
+      handler: async (request, reply) => {
+        const provider = requireProvider(deps.providers, request.params.provider)
+        const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+        await hearProvider(deps, provider, { headers: request.headers, raw })
+        return reply.code(204).send(null as never)
+      },
+    })
+  })
+}

@@ -1,0 +1,51 @@
+import { CodedError } from '@countersign/protocol'
+import { ownerById } from '../agents/owner-table.ts'
+import type { OwnerDeps } from '../core/deps.ts'
+import { type Browser, hashOfSecret, startSession } from './session.ts'
+import { replaceSignInLink, takeSignInLink } from './sign-in-link-table.ts'
+import type { SignedInOwner } from './signed-in-owner.ts'
+
+const SIGN_IN_LINK_LIFETIME_MS = 15 * 60_000
+
+export interface SignInLink {
+  /** The token is in the fragment, which no browser sends and no server logs. */
+  readonly url: string
+  readonly expiresAt: number
+}
+
+/** Makes a link that signs an owner in once; it ends the one before it. The database holds the SHA-256 of its token. */
+export async function issueSignInLink(
+  deps: Pick<OwnerDeps, 'db' | 'now' | 'randomBytes'>,
+  baseUrl: string,
+  ownerId: number,
+): Promise<SignInLink> {
+  const token = Buffer.from(deps.randomBytes(32)).toString('base64url')
+  const expiresAt = deps.now() + SIGN_IN_LINK_LIFETIME_MS
+  const row = { hash: hashOfSecret(token), owner_id: ownerId, expires_at: expiresAt }
+  await deps.db.write((tx) => replaceSignInLink(tx, row))
+  return { url: `${baseUrl}/dashboard/sign-in#link=${token}`, expiresAt }
+}
+
+/**
+ * Signs in by a link, which is used up.
+ * @throws CodedError UNAUTHENTICATED
+ */
+export async function signInByLink(
+  deps: Pick<OwnerDeps, 'db' | 'now' | 'randomBytes'>,
+  token: string,
+  browser: Browser,
+): Promise<SignedInOwner> {
+  const hash = hashOfSecret(token)
+  return deps.db.write(async (tx) => {
+    const link = await takeSignInLink(tx, hash)
+    const owner = link && (await ownerById(tx.db, link.owner_id))
+    if (owner === undefined || (link?.expires_at ?? 0) <= deps.now()) {
+      throw new CodedError(
+        'UNAUTHENTICATED',
+        'This link has been used, has ended, or a newer one was made. Ask for another.',
+      )
+    }
+    const session = await startSession(deps, tx, { id: owner.id, method: 'link', browser })
+    return { owner, token: session }
+  })
+}

@@ -1,0 +1,66 @@
+import {
+  passkeyOptionsSchema,
+  passkeyResponseSchema,
+  signedUpSchema,
+  signUpRequestSchema,
+} from '@countersign/protocol'
+import type { App } from '../core/http/server.ts'
+import { signUpByProvider } from './by-provider.ts'
+import { FLOW_LIFETIME_MS } from './flow.ts'
+import { type OwnerSide, ownerSchema } from './owner-route-context.ts'
+import { beginSignUp, completeSignUp, type NewAccount } from './sign-up.ts'
+
+/** Making an account: by a passkey, or by an account elsewhere. */
+export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerSide): void {
+  app.post('/api/sign-up/options', {
+    schema: ownerSchema({
+      operationId: 'signUpOptions',
+      summary: 'Begin to sign up: options for a new passkey',
+      body: signUpRequestSchema(),
+      response: { 200: passkeyOptionsSchema() },
+    }),
+    handler: async (request, reply) => {
+      const { options, token } = await beginSignUp(deps, request.body)
+      cookies.write(reply, 'flow', token, FLOW_LIFETIME_MS / 1000)
+      return { options }
+    },
+  })
+
+  app.post('/api/sign-up', {
+    schema: ownerSchema({
+      operationId: 'signUp',
+      summary: 'Sign up with the passkey that was made',
+      body: passkeyResponseSchema(),
+      response: { 201: signedUpSchema() },
+    }),
+    handler: async (request, reply) => {
+      const flow = cookies.take(request, reply, 'flow')
+      const browser = await signedIn.browser(request)
+      const account = await completeSignUp(deps, flow, request.body, browser)
+      signedIn.remember(reply, account.token)
+      return reply.code(201).send(welcome(account))
+    },
+  })
+
+  app.post('/api/sign-up/provider', {
+    schema: ownerSchema({
+      operationId: 'signUpByProvider',
+      summary: 'Sign up with the account elsewhere that has just been shown',
+      body: signUpRequestSchema(),
+      response: { 201: signedUpSchema() },
+    }),
+    handler: async (request, reply) => {
+      const flow = cookies.read(request, 'flow')
+      const browser = await signedIn.browser(request)
+      const account = await signUpByProvider(deps, flow, request.body, browser)
+      cookies.clear(reply, 'flow')
+      signedIn.remember(reply, account.token)
+      return reply.code(201).send(welcome(account))
+    },
+  })
+}
+
+function welcome({ owner, recoveryCodes }: NewAccount) {
+  const { username, display_name: displayName } = owner
+  return { owner: { username, displayName }, recoveryCodes: [...recoveryCodes] }
+}

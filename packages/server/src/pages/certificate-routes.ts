@@ -1,0 +1,35 @@
+import { withCurrentChannels } from '../agents/current-channels.ts'
+import { findAgentForPage } from '../agents/find-agent.ts'
+import { cached, REVALIDATE } from '../core/http/caching.ts'
+import { refusalsAt } from '../core/http/error-schemas.ts'
+import { pageHeaders } from '../core/http/page-headers.ts'
+import { pageParam } from '../core/http/public-read.ts'
+import type { App } from '../core/http/server.ts'
+import { certificateOf } from './certificate.ts'
+import type { PageSide } from './page-side.ts'
+
+/** Where `verifyUrl` and `certificateUrl` lead. */
+export function certificateRoute(app: App, { read, pages }: PageSide): void {
+  const headers = pageHeaders(read.site.baseUrl)
+  app.get('/agent/:agent', {
+    schema: {
+      operationId: 'certificate',
+      summary: 'The public certificate of an agent, for people',
+      tags: ['show'],
+      params: pageParam(),
+      response: {
+        200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
+        304: { type: 'null', description: 'The caller has it already (If-None-Match)' },
+        ...refusalsAt('/agent/'),
+      },
+    },
+    onSend: cached(REVALIDATE),
+    handler: async (request, reply) => {
+      const found = await findAgentForPage(read, request.params.agent as string)
+      const view = await withCurrentChannels(read.db, found)
+      const certificate = certificateOf(read.site, view, read.now())
+      const html = pages.make.certificatePage(pages.context, certificate)
+      return reply.headers(headers).type('text/html; charset=utf-8').serializer(String).send(html)
+    },
+  })
+}

@@ -1,0 +1,67 @@
+import {
+  type AgentObject,
+  type Assurance,
+  type ChannelFact,
+  type GradeResult,
+  gradeOf,
+  isFresh,
+  strongestVerification,
+  type Tier,
+} from '@countersign/protocol'
+import { agentObjectOf } from '../agents/agent-object.ts'
+import type { AgentView } from '../agents/agent-record.ts'
+import { providerLabel } from '../agents/identity-of-owner.ts'
+import { type PublicChannel, publicChannel } from '../agents/public-channel.ts'
+import type { Site } from '../core/site.ts'
+import { timestamp } from '../core/timestamp.ts'
+
+/** All that the certificate page says of an agent. Times in ISO 8601. */
+export interface Certificate {
+  readonly agent: AgentObject
+  /** The verification that the grade counts: the strongest current one. */
+  readonly verification: {
+    readonly label: string
+    readonly assurance: Assurance
+    readonly verifiedAt: string
+    readonly expiresAt: string | null
+  } | null
+  /** Those that are fresh, the strongest first. */
+  readonly channels: readonly CertifiedChannel[]
+  /** Of them the one that the grade counts. */
+  readonly strongestChannel: CertifiedChannel | null
+  readonly grade: GradeResult
+}
+
+export interface CertifiedChannel extends PublicChannel {
+  readonly tier: Tier
+  readonly checkedAt: string
+}
+
+export function certificateOf(site: Site, view: AgentView, now: number): Certificate {
+  const { agent, owner } = view
+  const { channels } = agent.profile
+  const { verifications } = owner
+  const strongest = strongestVerification(verifications, now)
+  const grade = gradeOf({ status: agent.status, verifications, channels, now })
+  const { channel } = grade.evidence
+  return {
+    agent: agentObjectOf(site, view, now),
+    verification: strongest && {
+      label: providerLabel(site, strongest.provider),
+      assurance: strongest.assurance,
+      verifiedAt: timestamp(strongest.verifiedAt),
+      expiresAt: strongest.expiresAt === null ? null : timestamp(strongest.expiresAt),
+    },
+    channels: channels
+      .filter((each) => isFresh(each, now))
+      .sort((a, b) => b.tier - a.tier)
+      .map((each) => certifiedChannel(site, each)),
+    strongestChannel: channel && certifiedChannel(site, channel),
+    grade,
+  }
+}
+
+function certifiedChannel(site: Site, channel: ChannelFact): CertifiedChannel {
+  const { tier, checkedAt } = channel
+  return { ...publicChannel(site, channel), tier, checkedAt: timestamp(checkedAt) }
+}

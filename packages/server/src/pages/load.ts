@@ -1,0 +1,74 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { CodedError } from '@countersign/protocol'
+import type { Site } from '../core/site.ts'
+import type { PageAssets, PageContext } from './views/context.ts'
+
+/** What `npm run build` makes of index.tsx: functions from data to a complete document. */
+type Built = typeof import('./views/index.tsx')
+
+export interface PagesDeps {
+  readonly serviceName: string
+  readonly site: Site
+  /** What the build has made: the pages and, in `assets`, what browsers load with them. */
+  readonly dir: string
+}
+
+/** The public pages. */
+export class Pages {
+  readonly context: PageContext
+  /** What the build has made. */
+  readonly dir: string
+  readonly #built: Built | null
+
+  constructor(context: PageContext, dir: string, built: Built | null) {
+    this.context = context
+    this.dir = dir
+    this.#built = built
+  }
+
+  get isBuilt(): boolean {
+    return this.#built !== null
+  }
+
+  /** @throws CodedError UNAVAILABLE where nobody has built them */
+  get make(): Built {
+    if (this.#built !== null) return this.#built
+    throw new CodedError('UNAVAILABLE', 'The public pages are not built: npm run build')
+  }
+}
+
+/** Loads the built pages. Without them the service still answers programs. */
+export async function loadPages({ serviceName, site, dir }: PagesDeps): Promise<Pages> {
+  if (!existsSync(join(dir, ENTRY))) {
+    return new Pages({ serviceName, site, assets: NO_ASSETS }, dir, null)
+  }
+  const assets = readAssets(join(dir, 'manifest.json'))
+  return new Pages({ serviceName, site, assets }, dir, await importBuilt(dir))
+}
+
+/** The functions that make pages, out of a directory where they are. */
+export function importBuilt(dir: string): Promise<Built> {
+  return import(pathToFileURL(join(dir, ENTRY)).href)
+}
+
+const ENTRY = 'pages.js'
+const NO_ASSETS: PageAssets = { style: '', script: '', fonts: [] }
+
+/** @param file Vite's manifest: for each entry its file, and what that refers to */
+function readAssets(file: string): PageAssets {
+  const manifest: Record<string, { file: string; assets?: string[] }> = JSON.parse(
+    readFileSync(file, 'utf8'),
+  )
+  const style = manifest['src/pages/views/pages.css']
+  const script = manifest['src/pages/views/browser.ts']
+  if (style === undefined || script === undefined) {
+    throw new Error('The manifest of the public pages lacks their entries: npm run build')
+  }
+  return {
+    style: `/${style.file}`,
+    script: `/${script.file}`,
+    fonts: (style.assets ?? []).filter((each) => each.endsWith('.woff2')).map((each) => `/${each}`),
+  }
+}

@@ -1,0 +1,12 @@
+import type { VerifyRequest, VerifyResponse } from '@countersign/protocol'
+import type { PageReadDeps } from '../agents/find-agent.ts'
+import type { Pages } from './load.ts'
+import type { PreviewImages } from './preview-images.ts'
+
+/** What the routes of the public pages share. */
+export interface PageSide {
+  readonly read: PageReadDeps
+  readonly pages: Pages
+  readonly previews: PreviewImages
+  readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parentPort, workerData } from 'node:worker_threads'
+import satori, { type Font } from 'satori'
+import sharp from 'sharp'
+import { importBuilt } from './load.ts'
+import type { PreviewFacts } from './views/preview.tsx'
+import { FONT_SUBSETS, PREVIEW_HEIGHT, PREVIEW_WIDTH } from './views/preview-styles.ts'
+
+/** A thread that draws previews, one at a time: a drawing takes as long as a thousand lookups. */
+
+export interface PreviewJob {
+  readonly id: number
+  readonly facts: PreviewFacts
+}
+
+export type PreviewResult =
+  | { readonly id: number; readonly png: Uint8Array }
+  | { readonly id: number; readonly failure: string }
+
+const WEIGHTS = [400, 700] as const
+
+const pages = await importBuilt(workerData as string)
+const fonts = WEIGHTS.flatMap((weight) => FONT_SUBSETS.map((subset) => fontOf(subset, weight)))
+
+let last = Promise.resolve()
+parentPort?.on('message', (job: PreviewJob) => {
+  last = last.then(async () => parentPort?.postMessage(await resultOf(job)))
+})
+
+async function resultOf({ id, facts }: PreviewJob): Promise<PreviewResult> {
+  try {
+    const svg = await satori(pages.previewCard(facts), {
+      width: PREVIEW_WIDTH,
+      height: PREVIEW_HEIGHT,
+      fonts,
+    })
+    return { id, png: await sharp(Buffer.from(svg)).png({ compressionLevel: 9 }).toBuffer() }
+  } catch (error) {
+    return { id, failure: String(error) }
+  }
+}
+
+function fontOf(subset: string, weight: 400 | 700): Font {
+  const file = import.meta.resolve(`@fontsource/inter/files/inter-${subset}-${weight}-normal.woff`)
+  return { name: subset, weight, style: 'normal', data: readFileSync(fileURLToPath(file)) }
+}

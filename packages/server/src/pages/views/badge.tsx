@@ -1,0 +1,149 @@
+import type { AgentStatus } from '@countersign/protocol'
+import { SEAL_EDGE, STATUS_WORDS } from '@countersign/ui'
+import type { ReactNode } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
+import type { Certificate } from '../certificate.ts'
+import type { PageContext } from './context.ts'
+import { clipped, textWidth, xmlText } from './svg-text.ts'
+
+type BadgeStyle = 'flat' | 'seal'
+
+/** On light and dark grounds alike, and so fixed; white on each has a contrast of 4.5 or more. */
+const COLOURS: Readonly<Record<AgentStatus, string>> = {
+  active: '#0f6b3a',
+  suspended: '#8a5200',
+  revoked: '#a8201a',
+}
+
+const FONT = 'Inter, Verdana, DejaVu Sans, Helvetica, Arial, sans-serif'
+
+/** A badge for other people's pages: a picture that needs nothing else. */
+export function badgeSvg(
+  context: PageContext,
+  certificate: Certificate,
+  style: BadgeStyle,
+): string {
+  const Badge = style === 'flat' ? FlatBadge : SealBadge
+  return renderToStaticMarkup(<Badge context={context} certificate={certificate} />)
+}
+
+interface BadgeProps {
+  readonly context: PageContext
+  readonly certificate: Certificate
+}
+
+/** `active · A`; a grade of what is not active would only distract. */
+function standingOf({ agent, grade }: Certificate): string {
+  const word = STATUS_WORDS[agent.status].toLowerCase()
+  return agent.status === 'active' ? `${word} · ${grade.grade}` : word
+}
+
+function FlatBadge({ context, certificate }: BadgeProps) {
+  const label = clipped(xmlText(context.serviceName), 32)
+  const standing = standingOf(certificate)
+  const left = textWidth(label, 11) + 16
+  const right = textWidth(standing, 11) + 16
+  const width = left + right
+  return (
+    <Picture width={width} height={20} title={`${label}: ${standing}`}>
+      <rect width={width} height="20" rx="4" fill="#3a403a" />
+      <path
+        d={`M${left} 0h${right - 4}a4 4 0 0 1 4 4v12a4 4 0 0 1-4 4H${left}z`}
+        fill={COLOURS[certificate.agent.status]}
+      />
+      <g fill="#fff" fontFamily={FONT} fontSize="11">
+        <text x="8" y="14" textLength={left - 16}>
+          {label}
+        </text>
+        <text x={left + 8} y="14" textLength={right - 16} fontWeight="600">
+          {standing}
+        </text>
+      </g>
+    </Picture>
+  )
+}
+
+function SealBadge({ context, certificate }: BadgeProps) {
+  const { agent, grade } = certificate
+  const name = clipped(xmlText(agent.displayName), 28)
+  const standing = `${STATUS_WORDS[agent.status]} · ${clipped(xmlText(context.serviceName), 24)}`
+  const text = Math.max(textWidth(name, 15), textWidth(standing, 12))
+  const width = 64 + text + 18
+  const colour = COLOURS[agent.status]
+  return (
+    <Picture width={width} height={56} title={`${name}: ${standing}`}>
+      <rect
+        x=".75"
+        y=".75"
+        width={width - 1.5}
+        height="54.5"
+        rx="9"
+        fill="#fff"
+        stroke={colour}
+        strokeWidth="1.5"
+      />
+      <g transform="translate(32 28) scale(.44)" fill="none" stroke={colour}>
+        <path d={SEAL_EDGE} strokeWidth="4" />
+        <circle r="37" strokeWidth="1.5" />
+        <text
+          y="16"
+          textAnchor="middle"
+          fontFamily={FONT}
+          fontSize="45"
+          fontWeight="700"
+          fill={colour}
+          stroke="none"
+        >
+          {grade.grade}
+        </text>
+        {agent.status === 'revoked' && <path d="M-46 34 46-34" strokeWidth="9" />}
+      </g>
+      <g fontFamily={FONT}>
+        <text
+          x="64"
+          y="25"
+          fontSize="15"
+          fontWeight="600"
+          fill="#1b1f19"
+          textLength={textWidth(name, 15)}
+          textDecoration={agent.status === 'revoked' ? 'line-through' : 'none'}
+        >
+          {name}
+        </text>
+        <text
+          x="64"
+          y="43"
+          fontSize="12"
+          fontWeight="600"
+          fill={colour}
+          textLength={textWidth(standing, 12)}
+        >
+          {standing}
+        </text>
+      </g>
+    </Picture>
+  )
+}
+
+interface PictureProps {
+  readonly width: number
+  readonly height: number
+  readonly title: string
+  readonly children: ReactNode
+}
+
+function Picture({ width, height, title, children }: PictureProps) {
+  return (
+    <svg
+      xmlns="http://www.w3.org/2000/svg"
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+      role="img"
+      aria-label={title}
+    >
+      <title>{title}</title>
+      {children}
+    </svg>
+  )
+}

@@ -1,0 +1,127 @@
+import type { AgentStatus } from '@countersign/protocol'
+import { Day, GradeMark, STATUS_WORDS, StatusIcon } from '@countersign/ui'
+import type { ReactNode } from 'react'
+import { reasonWords, VERDICTS } from '../../agents/wording.ts'
+import type { Certificate } from '../certificate.ts'
+import type { PageContext } from './context.ts'
+import { pathOf } from './path-of.ts'
+
+const BANDS: Readonly<Record<AgentStatus, string>> = {
+  active: 'bg-good-wash text-good',
+  suspended: 'bg-warn-wash text-warn',
+  revoked: 'bg-bad text-on-bad',
+}
+
+export interface FaceProps {
+  readonly context: PageContext
+  readonly certificate: Certificate
+}
+
+/** What is read first: how the certificate stands, whose it is, what it says in a sentence. */
+export function CertificateFace({ context, certificate }: FaceProps) {
+  const { agent, grade } = certificate
+  const { status } = agent
+  return (
+    <>
+      <StatusBand status={status} />
+      <div className="grid grid-cols-[1fr_auto] items-center gap-x-6 gap-y-6 px-5 py-8 sm:grid-cols-[auto_minmax(0,1fr)_auto] sm:gap-x-7 sm:px-10 sm:py-12">
+        <img
+          src={pathOf(agent.avatarUrl)}
+          alt=""
+          width="112"
+          height="112"
+          className={`size-24 shrink-0 rounded-2xl sm:size-28 bg-sunken object-cover ${status === 'active' ? '' : 'opacity-60 grayscale'}`}
+        />
+        <div className="order-1 col-span-2 min-w-0 sm:order-none sm:col-span-1">
+          <p className="text-base text-soft">Certificate of a software agent</p>
+          <h1 className="text-4xl/11 font-bold tracking-tight text-balance wrap-anywhere sm:text-5xl/14">
+            {agent.displayName}
+          </h1>
+          {agent.username !== null && (
+            <p className="text-lg text-soft wrap-anywhere">@{agent.username}</p>
+          )}
+        </div>
+        <GradeMark
+          grade={grade.grade}
+          status={status}
+          size="large"
+          seed={agent[context.site.naming.didField]}
+        />
+        <div className="order-2 col-span-2 max-w-3xl space-y-5 sm:col-span-3">
+          <p className="text-xl/8 font-medium text-pretty wrap-anywhere sm:text-2xl/9">
+            <Statement context={context} certificate={certificate} />
+          </p>
+          {agent.description !== '' && (
+            <p className="text-lg/8 whitespace-pre-line text-pretty wrap-anywhere">
+              <span className="text-soft">It says of itself: </span>
+              {agent.description}
+            </p>
+          )}
+        </div>
+      </div>
+    </>
+  )
+}
+
+function StatusBand({ status }: { readonly status: AgentStatus }) {
+  return (
+    <div className={`flex items-center gap-4 px-5 py-5 sm:gap-5 sm:px-10 sm:py-6 ${BANDS[status]}`}>
+      <StatusIcon status={status} className="size-12 shrink-0 sm:size-14" />
+      <p className="min-w-0">
+        <strong className="block text-3xl/9 font-bold tracking-tight sm:text-4xl/10">
+          {STATUS_WORDS[status]}
+        </strong>
+        <span className="text-base sm:text-lg">{VERDICTS[status]}</span>
+      </p>
+    </div>
+  )
+}
+
+/** The certificate in a sentence or two. */
+function Statement({ context, certificate }: FaceProps): ReactNode {
+  const { agent } = certificate
+  if (agent.status === 'suspended') {
+    return (
+      <>
+        It has been suspended since <Day at={agent.statusChangedAt} />
+        <Reason of={agent.statusReason} />. Until it is active again, do not rely on anything that
+        this agent says of itself.
+      </>
+    )
+  }
+  if (agent.status === 'revoked') {
+    return (
+      <>
+        It was revoked on <Day at={agent.statusChangedAt} />
+        <Reason of={agent.statusReason} />. Do not trust whoever shows it: whatever it said no
+        longer holds, and it never will again.
+      </>
+    )
+  }
+  return (
+    <>
+      {context.serviceName} certifies that this agent holds the key below.{' '}
+      <Backing certificate={certificate} />
+    </>
+  )
+}
+
+function Backing({ certificate: { agent, verification } }: Pick<FaceProps, 'certificate'>) {
+  const name = agent.owner?.displayName ?? 'somebody who has left'
+  if (verification === null) {
+    return <>Its owner goes by {name}. Nobody has verified who that is.</>
+  }
+  if (verification.assurance === 'low') {
+    return (
+      <>
+        Its owner goes by {name}. Of who that is, little is known: one check, of low assurance (
+        {verification.label}).
+      </>
+    )
+  }
+  return <>Behind it stands its owner, who goes by {name} and has proved who they are.</>
+}
+
+function Reason({ of: reason }: { readonly of: string | null }) {
+  return reason === null ? null : <> (reason given: {reasonWords(reason)})</>
+}

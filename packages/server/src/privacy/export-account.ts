@@ -1,0 +1,128 @@
+import { type AccountExport, CodedError, encodeBase64 } from '@countersign/protocol'
+import { eventsOfAgent, eventsOfOwner } from '../agent-management/agent-event-table.ts'
+import { describeEvent } from '../agent-management/history.ts'
+import { describeOwnAgent } from '../agent-management/own-agent.ts'
+import { ownAgents } from '../agent-management/own-agent-table.ts'
+import { avatarOf } from '../agents/avatar-table.ts'
+import { ownerById } from '../agents/owner-table.ts'
+import { loadOwner } from '../agents/read-model/rows.ts'
+import { exportChannels } from '../channels/export-channels.ts'
+import type { AgentRow } from '../core/database/database.ts'
+import type { OwnerDeps } from '../core/deps.ts'
+import { timestamp } from '../core/timestamp.ts'
+import { SETTLED } from '../owners/flow.ts'
+import type { Session } from '../owners/session.ts'
+import { recordsOfOwner } from './owner-export-table.ts'
+
+type ExportDeps = Pick<OwnerDeps, 'db' | 'site' | 'now'>
+type ExportedAgent = AccountExport['agents'][number]
+
+const AGENTS_AT_ONCE = 100
+const ALL = Number.MAX_SAFE_INTEGER
+const MOST_EVENTS = 1_000_000
+
+/**
+ * Everything that the database holds on an owner, but for secrets and hashes of them.
+ * @returns the account, and its agents apart, as they are read: there may be very many
+ * @throws CodedError UNAUTHENTICATED where the account is gone
+ */
+export async function exportAccount(
+  deps: ExportDeps,
+  session: Session,
+): Promise<{ account: Omit<AccountExport, 'agents'>; agents: AsyncGenerator<ExportedAgent> }> {
+  const { read } = deps.db
+  const { ownerId } = session
+  const owner = await ownerById(read, ownerId)
+  if (owner === undefined) throw new CodedError('UNAUTHENTICATED', 'Sign in first.')
+  const records = await recordsOfOwner(read, ownerId)
+  const account = {
+    service: deps.site.baseUrl,
+    exportedAt: timestamp(deps.now()),
+    owner: { username: owner.username, displayName: owner.display_name },
+    createdAt: timestamp(owner.created_at),
+    userHandle: owner.user_handle,
+    ...describeRecords(records, session),
+    events: (await eventsOfOwner(read, ownerId)).map(describeEvent),
+  }
+  return { account, agents: exportAgents(deps, ownerId) }
+}
+
+type Records = Awaited<ReturnType<typeof recordsOfOwner>>
+
+function describeRecords(records: Records, session: Session) {
+  return {
+    passkeys: records.passkeys.map((each) => ({
+      id: each.credential_id,
+      name: each.name,
+      createdAt: timestamp(each.created_at),
+      lastUsedAt: maybe(each.last_used_at),
+      backedUp: each.backed_up === 1,
+    })),
+    recoveryCodes: {
+      left: records.codes.length,
+      createdAt: maybe(records.codes[0]?.created_at ?? null),
+    },
+    sessions: records.sessions.map((each) => ({
+      id: each.id,
+      current: each.id === session.id,
+      method: each.method,
+      browser: each.browser,
+      createdAt: timestamp(each.signed_in_at),
+      lastSeenAt: timestamp(each.last_seen_at),
+      expiresAt: timestamp(each.expires_at),
+    })),
+    signInProviders: records.identities.map((each) => ({
+      id: each.provider,
+      linkedAt: timestamp(each.created_at),
+    })),
+    signInLinks: records.links.map((each) => ({ expiresAt: timestamp(each.expires_at) })),
+    begun: records.flows
+      .filter(({ kind }) => kind !== SETTLED)
+      .map(({ kind, provider, expires_at }) => ({
+        kind,
+        provider,
+        expiresAt: timestamp(expires_at),
+      })),
+    verifications: records.verifications.map(({ provider, assurance, country, ...each }) => ({
+      provider,
+      assurance,
+      country,
+      verifiedAt: timestamp(each.verified_at),
+      expiresAt: maybe(each.expires_at),
+    })),
+    claimTokens: records.tokens.map((each) => ({
+      createdAt: timestamp(each.created_at),
+      expiresAt: timestamp(each.expires_at),
+      usedAt: maybe(each.used_at),
+      supersededAt: maybe(each.superseded_at),
+    })),
+  }
+}
+
+function maybe(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : timestamp(milliseconds)
+}
+
+async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<ExportedAgent> {
+  for (let before = ALL; ; ) {
+    const wanted = { ownerId, before, status: null, containing: null }
+    const rows = await ownAgents(deps.db.read, wanted, AGENTS_AT_ONCE)
+    for (const row of rows) yield await exportAgent(deps, row)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    before = last.seq
+  }
+}
+
+async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promise<ExportedAgent> {
+  const owner = await loadOwner(db.read, row.owner_id)
+  const picture = await avatarOf(db.read, row.tail)
+  const history = await eventsOfAgent(db.read, row, ALL, MOST_EVENTS)
+  return {
+    ...(await describeOwnAgent(db.read, site, row, owner, now())),
+    publicKey: encodeBase64(row.public_key),
+    avatar: picture === undefined ? null : encodeBase64(picture.webp),
+    channels: await exportChannels(db.read, row.tail, now()),
+    history: history.map(describeEvent),
+  }
+}

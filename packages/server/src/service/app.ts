@@ -1,0 +1,130 @@
+import type { ClaimRequest, Did, VerifyRequest, VerifyResponse } from '@countersign/protocol'
+import type { FastifyInstance } from 'fastify'
+import { agentRoute } from '../agents/agent-routes.ts'
+import { answerPlainLookups } from '../agents/ahead-of-router.ts'
+import { avatarRoute, givenAvatarRoute } from '../agents/avatar-routes.ts'
+import { cardRoute } from '../agents/card-routes.ts'
+import { compactCardRoute } from '../agents/compact-card-routes.ts'
+import { didJsonRoute } from '../agents/did-json-routes.ts'
+import type { ReadDeps } from '../agents/find-agent.ts'
+import { gradeRoute } from '../agents/grade-routes.ts'
+import { identifyRoute } from '../agents/identify-routes.ts'
+import { lookupRoute } from '../agents/lookup-routes.ts'
+import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
+import { claimRoute } from '../claims/claim-routes.ts'
+import type { OwnerDeps } from '../core/deps.ts'
+import { Cookies } from '../core/http/cookies.ts'
+import { greet } from '../core/http/early-checks.ts'
+import { handleErrors, routerErrorsTo } from '../core/http/error-handler.ts'
+import { parseJsonStrictly } from '../core/http/json-body.ts'
+import { MethodGuard } from '../core/http/methods.ts'
+import { type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
+import type { Limiter } from '../core/limits/limiter.ts'
+import type { Overload } from '../core/limits/overload.ts'
+import { guardAgainstOverload } from '../core/limits/overload-guard.ts'
+import { isLimited, limitRates } from '../core/limits/rate-limit-guard.ts'
+import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
+import { serveDashboard } from '../dashboard/dashboard.ts'
+import { webhookRoute } from '../identity/webhook-routes.ts'
+import { apiModel } from '../pages/docs/api-model.ts'
+import { docsRoutes } from '../pages/docs/docs-routes.ts'
+import { once } from '../pages/docs/docs-side.ts'
+import { openLibrary } from '../pages/docs/library.ts'
+import { collectOpenApi, type OpenApiDeps, serveOpenApi } from '../pages/docs/openapi.ts'
+import { skillRoutes } from '../pages/docs/skill-routes.ts'
+import { loadPages, type Pages } from '../pages/load.ts'
+import { servePages } from '../pages/serve-pages.ts'
+import { verifyRoute } from '../verification/verify-routes.ts'
+import { type HealthDeps, healthRoutes } from './health-routes.ts'
+import { serveOwners } from './owner-scope.ts'
+
+export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRouterError'> {
+  readonly read: ReadDeps
+  readonly claim: (request: ClaimRequest) => Promise<Did>
+  readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
+  readonly runtime: RuntimeRouteDeps
+  readonly isReady: () => boolean
+  readonly vouches: HealthDeps['vouches']
+  readonly reportDatabase: HealthDeps['reportDatabase']
+  readonly isDraining: () => boolean
+  readonly metrics: RequestMetrics
+  readonly overload: Overload
+  /** The preview `rate-limit`; null where it is off. */
+  readonly limiter: Limiter | null
+  readonly openapi: OpenApiDeps
+  readonly owners: OwnerDeps
+  /** Where the built dashboard is. */
+  readonly dashboardDir: string
+  /** Where the built public pages are. */
+  readonly pagesDir: string
+  /** Where the built documentation is. */
+  readonly docsDir: string
+  /** The preview of that name: cards as text and HTML too. */
+  readonly cardFormats: boolean
+}
+
+/** The HTTP side of the service, ready to listen. */
+export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
+  const { serviceName } = deps.openapi
+  const pages = await loadPages({ serviceName, site: deps.read.site, dir: deps.pagesDir })
+  const app = bareApp({
+    ...deps,
+    // There nothing is counted, and no line is written.
+    aheadOfRouter: isPlainEnough(deps) ? answerPlainLookups(deps) : () => false,
+    answerRouterError: routerErrorsTo(pages),
+  })
+  const guard = new MethodGuard(app)
+  parseJsonStrictly(app)
+  handleErrors(app, pages)
+  app.addHook('onRequest', greet(deps.isDraining))
+  countRequests(app, deps.metrics)
+  await collectOpenApi(app, deps.openapi, (route) => isLimited(deps.limiter, route))
+  guardAgainstOverload(app as unknown as FastifyInstance, deps.overload)
+  limitRates(app as unknown as FastifyInstance, deps.limiter, new Cookies(deps.openapi.baseUrl))
+  registerRoutes(app, deps, pages)
+  await servePages(app, {
+    read: { ...deps.read, db: deps.owners.db.read },
+    pages,
+    verify: deps.verify,
+    room: deps.overload.rooms.previews,
+  })
+  await serveOwners(app, deps.owners)
+  await webhookRoute(app, deps.owners)
+  const { site, providers } = deps.owners
+  await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: deps.dashboardDir })
+  serveOpenApi(app)
+  serveDocs(app, deps, pages)
+  guard.refuseOthers(app)
+  return app as unknown as FastifyInstance
+}
+
+/** Whether a request asks for nothing on its way but the answer. */
+function isPlainEnough({ limiter, log }: AppDeps): boolean {
+  return limiter === null && !log.isLevelEnabled('debug')
+}
+
+/** The documentation, whose HTTP reference is made of the schemas of all routes. */
+function serveDocs(app: App, { openapi, docsDir }: AppDeps, pages: Pages): void {
+  const library = openLibrary(docsDir, openapi)
+  const api = once(() => apiModel(app.swagger() as never, openapi))
+  docsRoutes(app, { library, pages, api })
+  skillRoutes(app, { library, pages, api })
+}
+
+function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
+  const { naming } = deps.read.site
+  lookupRoute(app, deps.read)
+  verifyRoute(app, { naming, verify: deps.verify })
+  claimRoute(app, { naming, claim: deps.claim })
+  runtimeRoutes(app, naming, deps.runtime)
+  identifyRoute(app, deps.read)
+  const cardPages = deps.cardFormats ? pages : null
+  cardRoute(app, deps.read, cardPages)
+  gradeRoute(app, { ...deps.read, db: deps.owners.db.read })
+  compactCardRoute(app, deps.read, cardPages)
+  agentRoute(app, deps.read)
+  avatarRoute(app, deps.read)
+  givenAvatarRoute(app, { ...deps.read, db: deps.owners.db })
+  didJsonRoute(app, deps.read)
+  healthRoutes(app, deps)
+}

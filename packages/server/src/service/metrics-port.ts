@@ -1,0 +1,25 @@
+import type { Logger } from 'pino'
+import type { Settings } from '../config/config.ts'
+import { createMetricsServer } from '../core/metrics/metrics-server.ts'
+
+/**
+ * Opens the port of `/metrics`, where the host wants one.
+ * @param text what it says, in the text format of Prometheus
+ */
+export async function listenForMetrics(
+  settings: Settings,
+  text: () => Promise<string>,
+  log: Logger,
+  resources: AsyncDisposableStack,
+): Promise<void> {
+  if (settings.metricsPort === null) return
+  const server = createMetricsServer(text, (err) => log.error({ err }, 'the metrics failed'))
+  resources.defer(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(settings.metricsPort as number, settings.host, resolve)
+  })
+}

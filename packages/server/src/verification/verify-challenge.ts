@@ -1,0 +1,83 @@
+import {
+  type AgentReference,
+  CodedError,
+  challengeMessage,
+  decodeKey,
+  decodeSignature,
+  keyEncodingFault,
+  parseDidOrTail,
+  type VerifyRequest,
+  type VerifyResponse,
+} from '@countersign/protocol'
+import type { AgentView } from '../agents/agent-record.ts'
+import { displayNameOf } from '../agents/card.ts'
+import { identityLevelOf } from '../agents/identity-of-owner.ts'
+import type { Registry } from '../agents/read-model/agent-read-model.ts'
+import type { Ed25519Verifier } from '../core/crypto/ed25519.ts'
+import { didOfAgent, type Site } from '../core/site.ts'
+
+export interface VerifyDeps {
+  readonly registry: Registry
+  readonly ed25519: Ed25519Verifier
+  readonly site: Site
+  readonly now: () => number
+}
+
+/**
+ * Checks that an agent controls its key (contract 4.3). The key is looked up last, so that garbage costs no query.
+ * @throws CodedError VALIDATION_ERROR, INVALID_SIGNATURE, NOT_FOUND
+ */
+export async function verifyChallenge(
+  deps: VerifyDeps,
+  request: VerifyRequest,
+): Promise<VerifyResponse> {
+  const publicKey = decodeSoundKey(request.publicKey)
+  const message = challengeMessage(request.challenge)
+  const signature = decodeSignature(request.signature)
+  if (signature === null) throw new CodedError('VALIDATION_ERROR', 'The signature is malformed.')
+  if (!(await deps.ed25519.verify(publicKey, message, signature))) {
+    throw new CodedError(
+      'INVALID_SIGNATURE',
+      'The signature is not one of this key over the UTF-8 bytes of the challenge.',
+    )
+  }
+  const view = await findHolder(deps, publicKey, request[deps.site.naming.didField])
+  return answer(deps, view)
+}
+
+function decodeSoundKey(text: string): Uint8Array {
+  const publicKey = decodeKey(text)
+  if (publicKey !== null && keyEncodingFault(publicKey) === null) return publicKey
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    'publicKey is not a sound Ed25519 key: malformed, not canonical or of small order.',
+  )
+}
+
+/** The agent that speaks for the key, or the one that the request names, where it holds that key. */
+async function findHolder(
+  deps: VerifyDeps,
+  publicKey: Uint8Array,
+  did: string | undefined,
+): Promise<AgentView> {
+  const tail = did === undefined ? null : parseDidOrTail(deps.site.naming, did)
+  const reference: AgentReference =
+    tail === null ? { kind: 'key', publicKey } : { kind: 'tail', tail }
+  const view = await deps.registry.find(reference)
+  if (view !== null && Buffer.compare(view.agent.publicKey, publicKey) === 0) return view
+  throw new CodedError('NOT_FOUND', 'No agent has a certificate of this key.')
+}
+
+function answer({ site, now }: VerifyDeps, { agent, owner }: AgentView): VerifyResponse {
+  return {
+    verified: agent.status === 'active',
+    signatureValid: true,
+    certified: true,
+    identityLevel: identityLevelOf(owner, now()),
+    agent: {
+      [site.naming.didField]: didOfAgent(site, agent.tail),
+      displayName: displayNameOf(agent),
+      status: agent.status,
+    },
+  }
+}

@@ -1,4 +1,0 @@
-import manifest from '../package.json' with { type: 'json' }
-
-/** The release, as package.json has it. */
-export const VERSION: string = manifest.version

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Card, CompactCard, Lookup } from '@countersign/protocol'
+import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
+import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
+import { loadPepper } from '../../src/core/crypto/secrets.ts'
+import type { AgentRow, ChannelRow } from '../../src/core/database/database.ts'
+import { appendEvent } from '../../src/core/database/event-table.ts'
+import { verifyOwner } from '../../src/identity/record-verification.ts'
+
+test('the strongest verification names the identity level, the most recent one stands on the card', async (t) => {
+  const { service, did, owner } = await claimed(t)
+  await verify(service, owner, 'mitid', 'high')
+  await sleep(5)
+  await verify(service, owner, 'github', 'low')
+  await until(service, did, ({ verification }) => verification?.provider === 'github')
+  const lookup = await ask<Lookup>(service, `/api/v1/agent/${did}`)
+  assert.deepEqual([lookup.owner.identityMethod, lookup.owner.identityLevel], ['mitid', 'verified'])
+})
+
+test('among verifications of equal assurance the most recent one counts', async (t) => {
+  const { service, did, owner } = await claimed(t)
+  await sleep(5)
+  await verify(service, owner, 'idme', 'substantial')
+  await until(service, did, ({ verification }) => verification?.provider === 'idme')
+  const lookup = await ask<Lookup>(service, `/api/v1/agent/${did}`)
+  assert.equal(lookup.owner.identityMethod, 'idme')
+})
+
+test('an agent without a profile is named after its DID, in the card and in the chat', async (t) => {
+  const { service, did } = await claimed(t)
+  const card = await ask<Card>(service, `/api/agents/${did}/card`)
+  const compact = await ask<CompactCard>(service, `/api/v1/agent/${did}/card`)
+  assert.equal(card.displayName, `Agent ${did.slice(-24, -18)}`)
+  assert.deepEqual(
+    [card.username, card.description, card.channels, card.tier],
+    [null, '', [], null],
+  )
+  assert.equal(compact.chatHandle, `@${did.slice(-24)}`)
+  assert.equal((await fetch(card.avatarUrl)).headers.get('content-type'), 'image/svg+xml')
+})
+
+test('a profile shows: username, display name, description, addresses by username', async (t) => {
+  const { service, did } = await claimed(t)
+  const profile = { username: 'shopper', description: 'Buys what is on the list.' }
+  await update(service, did, profile)
+  const card = await until(service, did, ({ username }) => username === 'shopper')
+  assert.equal(card.displayName, 'shopper')
+  assert.equal(card.description, profile.description)
+  assert.equal(card.certificateUrl, `${service.url}/agent/shopper`)
+  const compact = await ask<CompactCard>(service, `/api/v1/agent/${did}/card`)
+  assert.equal(compact.chatHandle, '@shopper')
+  await update(service, did, { display_name: 'Shopper Ö' })
+  await until(service, did, ({ displayName }) => displayName === 'Shopper Ö')
+})
+
+test('fresh channels stand on the card and raise the grade; a chat channel is the handle; stale ones count for nothing', async (t) => {
+  const clock = { ahead: 0 }
+  const { service, did } = await claimed(t, () => Date.now() + clock.ahead)
+  const grade = async () => {
+    const { grade, tier, gradeIsFallback } = await ask<Card>(service, `/api/agents/${did}/card`)
+    return { grade, tier, gradeIsFallback }
+  }
+  assert.deepEqual(await grade(), { grade: 'C', tier: null, gradeIsFallback: false })
+  await addChannel(service, did, { kind: 'bluesky', handle_or_domain: 'shop.bsky.social', tier: 1 })
+  await until(service, did, ({ channels }) => channels.length === 1)
+  assert.deepEqual(await grade(), { grade: 'B', tier: 1, gradeIsFallback: true })
+  const compact = await ask<CompactCard>(service, `/api/v1/agent/${did}/card`)
+  assert.equal(compact.chatHandle, '@shop.bsky.social')
+  const soon = Date.now() + 60_000
+  await addChannel(service, did, {
+    kind: 'domain',
+    handle_or_domain: 'shop.example',
+    tier: 2,
+    fresh_until: soon,
+  })
+  await until(service, did, ({ channels }) => channels.length === 2)
+  assert.deepEqual(await grade(), { grade: 'A', tier: 2, gradeIsFallback: false })
+  clock.ahead = 60_001
+  assert.deepEqual(await grade(), { grade: 'B', tier: 1, gradeIsFallback: true })
+})
+
+test('the compact card says verified, claim or unverified', async (t) => {
+  const { service, did } = await claimed(t)
+  const says = async () =>
+    (await ask<CompactCard>(service, `/api/v1/agent/${did}/card`)).verificationStatus
+  assert.equal(await says(), 'verified')
+  await service.operator.db.write(async (tx) => {
+    await tx.db.deleteFrom('identity_verifications').execute()
+    const seq = tx.nextSeq()
+    const type = 'owner.identity_expired'
+    await appendEvent(tx, { seq, at: Date.now(), type, tail: null, ownerId: 1, facts: {} })
+  })
+  await until(service, did, ({ verification }) => verification === null)
+  assert.equal(await says(), 'claim')
+  await update(service, did, { status: 'suspended' })
+  await until(service, did, ({ status }) => status === 'suspended')
+  assert.equal(await says(), 'unverified')
+})
+
+async function claimed(t: { after(end: () => unknown): void }, now: () => number = Date.now) {
+  const service = await startTestService(t, {}, now)
+  const owner = await service.operator.addVerifiedOwner('ada')
+  return { service, owner, did: await claimAgent(service, owner) }
+}
+
+async function ask<T>(service: TestService, path: string): Promise<T> {
+  return (await (await fetch(service.url + path)).json()) as T
+}
+
+function verify(
+  { operator, settings }: TestService,
+  ownerId: number,
+  provider: string,
+  assurance: 'low' | 'substantial' | 'high',
+): Promise<boolean> {
+  const deps = { db: operator.db, now: Date.now, pepper: loadPepper(settings.dataDir) }
+  const subject = { provider, issuer: 'x', subject: 'y' }
+  return verifyOwner(deps, ownerId, { ...subject, assurance, expiresAt: null })
+}
+
+/** What the dashboard will do: changes a row and tells of it in the same transaction. */
+function update({ operator }: TestService, did: string, row: Partial<AgentRow>): Promise<void> {
+  return operator.db.write(async (tx) => {
+    const version = tx.nextSeq()
+    const tail = did.slice(-24)
+    await tx.db
+      .updateTable('agents')
+      .set({ ...row, version })
+      .where('tail', '=', tail)
+      .execute()
+    const event = { seq: version, at: Date.now(), tail, ownerId: 1, facts: {} }
+    await appendEvent(tx, { ...event, type: 'agent.updated' })
+  })
+}
+
+async function addChannel(
+  service: TestService,
+  did: string,
+  channel: Pick<ChannelRow, 'kind' | 'handle_or_domain' | 'tier'> & { fresh_until?: number },
+): Promise<void> {
+  await service.operator.db.write((tx) => insertProvenChannel(tx, did.slice(-24), channel))
+  await update(service, did, {})
+}
+
+async function until(
+  service: TestService,
+  did: string,
+  condition: (card: Card) => boolean,
+): Promise<Card> {
+  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(20)) {
+    const card = await ask<Card>(service, `/api/agents/${did}/card`)
+    if (condition(card)) return card
+  }
+  return assert.fail('it did not show in time')
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AGENT_STATUSES, ASSURANCES, namingFor, type Tail } from '@countersign/protocol'
+import fc from 'fast-check'
+import { type AgentView, plainProfile } from '../../src/agents/agent-record.ts'
+import { lookupOf, lookupTag, lookupText } from '../../src/agents/lookup.ts'
+import { siteOf } from '../../src/core/site.ts'
+
+const site = siteOf(namingFor('acme'), new URL('https://agents.example'))
+const NOW = 1_800_000_000_000
+
+/** Few values each, so that two views are often alike but for one of them. */
+const view = (word: fc.Arbitrary<string>): fc.Arbitrary<AgentView> =>
+  fc
+    .record({
+      letter: fc.constantFrom('a', 'b'),
+      status: fc.constantFrom(...AGENT_STATUSES),
+      username: fc.option(word),
+      provider: fc.option(word),
+      expiresAt: fc.constantFrom(null, NOW - 1, NOW + 1),
+    })
+    .map(({ letter, status, username, provider, expiresAt }) => {
+      const claimedAt = NOW - letter.charCodeAt(0) * 1_000_001
+      const strongest =
+        provider === null
+          ? null
+          : { provider, assurance: ASSURANCES[0], verifiedAt: claimedAt, expiresAt }
+      return {
+        agent: {
+          tail: letter.repeat(24) as Tail,
+          publicKey: new Uint8Array(32),
+          ownerId: 1,
+          seq: 1,
+          version: 1,
+          status,
+          claimedAt,
+          profile: { ...plainProfile(claimedAt), username },
+        },
+        owner: {
+          id: 1,
+          username: 'ada',
+          displayName: 'Ada',
+          deleted: false,
+          verifications: strongest === null ? [] : [strongest],
+          strongest,
+        },
+      }
+    })
+
+const word = fc.constantFrom('ada', 'in-person', 'x', '3-d')
+
+test('the text of a lookup is what JSON.stringify makes of the answer, with the same tag', () => {
+  fc.assert(
+    fc.property(view(word), (each) => {
+      assert.deepEqual(lookupText(site, each, NOW), {
+        json: JSON.stringify(lookupOf(site, each, NOW)),
+        tag: lookupTag(site, each, NOW),
+      })
+    }),
+  )
+})
+
+test('two answers have the same tag exactly where they are the same, and every tag fits a header', () => {
+  const any = view(fc.oneof(word, fc.constantFrom('.', 'a.b', '"', 'ö', '%2E', 'x\n', 'active')))
+  fc.assert(
+    fc.property(any, any, (a, b) => {
+      const [one, other] = [a, b].map((each) => JSON.stringify(lookupOf(site, each, NOW)))
+      assert.equal(lookupTag(site, a, NOW) === lookupTag(site, b, NOW), one === other)
+      assert.match(lookupTag(site, a, NOW), /^[\x21\x23-\x7e]+$/)
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+test('a name that JSON or a header would escape is left to those who do', () => {
+  for (const name of ['ö', '"', 'a.b', 'x\n', 'A B']) {
+    const [each] = fc.sample(view(fc.constant(name)).filter(isShown), 1) as [AgentView]
+    assert.equal(lookupText(site, each, NOW), null)
+  }
+})
+
+function isShown(each: AgentView): boolean {
+  const { identityMethod } = lookupOf(site, each, NOW).owner
+  return each.agent.profile.username !== null || identityMethod !== null
+}

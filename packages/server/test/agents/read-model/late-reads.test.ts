@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { randomTail, type Tail } from '@countersign/protocol'
+import type { KyselyPlugin, QueryResult, UnknownRow } from 'kysely'
+import { POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
+import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
+import { changeStatus } from '../../../src/agent-management/change-status.ts'
+import { insertAgent } from '../../../src/agents/agent-table.ts'
+import { Registry } from '../../../src/agents/read-model/agent-read-model.ts'
+import { readSettings } from '../../../src/config/config.ts'
+import type { Db } from '../../../src/core/database/database.ts'
+import { appendEvent } from '../../../src/core/database/event-table.ts'
+
+/** So little that whatever is read leaves something else out. */
+const LIMIT = 2
+
+// In SQLite a read is over before anything else happens.
+test(
+  'an agent read late stays revoked, though that was followed and left out again meanwhile',
+  POSTGRES_ONLY,
+  async (t) => {
+    const { operator, registry, late } = await open(t, (row) => 'public_key' in row)
+    const { db } = operator
+    const ownerId = await operator.addVerifiedOwner()
+    const tail = await addAgent(operator, ownerId)
+    const others = [await addAgent(operator, ownerId), await addAgent(operator, ownerId)]
+    await registry.start()
+    const status = async (of: Tail) =>
+      (await registry.find({ kind: 'tail', tail: of }))?.agent.status
+
+    const finding = status(tail)
+    await late.reached
+    await changeStatus({ db, now: Date.now }, { tail, to: 'revoked', reason: null, by: 'owner' })
+    await registry.follow()
+    for (const other of others) assert.equal(await status(other), 'active')
+    assert.equal(registry.inMemory(tail), null, 'it was left out')
+    late.open()
+
+    assert.equal(await finding, 'revoked')
+    assert.equal(await status(tail), 'revoked')
+  },
+)
+
+test(
+  'an owner read late stays unverified, though that was followed and left out again meanwhile',
+  POSTGRES_ONLY,
+  async (t) => {
+    const { operator, registry, late } = await open(t, isVerification)
+    const owners = []
+    for (const name of ['ada', 'bob', 'eve']) owners.push(await operator.addVerifiedOwner(name))
+    // The first and the last take each other's place.
+    const [ownerId, , otherId] = owners as [number, number, number]
+    assert.equal(ownerId % LIMIT, otherId % LIMIT)
+    const [tail, other] = [await addAgent(operator, ownerId), await addAgent(operator, otherId)]
+    await registry.start()
+    const verifications = async (of: Tail) =>
+      (await registry.find({ kind: 'tail', tail: of }))?.owner.verifications.length
+
+    const finding = verifications(tail)
+    await late.reached
+    await endVerifications(operator, ownerId)
+    await registry.follow()
+    assert.equal(await verifications(other), 1)
+    assert.equal(registry.inMemory(tail), null, 'its owner was left out')
+    late.open()
+
+    assert.equal(await finding, 0)
+    assert.equal(await verifications(tail), 0)
+  },
+)
+
+test(
+  'an owner read late stays unverified, though the read ends while more of what comes with that is followed',
+  POSTGRES_ONLY,
+  async (t) => {
+    const { operator, registry, late, news } = await open(t, isVerification)
+    const owners = []
+    for (const name of ['ada', 'bob', 'eve']) owners.push(await operator.addVerifiedOwner(name))
+    const [ownerId, , otherId] = owners as [number, number, number]
+    const tail = await addAgent(operator, ownerId)
+    await registry.start()
+    const verifications = async () =>
+      (await registry.find({ kind: 'tail', tail }))?.owner.verifications.length
+
+    const finding = verifications()
+    await late.reached
+    // Followed together: the second takes the place of the first, and the third is on its way then.
+    await endVerifications(operator, ownerId, otherId, owners[1] as number)
+    const following = registry.follow()
+    await news.reached
+    late.open()
+    assert.equal(await finding, 0)
+    news.open()
+    await following
+
+    assert.equal(await verifications(), 0)
+  },
+)
+
+/** The last that is read of an owner. */
+const isVerification = (row: UnknownRow) => 'assurance' in row
+const isOwner = (row: UnknownRow) => 'display_name' in row && !('tail' in row)
+
+/**
+ * A read model that holds next to nothing.
+ * @param isLate which first row its first late read has; the third owner that it follows stops too
+ */
+async function open(t: TestContext, isLate: (row: UnknownRow) => boolean) {
+  // Made before the database is opened, so that they are open before that one closes.
+  const late = new Gate(t)
+  const news = new Gate(t)
+  const operator = await openOperator(readSettings(await testEnv(t)))
+  t.after(() => operator.close())
+  const { db } = operator
+  let followed = 0
+  const slow = {
+    read: db.read,
+    points: seen(db.points, (row) => (isLate(row) ? late.pass() : undefined)),
+    news: seen(db.news, (row) => {
+      if (isOwner(row)) followed += 1
+      return followed === 3 ? news.pass() : undefined
+    }),
+  }
+  return { operator, late, news, registry: new Registry(slow, LIMIT, randomBytes) }
+}
+
+function addAgent({ db }: Operator, ownerId: number): Promise<Tail> {
+  return db.write(async (tx) => {
+    const [seq, tail, key] = [tx.nextSeq(), randomTail(randomBytes), randomBytes(32)]
+    const at = Date.now()
+    const fixed = { seq, tail, public_key: key, agent_id: 'main', owner_id: ownerId }
+    await insertAgent(tx, { ...fixed, claimed_at: at, grade: 'C' })
+    const facts = { publicKey: key.toString('base64') }
+    await appendEvent(tx, { seq, at, type: 'agent.claimed', tail, ownerId, facts })
+    return tail
+  })
+}
+
+function endVerifications({ db }: Operator, ...owners: readonly number[]): Promise<void> {
+  return db.write(async (tx) => {
+    await tx.db.deleteFrom('identity_verifications').where('owner_id', 'in', owners).execute()
+    for (const ownerId of owners) {
+      const event = { type: 'owner.identity_expired', tail: null, ownerId, facts: {} } as const
+      await appendEvent(tx, { ...event, seq: tx.nextSeq(), at: Date.now() })
+    }
+  })
+}
+
+/** Where the first that comes stops until it is let go on. */
+class Gate {
+  readonly #reached = Promise.withResolvers<void>()
+  readonly #opened = Promise.withResolvers<void>()
+  readonly reached = this.#reached.promise
+  #isPassed = false
+
+  constructor(t: TestContext) {
+    t.after(() => this.open())
+  }
+
+  async pass(): Promise<void> {
+    if (this.#isPassed) return
+    this.#isPassed = true
+    this.#reached.resolve()
+    await this.#opened.promise
+  }
+
+  open(): void {
+    this.#opened.resolve()
+  }
+}
+
+/** The same database, whose answers wait. @param look at the first row of one */
+function seen(db: Db, look: (row: UnknownRow) => Promise<void> | undefined): Db {
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }): Promise<QueryResult<UnknownRow>> {
+      const [row] = result.rows
+      if (row !== undefined) await look(row)
+      return result
+    },
+  }
+  return db.withPlugin(plugin)
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { randomTail } from '@countersign/protocol'
+import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
+import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
+import { chosenTailOfKey } from '../../../src/agents/agent-table.ts'
+import { AgentIndex } from '../../../src/agents/read-model/agent-index.ts'
+import { loadAll } from '../../../src/agents/read-model/load.ts'
+import { OwnerCache } from '../../../src/agents/read-model/owner-cache.ts'
+import { loadOwner, loadRecord } from '../../../src/agents/read-model/rows.ts'
+import { readSettings } from '../../../src/config/config.ts'
+import type { AgentRow } from '../../../src/core/database/database.ts'
+
+/** More than two pages, and the last not whole. */
+const AGENTS = 4100
+const OWNERS = 7
+
+test('everything is loaded as it is read one by one: changed agents, channels, shared keys, owners', async (t) => {
+  const operator = await openOperator(readSettings(await testEnv(t)))
+  t.after(() => operator.close())
+  const rows = await populate(operator)
+  const agents = new AgentIndex(10_000, randomBytes)
+  const owners = new OwnerCache(10_000)
+  const { read } = operator.db
+  assert.equal(await loadAll(read, agents, 10_000, (owner) => owners.set(owner)), true)
+
+  assert.equal(agents.size, AGENTS)
+  for (const row of rows) {
+    const agent = agents.byTail(row.tail as never)
+    assert.deepEqual(agent, await loadRecord(read, row))
+    assert.equal(
+      agents.byKey(row.public_key)?.tail,
+      await chosenTailOfKey(read, row.public_key),
+      'who speaks for the key',
+    )
+  }
+  for (let id = 1; id <= OWNERS; id++) assert.deepEqual(owners.get(id), await loadOwner(read, id))
+})
+
+test('what does not fit is not begun', async (t) => {
+  const operator = await openOperator(readSettings(await testEnv(t)))
+  t.after(() => operator.close())
+  await populate(operator, 20)
+  const agents = new AgentIndex(19, randomBytes)
+  assert.equal(await loadAll(operator.db.read, agents, 19, () => assert.fail()), false)
+  assert.equal(agents.size, 0)
+})
+
+/** @returns the rows of the agents, in the order of their claims */
+async function populate({ db, addVerifiedOwner }: Operator, count = AGENTS): Promise<AgentRow[]> {
+  for (let i = 0; i < OWNERS; i++) await addVerifiedOwner(`owner-${i}-of-some`)
+  const rows = Array.from({ length: count }, (_, i) => agentRow(i))
+  for (let i = 2; i < count; i += 1000) {
+    const { public_key } = rows[i] as AgentRow
+    rows[i - 2] = { ...(rows[i - 2] as AgentRow), public_key, agent_id: 'the same key' }
+  }
+  await db.write(async (tx) => {
+    for (let i = 0; i < count; i += 500) {
+      const some = rows.slice(i, i + 500)
+      await tx.db.insertInto('agents').values(some).execute()
+    }
+    for (let i = 0; i < count; i += 9) {
+      for (const kind of i % 2 === 0 ? ['domain'] : ['domain', 'mastodon']) {
+        const place = { kind, handle_or_domain: `${i}.example`, tier: 2, verified_at: 1e12 - i }
+        await insertProvenChannel(tx, (rows[i] as AgentRow).tail, place as never)
+      }
+    }
+    await verify(tx, 1, 'second', { assurance: 'high', expires_at: 1_900_000_000_000 })
+    await verify(tx, 2, 'second', { assurance: 'low', expires_at: null })
+    await tx.db.deleteFrom('identity_verifications').where('owner_id', '=', 3).execute()
+    await tx.db.updateTable('owners').set({ deleted_at: 5 }).where('id', '=', 4).execute()
+    await tx.db.updateTable('owners').set({ display_name: 'Ö\n😀' }).where('id', '=', 5).execute()
+  })
+  return rows
+}
+
+function verify(
+  tx: Parameters<Parameters<Operator['db']['write']>[0]>[0],
+  owner_id: number,
+  provider: string,
+  { assurance, expires_at }: { assurance: 'low' | 'high'; expires_at: number | null },
+) {
+  const verified_at = 1_700_000_000_000
+  const subject = { subject_hash: new Uint8Array(randomBytes(32)), pepper_id: 'x', country: null }
+  return tx.db
+    .insertInto('identity_verifications')
+    .values({ owner_id, provider, assurance, verified_at, expires_at, ...subject })
+    .execute()
+}
+
+/** Every kind of change that there is, each alone and with others. */
+function agentRow(i: number): AgentRow {
+  const seq = 100_000_000_000 + 3 * i
+  const claimed_at = 1_700_000_000_000 + 7 * i
+  const isRevoked = i % 11 === 0
+  return {
+    seq,
+    tail: randomTail(randomBytes),
+    public_key: new Uint8Array(randomBytes(32)),
+    agent_id: 'main',
+    owner_id: 1 + (i % OWNERS),
+    status: isRevoked ? 'revoked' : i % 13 === 0 ? 'suspended' : 'active',
+    status_reason: i % 22 === 0 ? 'under_review' : null,
+    status_set_by: 'owner',
+    pair_slot: isRevoked ? seq : 0,
+    claimed_at,
+    status_changed_at: claimed_at + (i % 13 === 0 ? 1 : 0),
+    updated_at: claimed_at + (i % 17 === 0 ? 2 : 0),
+    version: seq + (i % 5),
+    username: i % 19 === 0 ? `agent-${i}` : null,
+    display_name: i % 23 === 0 ? 'Zoë' : null,
+    description: i % 29 === 0 ? 'x' : null,
+    username_skeleton: null,
+    avatar: i % 31 === 0 ? 'a' : null,
+    grade: 'C',
+  }
+}

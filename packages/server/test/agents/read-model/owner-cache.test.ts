@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ASSURANCES, strongestVerification, type VerificationFact } from '@countersign/protocol'
+import fc from 'fast-check'
+import type { OwnerFacts } from '../../../src/agents/agent-record.ts'
+import { OwnerCache } from '../../../src/agents/read-model/owner-cache.ts'
+
+const PLAIN = { noNullPrototype: true }
+
+const verification = fc.record<VerificationFact>(
+  {
+    provider: fc.constantFrom('in-person', 'github', 'acme'),
+    assurance: fc.constantFrom(...ASSURANCES),
+    verifiedAt: fc.integer({ min: 0, max: 2e12 }),
+    expiresAt: fc.option(fc.integer({ min: 0, max: 2e12 })),
+  },
+  PLAIN,
+)
+
+const owner = (id: fc.Arbitrary<number>): fc.Arbitrary<OwnerFacts> =>
+  fc
+    .record(
+      {
+        id,
+        username: fc.string(),
+        displayName: fc.string({ unit: 'grapheme' }),
+        deleted: fc.boolean(),
+        verifications: fc.array(verification, { maxLength: 3 }),
+      },
+      PLAIN,
+    )
+    .map((each) => ({ ...each, strongest: strongestVerification(each.verifications, -1) }))
+
+test('within the limit every owner comes out as it went in last, as a copy and as a view', () => {
+  fc.assert(
+    fc.property(fc.array(owner(fc.integer({ min: 1, max: 3000 }))), (owners) => {
+      const cache = new OwnerCache(3001)
+      for (const each of owners) cache.set(each)
+      const last = new Map(owners.map((each) => [each.id, each]))
+      for (const [id, facts] of last) {
+        assert.deepEqual(cache.get(id), facts)
+        const { username, displayName, deleted, verifications, strongest } = cache.peek(
+          id,
+        ) as OwnerFacts
+        assert.deepEqual(
+          { id, username, displayName, deleted, verifications, strongest },
+          cache.get(id),
+        )
+      }
+      for (let id = 1; id <= 3000; id += 97) {
+        if (!last.has(id)) assert.equal(cache.get(id), undefined)
+      }
+    }),
+  )
+})
+
+test('past the limit one makes room for another, and none is taken for another', () => {
+  fc.assert(
+    fc.property(fc.array(owner(fc.integer({ min: 1, max: 20 })), { minLength: 5 }), (owners) => {
+      const cache = new OwnerCache(3)
+      const last = new Map<number, OwnerFacts>()
+      for (const each of owners) {
+        cache.set(each)
+        last.set(each.id, each)
+        assert.deepEqual(cache.get(each.id), each)
+        const held = [...last.keys()].filter((id) => cache.get(id) !== undefined)
+        assert.ok(held.length <= 3)
+        for (const id of held) assert.deepEqual(cache.get(id), last.get(id))
+      }
+    }),
+  )
+})
+
+test('a copy stays as it was, whatever comes after', () => {
+  const cache = new OwnerCache(10)
+  const before: OwnerFacts = {
+    id: 1,
+    username: 'ada',
+    displayName: 'Ada',
+    deleted: false,
+    verifications: [],
+    strongest: null,
+  }
+  cache.set(before)
+  const copy = cache.get(1)
+  cache.set({ ...before, username: 'eve' })
+  assert.deepEqual(copy, before)
+  assert.equal(cache.peek(1)?.username, 'eve')
+})

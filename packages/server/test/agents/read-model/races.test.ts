@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { randomTail, type Tail } from '@countersign/protocol'
+import type { KyselyPlugin, QueryResult, UnknownRow } from 'kysely'
+import { POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
+import { openRaw } from '../../../../../test/support/raw-database.ts'
+import { openOperator, testEnv } from '../../../../../test/support/service.ts'
+import { until } from '../../../../../test/support/until.ts'
+import { changeStatus } from '../../../src/agent-management/change-status.ts'
+import { insertAgent } from '../../../src/agents/agent-table.ts'
+import { Registry } from '../../../src/agents/read-model/agent-read-model.ts'
+import { readSettings } from '../../../src/config/config.ts'
+import type { Database, Db } from '../../../src/core/database/database.ts'
+import { appendEvent } from '../../../src/core/database/event-table.ts'
+
+const LIMIT = 100
+
+// In SQLite a read is over before anything else happens.
+test(
+  'an agent that is revoked while its owner is read is answered for as revoked',
+  POSTGRES_ONLY,
+  async (t) => {
+    const owner = new Gate(t)
+    const { db, ownerId } = await openData(t)
+    const tail = await addAgent(db, ownerId)
+    const points = seen(db.points, (row) =>
+      'display_name' in row && !('tail' in row) ? owner : null,
+    )
+    const registry = new Registry({ read: db.read, points, news: db.news }, LIMIT, randomBytes)
+    await registry.start()
+
+    const finding = registry.find({ kind: 'tail', tail })
+    await owner.reached
+    await changeStatus({ db, now: Date.now }, { tail, to: 'revoked', reason: null, by: 'owner' })
+    await registry.follow()
+    owner.open()
+
+    assert.equal((await finding)?.agent.status, 'revoked')
+  },
+)
+
+test(
+  'a page of owners that was on its way does not bring back what has ended meanwhile',
+  POSTGRES_ONLY,
+  async (t) => {
+    const owners = new Gate(t)
+    const agents = new Gate(t)
+    const { db, ownerId } = await openData(t)
+    const tail = await addAgent(db, ownerId)
+    const read = seen(db.read, (row) =>
+      'provider' in row ? owners : 'tails' in row ? agents : null,
+    )
+    const registry = new Registry({ read, points: db.points, news: db.news }, LIMIT, randomBytes)
+    await registry.start()
+    const verified = async () =>
+      (await registry.find({ kind: 'tail', tail }))?.owner.verifications.length
+
+    const loading = registry.load()
+    await owners.reached
+    await db.write(async (tx) => {
+      await tx.db.deleteFrom('identity_verifications').execute()
+      const event = { type: 'owner.identity_expired', tail: null, ownerId, facts: {} } as const
+      await appendEvent(tx, { ...event, seq: tx.nextSeq(), at: Date.now() })
+    })
+    await registry.follow()
+    assert.equal(await verified(), 0)
+    owners.open()
+    await agents.reached
+
+    assert.equal(await verified(), 0, 'while the rest is loaded')
+    agents.open()
+    await loading
+    assert.equal(await verified(), 0)
+  },
+)
+
+test('everything is loaded again after a history that was lost, though that fails at first', async (t) => {
+  const { db, ownerId, settings } = await openData(t)
+  await addAgent(db, ownerId)
+  const raw = await openRaw(settings)
+  t.after(() => raw.close())
+  let failed = 0
+  let isFailing = false
+  const read = seen(db.read, () => {
+    if (!isFailing) return null
+    failed += 1
+    throw new Error('a read fails')
+  })
+  const registry = new Registry({ read, points: db.points, news: db.news }, LIMIT, randomBytes)
+  await registry.start()
+  await registry.load()
+  assert.ok(registry.isComplete)
+
+  isFailing = true
+  await raw.exec('UPDATE events SET at = at + 1')
+  await until(async () => {
+    await registry.catchUp()
+    return failed > 0
+  }, 20_000)
+  assert.ok(!registry.isComplete)
+  isFailing = false
+  await until(async () => {
+    await registry.catchUp()
+    return registry.isComplete
+  }, 20_000)
+  assert.equal(registry.agentsInMemory, 1)
+})
+
+async function openData(t: TestContext) {
+  const settings = readSettings(await testEnv(t))
+  const operator = await openOperator(settings)
+  t.after(() => operator.close())
+  return { settings, db: operator.db, ownerId: await operator.addVerifiedOwner() }
+}
+
+function addAgent(db: Database, ownerId: number): Promise<Tail> {
+  return db.write(async (tx) => {
+    const [seq, at, tail, key] = [
+      tx.nextSeq(),
+      Date.now(),
+      randomTail(randomBytes),
+      randomBytes(32),
+    ]
+    const fixed = { seq, tail, public_key: key, agent_id: 'main', owner_id: ownerId }
+    await insertAgent(tx, { ...fixed, claimed_at: at, grade: 'C' })
+    const facts = { publicKey: key.toString('base64') }
+    await appendEvent(tx, { seq, at, type: 'agent.claimed', tail, ownerId, facts })
+    return tail
+  })
+}
+
+/** Where a read stops, once, until it is let go on. */
+class Gate {
+  readonly #reached = Promise.withResolvers<void>()
+  readonly #opened = Promise.withResolvers<void>()
+  readonly reached = this.#reached.promise
+
+  /** To be made before the database is opened, so that it is open before that one closes. */
+  constructor(t: TestContext) {
+    t.after(() => this.open())
+  }
+
+  pass(): Promise<void> {
+    this.#reached.resolve()
+    return this.#opened.promise
+  }
+
+  open(): void {
+    this.#opened.resolve()
+  }
+}
+
+/** The same database, whose answers are looked at before they arrive. @param look at the first row of one */
+function seen(db: Db, look: (row: UnknownRow) => Gate | null): Db {
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }): Promise<QueryResult<UnknownRow>> {
+      const [row] = result.rows
+      if (row !== undefined) await look(row)?.pass()
+      return result
+    },
+  }
+  return db.withPlugin(plugin)
+}

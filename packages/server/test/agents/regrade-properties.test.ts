@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Grade, gradeOf, type Tail, type Tier } from '@countersign/protocol'
+import fc from 'fast-check'
+import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
+import { newKey } from '../../../../test/support/key.ts'
+import { claimBody, openOperator, testEnv } from '../../../../test/support/service.ts'
+import { changeStatus } from '../../src/agent-management/change-status.ts'
+import { agentByTail, agentsOfOwner } from '../../src/agents/agent-table.ts'
+import { Registry } from '../../src/agents/read-model/agent-read-model.ts'
+import { factsOfChannel, factsOfVerification } from '../../src/agents/read-model/rows.ts'
+import { planEnd } from '../../src/channels/channel-end.ts'
+import {
+  channelsOfAgent,
+  deleteChannel,
+  provenChannels,
+  updateChannel,
+} from '../../src/channels/channel-table.ts'
+import { tellOfChannel } from '../../src/channels/record-channel-event.ts'
+import { claim } from '../../src/claims/claim.ts'
+import { readSettings } from '../../src/config/config.ts'
+import { Ed25519Verifier } from '../../src/core/crypto/ed25519.ts'
+import { loadPepper } from '../../src/core/crypto/secrets.ts'
+import type { AgentRow, Tx } from '../../src/core/database/database.ts'
+import { runDueJobs } from '../../src/core/jobs/run-jobs.ts'
+import { unverifyOwner, verifyOwner } from '../../src/identity/record-verification.ts'
+import { verificationsOfOwner } from '../../src/identity/verification-table.ts'
+
+const DAY_MS = 86_400_000
+
+const agent = fc.integer({ min: 0, max: 2 })
+const provider = fc.constantFrom('mitid', 'idme', 'github')
+const days = fc.option(fc.integer({ min: 1, max: 60 }))
+const change = fc.oneof(
+  fc.record({
+    kind: fc.constant('verify' as const),
+    provider,
+    assurance: fc.constantFrom('low' as const, 'substantial' as const, 'high' as const),
+    days,
+  }),
+  fc.record({ kind: fc.constant('unverify' as const), provider }),
+  fc.record({
+    kind: fc.constant('status' as const),
+    agent,
+    to: fc.constantFrom('active' as const, 'suspended' as const),
+  }),
+  fc.record({ kind: fc.constant('revoke' as const), agent: fc.constant(2) }),
+  fc.record({
+    kind: fc.constant('prove' as const),
+    agent,
+    tier: fc.constantFrom<Tier>(1, 2),
+    place: fc.constantFrom('one.example', 'two.example'),
+    days,
+  }),
+  fc.record({ kind: fc.constantFrom('stale' as const, 'remove' as const), agent }),
+  fc.record({ kind: fc.constant('wait' as const), days: fc.integer({ min: 1, max: 45 }) }),
+)
+type Change = typeof change extends fc.Arbitrary<infer T> ? T : never
+
+/** An owner with three agents, the jobs that the service does, and a clock that the test moves. */
+async function openWorld(t: TestContext) {
+  const clock = { now: Date.now() }
+  const now = () => clock.now
+  const settings = readSettings(await testEnv(t))
+  const operator = await openOperator(settings, now)
+  const { db } = operator
+  const registry = new Registry(db, 100, () => Buffer.alloc(16))
+  const pepper = loadPepper(settings.dataDir)
+  const owner = await operator.addVerifiedOwner('ada', 'low')
+  const ed25519 = new Ed25519Verifier()
+  const { naming, keyReuse } = settings
+  const randomBytes = (count: number) => crypto.getRandomValues(new Uint8Array(count))
+  const tails: Tail[] = []
+  for (let i = 0; i < 3; i++) {
+    const body = claimBody(await operator.issueToken(owner), newKey())
+    const deps = { db, registry, ed25519, naming, keyReuse, now, randomBytes }
+    tails.push((await claim(deps, body)).slice(-24) as Tail)
+  }
+  const runJobs = () => runDueJobs({ db, now, onFailure: (error) => assert.fail(String(error)) })
+
+  const apply = async (each: Change): Promise<void> => {
+    clock.now += 1000
+    if (each.kind === 'wait') {
+      clock.now += each.days * DAY_MS
+      return runJobs()
+    }
+    if (each.kind === 'verify') {
+      const { provider, assurance, days } = each
+      const expiresAt = days === null ? null : clock.now + days * DAY_MS
+      const subject = { provider, issuer: 'x', subject: 'y' }
+      await verifyOwner({ db, now, pepper }, owner, { ...subject, assurance, expiresAt })
+    } else if (each.kind === 'unverify') {
+      await unverifyOwner({ db, now }, owner, each.provider)
+    } else if (each.kind === 'status' || each.kind === 'revoke') {
+      const to = each.kind === 'revoke' ? 'revoked' : each.to
+      const request = { tail: tails[each.agent] as Tail, to, reason: null, by: 'owner' } as const
+      // What is not a step from where the agent stands is refused, and changes nothing.
+      await changeStatus({ db, now }, request).catch(() => undefined)
+    } else await db.write((tx) => changeChannel(tx, each, tails[each.agent] as Tail, clock.now))
+  }
+  return { db, clock, owner, apply, close: () => operator.close() }
+}
+
+type ChannelChange = Extract<Change, { kind: 'prove' | 'stale' | 'remove' }>
+
+/** As checks and owners do it: the row, its job, what is told. */
+async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: number): Promise<void> {
+  const row = (await agentByTail(tx.db, tail)) as AgentRow
+  const known = await channelsOfAgent(tx.db, tail)
+  if (change.kind === 'prove') {
+    const { tier, place, days } = change
+    const kind = tier === 2 ? 'domain' : 'bluesky'
+    const id = `${tail} ${kind} ${place}`
+    const fresh_until = days === null ? null : at + days * DAY_MS
+    const times = { verified_at: at, checked_at: at, fresh_until, stale_since: null }
+    if (known.some((each) => each.id === id)) await updateChannel(tx, id, times)
+    else await insertProvenChannel(tx, tail, { id, kind, handle_or_domain: place, tier, ...times })
+    await planEnd(tx, id, fresh_until)
+    const channel = { kind, handle_or_domain: place }
+    return tellOfChannel(tx, row, { channel, type: 'channel.verified', facts: {}, at })
+  }
+  const [channel] = known
+  if (channel === undefined) return
+  if (change.kind === 'stale') await updateChannel(tx, channel.id, { stale_since: at })
+  else await deleteChannel(tx, channel.id)
+  await planEnd(tx, channel.id, null)
+  const type = change.kind === 'stale' ? 'channel.stale' : 'channel.removed'
+  await tellOfChannel(tx, row, { channel, type, facts: {}, at })
+}
+
+test('after any changes, the grade that was told last is the one that is computed', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 25 }), async (changes) => {
+      const { db, clock, owner, apply, close } = await openWorld(t)
+      try {
+        for (const each of changes) await apply(each)
+        const verifications = (await verificationsOfOwner(db.read, owner)).map(factsOfVerification)
+        const told = await db.read
+          .selectFrom('events')
+          .select(['tail', 'facts'])
+          .where('type', '=', 'agent.grade_changed')
+          .orderBy('seq')
+          .execute()
+        for (const { tail, status, grade } of await agentsOfOwner(db.read, owner)) {
+          const channels = (await provenChannels(db.read, tail)).map(factsOfChannel)
+          const input = { status, verifications, channels, now: clock.now }
+          assert.equal(grade, gradeOf(input).grade, 'told and computed')
+          // The claim was by an owner of low assurance: a D. Each event goes on where the one before has stopped.
+          let last: Grade = 'D'
+          for (const { facts } of told.filter((each) => each.tail === tail)) {
+            const { from, to } = JSON.parse(facts) as { from: Grade; to: Grade }
+            assert.equal(from, last)
+            assert.notEqual(to, from)
+            last = to
+          }
+          assert.equal(grade, last)
+        }
+      } finally {
+        await close()
+      }
+    }),
+    { numRuns: 60 },
+  )
+})

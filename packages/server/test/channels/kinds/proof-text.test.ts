@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { didOf, namingFor, type Tail } from '@countersign/protocol'
+import fc from 'fast-check'
+import { proofText, standsIn } from '../../../src/channels/kinds/proof-text.ts'
+
+const TAIL = '7sQ2m4VbXk9WcTzRfHpLg3Na' as Tail
+const TOKEN = 'Hn5kQ2vW8xYzR3tB6mCdEf'
+
+function textFor(shortName: string): string {
+  const naming = namingFor(shortName, 'ServiceID')
+  const proof = {
+    did: didOf(naming, TAIL),
+    token: TOKEN,
+    handle: 'x',
+    baseUrl: 'https://x.example',
+  }
+  return proofText({ ...proof, naming, publicKey: new Uint8Array(32), expiresAt: 0 })
+}
+
+const TEXT = textFor('svc')
+
+test('the text fits every bio, under the longest short name too, and nothing in it is a link', () => {
+  assert.equal(TEXT, `svc-proof:${TAIL}-${TOKEN}`)
+  const longest = textFor('a'.repeat(16))
+  assert.ok(longest.length <= 70, `${longest.length} characters`)
+  assert.match(longest, /^[A-Za-z0-9:-]+$/)
+})
+
+test('the text is found where it stands by itself', () => {
+  const found = [
+    TEXT,
+    ` ${TEXT} `,
+    `Books flights.\n${TEXT}\nEvery day.`,
+    `Books flights. ${TEXT}.`,
+    `(${TEXT})`,
+    `"${TEXT}",`,
+    `„${TEXT}“!`,
+    `flights|${TEXT}|hotels`,
+    `flights · ${TEXT} · hotels`,
+    `x${TEXT} and ${TEXT}`,
+  ]
+  for (const text of found) assert.ok(standsIn(['another', text], TEXT), text)
+})
+
+test('the text is not found as a part of something longer, or changed', () => {
+  const missing = [
+    '',
+    `x${TEXT}`,
+    `${TEXT}x`,
+    `${TEXT}é`,
+    `${TEXT}-2`,
+    `my-${TEXT}`,
+    `Proof:${TEXT}`,
+    `https://example.com/${TEXT}`,
+    `https://example.com/?q=${TEXT}&r=1`,
+    `${TEXT}.example.com`,
+    `${TEXT}:8443`,
+    `${TEXT}@example.com`,
+    `@${TEXT}`,
+    `#${TEXT}`,
+    `x\u200d${TEXT}`,
+    TEXT.toUpperCase(),
+    TEXT.slice(0, -1),
+    TEXT.replace(':', ': '),
+    TEXT.replace('proof', 'prооf'),
+  ]
+  for (const text of missing) assert.ok(!standsIn([text], TEXT), text)
+})
+
+test('the text is found among any other words', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (before, after) => {
+      assert.ok(standsIn([`${before} ${TEXT}\n${after}`], TEXT))
+    }),
+  )
+})
+
+test('letters and digits at either end never make it stand alone', () => {
+  const word = fc.stringMatching(/^[\p{L}\p{N}_]{1,8}$/u)
+  fc.assert(
+    fc.property(word, word, (before, after) => {
+      assert.ok(!standsIn([`${before}${TEXT}`, `${TEXT}${after}`], TEXT))
+    }),
+  )
+})

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { claimAgent } from '../../../../test/support/service.ts'
+import { signIn } from '../../../../test/support/signed-in.ts'
+import { signInNewcomer, verifyIdentity } from '../../../../test/support/verify-identity.ts'
+import { loadPepper } from '../../src/core/crypto/secrets.ts'
+import { verifyOwner } from '../../src/identity/record-verification.ts'
+import { openStream } from '../dashboard/event-source.ts'
+import { assertNoGap, asTestService, byWorker, startWithWorkers } from './worker-service.ts'
+
+test('what happens at one worker is told in the streams of all', async (t) => {
+  const service = asTestService(await startWithWorkers(t, 3))
+  const owner = await signIn(service, await service.operator.addVerifiedOwner())
+  const streams = await Promise.all(Array.from({ length: 9 }, () => openStream(service, owner)))
+  t.after(() => Promise.all(streams.map((each) => each.close().catch(() => undefined))))
+  const did = await claimAgent(service, owner.ownerId)
+  for (const stream of streams) {
+    const event = await stream.next()
+    assert.equal(event?.event, 'agent.claimed')
+    assert.equal(event?.data.svcDid, did)
+  }
+})
+
+test('an identity verification may begin at one worker and end at another', async (t) => {
+  const service = await startWithWorkers(t, 3)
+  const site = asTestService(service)
+  const owners = await Promise.all(Array.from({ length: 6 }, () => signInNewcomer(site)))
+  const outcomes = await Promise.all(
+    owners.map((owner, i) => verifyIdentity(site, owner, 'dev-low', `Person ${i}`)),
+  )
+  for (const outcome of outcomes)
+    assert.deepEqual(outcome, { verified: 'dev-low', failed: null, message: null, request: null })
+  const metrics = await service.metrics()
+  const name = 'http_request_duration_seconds_count'
+  for (const route of ['/api/identity/:provider/begin', '/identity/callback/:provider'])
+    assert.ok(byWorker(metrics, name, `route="${route}"`).size > 1, route)
+})
+
+test('what falls due is done once', async (t) => {
+  const service = await startWithWorkers(t, 3)
+  const { operator, settings } = service
+  const deps = { db: operator.db, now: Date.now, pepper: loadPepper(settings.dataDir) }
+  const count = 20
+  const expiresAt = Date.now() + 1000
+  for (let i = 0; i < count; i++) {
+    const subject = { provider: 'in-person', issuer: 'host', subject: `subject ${i}` }
+    const owner = await operator.addVerifiedOwner()
+    await verifyOwner(deps, owner, { ...subject, assurance: 'high', expiresAt })
+  }
+  const expired = async () =>
+    (await assertNoGap(service)).filter((type) => type === 'owner.identity_expired').length
+  while ((await expired()) < count) await sleep(50)
+  await sleep(2500)
+  assert.equal(await expired(), count)
+})

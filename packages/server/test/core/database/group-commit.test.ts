@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { test } from 'node:test'
+import { SQLITE_ONLY } from '../../../../../test/support/postgres.ts'
+import { fileOf, openRaw } from '../../../../../test/support/raw-database.ts'
+import { testEnv } from '../../../../../test/support/service.ts'
+import { readSettings, type Settings } from '../../../src/config/config.ts'
+import { type Database, StorageFailure, type Tx } from '../../../src/core/database/database.ts'
+import { openDatabase } from '../../../src/core/database/open-database.ts'
+
+test('writes asked for together are committed in one transaction, numbered in their order', async (t) => {
+  const { db } = await open(t)
+  let commits = 0
+  db.onCommit(async () => {
+    commits += 1
+  })
+  const seqs = await Promise.all(Array.from({ length: 50 }, () => db.write(append)))
+  assert.deepEqual(
+    seqs,
+    Array.from({ length: 50 }, (_, i) => i + 1),
+  )
+  assert.equal(commits, 1)
+})
+
+test('a write that throws undoes its own changes and nothing of its neighbours', async (t) => {
+  const { db } = await open(t)
+  const outcomes = await Promise.allSettled([
+    db.write(append),
+    db.write(async (tx) => {
+      await append(tx)
+      throw new Error('changed my mind')
+    }),
+    db.write(append),
+  ])
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  const rows = await db.read.selectFrom('events').select('seq').orderBy('seq').execute()
+  assert.deepEqual(
+    rows.map(({ seq }) => seq),
+    [1, 2],
+  )
+})
+
+test('what has been asked for when the database is closed is done, and nothing more', async (t) => {
+  const { db, settings } = await open(t)
+  const before = db.write(append)
+  const closed = db.close()
+  await assert.rejects(db.write(append), StorageFailure)
+  assert.equal(await before, 1)
+  await closed
+  await assert.rejects(db.write(append), StorageFailure)
+  const raw = await openRaw(settings)
+  t.after(() => raw.close())
+  assert.equal((await raw.all('SELECT seq FROM events')).length, 1)
+})
+
+test('no write is answered before its commit, and none is seen before it', async (t) => {
+  const { db } = await open(t)
+  const seen: number[] = []
+  const listened: number[] = []
+  db.onCommit(async () => {
+    listened.push((await db.read.selectFrom('events').select('seq').execute()).length)
+  })
+  const count = async () => (await db.read.selectFrom('events').select('seq').execute()).length
+  await Promise.all([
+    db.write(async (tx) => {
+      await append(tx)
+      seen.push(await count())
+    }),
+    db.write(append).then(async () => seen.push(await count())),
+  ])
+  assert.deepEqual(seen, [0, 2])
+  assert.deepEqual(listened, [2])
+})
+
+test('where the commit fails every write of the group is refused, and the next ones go on', async (t) => {
+  const { db, settings } = await open(t)
+  const other = await openRaw(settings)
+  t.after(() => other.close())
+  // What fails here is the read of the sequence, inside the transaction and outside every write.
+  await other.exec('ALTER TABLE events RENAME TO gone')
+  const refused = await Promise.allSettled([db.write(append), db.write(append)])
+  for (const outcome of refused) {
+    assert.equal(outcome.status, 'rejected')
+    assert.ok((outcome as PromiseRejectedResult).reason instanceof StorageFailure)
+  }
+  await other.exec('ALTER TABLE gone RENAME TO events')
+  assert.equal(await db.write(append), 1)
+})
+
+test('a write waits for another process that writes', SQLITE_ONLY, async (t) => {
+  const { db, settings } = await open(t)
+  assert.equal(db.changedElsewhere(), false)
+  const script = `
+    const file = new (require('node:sqlite').DatabaseSync)(process.argv[1])
+    file.exec("BEGIN IMMEDIATE; INSERT INTO owners (id, username, display_name, created_at) VALUES (7, 'x', 'x', 0)")
+    console.log('locked')
+    setTimeout(() => file.exec('COMMIT'), 400)`
+  const other = spawn(process.execPath, ['-e', script, fileOf(settings)])
+  await new Promise((resolve) => other.stdout.once('data', resolve))
+  const owners = await db.write((tx) => tx.db.selectFrom('owners').select('id').execute())
+  assert.deepEqual(
+    owners.map(({ id }) => id),
+    [7],
+  )
+  assert.equal(db.changedElsewhere(), true)
+  assert.equal(db.changedElsewhere(), false)
+})
+
+async function append(tx: Tx): Promise<number> {
+  const seq = tx.nextSeq()
+  const row = { seq, at: 0, type: 'agent.updated', tail: null, owner_id: null, facts: '{}' }
+  await tx.db.insertInto('events').values(row).execute()
+  return seq
+}
+
+async function open(t: {
+  after(end: () => unknown): void
+}): Promise<{ db: Database; settings: Settings }> {
+  const settings = readSettings(await testEnv(t))
+  const db = await openDatabase(settings.database, Date.now)
+  t.after(() => db.close())
+  return { db, settings }
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openRaw } from '../../../../../test/support/raw-database.ts'
+import { countersignd, startTestService, testEnv } from '../../../../../test/support/service.ts'
+import { readSettings } from '../../../src/config/config.ts'
+import { BEGIN } from '../../../src/core/database/postgres/postgres-writer.ts'
+
+/** The server has other databases, and tests that run beside this one hold locks there. */
+const LOCKS_OF_THIS_DATABASE = `select 1 as held from pg_locks join pg_database on database = pg_database.oid
+  where locktype = 'advisory' and datname = current_database()`
+
+test('where there is nothing to migrate, commands that read wait for no writer', async (t) => {
+  const service = await startTestService(t)
+  await service.operator.addVerifiedOwner('ada')
+  await service.stop()
+  const env = { ...service.env, PORT: '0' }
+  const raw = await openRaw(service.settings)
+  t.after(() => raw.close())
+  const isFile = service.settings.database.kind === 'sqlite'
+  await raw.exec(isFile ? 'BEGIN IMMEDIATE' : BEGIN)
+  const listed = await countersignd(env, 'owner', 'list')
+  const migrated = await countersignd(env, 'migrate')
+  const held = await raw.all(isFile ? 'SELECT 1 AS held' : LOCKS_OF_THIS_DATABASE)
+  await raw.exec('ROLLBACK')
+  assert.equal(held.length, 1, 'the lock was lost before the commands had ended: nothing is tested')
+  assert.equal(listed.code, 0, listed.stderr)
+  assert.match(listed.stdout, /ada/)
+  assert.equal(migrated.code, 0, migrated.stderr)
+  assert.match(migrated.stdout, /Nothing to do/)
+})
+
+test('an empty database is migrated by whoever comes first, and told so', async (t) => {
+  const env = await testEnv(t)
+  const raw = await openRaw(readSettings(env))
+  t.after(() => raw.close())
+  if (readSettings(env).database.kind === 'postgres')
+    await raw.exec('drop schema public cascade; create schema public')
+  const first = await countersignd(env, 'migrate', '--json')
+  assert.equal(first.code, 0, first.stderr)
+  assert.ok((JSON.parse(first.stdout) as { applied: string[] }).applied.includes('0005-facts'))
+  const second = await countersignd(env, 'migrate', '--json')
+  assert.deepEqual(JSON.parse(second.stdout), { applied: [] })
+})

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CompiledQuery, type KyselyPlugin } from 'kysely'
+import { ON_POSTGRES } from '../../../../../test/support/postgres.ts'
+import { withRaw } from '../../../../../test/support/raw-database.ts'
+import { startTestService, type TestService } from '../../../../../test/support/service.ts'
+import type { Db, Tx } from '../../../src/core/database/database.ts'
+import { deleteExpiredFlows } from '../../../src/owners/flow-table.ts'
+import { deleteEndedSessions } from '../../../src/owners/session-table.ts'
+import { deleteBelongings } from '../../../src/privacy/owner-erasure-table.ts'
+import { recordsOfOwner } from '../../../src/privacy/owner-export-table.ts'
+
+const ROWS = 20_000
+/** Long after the end of everything that `fill` makes. */
+const LATER = 10 * ROWS
+
+test('no sign-in, export or deletion reads tables that are full of what others have', async (t) => {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner('ada')
+  const other = await service.operator.addVerifiedOwner('grace')
+  await fill(service, other)
+  const { db } = service.operator
+  const works: Readonly<Record<string, (tx: Tx) => Promise<unknown>>> = {
+    'expired flows': (tx) => deleteExpiredFlows(tx, 1),
+    'ended sessions': (tx) => deleteEndedSessions(tx, 1, 1),
+    export: (tx) => recordsOfOwner(tx.db, owner),
+    deletion: (tx) => deleteBelongings(tx, owner),
+  }
+  for (const [name, work] of Object.entries(works)) {
+    const asked: CompiledQuery[] = []
+    await db.write((tx) => work({ ...tx, db: tx.db.withPlugin(noting(tx.db, asked)) }))
+    assert.ok(asked.length > 0, name)
+    for (const query of asked) {
+      const plan = await planOf(db.read, query)
+      assert.doesNotMatch(plan, /Seq Scan on (flows|sessions|claim_tokens)/, `${name}: ${plan}`)
+      assert.doesNotMatch(plan, /SCAN (flows|sessions|claim_tokens)\b/, `${name}: ${plan}`)
+    }
+  }
+})
+
+/** Flows, sessions and tokens of an owner that end later, and none that has ended. */
+function fill({ settings }: TestService, owner: number): Promise<void> {
+  const hash = ON_POSTGRES ? 'sha256(i::text::bytea)' : 'cast(i as blob)'
+  const rows = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})`
+  return withRaw(settings, (raw) =>
+    raw.exec(`insert into flows (hash, kind, state, expires_at)
+        ${rows} select ${hash}, 'k', '{}', ${LATER} + i from n;
+      insert into sessions
+        (hash, id, owner_id, method, browser, signed_in_at, last_seen_at, expires_at)
+        ${rows} select ${hash}, 's' || i, ${owner}, 'passkey', 'b', 1, ${LATER} + i, ${LATER} + i from n;
+      insert into claim_tokens (hash, owner_id, created_at, expires_at, used_at)
+        ${rows} select ${hash}, ${owner}, 1, ${LATER}, 2 from n;
+      analyze;`),
+  )
+}
+
+/** Notes the statements that a database is asked, compiled as it is asked them. */
+function noting(db: Db, asked: CompiledQuery[]): KyselyPlugin {
+  return {
+    transformQuery({ node, queryId }) {
+      asked.push(db.getExecutor().compileQuery(node, queryId))
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+}
+
+async function planOf(db: Db, { sql, parameters }: CompiledQuery): Promise<string> {
+  const explain = ON_POSTGRES ? 'explain' : 'explain query plan'
+  const { rows } = await db.executeQuery(CompiledQuery.raw(`${explain} ${sql}`, [...parameters]))
+  return JSON.stringify(rows)
+}

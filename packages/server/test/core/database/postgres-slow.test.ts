@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { signalFamily } from '../../../../../test/faults/support/processes.ts'
+import { databaseOf, POSTGRES_ONLY, startPostgres } from '../../../../../test/support/postgres.ts'
+import { startServiceProcess, tempDir } from '../../../../../test/support/service.ts'
+import type { Db } from '../../../src/core/database/database.ts'
+import { openPostgres } from '../../../src/core/database/postgres/postgres-database.ts'
+
+test(
+  'one read that takes too long is no reason to open the other connections anew',
+  POSTGRES_ONLY,
+  async (t) => {
+    const db = await openPostgres(await databaseOf(tempDir(t)), Date.now)
+    t.after(() => db.close())
+    const backend = async (of: Db) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(of)
+      return rows[0]?.pid
+    }
+    const backends = async () => [await db.write((tx) => backend(tx.db)), await backend(db.news)]
+    const before = await backends()
+    const slow = sql`select pg_sleep(3)`.execute(db.points)
+    const refused = assert.rejects(slow)
+    // As a node asks for news.
+    for (let i = 0; i < 15; i++) {
+      await sleep(100)
+      await backend(db.news)
+    }
+    await refused
+    assert.deepEqual(await backends(), before)
+  },
+)
+
+test('a service ends though its PostgreSQL stands still', POSTGRES_ONLY, async (t) => {
+  const server = await startPostgres()
+  t.after(() => {
+    signalFamily(server.pid, 'SIGCONT')
+    return server.stop()
+  })
+  const service = await startServiceProcess(t, {
+    DATABASE_URL: `${server.url}/countersign_template`,
+  })
+  signalFamily(server.pid, 'SIGSTOP')
+  const ended = await Promise.race([service.stop('SIGTERM'), sleep(30_000, 'still there')])
+  assert.equal(ended, 0, service.output())
+})

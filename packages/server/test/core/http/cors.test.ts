@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertRefused } from '../../../../../test/support/answer.ts'
+import { ask, post } from '../../../../../test/support/ask.ts'
+import { newKey } from '../../../../../test/support/key.ts'
+import { verifyBody } from '../../../../../test/support/refused-posts.ts'
+import { claimAgent, claimBody, startTestService } from '../../../../../test/support/service.ts'
+
+const ORIGIN = { origin: 'https://relying.example' }
+
+/** Addresses that pages of any origin may read. */
+function publicReads(did: string): string[] {
+  return [
+    `/api/v1/agent/${did}`,
+    `/api/v1/agent/${did}/card`,
+    `/api/agents/${did}`,
+    `/api/agents/${did}/card`,
+    `/api/agents/${did}/avatar.svg`,
+    `/agent/svc/agent/${did.slice(-24)}/did.json`,
+    '/api/v1/identify',
+    '/openapi.json',
+  ]
+}
+
+test('a page of any origin may read what is public, and its refusals, without credentials', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const targets = [
+    ...publicReads(did),
+    ...publicReads('svc:agent:111111111111111111111111'),
+    '/api/v1/agent/x',
+  ]
+  for (const target of targets) {
+    const { headers } = await ask(service, target, { headers: { ...ORIGIN, ServiceID: did } })
+    assert.equal(headers.get('access-control-allow-origin'), '*', target)
+    assert.equal(headers.get('access-control-allow-credentials'), null)
+  }
+})
+
+test('a page of any origin may verify a challenge, and read why it was refused', async (t) => {
+  const service = await startTestService(t)
+  const key = newKey()
+  await claimAgent(service, await service.operator.addVerifiedOwner(), key)
+  const good = verifyBody(key)
+  const bodies = [
+    good,
+    { ...good, signature: newKey().sign('x') },
+    {},
+    'no JSON',
+    ' '.repeat(20_000),
+  ]
+  for (const body of bodies) {
+    const { headers } = await post(service, '/api/v1/agent/verify', body)
+    assert.equal(headers.get('access-control-allow-origin'), '*')
+  }
+})
+
+test('a preflight is told the methods and the headers that are allowed', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const reads = publicReads(did).filter((target) => target !== '/openapi.json')
+  for (const target of [...reads, '/api/v1/agent/verify']) {
+    await t.test(target.replace(/svc:agent:\w+|\w{24}/, '{did}'), async () => {
+      const answer = await ask(service, target, {
+        method: 'OPTIONS',
+        headers: {
+          ...ORIGIN,
+          'access-control-request-method': target.endsWith('verify') ? 'POST' : 'GET',
+          'access-control-request-headers': 'content-type,if-none-match,serviceid',
+        },
+      })
+      assert.equal(answer.status, 204)
+      assert.equal(answer.text, '')
+      assert.equal(answer.headers.get('access-control-allow-origin'), '*')
+      const methods = target.endsWith('verify') ? 'POST, OPTIONS' : 'GET, HEAD, OPTIONS'
+      assert.equal(answer.headers.get('access-control-allow-methods'), methods)
+      const allowed = answer.headers.get('access-control-allow-headers') as string
+      assert.deepEqual(allowed.split(', '), ['Content-Type', 'If-None-Match', 'ServiceID'])
+      assert.equal(answer.headers.get('access-control-max-age'), '86400')
+    })
+  }
+})
+
+test('a page may not claim: neither a preflight nor an answer allows it', async (t) => {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner()
+  const preflight = await ask(service, '/api/v1/claim', {
+    method: 'OPTIONS',
+    headers: { ...ORIGIN, 'access-control-request-method': 'POST' },
+  })
+  assertRefused(preflight, 405, 'METHOD_NOT_ALLOWED')
+  assert.equal(preflight.headers.get('access-control-allow-origin'), null)
+  const claim = claimBody(await service.operator.issueToken(owner))
+  for (const body of [{}, claim]) {
+    const { headers } = await post(service, '/api/v1/claim', body)
+    assert.equal(headers.get('access-control-allow-origin'), null)
+  }
+})
+
+test('the preflight names the header of the deployment', async (t) => {
+  const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
+  const { headers } = await ask(service, '/api/v1/identify', { method: 'OPTIONS' })
+  assert.match(headers.get('access-control-allow-headers') as string, /, AcmeID$/)
+})

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { METHODS } from 'node:http'
+import { test } from 'node:test'
+import { assertRefused } from '../../../../../test/support/answer.ts'
+import { ask, askRaw, post } from '../../../../../test/support/ask.ts'
+import { unchanged } from '../../../../../test/support/database-digest.ts'
+import {
+  claimAgent,
+  claimBody,
+  startTestService,
+  type TestService,
+} from '../../../../../test/support/service.ts'
+
+const READ = ['GET', 'HEAD', 'OPTIONS']
+
+/** Every address of the service, with the methods that it has. */
+async function addressesOf(service: TestService): Promise<[string, readonly string[]][]> {
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  return [
+    [`/api/v1/agent/${did}`, READ],
+    ['/api/v1/agent/verify', ['POST', 'OPTIONS']],
+    ['/api/v1/claim', ['POST']],
+    ['/api/v1/identify', READ],
+    [`/api/v1/agent/${did}/card`, READ],
+    [`/api/agents/${did}`, READ],
+    [`/api/agents/${did}/card`, READ],
+    [`/api/agents/${did}/avatar.svg`, READ],
+    [`/api/agents/${did}/avatar.webp`, READ],
+    [`/agent/${did}`, ['GET', 'HEAD']],
+    [`/agent/${did}/badge.svg`, READ],
+    [`/agent/${did}/preview.png`, READ],
+    [`/agent/${did}/qr.svg`, READ],
+    ['/', ['GET', 'HEAD']],
+    ['/check', ['GET', 'HEAD', 'POST']],
+    ['/icon.svg', ['GET', 'HEAD']],
+    [`/agent/svc/agent/${did.slice(-24)}/did.json`, READ],
+    ['/healthz', ['GET', 'HEAD']],
+    ['/readyz', ['GET', 'HEAD']],
+    ['/openapi.json', ['GET', 'HEAD']],
+  ]
+}
+
+test('every other method of every address is refused with 405 and told which there are', async (t) => {
+  const service = await startTestService(t)
+  const claim = JSON.stringify(claimBody(`svc-verify-${'0'.repeat(32)}`))
+  for (const [address, known] of await addressesOf(service)) {
+    await t.test(address.replace(/svc:agent:\w+|\w{24}/, '{did}'), async () => {
+      const others = METHODS.filter((each) => each !== 'CONNECT' && !known.includes(each))
+      assert.ok(others.length > 25)
+      for (const method of others) {
+        const answer = await unchanged(service, () =>
+          askRaw(
+            service,
+            `${method} ${address} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n` +
+              `Content-Type: application/json\r\nContent-Length: ${claim.length}\r\n\r\n${claim}`,
+            { head: method === 'HEAD' },
+          ),
+        )
+        assert.equal(answer.headers.get('allow'), [...known].sort().join(', '), method)
+        if (method === 'HEAD') assert.equal(answer.status, 405)
+        else assertRefused(answer, 405, 'METHOD_NOT_ALLOWED')
+      }
+    })
+  }
+})
+
+test('addresses that are not there are not found, whatever the method', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const addresses = [
+    '/nowhere',
+    '/api',
+    '/api/',
+    '/api/v1',
+    '/api/v1/claim/',
+    '/api/v1/claims',
+    '/api/v1/CLAIM',
+    '/API/v1/claim',
+    '/api/v2/claim',
+    '//api/v1/claim',
+    '/api//v1/claim',
+    '/./api/v1/claim',
+    '/x/../api/v1/claim',
+    '/api/v1/claim;x=y',
+    '/api%2Fv1/claim',
+    `/api/v1/agent/${did}/`,
+    `/api/v1/agent/${did}/cards`,
+    `/api/v1/agent//${did}`,
+    '/api/v1/agent',
+    '/api/agents',
+    `/api/agents/${did}/avatar.png`,
+    `/agent/acme/agent/${did.slice(-24)}/did.json`,
+    '/.well-known/did.json',
+    '/metrics',
+    '/favicon.ico',
+    '/index.html',
+    '/.env',
+    '/..%2f..%2fetc%2fpasswd',
+    `/${'a/'.repeat(4000)}`,
+    `/${'a'.repeat(15_000)}`,
+    '*',
+  ]
+  for (const address of addresses) {
+    await t.test(address.slice(0, 60), async () => {
+      for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE', 'QUERY']) {
+        const bytes = `${method} ${address} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
+        assertRefused(await askRaw(service, bytes), 404, 'NOT_FOUND')
+      }
+    })
+  }
+})
+
+test('where there is nothing, the body is not looked at', async (t) => {
+  const service = await startTestService(t)
+  const bodies: [string, string][] = [
+    ['application/json', '{}'],
+    ['application/json', 'no JSON'],
+    ['application/json', ' '.repeat(20_000)],
+    ['text/plain', 'x'],
+    ['no media type', 'x'],
+    ['application/json; charset=utf-16', '{}'],
+  ]
+  for (const [type, body] of bodies) {
+    const answer = await post(service, '/api/v1/nowhere', body, type)
+    assertRefused(answer, 404, 'NOT_FOUND')
+  }
+})
+
+test('an address without the reference that belongs there names no agent', async (t) => {
+  const service = await startTestService(t)
+  for (const address of ['/api/v1/agent/', '/api/agents/', '/agent/', '/api/agents//card']) {
+    const answer = await ask(service, address)
+    assertRefused(answer, 400, 'VALIDATION_ERROR')
+  }
+})
+
+test('HEAD is answered like GET, without the body', async (t) => {
+  const service = await startTestService(t)
+  for (const [address, known] of await addressesOf(service)) {
+    if (!known.includes('GET')) continue
+    await t.test(address.replace(/svc:agent:\w+|\w{24}/, '{did}'), async () => {
+      const get = await ask(service, address)
+      const head = await ask(service, address, { method: 'HEAD' })
+      assert.equal(head.status, get.status)
+      assert.equal(head.text, '')
+      assert.deepEqual(headersOf(head), headersOf(get))
+    })
+  }
+})
+
+test('a refusal of a HEAD request has the status and the headers, and no body', async (t) => {
+  const service = await startTestService(t)
+  const refusals: [string, number][] = [
+    ['/api/v1/agent/x', 400],
+    [`/api/v1/agent/${'1'.repeat(24)}`, 404],
+    ['/nowhere', 404],
+    ['/api/v1/claim', 405],
+    ['/%ff', 400],
+  ]
+  for (const [address, status] of refusals) {
+    const bytes = `HEAD ${address} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
+    const answer = await askRaw(service, bytes, { head: true })
+    assert.equal(answer.status, status)
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    assert.match(answer.headers.get('content-type') as string, /^application\/json/)
+  }
+})
+
+test('the body of a GET is ignored, and does not spill into the next request', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const plain = await ask(service, `/api/v1/agent/${did}`)
+  for (const type of ['application/json', 'text/plain', 'application/json; charset=utf-16']) {
+    const smuggled = 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n'
+    const answer = await askRaw(
+      service,
+      `GET /api/v1/agent/${did} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n` +
+        `Content-Type: ${type}\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
+    )
+    assert.equal(answer.status, 200)
+    assert.equal(answer.text, plain.text)
+  }
+})
+
+/** Without what tells one moment and one connection from another. */
+function headersOf({ headers }: { headers: Headers }): Record<string, string> {
+  const { date, connection, 'keep-alive': _, ...rest } = Object.fromEntries(headers)
+  return rest
+}

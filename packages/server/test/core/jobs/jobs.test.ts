@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestService, type TestService } from '../../../../../test/support/service.ts'
+import { until } from '../../../../../test/support/until.ts'
+import { scheduleJob } from '../../../src/core/jobs/job-table.ts'
+import { scraping } from '../metrics/support/scrape.ts'
+
+const NEXT = 'of-the-next-release'
+
+async function jobs({ operator }: TestService) {
+  const rows = await operator.db.read.selectFrom('jobs').selectAll().orderBy('id').execute()
+  return rows.map((row) => ({ ...row }))
+}
+
+test('a job that fails again and again is late from when it was due, until it is done or there is another', async (t) => {
+  const { env, scrape } = await scraping()
+  const clock = { ahead: 0 }
+  const now = () => Date.now() + clock.ahead
+  const service = await startTestService(t, env, now)
+  const due = now() - 400_000
+  const bad = { id: 'bad', kind: 'expire-verification', subject: 'no JSON', run_at: due }
+  const attempts = async () => (await jobs(service))[0]?.attempts
+  await service.operator.db.write((tx) => scheduleJob(tx, bad))
+  await until(async () => (await attempts()) === 1, 20_000)
+
+  const once = await scrape()
+  // What the alarm CountersignJobsLate asks for.
+  assert.ok((once.get('countersign_jobs_late_seconds') as number) >= 400)
+  assert.equal(once.get('countersign_jobs_due'), 1)
+
+  clock.ahead = 61_000
+  await until(async () => (await attempts()) === 2, 20_000)
+  const twice = await scrape()
+  assert.ok((twice.get('countersign_jobs_late_seconds') as number) >= 461, 'the first time counts')
+  assert.equal(twice.get('countersign_jobs_due'), 1)
+
+  const later = { ...bad, run_at: now() + 3_600_000 }
+  await service.operator.db.write((tx) => scheduleJob(tx, later))
+  const replaced = await scrape()
+  assert.equal(replaced.get('countersign_jobs_late_seconds'), 0)
+  assert.equal(replaced.get('countersign_jobs_due'), 0)
+})
+
+test('a job that a node of the release before has put in the place of a failed one is not late for it', async (t) => {
+  const { env, scrape } = await scraping()
+  const clock = { ahead: 0 }
+  const service = await startTestService(t, env, () => Date.now() + clock.ahead)
+  // That release knows no `due_since`, and leaves it where it is.
+  const job = { id: 'x', kind: 'expire-verification', subject: 'no JSON', attempts: 0 }
+  const soon = Date.now() + 60_000
+  await service.operator.db.write((tx) =>
+    tx.db
+      .insertInto('jobs')
+      .values({ ...job, run_at: soon, due_since: soon - 7_200_000 })
+      .execute(),
+  )
+  assert.equal((await scrape()).get('countersign_jobs_late_seconds'), 0)
+  clock.ahead = 61_000
+  await until(async () => (await jobs(service))[0]?.attempts === 1, 20_000)
+  assert.equal((await jobs(service))[0]?.due_since, soon)
+})
+
+test('jobs of a kind that only a newer release knows stay for its nodes, are told as late, and hold up no other', async (t) => {
+  const { env, scrape } = await scraping()
+  const service = await startTestService(t, env)
+  const due = Date.now() - 10_000
+  // More than a round takes, and all of them due before the one that is known.
+  const unknown = Array.from({ length: 120 }, (_, i) => ({
+    id: `${NEXT}:${String(i).padStart(3, '0')}`,
+    kind: NEXT,
+    subject: '{}',
+    run_at: due,
+  }))
+  const subject = JSON.stringify({ ownerId: 1, provider: 'mitid' })
+  const known = { id: 'known', kind: 'expire-verification', subject, run_at: due + 1 }
+  await service.operator.db.write(async (tx) => {
+    for (const job of [...unknown, known]) await scheduleJob(tx, job)
+  })
+
+  await until(async () => {
+    const { read } = service.operator.db
+    const done = await read
+      .selectFrom('events')
+      .select('seq')
+      .where('type', '=', 'owner.identity_expired')
+      .execute()
+    return done.length === 1
+  }, 20_000)
+
+  assert.deepEqual(
+    await jobs(service),
+    unknown.map((job) => ({ ...job, attempts: 0, due_since: null })),
+  )
+  const found = await scrape()
+  assert.equal(found.get('countersign_jobs_due'), 120)
+  assert.ok((found.get('countersign_jobs_late_seconds') as number) >= 10)
+})

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { newKey } from '../../../../../../test/support/key.ts'
+import { freePort } from '../../../../../../test/support/ports.ts'
+import { verifyBody } from '../../../../../../test/support/refused-posts.ts'
+import {
+  claimBody,
+  openOperator,
+  postJson,
+  type ServiceProcess,
+  startServiceProcess,
+  testEnv,
+} from '../../../../../../test/support/service.ts'
+import { until } from '../../../../../../test/support/until.ts'
+import { readSettings } from '../../../../src/config/config.ts'
+import { answerOf, assertTurnedAway, figure, PATIENT, pipeline } from './support.ts'
+
+const VERIFY = '/api/v1/agent/verify'
+/** More at once than there is room for. */
+const CONNECTIONS = 48
+const EACH = 150
+
+async function start(t: TestContext) {
+  const env = await testEnv(t, PATIENT)
+  const settings = readSettings(env)
+  const operator = await openOperator(settings)
+  t.after(() => operator.close())
+  const service = await startServiceProcess(t, { ...env, METRICS_PORT: String(await freePort()) })
+  const key = newKey()
+  const owner = await operator.addVerifiedOwner()
+  const response = await postJson(
+    `${service.url}/api/v1/claim`,
+    claimBody(await operator.issueToken(owner), key),
+  )
+  const { svcDid: did } = (await response.json()) as { svcDid: string }
+  const good = verifyBody(key)
+  const bad = { ...good, signature: newKey().sign(good.challenge) }
+  return { service, operator, owner, settings, did, good, bad }
+}
+
+test('of more verifications than there is room for each gets its right answer or 503; lookups in between are all answered', async (t) => {
+  const { service, did, good, bad } = await start(t)
+  const bodies = Array.from({ length: EACH }, (_, i) => (i % 3 === 0 ? bad : good))
+  let isOver = false
+  const lookups: number[] = []
+  const lookingUp = (async () => {
+    while (!isOver) lookups.push((await fetch(`${service.url}/api/v1/agent/${did}`)).status)
+  })()
+  const flood = await Promise.all(
+    Array.from({ length: CONNECTIONS }, () => pipeline(service.url, VERIFY, bodies)),
+  ).finally(() => {
+    isOver = true
+  })
+  await lookingUp
+  let refused = 0
+  for (const answers of flood) {
+    for (const [i, answer] of answers.entries()) {
+      if (answer.status === 503) {
+        refused += 1
+        assertTurnedAway(answer)
+      } else if (i % 3 === 0) assert.equal(answer.status, 401, answer.text)
+      else assert.equal(JSON.parse(answer.text).verified, true, answer.text)
+    }
+  }
+  assert.ok(refused > 0, 'there was room for all')
+  assert.ok(refused < CONNECTIONS * EACH)
+  assert.ok(lookups.length > 0)
+  assert.deepEqual([...new Set(lookups)], [200])
+  t.diagnostic(`${refused} of ${CONNECTIONS * EACH} refused, ${lookups.length} lookups meanwhile`)
+  assert.equal(await figure(service, 'countersign_refused_total{reason="verifications"}'), refused)
+  await assertWell(service, good)
+})
+
+test('requests whose clients have gone leave no place taken', async (t) => {
+  const { service, good } = await start(t)
+  const text = JSON.stringify(good)
+  const request = `POST ${VERIFY} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`
+  const { hostname, port } = new URL(service.url)
+  for (let i = 0; i < CONNECTIONS; i++) {
+    const socket = connect({ host: hostname, port: Number(port) })
+    await once(socket, 'connect')
+    socket.write(request.repeat(EACH), () => socket.resetAndDestroy())
+    await once(socket, 'close')
+  }
+  await assertWell(service, good)
+})
+
+test('who sends slowly keeps no place', async (t) => {
+  const { service, good } = await start(t)
+  const { hostname, port } = new URL(service.url)
+  const half = `POST ${VERIFY} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`
+  const slow = await Promise.all(
+    Array.from({ length: 2100 }, async () => {
+      const socket = connect({ host: hostname, port: Number(port) })
+      socket.on('error', () => undefined)
+      await once(socket, 'connect')
+      socket.write(half)
+      return socket
+    }),
+  )
+  t.after(() => {
+    for (const socket of slow) socket.destroy()
+  })
+  for (let i = 0; i < 20; i++) {
+    assert.equal((await postJson(service.url + VERIFY, good)).status, 200)
+  }
+})
+
+/** Everything is answered again, and nobody is inside of any room any more. */
+async function assertWell(service: ServiceProcess, good: unknown): Promise<void> {
+  await until(
+    async () => (await figure(service, 'countersign_inside{room="verifications"}')) === 0,
+    60_000,
+  )
+  for (let i = 0; i < 50; i++) {
+    const answer = await answerOf(await postJson(service.url + VERIFY, good))
+    assert.equal(answer.status, 200, answer.text)
+  }
+}

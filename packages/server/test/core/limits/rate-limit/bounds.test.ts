@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { newKey } from '../../../../../../test/support/key.ts'
+import { prepareClaims } from '../../../../../../test/support/many-claims.ts'
+import { freePort } from '../../../../../../test/support/ports.ts'
+import { sendRaw } from '../../../../../../test/support/raw-http.ts'
+import {
+  claimBody,
+  openOperator,
+  type ServiceProcess,
+  startServiceProcess,
+  testEnv,
+} from '../../../../../../test/support/service.ts'
+import { until } from '../../../../../../test/support/until.ts'
+import { readSettings } from '../../../../src/config/config.ts'
+import { figure, pipeline } from '../overload/support.ts'
+import { assertLimited, BEHIND_PROXY, statuses, whileStalled } from './support.ts'
+
+const CONNECTIONS = 20
+/** Who waits for a write gives up before that. */
+const IN_TIME_MS = 6000
+const CLAIM = '/api/v1/claim'
+const OPTIONS = '/api/sign-in/passkey/options'
+const WAITING = 'countersign_writes_waiting'
+
+/** A process, and the means to stop its writes. */
+async function start(t: TestContext, RATE_LIMITS: string) {
+  const METRICS_PORT = String(await freePort())
+  const env = { ...(await testEnv(t)), ...BEHIND_PROXY, METRICS_PORT, RATE_LIMITS }
+  const settings = readSettings(env)
+  const operator = await openOperator(settings)
+  t.after(() => operator.close())
+  return { service: await startServiceProcess(t, env), operator, settings }
+}
+
+function requestOf(
+  { env }: ServiceProcess,
+  path: string,
+  body: unknown,
+  from: string,
+  connection: 'close' | 'keep-alive' = 'close',
+): string {
+  const text = JSON.stringify(body)
+  const lines = [`POST ${path} HTTP/1.1`, `Host: localhost:${env.PORT}`]
+  lines.push(`Origin: http://localhost:${env.PORT}`, `Connection: ${connection}`)
+  lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`)
+  return `${lines.join('\r\n')}\r\nX-Forwarded-For: ${from}\r\n\r\n${text}`
+}
+
+/** Begins to sign in so often, a few connections at once and everything in them at once. */
+async function beginSignIns(service: ServiceProcess, froms: readonly string[]) {
+  const each = froms.length / CONNECTIONS
+  const exchanges = await Promise.all(
+    Array.from({ length: CONNECTIONS }, (_, i) => {
+      const requests = froms
+        .slice(i * each, (i + 1) * each)
+        .map((from, j) =>
+          requestOf(service, OPTIONS, {}, from, j < each - 1 ? 'keep-alive' : 'close'),
+        )
+      return sendRaw(service.url, requests.join(''), { patienceMs: 30_000 })
+    }),
+  )
+  return exchanges.flatMap(({ answers }) => answers)
+}
+
+test('of all who come at once from one address no more write than have something left; the others are refused at once', (t) =>
+  whileStalled(async (stall) => {
+    const { service, settings } = await start(t, 'sign-ins=30/h')
+    const goOn = await stall(t, settings)
+    const since = performance.now()
+    const all = beginSignIns(service, Array(400).fill('203.0.113.7'))
+    const refused = 'countersign_rate_limited_total{limit="sign-ins"}'
+    await until(async () => (await figure(service, refused)) >= 370, IN_TIME_MS)
+    const waiting = await figure(service, WAITING)
+    // The question, and, where no answer comes, what was asked for; a second later they are asked again.
+    assert.ok(waiting <= 60 * Math.ceil((performance.now() - since) / 1000), `${waiting} wait`)
+    await goOn()
+    assert.deepEqual(statuses(await all), { 200: 30, 429: 370 })
+  }))
+
+test('nor is there an end of questions where they come from many addresses: past 512 each process counts alone', (t) =>
+  whileStalled(async (stall) => {
+    const { service, settings } = await start(t, 'sign-ins=30/h')
+    const goOn = await stall(t, settings)
+    const froms = Array.from({ length: 1600 }, (_, i) => `203.0.${i >> 8}.${i & 255}`)
+    const all = beginSignIns(service, froms)
+    let most = 0
+    const refused = 'countersign_refused_total{reason="sign-ins"}'
+    await until(async () => {
+      most = Math.max(most, await figure(service, WAITING))
+      return (await figure(service, refused)) >= 1600 - 512
+    }, IN_TIME_MS)
+    assert.ok(most >= 512, 'they are still counted')
+    // Of questions as many as that, and what the room for sign-ins has let in.
+    assert.ok(most <= 512 + 512, `${most} writes waited`)
+    await goOn()
+    assert.deepEqual(statuses(await all), { 200: 512, 503: 1600 - 512 })
+  }))
+
+test('of 300 wrong claims at once from one address ten are told so; the others get 429, and nothing of them is looked at', (t) =>
+  whileStalled(async (stall) => {
+    const { service, operator, settings } = await start(t, 'failed-claims=10/h')
+    const [good] = await prepareClaims(operator, 1)
+    const badlySigned = { ...good, signature: newKey().sign('x') }
+    const unknown = claimBody(`svc-verify-${'0'.repeat(32)}`, newKey())
+    const bodies = Array.from({ length: 15 }, (_, i) => (i % 5 === 4 ? badlySigned : unknown))
+    // So that none of them is counted before the others are there.
+    const goOn = await stall(t, settings)
+    const all = Promise.all(
+      Array.from({ length: CONNECTIONS }, () => pipeline(service.url, CLAIM, bodies)),
+    )
+    await until(async () => (await figure(service, WAITING)) >= 10, IN_TIME_MS)
+    await goOn()
+    const answers = (await all).flat()
+    const limited = answers.filter(({ status }) => status === 429)
+    assert.equal(limited.length, 290, JSON.stringify(statuses(answers)))
+    for (const answer of limited) assertLimited(answer, 'failed-claims')
+    const wrong = ['not_found', 'invalid_signature'].map((outcome) =>
+      figure(service, `countersign_claims_total{outcome="${outcome}"}`),
+    )
+    // What has never been is not there.
+    const counts = (await Promise.all(wrong)).filter((each) => !Number.isNaN(each))
+    assert.equal(
+      counts.reduce((sum, each) => sum + each),
+      10,
+    )
+  }))
+
+test('the line behind claims that take long has an end, past which it is 503; whoever is in it has what is left after them', (t) =>
+  whileStalled(async (stall) => {
+    const { service, operator, settings } = await start(t, 'failed-claims=10/h,claims=off')
+    const honest = await prepareClaims(operator, 10)
+    const wrong = claimBody(`svc-verify-${'0'.repeat(32)}`, newKey())
+    const send = async (body: unknown) => {
+      const request = requestOf(service, CLAIM, body, '203.0.113.7')
+      const { answers } = await sendRaw(service.url, request, { patienceMs: 30_000 })
+      if (answers[0]?.status === 503) busy += 1
+      return answers
+    }
+    let busy = 0
+    const goOn = await stall(t, settings)
+    const first = Promise.all(honest.map(send))
+    await until(
+      async () => (await figure(service, 'countersign_inside{room="claims"}')) === 10,
+      IN_TIME_MS,
+    )
+    const others = Promise.all(Array.from({ length: 1024 + 50 }, () => send(wrong)))
+    await until(async () => busy >= 50, IN_TIME_MS)
+    assert.equal(await figure(service, 'countersign_inside{room="claims"}'), 10, 'nobody in line')
+    await goOn()
+    assert.deepEqual(statuses((await first).flat()), { 200: 10 })
+    assert.deepEqual(statuses((await others).flat()), { 404: 10, 429: 1014, 503: 50 })
+  }))

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { freePort } from '../../../../../../test/support/ports.ts'
+import { POSTGRES_ONLY } from '../../../../../../test/support/postgres.ts'
+import { openRaw } from '../../../../../../test/support/raw-database.ts'
+import { startRedis } from '../../../../../../test/support/redis.ts'
+import {
+  claimBody,
+  postJson,
+  startServiceProcess,
+  startTestService,
+  type TestService,
+  tempDir,
+} from '../../../../../../test/support/service.ts'
+import { until } from '../../../../../../test/support/until.ts'
+import { deleteWhole, takeOne, wholeAt } from '../../../../src/core/limits/rate-count-table.ts'
+import { assertLimited, failToClaim, LIMITED, leftOf, startTwo } from './support.ts'
+
+/** Fails at each node in turn. @returns how many were left after each */
+async function failInTurn(nodes: readonly TestService[], times: number): Promise<number[]> {
+  const left = []
+  for (let i = 0; i < times; i++) {
+    const answer = await failToClaim(nodes[i % nodes.length] as TestService)
+    assert.equal(answer.status, 404, answer.text)
+    left.push(leftOf(answer).get('failed-claims')?.get('r') as number)
+  }
+  return left
+}
+
+const DOWN_TO_NONE = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+
+test('nodes on one database share their limits', POSTGRES_ONLY, async (t) => {
+  const env = { ...LIMITED, DATA_DIR: tempDir(t) }
+  const nodes = [await startTestService(t, env), await startTestService(t, env)]
+  assert.deepEqual(await failInTurn(nodes, 10), DOWN_TO_NONE)
+  for (const node of nodes) assertLimited(await failToClaim(node), 'failed-claims')
+})
+
+test('what has been counted outlives the process', async (t) => {
+  const env = { ...LIMITED, DATA_DIR: tempDir(t), RATE_LIMITS: 'failed-claims=3/h' }
+  const first = await startTestService(t, env)
+  for (let i = 0; i < 3; i++) await failToClaim(first)
+  await first.stop()
+  assertLimited(await failToClaim(await startTestService(t, env)), 'failed-claims')
+})
+
+test('of many who ask at once no more get one than there are', async (t) => {
+  const service = await startTestService(t, LIMITED)
+  const { db } = service.operator
+  const key = Buffer.alloc(32, 7)
+  const taking = { now: 1_000_000, cost: 60_000 / 7, window: 60_000 }
+  const rows = await Promise.all(
+    Array.from({ length: 50 }, () => db.write((tx) => takeOne(tx, key, taking))),
+  )
+  assert.equal(rows.filter(({ taken }) => taken === 1).length, 7)
+  const whole = await wholeAt(db.read, key)
+  assert.ok(Math.abs(whole - 1_060_000) < 0.01)
+  // A node whose clock is far ahead takes no more than a window from the others.
+  await db.write((tx) => takeOne(tx, key, { ...taking, now: 900_000_000 }))
+  const { taken } = await db.write((tx) => takeOne(tx, key, { ...taking, now: 1_000_001 }))
+  assert.equal(taken, 0)
+  assert.ok((await wholeAt(db.read, key)) <= 1_060_001.01)
+  await db.write((tx) => deleteWhole(tx, 1_060_000))
+  assert.ok((await wholeAt(db.read, key)) > 0)
+  await db.write((tx) => deleteWhole(tx, 1_061_000))
+  assert.equal(await wholeAt(db.read, key), 0)
+})
+
+test('nodes with one Redis share their limits there, and keep none in the database', async (t) => {
+  const redis = await startRedis(t)
+  const nodes = await startTwo(t, { REDIS_URL: redis.url })
+  assert.deepEqual(await failInTurn(nodes, 10), DOWN_TO_NONE)
+  for (const node of nodes) assertLimited(await failToClaim(node), 'failed-claims')
+  const { db } = nodes[0].operator
+  assert.deepEqual(await db.read.selectFrom('rate_counts').selectAll().execute(), [])
+})
+
+test('where Redis goes away each node counts for itself, and says so; with Redis again they share again', async (t) => {
+  const redis = await startRedis(t)
+  const [METRICS_PORT, limit] = [String(await freePort()), 'failed-claims=3/h']
+  const env = { ...LIMITED, REDIS_URL: redis.url, RATE_LIMITS: limit, METRICS_PORT }
+  const service = await startServiceProcess(t, { ...env, LOG_LEVEL: 'info' })
+  const fail = async () => {
+    const token = `svc-verify-${'0'.repeat(32)}`
+    const body = { claimToken: token, agentId: 'x', publicKey: KEY, signature: SIGNATURE }
+    const answer = await fetch(`${service.url}/api/v1/claim`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return answer.status
+  }
+  const isShared = async () => {
+    const text = await (await fetch(`http://localhost:${METRICS_PORT}/metrics`)).text()
+    return /^countersign_rate_limits_shared 1$/m.test(text)
+  }
+  assert.equal(await fail(), 404)
+  assert.ok(await isShared())
+  await redis.kill()
+  // It knows nothing of what was counted in Redis, and goes on at once.
+  assert.deepEqual([await fail(), await fail(), await fail(), await fail()], [404, 404, 404, 429])
+  assert.ok(!(await isShared()))
+  assert.match(service.output(), /rate limits cannot be counted together/)
+  assert.ok(!service.output().includes(redis.url), 'the URL may hold a password')
+  await redis.start()
+  await until(async () => {
+    await fail()
+    return isShared()
+  }, 30_000)
+  assert.match(service.output(), /counted by all nodes together again/)
+})
+
+test('a Redis that is not there is no reason not to start', async (t) => {
+  const REDIS_URL = `redis://127.0.0.1:${await freePort('127.0.0.1')}`
+  const service = await startTestService(t, { ...LIMITED, REDIS_URL })
+  for (let i = 0; i < 10; i++) assert.equal((await failToClaim(service)).status, 404)
+  assertLimited(await failToClaim(service), 'failed-claims')
+})
+
+test('a Redis that wants another password: the log says so, without the one that it was given', async (t) => {
+  const redis = await startRedis(t)
+  await tellRedis(redis.url, 'CONFIG SET requirepass the-right-one')
+  const PASSWORD = 'not-the-right-one'
+  const REDIS_URL = redis.url.replace('//', `//:${PASSWORD}@`)
+  const service = await startServiceProcess(t, { ...LIMITED, REDIS_URL, LOG_LEVEL: 'info' })
+  const url = `${service.url}/api/v1/claim`
+  assert.equal((await postJson(url, claimBody(`svc-verify-${'0'.repeat(32)}`))).status, 404)
+  await until(async () => /rate limits cannot be counted together/.test(service.output()), 20_000)
+  assert.match(service.output(), /WRONGPASS/)
+  assert.ok(!service.output().includes(PASSWORD))
+})
+
+/** One command, as it would be typed. */
+async function tellRedis(url: string, command: string): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  socket.write(`${command}\r\n`)
+  const [answer] = await once(socket, 'data')
+  assert.equal(String(answer), '+OK\r\n')
+  socket.destroy()
+}
+
+test('a database that takes no write is no reason to refuse, nor to let everything pass', async (t) => {
+  const service = await startTestService(t, { ...LIMITED, RATE_LIMITS: 'failed-claims=3/h' })
+  const raw = await openRaw(service.settings)
+  t.after(() => raw.close())
+  await raw.exec('ALTER TABLE rate_counts RENAME TO gone')
+  for (let i = 0; i < 3; i++) assert.equal((await failToClaim(service)).status, 404)
+  assertLimited(await failToClaim(service), 'failed-claims')
+  await raw.exec('ALTER TABLE gone RENAME TO rate_counts')
+})
+
+/** The base point, encoded; a signature that is well-formed. */
+const KEY = 'WGZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmY='
+const SIGNATURE = `${'A'.repeat(86)}==`

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { startDnsServer } from '../../../../../test/support/dns-server.ts'
+import { freePort } from '../../../../../test/support/ports.ts'
+import { DnsView } from '../../../src/core/network/dns-view.ts'
+import { seen } from './looking-out.ts'
+
+async function viewOf(t: TestContext, options: Parameters<typeof startDnsServer>[1] = {}) {
+  const dns = await startDnsServer(t, options)
+  // The server is in this process: one that stands still for a moment must not pass for a silent one.
+  const view = new DnsView(dns.address, { timeoutMs: 10_000, tries: 1 })
+  t.after(() => view.close())
+  return { dns, txt: (name: string) => seen(view.txt(name)), view }
+}
+
+const NAME = '_svc-challenge.example.com'
+
+test('the strings of a TXT record are joined, and several records stay several', async (t) => {
+  const { dns, txt } = await viewOf(t)
+  dns.set(NAME, 'TXT', [['token=a', 'b did=', 'c'], 'v=spf1 -all', ''])
+  assert.deepEqual(await txt(NAME), { found: ['token=ab did=c', 'v=spf1 -all', ''] })
+})
+
+test('a wildcard answers for names that do not exist, and not for those that do', async (t) => {
+  const { dns, txt } = await viewOf(t)
+  dns.set('*.example.com', 'TXT', ['wild'])
+  assert.deepEqual(await txt(NAME), { found: ['wild'] })
+  dns.set(NAME, 'A', ['192.0.2.1'])
+  assert.deepEqual(await txt(NAME), {
+    error: 'NotThere',
+    words: `${NAME} has no TXT record in the DNS.`,
+  })
+})
+
+test('a chain of CNAMEs is followed, whether the resolver or we do it', async (t) => {
+  for (const followCnames of [true, false]) {
+    const { dns, txt, view } = await viewOf(t, { followCnames })
+    dns.set(NAME, 'CNAME', ['one.example.net'])
+    dns.set('one.example.net', 'CNAME', ['two.example.org'])
+    dns.set('two.example.org', 'TXT', ['there'])
+    dns.set('two.example.org', 'A', ['192.0.2.7'])
+    assert.deepEqual(await txt(NAME), { found: ['there'] })
+    assert.deepEqual(await view.addresses(NAME), ['192.0.2.7'])
+  }
+})
+
+test('a CNAME whose target has no such record, or does not exist, is no record', async (t) => {
+  for (const followCnames of [true, false]) {
+    const { dns, txt } = await viewOf(t, { followCnames })
+    dns.set(NAME, 'CNAME', ['other.example.net'])
+    const none = await txt(NAME)
+    assert.ok('error' in none)
+    assert.equal(none.error, 'NotThere')
+    dns.set('other.example.net', 'A', ['192.0.2.1'])
+    const noText = await txt(NAME)
+    assert.ok('error' in noText)
+    assert.equal(noText.error, 'NotThere')
+    assert.ok(noText.words.startsWith(`other.example.net, to which ${NAME} leads, has no TXT`))
+  }
+})
+
+test('CNAMEs in a circle are nobody knows', async (t) => {
+  for (const followCnames of [true, false]) {
+    const { dns, txt } = await viewOf(t, { followCnames })
+    dns.set(NAME, 'CNAME', ['other.example.net'])
+    dns.set('other.example.net', 'CNAME', [NAME])
+    const circle = await txt(NAME)
+    assert.ok('error' in circle && circle.error === 'OutOfReach')
+  }
+})
+
+test('NXDOMAIN and no such record: it is not there', async (t) => {
+  const { dns, txt } = await viewOf(t)
+  assert.deepEqual(await txt(NAME), {
+    error: 'NotThere',
+    words: `${NAME} does not exist in the DNS.`,
+  })
+  dns.set(`below.${NAME}`, 'TXT', ['deeper'])
+  assert.deepEqual(await txt(NAME), {
+    error: 'NotThere',
+    words: `${NAME} has no TXT record in the DNS.`,
+  })
+})
+
+test('SERVFAIL, REFUSED, silence and a name that is none: nobody knows', async (t) => {
+  const { dns, txt } = await viewOf(t)
+  dns.set(NAME, 'TXT', ['there'])
+  const impatient = new DnsView(dns.address, { timeoutMs: 250, tries: 1 })
+  t.after(() => impatient.close())
+  const why = { SERVFAIL: 'SERVFAIL', REFUSED: 'REFUSED', silence: 'does not answer in time' }
+  for (const failure of ['SERVFAIL', 'REFUSED', 'silence'] as const) {
+    dns.fail(NAME, failure)
+    const failed = await (failure === 'silence' ? seen(impatient.txt(NAME)) : txt(NAME))
+    assert.ok('error' in failed && failed.error === 'OutOfReach', failure)
+    assert.ok(failed.words.startsWith(`${NAME}: the DNS server ${dns.address} `), failed.words)
+    assert.ok(failed.words.includes(why[failure]), failed.words)
+  }
+  dns.fail(NAME, null)
+  assert.deepEqual(await txt(NAME), { found: ['there'] })
+  const noName = await txt('two..dots')
+  assert.ok('error' in noName && noName.error === 'OutOfReach')
+})
+
+test('a resolver that is not there: nobody knows', async (t) => {
+  const view = new DnsView(`127.0.0.1:${await freePort()}`, { timeoutMs: 250, tries: 1 })
+  t.after(() => view.close())
+  const lost = await seen(view.txt(NAME))
+  assert.ok('error' in lost && lost.error === 'OutOfReach')
+})
+
+test('a truncated answer is asked for again over TCP', async (t) => {
+  const { dns, txt } = await viewOf(t)
+  const records = Array.from({ length: 40 }, (_, index) => `${index}:${'x'.repeat(200)}`)
+  dns.set(NAME, 'TXT', records)
+  dns.truncate(NAME)
+  assert.deepEqual(await txt(NAME), { found: records })
+  assert.equal(dns.asked(NAME), 2)
+})
+
+test('nothing is kept: a record that has changed is seen at once', async (t) => {
+  const { dns, txt } = await viewOf(t)
+  dns.set(NAME, 'TXT', ['before'])
+  assert.deepEqual(await txt(NAME), { found: ['before'] })
+  dns.set(NAME, 'TXT', ['after'])
+  assert.deepEqual(await txt(NAME), { found: ['after'] })
+  dns.remove(NAME)
+  const gone = await txt(NAME)
+  assert.ok('error' in gone && gone.error === 'NotThere')
+})
+
+test('addresses: one kind is enough, neither is not there, one that fails is nobody knows', async (t) => {
+  const { dns, view } = await viewOf(t)
+  const host = 'agents.example.com'
+  dns.set(host, 'AAAA', ['2001:db8::1'])
+  assert.deepEqual(await view.addresses(host), ['2001:db8::1'])
+  dns.set(host, 'A', ['192.0.2.2', '192.0.2.3'])
+  assert.deepEqual(await view.addresses(host), ['192.0.2.2', '192.0.2.3', '2001:db8::1'])
+  dns.remove(host)
+  const none = await seen(view.addresses(host))
+  assert.deepEqual(none, { error: 'NotThere', words: `${host} does not exist in the DNS.` })
+  dns.fail(host, 'SERVFAIL')
+  const failed = await seen(view.addresses(host))
+  assert.ok('error' in failed && failed.error === 'OutOfReach')
+})
+
+test('a resolver with an IPv6 address is asked', async (t) => {
+  const { dns, txt } = await viewOf(t, { host: '::1' })
+  assert.match(dns.address, /^\[::1\]:\d+$/)
+  dns.set(NAME, 'TXT', ['by IPv6'])
+  assert.deepEqual(await txt(NAME), { found: ['by IPv6'] })
+})

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Identity } from '@countersign/protocol'
+import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
+import { ask, post } from '../../../../test/support/ask.ts'
+import { startTestService, type TestService } from '../../../../test/support/service.ts'
+import type { SignedInOwner } from '../../../../test/support/signed-in.ts'
+import { UserAgent } from '../../../../test/support/user-agent.ts'
+import {
+  beginIdentity,
+  comeBack,
+  logInAtProvider,
+  signInNewcomer,
+} from '../../../../test/support/verify-identity.ts'
+
+const BEGUN = /begun too long ago, or in another browser/
+
+/** Up to the moment at which the browser comes back. */
+async function atTheDoor(t: Parameters<typeof startTestService>[0]) {
+  const service = await startTestService(t)
+  const owner = await signInNewcomer(service)
+  const begun = await beginIdentity(owner, 'dev-high')
+  const url = await logInAtProvider(service, begun, 'Ada')
+  return { service, owner, browser: begun.browser, url }
+}
+
+async function assertNobodyVerified(service: TestService): Promise<void> {
+  const { read } = service.operator.db
+  assert.deepEqual(await read.selectFrom('identity_verifications').selectAll().execute(), [])
+}
+
+test('a flow is used once: who comes back twice is refused the second time', async (t) => {
+  const { service, owner, browser, url } = await atTheDoor(t)
+  const cookie = browser.cookie
+  assert.equal((await comeBack(browser, url)).verified, 'dev-high')
+  const again = await comeBack(new UserAgent(cookie), url)
+  assert.match(again.message as string, BEGUN)
+  assert.deepEqual(await providersOf(owner), ['dev-high'])
+  assert.equal((await service.operator.db.read.selectFrom('flows').selectAll().execute()).length, 0)
+})
+
+test('of two who come back at the same time, one is believed', async (t) => {
+  const { browser, url } = await atTheDoor(t)
+  const [one, other] = [new UserAgent(browser.cookie), new UserAgent(browser.cookie)]
+  const outcomes = await Promise.all([comeBack(one, url), comeBack(other, url)])
+  assert.equal(outcomes.filter((each) => each.verified !== null).length, 1)
+})
+
+test("another owner cannot complete an owner's flow, and it is over then", async (t) => {
+  const { service, owner, browser, url } = await atTheDoor(t)
+  const other = await signInNewcomer(service)
+  const flow = browser.cookie.split('; ').find((each) => each.includes('flow')) as string
+  const outcome = await comeBack(new UserAgent(other.cookie, flow), url)
+  assert.match(outcome.message as string, BEGUN)
+  assert.match((await comeBack(browser, url)).message as string, BEGUN)
+  await assertNobodyVerified(service)
+  assert.deepEqual(await providersOf(owner), [])
+})
+
+test('without the cookie of the flow nobody is verified: a link that somebody else sent is of no use', async (t) => {
+  const { service, browser, url } = await atTheDoor(t)
+  browser.forget('flow')
+  assert.match((await comeBack(browser, url)).message as string, BEGUN)
+  await assertNobodyVerified(service)
+})
+
+test('without a session nobody is verified', async (t) => {
+  const { service, browser, url } = await atTheDoor(t)
+  browser.forget('session')
+  assert.match((await comeBack(browser, url)).message as string, /Sign in first/)
+  await assertNobodyVerified(service)
+})
+
+test('a flow of one provider is not completed at the address of another', async (t) => {
+  const { service, browser, url } = await atTheDoor(t)
+  const elsewhere = new URL(url)
+  elsewhere.pathname = '/identity/callback/dev-low'
+  const outcome = await comeBack(browser, elsewhere)
+  assert.equal(outcome.failed, 'dev-low')
+  assert.match(outcome.message as string, BEGUN)
+  await assertNobodyVerified(service)
+})
+
+test('a flow ends after 15 minutes', async (t) => {
+  const { service, browser, url } = await atTheDoor(t)
+  const { db } = service.operator
+  const flow = await db.read.selectFrom('flows').selectAll().executeTakeFirstOrThrow()
+  const left = flow.expires_at - Date.now()
+  assert.ok(left > 890_000 && left <= 900_000, `${left}`)
+  await db.write(async (tx) => {
+    await tx.db.updateTable('flows').set({ expires_at: Date.now() }).execute()
+  })
+  assert.match((await comeBack(browser, url)).message as string, BEGUN)
+  await assertNobodyVerified(service)
+})
+
+test('the code of a flow is worth nothing in another flow of the same owner', async (t) => {
+  const { service, owner, url } = await atTheDoor(t)
+  const second = await beginIdentity(owner, 'dev-high')
+  const outcome = await comeBack(second.browser, url)
+  assert.match(outcome.message as string, /cannot be believed/)
+  await assertNobodyVerified(service)
+})
+
+test('an account that is deleted meanwhile is not verified', async (t) => {
+  const { service, owner, browser, url } = await atTheDoor(t)
+  await service.operator.db.write(async (tx) => {
+    await tx.db
+      .updateTable('owners')
+      .set({ deleted_at: Date.now() })
+      .where('id', '=', owner.ownerId)
+      .execute()
+  })
+  assert.equal((await comeBack(browser, url)).verified, null)
+  await assertNobodyVerified(service)
+})
+
+test('beginning needs a session, a provider that is there, and a page of ours', async (t) => {
+  const service = await startTestService(t)
+  const owner = await signInNewcomer(service)
+  const target = '/api/identity/dev-high/begin'
+  assertRefused(await post(service, target, {}), 401, 'UNAUTHENTICATED')
+  assertRefused(await owner.post('/api/identity/nobody/begin'), 404, 'NOT_FOUND')
+  const headers = { 'content-type': 'application/json', cookie: owner.cookie }
+  const foreign = { ...headers, origin: 'https://elsewhere.example' }
+  const answer = await ask(service, target, { method: 'POST', headers: foreign, body: '{}' })
+  assertRefused(answer, 403, 'FORBIDDEN')
+  assertRefused(await ask(service, '/identity/callback/nobody'), 404, 'NOT_FOUND')
+  assertRefused(await ask(service, '/api/identity'), 401, 'UNAUTHENTICATED')
+})
+
+test('in person is a card that says whom to ask: nothing can be begun', async (t) => {
+  const service = await startTestService(t)
+  const owner = await signInNewcomer(service)
+  const { providers } = jsonOf<Identity>(await owner.get('/api/identity'))
+  const card = providers.find((each) => each.id === 'in-person')
+  assert.equal(card?.selfService, false)
+  assert.match(card?.proves ?? '', /Ask them/)
+  const answer = await owner.post('/api/identity/in-person/begin')
+  assertRefused(answer, 400, 'VALIDATION_ERROR', /whoever runs this service/)
+})
+
+test('the cookie of a flow is for this host alone, and no script reads it', async (t) => {
+  const service = await startTestService(t, { BASE_URL: 'http://127.0.0.1:9' })
+  const owner = await signInNewcomer(service)
+  const answer = await owner.post('/api/identity/dev-low/begin')
+  assert.equal(answer.status, 200, answer.text)
+  const cookie = answer.headers.getSetCookie().find((each) => each.includes('flow')) as string
+  assert.match(cookie, /; Path=\/; HttpOnly; SameSite=Lax$/)
+  assert.match(cookie, /Max-Age=900/)
+  assert.equal(new URL(jsonOf<{ redirect: string }>(answer).redirect).hostname, '127.0.0.1')
+})
+
+async function providersOf(owner: SignedInOwner): Promise<string[]> {
+  const { verifications } = jsonOf<Identity>(await owner.get('/api/identity'))
+  return verifications.map((each) => each.provider)
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Card, Passkey } from '@countersign/protocol'
+import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
+import { ask } from '../../../../test/support/ask.ts'
+import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { signIn } from '../../../../test/support/signed-in.ts'
+import { Visitor } from '../../../../test/support/visitor.ts'
+
+test("an owner's new names show on their agents' cards at once", async (t) => {
+  const service = await startTestService(t)
+  const ownerId = await service.operator.addVerifiedOwner('ada')
+  const did = await claimAgent(service, ownerId)
+  const owner = await signIn(service, ownerId)
+  const names = { username: 'countess', displayName: 'Ada, Countess of Lovelace' }
+  const answer = await owner.send('PATCH', '/api/account', names)
+  assert.deepEqual(jsonOf(answer), names)
+  const card = jsonOf<Card>(await ask(service, `/api/agents/${did}/card`))
+  assert.deepEqual(card.owner, names)
+})
+
+for (const [what, patch] of [
+  ['reserved', { username: 'admin' }],
+  ['taken', { username: 'grace' }],
+  ['like a taken one', { username: 'gra-ce' }],
+  ['out of its alphabet', { username: 'Grace' }],
+  ['blank', { displayName: '\u200b' }],
+  ['turned around', { displayName: 'evil\u202etxt' }],
+  ['nothing', {}],
+  ['unknown', { owner: 'x' }],
+] as const) {
+  test(`a name that is ${what} is refused`, async (t) => {
+    const service = await startTestService(t)
+    await service.operator.addVerifiedOwner('grace')
+    const owner = await signIn(service, await service.operator.addVerifiedOwner('ada'))
+    assertRefused(await owner.send('PATCH', '/api/account', patch), 400, 'VALIDATION_ERROR')
+    assert.equal(
+      jsonOf<{ owner: { username: string } }>(await owner.get('/api/account')).owner.username,
+      'ada',
+    )
+  })
+}
+
+test('an owner may keep the shape of their own username', async (t) => {
+  const service = await startTestService(t)
+  const owner = await signIn(service, await service.operator.addVerifiedOwner('bill'))
+  assert.equal((await owner.send('PATCH', '/api/account', { username: 'b1ll' })).status, 200)
+})
+
+test('passkeys are added, named and removed, but the last way in stays', async (t) => {
+  const service = await startTestService(t)
+  const ada = new Visitor(service)
+  await ada.signUp('ada')
+  const added = await ada.addPasskey('Phone')
+  assert.equal(added.status, 201, added.text)
+  const phone = jsonOf<Passkey>(added)
+  const renamed = await ada.send('PATCH', `/api/account/passkeys/${phone.id}`, {
+    name: 'Old phone',
+  })
+  assert.equal(jsonOf<Passkey>(renamed).name, 'Old phone')
+  ada.cookies.clear()
+  const [first, second] = ada.authenticator.passkeys
+  assert.equal((await ada.signIn({}, second)).status, 200)
+  const { passkeys } = await ada.account()
+  assert.deepEqual(
+    passkeys.map(({ name }) => name),
+    ['First passkey', 'Old phone'],
+  )
+
+  const remove = (id: string | undefined) => ada.send('DELETE', `/api/account/passkeys/${id}`)
+  assert.equal((await remove(passkeys[0]?.id)).status, 204)
+  assertRefused(await ada.signIn({}, first), 401, 'UNAUTHENTICATED')
+  assertRefused(await remove(phone.id), 400, 'VALIDATION_ERROR', /last way/)
+  assert.equal((await ada.account()).passkeys.length, 1)
+  assert.equal((await ada.signIn({}, second)).status, 200)
+})
+
+test('of two passkeys that are removed at once, one stays', async (t) => {
+  const service = await startTestService(t)
+  const ada = new Visitor(service)
+  await ada.signUp('ada')
+  await ada.addPasskey('Phone')
+  const { passkeys } = await ada.account()
+  const answers = await Promise.all(
+    passkeys.map(({ id }) => ada.send('DELETE', `/api/account/passkeys/${id}`)),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 400])
+})
+
+test("another owner's passkeys are not there, and a passkey belongs to one account", async (t) => {
+  const service = await startTestService(t)
+  const ada = new Visitor(service)
+  await ada.signUp('ada')
+  const grace = new Visitor(service)
+  await grace.signUp('grace')
+  const [passkey] = (await ada.account()).passkeys
+  const path = `/api/account/passkeys/${passkey?.id}`
+  assertRefused(await grace.send('DELETE', path), 404, 'NOT_FOUND')
+  assertRefused(await grace.send('PATCH', path, { name: 'Mine' }), 404, 'NOT_FOUND')
+  // The options that Ada's browser began are no use to Grace.
+  const { options } = jsonOf(await ada.post('/api/account/passkeys/options'))
+  const response = ada.authenticator.create(options)
+  for (const [name, value] of ada.cookies) if (name.includes('flow')) grace.cookies.set(name, value)
+  assertRefused(await grace.post('/api/account/passkeys', { response }), 400, 'VALIDATION_ERROR')
+})
+
+test('a passkey made elsewhere, or without unlocking, is not added', async (t) => {
+  const service = await startTestService(t)
+  const ada = new Visitor(service)
+  await ada.signUp('ada')
+  for (const wrong of [{ origin: 'https://evil.example' }, { userVerified: false }]) {
+    assertRefused(await ada.addPasskey('Evil', wrong), 400, 'VALIDATION_ERROR')
+  }
+  assert.equal((await ada.account()).passkeys.length, 1)
+})
+
+test('the options say which passkeys the account has, under the same user handle', async (t) => {
+  const service = await startTestService(t)
+  const ada = new Visitor(service)
+  await ada.signUp('ada')
+  interface Options {
+    excludeCredentials: { id: string }[]
+    user: { id: string }
+  }
+  const { options } = jsonOf<{ options: Options }>(await ada.post('/api/account/passkeys/options'))
+  const [passkey] = ada.authenticator.passkeys
+  assert.deepEqual(
+    options.excludeCredentials.map(({ id }) => id),
+    [passkey?.id.toString('base64url')],
+  )
+  assert.equal(options.user.id, passkey?.userHandle)
+})

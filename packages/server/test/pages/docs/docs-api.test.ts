@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ERROR_STATUS } from '@countersign/protocol'
+import { ask } from '../../../../../test/support/ask.ts'
+import { type Operation, openApiOf } from '../../../../../test/support/openapi.ts'
+import { startTestService, type TestService, tempDir } from '../../../../../test/support/service.ts'
+import { shellInCheckout } from '../../../../../test/support/shell.ts'
+import { needTool } from '../../../../../test/support/tools.ts'
+import { unescaped } from '../support/html.ts'
+
+interface Told extends Operation {
+  readonly summary: string
+  readonly method: string
+  readonly path: string
+  readonly tag: string
+}
+
+async function operationsOf(service: TestService): Promise<Told[]> {
+  const { document } = await openApiOf(service)
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...(operation as Told),
+      method: method.toUpperCase(),
+      path,
+      tag: operation.tags?.[0] ?? '',
+    })),
+  )
+}
+
+/** The part of a page that is about one operation. */
+async function sectionOf(service: TestService, { tag, operationId }: Told): Promise<string> {
+  const { text } = await ask(service, `/docs/api/${tag}`)
+  const [, section] =
+    new RegExp(`<article aria-labelledby="${operationId}">(.*?)</article>`, 's').exec(text) ?? []
+  assert.ok(section !== undefined, `${operationId} is at /docs/api/${tag}`)
+  return unescaped(section.replaceAll(/<\/?b>/g, ''))
+}
+
+test('the reference has every operation of /openapi.json, with all of its fields and codes', async (t) => {
+  const service = await startTestService(t)
+  const { text: index } = await ask(service, '/docs/api')
+  const operations = await operationsOf(service)
+  assert.ok(operations.length > 60)
+  for (const operation of operations) {
+    const { operationId, method, path, tag, summary } = operation
+    assert.ok(index.includes(`href="/docs/api/${tag}#${operationId}"`), operationId)
+    const section = await sectionOf(service, operation)
+    assert.ok(section.includes(`${method} ${path}`) && section.includes(summary), operationId)
+    for (const name of fieldsIn(operation))
+      assert.match(section, new RegExp(`[ .\\]>]${name}[<. [\\]]`), `${operationId}: ${name}`)
+    const codes = operation['x-errors'] ?? []
+    assert.ok(codes.length >= 3)
+    for (const code of codes) assert.ok(section.includes(`<code>${code}</code>`), operationId)
+  }
+})
+
+/** The names of all fields of bodies, but for those of errors. */
+function fieldsIn({ requestBody, responses }: Operation): string[] {
+  const successes = Object.entries(responses).filter(([status]) => !/XX/.test(status))
+  const schemas = [requestBody, ...successes.map(([, response]) => response)]
+  const names = new Set<string>()
+  const collect = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    const { properties } = value as { properties?: object }
+    for (const name of Object.keys(properties ?? {})) names.add(name.replaceAll('$', '\\$'))
+    for (const each of Object.values(value)) collect(each)
+  }
+  collect(schemas)
+  return [...names]
+}
+
+test('every code of an error is told with its status', async (t) => {
+  const service = await startTestService(t)
+  const { text } = await ask(service, '/docs/api')
+  for (const [code, status] of Object.entries(ERROR_STATUS)) {
+    assert.ok(text.includes(`<code>${code}</code></td><td>${status}</td>`), code)
+  }
+})
+
+test('every curl command of the reference runs, and asks what the service understands', async (t) => {
+  needTool('curl')
+  const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
+  const dir = tempDir(t)
+  const shell = shellInCheckout(dir, {})
+  t.after(() => shell.close())
+  writeFileSync(join(dir, 'cookies.txt'), '')
+  writeFileSync(join(dir, 'picture.png'), 'no picture')
+  for (const operation of await operationsOf(service)) {
+    const section = await sectionOf(service, operation)
+    const [, command = ''] = /<pre[^>]*><code>(curl .*?)<\/code><\/pre>/s.exec(section) ?? []
+    assert.ok(command.includes(service.url), operation.operationId)
+    // A stream goes on for as long as it is read; without a session there is none.
+    const answer = await shell.run(
+      `${command} -o answer -w '%{http_code} %{method}' && echo && cat answer`,
+    )
+    const [line = '', body = ''] = answer.split(/\n(.*)/s)
+    const [status, method] = line.split(' ')
+    assert.equal(method, operation.method, command)
+    const code = /"code":"(\w+)"/.exec(body)?.[1]
+    // Nobody is signed in, and the agent is nobody's: everything else of the request is good.
+    const expected = [
+      'NOT_FOUND',
+      'UNAUTHENTICATED',
+      'INVALID_SIGNATURE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'VALIDATION_ERROR',
+    ]
+    if (!/^[23]/.test(status ?? ''))
+      assert.ok(expected.includes(code ?? ''), `${command}\n${answer}`)
+    if (code === 'VALIDATION_ERROR')
+      assert.doesNotMatch(body, /"(body|params|querystring|headers)/, command)
+  }
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { namingFor } from '@countersign/protocol'
+import { ask } from '../../../../../test/support/ask.ts'
+import {
+  ROOT,
+  startTestService,
+  type TestService,
+  tempDir,
+} from '../../../../../test/support/service.ts'
+import { openLibrary } from '../../../src/pages/docs/library.ts'
+import { metaOf, textOf } from '../support/html.ts'
+
+/** Every page of the documentation, as its first page links to them. */
+async function docsPaths(service: TestService): Promise<string[]> {
+  const { text } = await ask(service, '/docs')
+  const links = [...text.matchAll(/href="(\/docs\/[\w/-]+)"/g)].map(([, path]) => path as string)
+  return ['/docs', ...new Set(links)]
+}
+
+test('the first page leads everyone to where they begin', async (t) => {
+  const service = await startTestService(t)
+  const { status, headers, text: html } = await ask(service, '/docs')
+  assert.equal(status, 200)
+  assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+  const text = textOf(html)
+  for (const who of ['owners', 'agents', 'relying parties', 'hosts']) {
+    assert.ok(text.includes(`Quick start for ${who}`), who)
+  }
+  const paths = await docsPaths(service)
+  for (const name of [
+    'gateways',
+    'sdk',
+    'api',
+    'operating',
+    'security',
+    'contract-notes',
+    'channels',
+  ]) {
+    assert.ok(paths.includes(`/docs/${name}`), name)
+  }
+})
+
+test('every link within the documentation leads somewhere, to the very heading', async (t) => {
+  const service = await startTestService(t)
+  const pages = new Map<string, string>()
+  const htmlOf = async (path: string) => {
+    const known = pages.get(path)
+    if (known !== undefined) return known
+    const { status, text } = await ask(service, path)
+    assert.equal(status, 200, path)
+    pages.set(path, text)
+    return text
+  }
+  let followed = 0
+  for (const path of await docsPaths(service)) {
+    const main = /<main.*<\/main>/s.exec(await htmlOf(path))?.[0] ?? ''
+    const links = [
+      ...main.matchAll(/href="((?:\/(?:docs|check|openapi|skill|llms)[^"#]*)?)(#[^"]*)?"/g),
+    ]
+    for (const [, to = '', fragment] of links) {
+      followed += 1
+      const target = await htmlOf(to === '' ? path : to)
+      const id = fragment?.slice(1)
+      if (id) assert.ok(target.includes(`id="${id}"`), `${path}: ${to}${fragment}`)
+    }
+    // No link to what only the repository has.
+    assert.doesNotMatch(main, /href="(?!https?:|\/|#)/, path)
+  }
+  assert.ok(followed > 200)
+})
+
+test('every page has a title, a summary, its own address, and one of each id', async (t) => {
+  const service = await startTestService(t)
+  for (const path of await docsPaths(service)) {
+    const { text: html } = await ask(service, path)
+    assert.match(metaOf(html, 'title'), / · Countersign$/)
+    assert.ok(metaOf(html, 'description').length > 20, path)
+    assert.ok(html.includes(`<link rel="canonical" href="${service.url}${path}"/>`), path)
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+    assert.deepEqual(ids, [...new Set(ids)], path)
+    assert.equal(html.match(/<h1/g)?.length, 1, path)
+  }
+})
+
+test('a page is its Markdown, which is served as well', async (t) => {
+  const service = await startTestService(t)
+  const { text: html } = await ask(service, '/docs/security')
+  const { text: markdown } = await ask(service, '/docs/security.md')
+  const written = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8')
+  for (const [, sentence = ''] of written.matchAll(/^- ([A-Z][\w ]{20,60})/gm)) {
+    assert.ok(textOf(html).includes(sentence), sentence)
+    assert.ok(markdown.includes(sentence), sentence)
+  }
+  assert.match(html, /<link rel="alternate" type="text\/markdown" href="\/docs\/security\.md"\/>/)
+})
+
+test('whatever the service is called, its name is text', async (t) => {
+  const service = await startTestService(t, { SERVICE_NAME: '<i>"A" & \'B\'</i>' })
+  for (const path of await docsPaths(service)) {
+    const { text: html } = await ask(service, path)
+    assert.doesNotMatch(html, /<i>"?A/, path)
+  }
+})
+
+test('documentation that nobody has built says how to', (t) => {
+  const names = { naming: namingFor(), serviceName: 'x', baseUrl: 'http://localhost:8080' }
+  const library = openLibrary(tempDir(t), names)
+  assert.throws(() => library.page('agents'), { code: 'UNAVAILABLE', message: /npm run build/ })
+  assert.throws(() => library.groups, { code: 'UNAVAILABLE' })
+})

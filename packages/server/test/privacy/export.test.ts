@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import type { AccountExport } from '@countersign/protocol'
+import sharp from 'sharp'
+import { jsonOf } from '../../../../test/support/answer.ts'
+import { ask } from '../../../../test/support/ask.ts'
+import { unchanged } from '../../../../test/support/database-digest.ts'
+import { newKey } from '../../../../test/support/key.ts'
+import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { AGENTS, editAgent, newOwner } from '../agent-management/with-agent.ts'
+import { giveBelongings } from './belongings.ts'
+
+const EXPORT = '/api/account/export'
+
+test('the export holds everything about the owner, and nobody else', async (t) => {
+  const service = await startTestService(t)
+  const owner = await newOwner(service, 'ada')
+  const stranger = await newOwner(service, 'grace')
+  const { names } = await giveBelongings(service, owner.ownerId)
+  const [credential, keyName] = names
+  const handle = names.at(-1)
+  const key = newKey()
+  const did = await claimAgent(service, owner.ownerId, key, 'my label')
+  const theirs = await claimAgent(service, stranger.ownerId, newKey(), 'their label')
+  await editAgent(owner, did, { displayName: 'Desk' })
+  const png = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer()
+  const { origin } = service.settings.baseUrl
+  await ask(service, `${AGENTS}/${did}/avatar`, {
+    method: 'PUT',
+    headers: { cookie: owner.cookie, origin, 'content-type': 'image/png' },
+    body: new Uint8Array(png),
+  })
+
+  const answer = await unchanged(service, () => owner.get(EXPORT))
+
+  assert.equal(answer.status, 200)
+  assert.equal(
+    answer.headers.get('content-disposition'),
+    'attachment; filename="svc-account-ada.json"',
+  )
+  assert.equal(answer.headers.get('cache-control'), 'no-store')
+  const all = jsonOf<AccountExport>(answer)
+  assert.deepEqual(all.owner, { username: 'ada', displayName: 'Owner ada' })
+  assert.deepEqual(
+    all.passkeys.map(({ id, name, lastUsedAt, backedUp }) => [id, name, lastUsedAt, backedUp]),
+    [[credential, keyName, null, true]],
+  )
+  assert.deepEqual([all.recoveryCodes.left, all.userHandle], [1, handle])
+  assert.deepEqual(
+    all.sessions.map(({ current, method, browser }) => [current, method, browser]),
+    [[true, 'passkey', 'a test']],
+  )
+  assert.deepEqual(
+    all.signInProviders.map(({ id }) => id),
+    ['github'],
+  )
+  assert.equal(all.signInLinks.length, 1)
+  assert.deepEqual(
+    all.begun.map(({ kind, provider }) => [kind, provider]),
+    [['identity', 'github']],
+  )
+  assert.deepEqual(
+    all.verifications.map(({ provider, assurance }) => [provider, assurance]),
+    [['in-person', 'substantial']],
+  )
+  assert.deepEqual(
+    all.claimTokens.map(({ usedAt }) => usedAt === null),
+    [false],
+  )
+  assert.deepEqual(
+    all.events.map(({ type }) => type),
+    ['owner.identity_verified'],
+  )
+  assert.equal(all.agents.length, 1)
+  const [agent] = all.agents
+  assert.equal((agent as unknown as { svcDid: string }).svcDid, did)
+  assert.deepEqual([agent?.agentId, agent?.publicKey], ['my label', key.publicKey])
+  assert.deepEqual(
+    agent?.history.map(({ type }) => type),
+    ['agent.updated', 'agent.updated', 'agent.claimed'],
+  )
+  const picture = await fetch(`${service.url}/api/agents/${did}/avatar.webp`)
+  assert.equal(agent?.avatar, Buffer.from(await picture.arrayBuffer()).toString('base64'))
+  for (const foreign of ['grace', theirs, 'their label']) {
+    assert.equal(answer.text.includes(foreign), false, foreign)
+  }
+})
+
+test('no secret and no hash of one is in the export', async (t) => {
+  const service = await startTestService(t)
+  const owner = await newOwner(service, 'ada')
+  const { secrets } = await giveBelongings(service, owner.ownerId)
+  const token = await service.operator.issueToken(owner.ownerId)
+  const session = owner.cookie.split('=')[1] as string
+  const hashes = [token, session].map((each) => createHash('sha256').update(each).digest())
+  const verification = await service.operator.db.read
+    .selectFrom('identity_verifications')
+    .select(['subject_hash', 'pepper_id'])
+    .executeTakeFirstOrThrow()
+  const { text } = await owner.get(EXPORT)
+  for (const bytes of [...secrets, ...hashes, Buffer.from(verification.subject_hash)]) {
+    for (const encoding of ['hex', 'base64', 'base64url'] as const) {
+      assert.equal(text.includes(bytes.toString(encoding)), false)
+    }
+  }
+  for (const secret of [token, session, verification.pepper_id]) {
+    assert.equal(text.includes(secret), false)
+  }
+})
+
+test('every agent is in the export, however many there are', async (t) => {
+  const service = await startTestService(t)
+  const owner = await newOwner(service)
+  const dids: string[] = []
+  for (let i = 0; i < 205; i++) {
+    dids.push(await claimAgent(service, owner.ownerId, newKey(), `agent-${i}`))
+  }
+  const { agents } = jsonOf<{ agents: { svcDid: string }[] }>(await owner.get(EXPORT))
+  assert.deepEqual(
+    agents.map(({ svcDid }) => svcDid),
+    dids.toReversed(),
+  )
+})
