@@ -131,8 +131,8 @@ export const LAYERS: readonly Layer[] = [
 /** The workspace's packages: `@countersign/x` stands in packages/x. */
 export const SCOPE = '@countersign/'
 
-/** Names that do not belong in a directory. */
-export const STRANGERS = [
+/** Identifiers that code in a directory must not use. */
+export const FORBIDDEN_IDENTIFIERS = [
   {
     files: 'packages/server/src/storage/',
     name: 'CodedError',
@@ -145,12 +145,6 @@ export const ENVELOPE = {
   within: 'packages/server/src/',
   allowed: ['packages/server/src/http/error-handler.ts'],
 }
-
-/** How long a file may be; the first row that fits counts. */
-export const LINE_LIMITS = [
-  { files: 'packages/server/src/http/routes/', lines: 80, what: 'a route' },
-  { files: '', lines: 250, what: 'a file' },
-]
 
 /** Packages whose exported functions, classes and interfaces all have a doc comment. */
 export const DOCUMENTED = ['packages/protocol/src/']
