@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Breach } from './breach.ts'
-import { OWN_ROW } from './rules.ts'
 import { isTest, type SourceFile } from './source-files.ts'
 
 const PAGE = 'ARCHITECTURE.md'
@@ -58,7 +57,7 @@ function judgeRows(root: string, rows: readonly Row[]): Breach[] {
   })
 }
 
-/** The most specific row speaks for a file, so one that covers it is enough, save where it needs its own. */
+/** The most specific row speaks for a file. */
 function uncovered(
   rows: ReadonlySet<string>,
   sources: readonly SourceFile[],
@@ -67,11 +66,6 @@ function uncovered(
   const directories = [...rows].filter((path) => path.endsWith('/'))
   return sources.flatMap(({ path }) => {
     if (isTest(path) || rows.has(path)) return []
-    if (OWN_ROW.some((place) => path.startsWith(place))) {
-      return [
-        onPage(tableLine, `${path} has no row of its own`, 'add one: | path | what it holds |'),
-      ]
-    }
     if (directories.some((directory) => path.startsWith(directory))) return []
     return [onPage(tableLine, `no row covers ${path}`, 'add a row for it or for its directory')]
   })

@@ -1,22 +1,26 @@
 import { checkTable } from './architecture-table.ts'
 import { type Breach, byPlace } from './breach.ts'
 import { checkDocComments } from './doc-comments.ts'
+import { checkEnvelopes } from './error-envelopes.ts'
+import { checkFileNames, findLongFiles } from './file-rules.ts'
+import { checkForbiddenIdentifiers } from './forbidden-identifiers.ts'
 import { checkCycles } from './import-cycles.ts'
 import { checkDirections } from './import-directions.ts'
 import { importsOf } from './imports.ts'
-import { checkNames, checkSizes } from './shapes.ts'
 import { isCode, readSources } from './source-files.ts'
-import { checkEnvelopes, checkStrangers } from './strangers.ts'
 import { parse } from './syntax.ts'
 
-/** What was looked at, and what is wrong with it. */
+/** How much was checked, and what was found. */
 export interface Findings {
   readonly files: number
   readonly imports: number
+  /** Broken rules. The check fails if there are any. */
   readonly breaches: readonly Breach[]
+  /** Printed, but the check still passes. */
+  readonly warnings: readonly Breach[]
 }
 
-/** Holds a repository against every rule of rules.ts. */
+/** Checks a repository against every rule of rules.ts. */
 export function checkStructure(root: string): Findings {
   const sources = readSources(root)
   const parsed = parse(sources.filter(isCode))
@@ -25,11 +29,11 @@ export function checkStructure(root: string): Findings {
     ...checkDirections(imports),
     ...checkCycles(imports),
     ...checkEnvelopes(parsed),
-    ...checkStrangers(parsed),
+    ...checkForbiddenIdentifiers(parsed),
     ...checkDocComments(parsed),
-    ...checkSizes(sources),
-    ...checkNames(sources),
+    ...checkFileNames(sources),
     ...checkTable(root, sources),
   ].sort(byPlace)
-  return { files: sources.length, imports: imports.length, breaches }
+  const warnings = findLongFiles(sources).sort(byPlace)
+  return { files: sources.length, imports: imports.length, breaches, warnings }
 }

@@ -79,8 +79,8 @@ export const LAYERS: readonly Layer[] = [
 /** The workspace's packages: `@countersign/x` stands in packages/x. */
 export const SCOPE = '@countersign/'
 
-/** Names that do not belong in a directory. */
-export const STRANGERS = [
+/** Identifiers that code in a directory must not use. */
+export const FORBIDDEN_IDENTIFIERS = [
   {
     files: 'packages/server/src/core/database/',
     name: 'CodedError',
@@ -94,11 +94,5 @@ export const ENVELOPE = {
   allowed: ['packages/server/src/core/http/error-handler.ts'],
 }
 
-/** How long a file may be; the first row that fits counts. */
-export const LINE_LIMITS = [{ files: '', lines: 250, what: 'a file' }]
-
 /** Packages whose exported functions, classes and interfaces all have a doc comment. */
 export const DOCUMENTED = ['packages/protocol/src/']
-
-/** Directories whose files each need a row of their own in ARCHITECTURE.md. */
-export const OWN_ROW: readonly string[] = []

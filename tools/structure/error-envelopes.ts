@@ -7,21 +7,10 @@ import {
   type Node,
 } from 'typescript/unstable/ast'
 import type { Breach } from './breach.ts'
-import { ENVELOPE, STRANGERS } from './rules.ts'
+import { ENVELOPE } from './rules.ts'
 import { lineOf, nodesBelow, type ParsedFile } from './syntax.ts'
 
-/** Names in a directory that has no business with them; the first use in a file is told. */
-export function checkStrangers(files: readonly ParsedFile[]): Breach[] {
-  return files.flatMap(({ path, tree }) =>
-    STRANGERS.filter((rule) => path.startsWith(rule.files)).flatMap(({ name, why }) => {
-      const use = nodesBelow(tree).find((node) => isIdentifier(node) && node.text === name)
-      if (use === undefined) return []
-      return [{ path, line: lineOf(tree, use), wrong: `${name} does not belong here`, mend: why }]
-    }),
-  )
-}
-
-/** Error envelopes built outside the one file that may. */
+/** Error envelopes that are built outside the one file that may build them. */
 export function checkEnvelopes(files: readonly ParsedFile[]): Breach[] {
   return files
     .filter(({ path }) => path.startsWith(ENVELOPE.within) && !ENVELOPE.allowed.includes(path))
@@ -37,7 +26,7 @@ export function checkEnvelopes(files: readonly ParsedFile[]): Breach[] {
     )
 }
 
-/** `{ error: { …, requestId } }`. Where the id is a literal, it is an example in a description. */
+/** Matches `{ error: { …, requestId } }`. A literal request id is an example in an API description. */
 function isEnvelope(node: Node): boolean {
   const error = propertyOf(node, 'error')
   if (error === undefined || !isPropertyAssignment(error)) return false
