@@ -1,6 +1,6 @@
 import type { Breach } from './breach.ts'
 import type { Import } from './imports.ts'
-import { LAYERS, type Layer, SCOPE } from './rules.ts'
+import { CAPABILITIES, FILE_KINDS, LAYERS, type Layer, SCOPE } from './rules.ts'
 import { isTest } from './source-files.ts'
 
 /** What is wrong with an import; the place is added by the caller. */
@@ -9,7 +9,7 @@ type Fault = Pick<Breach, 'wrong' | 'mend'>
 /** Every import that goes against the table of layers. */
 export function checkDirections(imports: readonly Import[]): Breach[] {
   return imports.flatMap((each) => {
-    const fault = acrossPackages(each) ?? againstLayer(each)
+    const fault = acrossPackages(each) ?? againstLayer(each) ?? againstKind(each)
     return fault === undefined ? [] : [{ path: each.from, line: each.line, ...fault }]
   })
 }
@@ -51,6 +51,15 @@ function againstLayer({ from, specifier, target }: Import): Fault | undefined {
     wrong: `${layer.name} imports ${named}; it may import ${layer.imports.join(', ')}`,
     mend: layer.mend,
   }
+}
+
+/** Routes, tables and rules keep apart, whatever folder they are in. */
+function againstKind({ from, specifier }: Import): Fault | undefined {
+  const inCapability = CAPABILITIES.some((folder) => from.startsWith(folder))
+  if (!inCapability || from.includes('/views/')) return undefined
+  const kind = FILE_KINDS.find(({ files }) => files.test(from))
+  if (kind === undefined || !kind.never.some((each) => each.test(specifier))) return undefined
+  return { wrong: `${kind.name} may not import '${specifier}'`, mend: kind.mend }
 }
 
 function packageFault(layer: Layer, name: string): Fault | undefined {

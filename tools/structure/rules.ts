@@ -16,6 +16,37 @@ export interface Layer {
   readonly mend: string
 }
 
+/**
+ * The folders of packages/server/src. A folder may import itself and those before it. What knows no agent is in `core`;
+ * `service` wires all capabilities together.
+ */
+export const FOLDERS = [
+  'config',
+  'core',
+  'agents',
+  'providers',
+  'owners',
+  'identity',
+  'claims',
+  'verification',
+  'channels',
+  'agent-management',
+  'privacy',
+  'pages',
+  'dashboard',
+  'service',
+  'cluster',
+  'cli',
+] as const
+
+/** Files with a name of one pattern, and what they may not import (specifiers, type imports included). */
+interface FileKind {
+  readonly name: string
+  readonly files: RegExp
+  readonly never: readonly RegExp[]
+  readonly mend: string
+}
+
 /** The service and the packages around it. */
 export const LAYERS: readonly Layer[] = [
   {
@@ -25,16 +56,22 @@ export const LAYERS: readonly Layer[] = [
     packages: ['typebox', '@noble'],
     mend: 'protocol is pure and runs anywhere: hand the value in as a parameter',
   },
+  ...FOLDERS.map((folder, index) => ({
+    name: `server/${folder}`,
+    files: `packages/server/src/${folder}/`,
+    imports: ['protocol', 'ui', ...FOLDERS.slice(0, index + 1).map((each) => `server/${each}`)],
+    mend: 'import only from folders above it in ARCHITECTURE.md: move the shared part up, or take it as a parameter',
+  })),
   {
-    name: 'server',
-    files: 'packages/server/src/',
-    imports: ['protocol', 'ui', 'server'],
-    mend: 'the service stands on protocol and its own files',
+    name: 'server/main',
+    files: 'packages/server/src/main.ts',
+    imports: FOLDERS.map((each) => `server/${each}`),
+    mend: 'main.ts starts a command and holds no logic',
   },
   {
     name: 'server/bin',
     files: 'packages/server/bin/',
-    imports: ['server'],
+    imports: ['server/config', 'server/cli', 'server/main'],
     mend: 'an executable holds no logic: call cli/ or main.ts',
   },
   {
@@ -82,11 +119,38 @@ export const SCOPE = '@countersign/'
 /** Identifiers that code in a directory must not use. */
 export const FORBIDDEN_IDENTIFIERS = [
   {
-    files: 'packages/server/src/core/database/',
+    files: /^packages\/server\/src\/(core\/database\/|.*-table\.ts$)/,
     name: 'CodedError',
     why: 'tables hold no policy: return undefined, false or a row, and let the rules refuse',
   },
 ]
+
+/** What a file may import by the kind of its name, within the capabilities of the server; the first row that fits counts. */
+export const FILE_KINDS: readonly FileKind[] = [
+  {
+    name: 'routes',
+    files: /-routes\.ts$/,
+    never: [/^kysely$/, /-table\.ts$/],
+    mend: 'call a function of the rules, which reads and writes the table',
+  },
+  {
+    name: 'a table',
+    files: /-table\.ts$/,
+    never: [/^fastify$/, /^@fastify\//, /-routes\.ts$/],
+    mend: 'a table knows rows: let the routes call the rules, and the rules the table',
+  },
+  {
+    name: 'a rule',
+    files: /\.ts$/,
+    never: [/^fastify$/, /^@fastify\//, /-routes\.ts$/],
+    mend: 'rules know no HTTP: move that part to the routes, or take it as a parameter',
+  },
+]
+
+/** The folders to which FILE_KINDS applies: those of capabilities, without adapters and views. */
+export const CAPABILITIES = FOLDERS.slice(FOLDERS.indexOf('agents'), FOLDERS.indexOf('service'))
+  .filter((folder) => folder !== 'providers')
+  .map((folder) => `packages/server/src/${folder}/`)
 
 /** Where `{ error: { …, requestId } }` may be built: nowhere else, so that every error has one shape. */
 export const ENVELOPE = {

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
-import { CodedError, type OwnerAgent, type Tail } from '@countersign/protocol'
-import { avatarOf, deleteAvatar, upsertAvatar } from '../agents/avatar-table.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import { CodedError, type OwnerAgent } from '@countersign/protocol'
+import { deleteAvatar, upsertAvatar } from '../agents/avatar-table.ts'
+import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import { afterCommit } from '../core/errors.ts'
-import { requireOwn, showOwnAgent, tailOf } from './own-agent.ts'
+import { showOwnAgent } from './own-agent.ts'
 import { type Crop, type PictureFault, PictureRefused, Pictures } from './picture.ts'
 import { changeFace } from './update-profile.ts'
 
-type AvatarDeps = Pick<OwnerDeps, 'db' | 'site' | 'now'>
+type AvatarDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 
 const REFUSALS: Readonly<Record<PictureFault, ConstructorParameters<typeof CodedError>>> = {
   'not-a-picture': [
@@ -72,14 +73,4 @@ export class Avatars {
     })
     return afterCommit(() => showOwnAgent(this.#deps, ownerId, tail))
   }
-}
-
-/**
- * The picture that an agent was given, and its name among those that there have been.
- * @throws CodedError NOT_FOUND
- */
-export async function findAvatar({ db }: Pick<OwnerDeps, 'db'>, tail: Tail) {
-  const found = await avatarOf(db.read, tail)
-  if (found !== undefined) return found
-  throw new CodedError('NOT_FOUND', 'This agent was given no picture. There is a drawn one.')
 }

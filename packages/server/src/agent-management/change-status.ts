@@ -1,9 +1,19 @@
-import { type AgentStatus, CodedError, canBecome, type Tail } from '@countersign/protocol'
+import {
+  type AgentStatus,
+  CodedError,
+  canBecome,
+  type OwnerAgent,
+  type Tail,
+} from '@countersign/protocol'
 import { agentByTail, updateStatus } from '../agents/agent-table.ts'
 import { regradeAgent } from '../agents/regrade.ts'
-import { stopChecks } from '../channels/stop-checks.ts'
+import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
+import { stopChecks } from '../channels/channel-end.ts'
 import type { AgentRow, Database, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
+import type { CoreDeps } from '../core/deps.ts'
+import { afterCommit } from '../core/errors.ts'
+import { showOwnAgent } from './own-agent.ts'
 
 export interface ChangeStatusDeps {
   readonly db: Database
@@ -71,4 +81,22 @@ export async function writeStatus(
   await appendEvent(tx, { seq: version, at, type: EVENT[to], tail, ownerId, facts })
   await regradeAgent(tx, { ...agent, status: to }, at)
   if (to === 'revoked') await stopChecks(tx, tail)
+}
+
+/**
+ * Suspends, reactivates or revokes an agent for its owner. An agent never changes hands, so that whose it is can be
+ * asked before.
+ * @returns the agent after the change
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, or FORBIDDEN where the operator suspended it
+ */
+export async function changeOwnStatus(
+  deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
+  ownerId: number,
+  reference: string,
+  change: { readonly to: AgentStatus; readonly reason: string | null },
+): Promise<OwnerAgent> {
+  const tail = tailOf(deps.site.naming, reference)
+  await requireOwn(deps.db.read, ownerId, tail)
+  await changeStatus(deps, { tail, ...change, by: 'owner' })
+  return afterCommit(() => showOwnAgent(deps, ownerId, tail))
 }

@@ -1,9 +1,9 @@
 import type { AgentHistory } from '@countersign/protocol'
+import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { EventRow } from '../core/database/database.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { eventsOfAgent } from './agent-event-table.ts'
-import { requireOwn, tailOf } from './own-agent.ts'
 
 const PAGE = 50
 
@@ -13,7 +13,7 @@ const PAGE = 50
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND
  */
 export async function historyOf(
-  { db, site }: Pick<OwnerDeps, 'db' | 'site'>,
+  { db, site }: Pick<CoreDeps, 'db' | 'site'>,
   ownerId: number,
   reference: string,
   before: number | null,

@@ -3,7 +3,7 @@ import type { OwnerFacts } from '../agents/agent-record.ts'
 import { displayNameOf } from '../agents/card.ts'
 import { loadOwner, loadRecord } from '../agents/read-model/rows.ts'
 import type { AgentRow } from '../core/database/database.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import type { Site } from '../core/site.ts'
 import { describeOwnAgent } from './own-agent.ts'
 import { countByStatus, ownAgents } from './own-agent-table.ts'
@@ -13,7 +13,7 @@ const ROWS_AT_ONCE = 100
 /** So many agents are looked at for one page; where few of them fit, the page is short and there is a next one. */
 const MOST_ROWS = 5000
 
-type ListDeps = Pick<OwnerDeps, 'db' | 'site' | 'now'>
+type ListDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 
 /** An owner's agents, newest first, a page at a time. */
 export async function listAgents(

@@ -91,28 +91,6 @@ export function liveAgents(db: Db, ownerId: number, limit: number): Promise<Agen
   return selectLive(db, { ownerId, limit })
 }
 
-const selectActiveAfter = prepared<{ ownerId: number; after: number; limit: number }, AgentRow>(
-  (db, param) =>
-    db
-      .selectFrom('agents')
-      .selectAll()
-      .where('owner_id', '=', param('ownerId'))
-      .where('seq', '>', param('after'))
-      .where('status', '=', 'active')
-      .orderBy('seq')
-      .limit(param('limit')),
-)
-
-/** The active agents of an owner in the order of their claims, a page at a time. */
-export function activeAgentsAfter(
-  db: Db,
-  ownerId: number,
-  after: number,
-  limit: number,
-): Promise<AgentRow[]> {
-  return selectActiveAfter(db, { ownerId, after, limit })
-}
-
 /** The agents of an owner that have a name, a text or a picture, oldest first. */
 export function agentsWithFace(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
   return db

@@ -1,48 +1,20 @@
-import {
-  CodedError,
-  gradeOf,
-  keyThumbprint,
-  type Naming,
-  type OwnerAgent,
-  parseDidOrTail,
-  type Tail,
-} from '@countersign/protocol'
+import { gradeOf, keyThumbprint, type OwnerAgent } from '@countersign/protocol'
 import type { OwnerFacts } from '../agents/agent-record.ts'
-import { agentByTail } from '../agents/agent-table.ts'
 import { cardOf } from '../agents/card.ts'
 import { identityLevelOf } from '../agents/identity-of-owner.ts'
 import { loadOwner, loadRecord } from '../agents/read-model/rows.ts'
+import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { AgentRow, Db } from '../core/database/database.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import type { Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
-
-/** @throws CodedError VALIDATION_ERROR where a path names no agent by DID or tail */
-export function tailOf(naming: Naming, reference: string): Tail {
-  const tail = parseDidOrTail(naming, reference)
-  if (tail !== null) return tail
-  throw new CodedError(
-    'VALIDATION_ERROR',
-    `An agent is named by its DID (${naming.didPrefix} and 24 base58 characters) or by those 24 characters.`,
-  )
-}
-
-/**
- * An agent of an owner. Of another owner's it says what it says of one that does not exist.
- * @throws CodedError NOT_FOUND
- */
-export async function requireOwn(db: Db, ownerId: number, tail: Tail): Promise<AgentRow> {
-  const row = await agentByTail(db, tail)
-  if (row !== undefined && row.owner_id === ownerId) return row
-  throw new CodedError('NOT_FOUND', 'You have no agent with this DID.')
-}
 
 /**
  * An agent as its owner sees it.
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND
  */
 export async function showOwnAgent(
-  { db, site, now }: Pick<OwnerDeps, 'db' | 'site' | 'now'>,
+  { db, site, now }: Pick<CoreDeps, 'db' | 'site' | 'now'>,
   ownerId: number,
   reference: string,
 ): Promise<OwnerAgent> {

@@ -1,7 +1,7 @@
 import { CodedError } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
 import type { OwnerRow, Tx } from '../core/database/database.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import { writeStatus } from './change-status.ts'
 import { liveAgents } from './own-agent-table.ts'
 
@@ -16,7 +16,7 @@ export const AGENTS_AT_ONCE = 200
  * @throws CodedError VALIDATION_ERROR where the username is not the owner's
  */
 export async function revokeAll(
-  deps: Pick<OwnerDeps, 'db' | 'now'>,
+  deps: Pick<CoreDeps, 'db' | 'now'>,
   ownerId: number,
   confirmation: string,
   reason: string | null,

@@ -1,6 +1,17 @@
-import { CodedError } from '@countersign/protocol'
+import {
+  type AgentPatch,
+  CodedError,
+  type OwnerAgent,
+  requireUsername,
+  usernameSkeleton,
+} from '@countersign/protocol'
+import { agentLookingLike, tailOfUsername } from '../agents/agent-table.ts'
+import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
+import type { CoreDeps } from '../core/deps.ts'
+import { afterCommit } from '../core/errors.ts'
+import { showOwnAgent } from './own-agent.ts'
 import { type AgentFace, updateFace } from './own-agent-table.ts'
 
 /** How a face is told in events, all of it public. The shape of a username is no fact of its own. */
@@ -44,4 +55,60 @@ export async function changeFace(
     facts: Object.fromEntries(changed.map((column) => [NAMES[column], face[column]])),
   })
   return true
+}
+
+/**
+ * Changes an agent's display name, username and description; null takes away.
+ * @param patch of the form that the schema of the route asks for
+ * @returns the agent after the change
+ * @throws CodedError VALIDATION_ERROR where the username cannot be had or the agent is revoked, NOT_FOUND
+ */
+export async function editProfile(
+  deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
+  ownerId: number,
+  reference: string,
+  patch: AgentPatch,
+): Promise<OwnerAgent> {
+  const { naming } = deps.site
+  const tail = tailOf(naming, reference)
+  const { username } = patch
+  if (typeof username === 'string') requireUsername(naming, username)
+  await deps.db.write(async (tx) => {
+    const row = await requireOwn(tx.db, ownerId, tail)
+    if (typeof username === 'string') await takeOver(tx, row, username, deps.now())
+    if (await changeFace(tx, row, faceOf(patch), deps.now())) return
+    throw await refusalOfUsername(tx, username ?? '')
+  })
+  return afterCommit(() => showOwnAgent(deps, ownerId, tail))
+}
+
+/**
+ * A revoked agent keeps its username, so that links and badges with it go on to say that it is revoked. Only its owner
+ * may hand it on, to another agent of theirs: nobody else ever stands where it stood.
+ */
+async function takeOver(tx: Tx, row: AgentRow, username: string, at: number): Promise<void> {
+  if (row.status === 'revoked') return
+  const holder = await agentLookingLike(tx.db, usernameSkeleton(username))
+  if (holder?.status !== 'revoked' || holder.owner_id !== row.owner_id) return
+  await changeFace(tx, holder, { username: null, username_skeleton: null }, at)
+}
+
+function faceOf({ displayName, username, description }: AgentPatch): Partial<AgentFace> {
+  return {
+    ...(displayName === undefined ? {} : { display_name: displayName }),
+    // A text without a letter is none.
+    ...(description === undefined ? {} : { description: description || null }),
+    ...(username === undefined
+      ? {}
+      : { username, username_skeleton: username && usernameSkeleton(username) }),
+  }
+}
+
+async function refusalOfUsername(tx: Tx, username: string): Promise<CodedError> {
+  return new CodedError(
+    'VALIDATION_ERROR',
+    (await tailOfUsername(tx.db, username)) !== undefined
+      ? `The username ${username} is taken.`
+      : `The username ${username} looks like one that is taken.`,
+  )
 }

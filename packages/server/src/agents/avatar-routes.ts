@@ -1,12 +1,12 @@
 import { toSvg } from 'jdenticon'
 import { Type } from 'typebox'
-import { findAvatar } from '../agent-management/avatar.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import { BRIEFLY, FOR_A_DAY } from '../core/http/caching.ts'
 import { agentParam, publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
 import { didOfAgent } from '../core/site.ts'
 import { findAgent, type ReadDeps } from './find-agent.ts'
+import { findAvatar } from './find-avatar.ts'
 
 const SIZE = 256
 /** A picture that is opened as a page of its own can do nothing. */
@@ -34,7 +34,7 @@ export function avatarRoute(app: App, deps: ReadDeps): void {
 }
 
 /** The picture that an agent was given; a revoked one keeps it. */
-export function givenAvatarRoute(app: App, deps: ReadDeps & Pick<OwnerDeps, 'db'>): void {
+export function givenAvatarRoute(app: App, deps: ReadDeps & Pick<CoreDeps, 'db'>): void {
   publicRead(app, deps.site.naming, {
     url: '/api/agents/:agent/avatar.webp',
     cacheControl: BRIEFLY,

@@ -1,6 +1,6 @@
-import { provenChannels } from '../channels/channel-table.ts'
 import type { Db } from '../core/database/database.ts'
 import type { AgentView } from './agent-record.ts'
+import { provenChannels } from './proven-channel-table.ts'
 import { factsOfChannel } from './read-model/rows.ts'
 
 /**

@@ -1,9 +1,17 @@
-import { lookupSchema } from '@countersign/protocol'
+import {
+  CodedError,
+  errorSchema,
+  identifySchema,
+  lookupSchema,
+  parseIdentificationHeader,
+} from '@countersign/protocol'
+import { Type } from 'typebox'
 import { REVALIDATE } from '../core/http/caching.ts'
+import { allowAnyOrigin, answerPreflight } from '../core/http/cors.ts'
 import { agentParam, publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
-import { findAgent, type ReadDeps } from './find-agent.ts'
-import { lookupOf, lookupTag } from './lookup.ts'
+import { findAgent, findOrRefuse, type ReadDeps } from './find-agent.ts'
+import { identificationOf, lookupOf, lookupTag } from './lookup.ts'
 
 export const LOOKUP_PREFIX = '/api/v1/agent/'
 export const LOOKUP_URL = `${LOOKUP_PREFIX}:agent`
@@ -27,4 +35,36 @@ export function lookupRoute(app: App, deps: ReadDeps): void {
       return lookupOf(deps.site, view, now)
     },
   })
+}
+
+const URL = '/api/v1/identify'
+
+/** What a gateway sees in the identification header that the caller sent (contract section 5). */
+export function identifyRoute(app: App, deps: ReadDeps): void {
+  const { naming } = deps.site
+  const header = naming.idHeader.toLowerCase()
+  app.get(URL, {
+    schema: {
+      operationId: 'identify',
+      summary: `What the ${naming.idHeader} header of this request says`,
+      tags: ['check'],
+      // Optional here: the one parser of the header says what is missing.
+      headers: Type.Object({
+        [header]: Type.Optional(Type.String({ description: 'a DID or its 24-character tail' })),
+      }),
+      response: { 200: identifySchema(naming), '4xx': errorSchema(), '5xx': errorSchema() },
+    },
+    onRequest: allowAnyOrigin,
+    handler: async (request, reply) => {
+      const value = request.headers[header]
+      if (typeof value !== 'string') {
+        throw new CodedError('VALIDATION_ERROR', `Send the header ${naming.idHeader}: <DID>.`)
+      }
+      const tail = parseIdentificationHeader(naming, value)
+      const view = await findOrRefuse(deps, { kind: 'tail', tail })
+      reply.header('cache-control', 'no-store').header('vary', naming.idHeader)
+      return identificationOf(deps.site, view, deps.now())
+    },
+  })
+  answerPreflight(app, naming, URL, 'GET, HEAD, OPTIONS')
 }

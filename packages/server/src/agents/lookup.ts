@@ -1,8 +1,8 @@
-import type { Did, Lookup } from '@countersign/protocol'
+import type { Did, Identify, Lookup } from '@countersign/protocol'
 import { certificatePath, didOfAgent, type Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
 import type { AgentView } from './agent-record.ts'
-import { identityMethodOf } from './identity-of-owner.ts'
+import { identityLevelOf, identityMethodOf, UNVERIFIED } from './identity-of-owner.ts'
 
 /** The answer to a lookup (contract 4.1). */
 export function lookupOf(site: Site, { agent, owner }: AgentView, now: number): Lookup {
@@ -68,4 +68,22 @@ export function lookupText(
 /** A slash is in none of the parts: `encodeURIComponent` escapes it, where it would leave a dot. */
 function tagOf(did: Did, status: string, username: string, method: string): string {
   return `${did}/${status}/${username}/${method}`
+}
+
+/** What a gateway can tell from the identification header alone (contract section 5). */
+export function identificationOf(site: Site, view: AgentView, now: number): Identify {
+  const lookup = lookupOf(site, view, now)
+  const identityLevel = identityLevelOf(view.owner, now)
+  return {
+    [site.naming.didField]: lookup.certificate.id,
+    ...lookup,
+    identityLevel,
+    suggestedUse: suggestedUse(lookup.verified, identityLevel),
+    proofOfPossession: false,
+  }
+}
+
+function suggestedUse(verified: boolean, identityLevel: string): Identify['suggestedUse'] {
+  if (!verified) return 'deny'
+  return identityLevel === UNVERIFIED ? 'limited' : 'full'
 }

@@ -1,11 +1,11 @@
 import { gradeOf } from '@countersign/protocol'
-import { activeAgentsAfter } from '../agent-management/own-agent-table.ts'
-import { provenChannelsOf } from '../channels/channel-table.ts'
 import type { AgentRow, JobRow, Tx } from '../core/database/database.ts'
 import { cancelJob, scheduleJob } from '../core/jobs/job-table.ts'
-import { verificationsOfOwner } from '../identity/verification-table.ts'
+import { activeAgentsAfter } from './agent-table.ts'
+import { provenChannelsOf } from './proven-channel-table.ts'
 import { factsOfChannel, factsOfVerification } from './read-model/rows.ts'
 import { tellOfGrade } from './regrade.ts'
+import { verificationsOfOwner } from './verification-table.ts'
 
 export const REGRADE_OWNER = 'regrade-owner'
 

@@ -1,10 +1,10 @@
 import { type Grade, gradeOf } from '@countersign/protocol'
-import { provenChannels } from '../channels/channel-table.ts'
 import type { AgentRow, Db, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
-import { verificationsOfOwner } from '../identity/verification-table.ts'
 import { agentByTail, setGrade } from './agent-table.ts'
+import { provenChannels } from './proven-channel-table.ts'
 import { factsOfChannel, factsOfVerification } from './read-model/rows.ts'
+import { verificationsOfOwner } from './verification-table.ts'
 
 /** An agent, and the grade that was told of it last. */
 export type GradedAgent = Pick<AgentRow, 'tail' | 'status' | 'owner_id' | 'grade'>

@@ -1,8 +1,14 @@
 import { agentByTail } from '../agents/agent-table.ts'
-import type { JobRow, Tx } from '../core/database/database.ts'
+import type { AgentRow, JobRow, Tx } from '../core/database/database.ts'
 import { cancelJob, scheduleJob } from '../core/jobs/job-table.ts'
-import { scheduleCheck } from './channel-lease-table.ts'
-import { channelById, updateChannel } from './channel-table.ts'
+import {
+  channelById,
+  channelsOfAgent,
+  channelsOfOwner,
+  deleteChannel,
+  updateChannel,
+} from './channel-table.ts'
+import { scheduleCheck } from './check-table.ts'
 import { tellOfChannel } from './record-channel-event.ts'
 
 export const END_CHANNEL = 'end-channel'
@@ -25,4 +31,32 @@ export async function endChannel(tx: Tx, { subject: id }: JobRow, at: number): P
   await scheduleCheck(tx, id, null)
   const facts = { reason: 'expired' }
   await tellOfChannel(tx, agent, { channel, type: 'channel.stale', facts, at })
+}
+
+/**
+ * Deletes the channels of an owner's agents, with their tokens and checks: where agents were reached says who their owner
+ * was. Each that was ever proven has an event that tells, whose facts are to be erased with the others.
+ */
+export async function eraseChannels(
+  tx: Tx,
+  ownerId: number,
+  reason: string,
+  at: number,
+): Promise<void> {
+  for (const channel of await channelsOfOwner(tx.db, ownerId)) {
+    await deleteChannel(tx, channel.id)
+    await planEnd(tx, channel.id, null)
+    if (channel.verified_at === null) continue
+    const agent = (await agentByTail(tx.db, channel.tail)) as AgentRow
+    const facts = { reason }
+    await tellOfChannel(tx, agent, { channel, type: 'channel.removed', facts, at })
+  }
+}
+
+/** An agent is revoked, for good: its channels are checked no more, and nothing more is told of them. */
+export async function stopChecks(tx: Tx, tail: string): Promise<void> {
+  for (const { id } of await channelsOfAgent(tx.db, tail)) {
+    await scheduleCheck(tx, id, null)
+    await planEnd(tx, id, null)
+  }
 }

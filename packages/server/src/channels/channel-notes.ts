@@ -1,9 +1,9 @@
 import type { SessionState } from '@countersign/protocol'
 import { displayNameOf } from '../agents/card.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { FAILING_MS, isCounting } from './after-check.ts'
-import type { ChannelDeps } from './channel-deps.ts'
-import { type TroubledChannelRow, troubledChannels } from './channel-trouble-table.ts'
+import { type TroubledChannelRow, troubledChannels } from './channel-table.ts'
+import type { ChannelDeps } from './deps.ts'
+import { FAILING_MS, isCounting } from './schedule.ts'
 
 type ChannelNote = SessionState['channelNotes'][number]
 type Trouble = Pick<ChannelNote, 'trouble'> & { readonly until: number | null }

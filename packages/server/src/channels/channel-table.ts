@@ -1,83 +1,5 @@
-import type { ChannelRow, Db, Tx } from '../core/database/database.ts'
-import { prepared } from '../core/database/prepared.ts'
-
-/** A channel that has been proven; whether it still counts is a question of the moment. */
-export type ProvenChannelRow = ChannelRow & {
-  readonly verified_at: number
-  readonly checked_at: number
-}
-
-const selectProven = prepared<{ tail: string }, ProvenChannelRow>((db, param) =>
-  db
-    .selectFrom('channels')
-    .selectAll()
-    .where('tail', '=', param('tail'))
-    .where('verified_at', 'is not', null)
-    .orderBy('verified_at')
-    .orderBy('id')
-    .$castTo<ProvenChannelRow>(),
-)
-
-/** What is public of an agent's channels: those that have been proven, the oldest proof first. */
-export function provenChannels(db: Db, tail: string): Promise<ProvenChannelRow[]> {
-  return selectProven(db, { tail })
-}
-
-/** Those of every active agent of an owner. */
-export function provenChannelsOfActive(db: Db, ownerId: number): Promise<ProvenChannelRow[]> {
-  return db
-    .selectFrom('channels')
-    .selectAll('channels')
-    .innerJoin('agents', 'agents.tail', 'channels.tail')
-    .where('agents.owner_id', '=', ownerId)
-    .where('agents.status', '=', 'active')
-    .where('verified_at', 'is not', null)
-    .$castTo<ProvenChannelRow>()
-    .execute()
-}
-
-/** Those of some agents, of each the oldest proof first. */
-export async function provenChannelsOf(
-  db: Db,
-  tails: readonly string[],
-): Promise<ProvenChannelRow[]> {
-  // `in ()` is no SQL; SQLite alone takes it.
-  if (tails.length === 0) return []
-  return db
-    .selectFrom('channels')
-    .selectAll()
-    .where('tail', 'in', tails)
-    .where('verified_at', 'is not', null)
-    .orderBy('verified_at')
-    .orderBy('id')
-    .$castTo<ProvenChannelRow>()
-    .execute()
-}
-
-const selectProvenBetween = prepared<{ after: number; last: number }, ProvenChannelRow>(
-  (db, param) =>
-    db
-      .selectFrom('agents')
-      // Which SQLite takes in this order: agent by agent, not all channels for each range.
-      .crossJoin('channels')
-      .selectAll('channels')
-      .whereRef('channels.tail', '=', 'agents.tail')
-      .where('agents.seq', '>', param('after'))
-      .where('agents.seq', '<=', param('last'))
-      .where('verified_at', 'is not', null)
-      .orderBy('verified_at')
-      .orderBy('id')
-      .$castTo<ProvenChannelRow>(),
-)
-
-/** The same of a range of agents, by their place in the order of claims. */
-export function provenChannelsBetween(
-  db: Db,
-  after: number,
-  last: number,
-): Promise<ProvenChannelRow[]> {
-  return selectProvenBetween(db, { after, last })
-}
+import { type RawBuilder, sql } from 'kysely'
+import type { AgentRow, ChannelRow, Db, Tx } from '../core/database/database.ts'
 
 /** All channels of an agent, proven or not, the oldest first. */
 export function channelsOfAgent(db: Db, tail: string): Promise<ChannelRow[]> {
@@ -145,4 +67,51 @@ export async function deleteChannel(tx: Tx, id: string): Promise<void> {
   await tx.db.deleteFrom('channel_checks').where('channel_id', '=', id).execute()
   await tx.db.deleteFrom('channel_leases').where('channel_id', '=', id).execute()
   await tx.db.deleteFrom('channels').where('id', '=', id).execute()
+}
+
+export type TroubledChannelRow = ChannelRow & Pick<AgentRow, 'display_name' | 'username'>
+
+/**
+ * Channels of an owner's live agents that count no more, whose proof is missing, or whose time ends by a moment; in this
+ * order: first what happened last, then what has been missing longest, then what ends first.
+ */
+export function troubledChannels(
+  db: Db,
+  ownerId: number,
+  { now, endingBy }: { readonly now: number; readonly endingBy: number },
+  limit: number,
+): Promise<TroubledChannelRow[]> {
+  const over = sql`(stale_since is not null or fresh_until <= ${now})`
+  const byTrouble = (
+    stale: RawBuilder<unknown>,
+    failing: RawBuilder<unknown>,
+    ending: RawBuilder<unknown>,
+  ) =>
+    sql`case when ${over} then ${stale} when failing_since is not null then ${failing} else ${ending} end`
+  return db
+    .selectFrom('agents')
+    .innerJoin('channels', 'channels.tail', 'agents.tail')
+    .selectAll('channels')
+    .select(['agents.display_name', 'agents.username'])
+    .where('agents.owner_id', '=', ownerId)
+    .where('agents.status', '!=', 'revoked')
+    .where('channels.verified_at', 'is not', null)
+    .where((eb) =>
+      eb.or([
+        eb('channels.stale_since', 'is not', null),
+        eb('channels.failing_since', 'is not', null),
+        eb('channels.fresh_until', '<=', endingBy),
+      ]),
+    )
+    .orderBy(byTrouble(sql`0`, sql`1`, sql`2`))
+    .orderBy(
+      byTrouble(
+        sql`-coalesce(stale_since, fresh_until)`,
+        sql.ref('failing_since'),
+        sql.ref('fresh_until'),
+      ),
+    )
+    .orderBy('channels.id')
+    .limit(limit)
+    .execute()
 }

@@ -1,7 +1,9 @@
-import type { ChannelCheck, ChannelState, Tier } from '@countersign/protocol'
-import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow } from '../core/database/database.ts'
+import type { AccountExport, ChannelCheck, ChannelState, Tier } from '@countersign/protocol'
+import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow, Db } from '../core/database/database.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { isCounting } from './after-check.ts'
+import { channelsOfAgent } from './channel-table.ts'
+import { checksOfAgent, leasesOfAgent } from './check-table.ts'
+import { isCounting } from './schedule.ts'
 
 /** What is known of a channel, but for its proof. */
 export interface ChannelInWords {
@@ -52,4 +54,25 @@ function stateOf(channel: ChannelRow, now: number): ChannelState {
 
 function orNull(time: number | null): string | null {
   return time === null ? null : timestamp(time)
+}
+
+type ExportedChannel = AccountExport['agents'][number]['channels'][number]
+
+/** All that is held on the channels of an agent, but for tokens: who has an open one can prove the channel. */
+export async function exportChannels(
+  db: Db,
+  tail: string,
+  now: number,
+): Promise<ExportedChannel[]> {
+  const channels = await channelsOfAgent(db, tail)
+  if (channels.length === 0) return []
+  const leases = new Map((await leasesOfAgent(db, tail)).map((each) => [each.channel_id, each]))
+  const checks = Map.groupBy(await checksOfAgent(db, tail), (each) => each.channel_id)
+  return channels.map((channel) => ({
+    ...describeChannel(channel, leases.get(channel.id), now),
+    id: channel.id,
+    method: channel.proven_by,
+    tokenExpiresAt: channel.proof_expires_at === null ? null : timestamp(channel.proof_expires_at),
+    checks: (checks.get(channel.id) ?? []).map(describeCheck),
+  }))
 }

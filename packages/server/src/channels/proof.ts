@@ -2,8 +2,8 @@ import { randomBase58, type Tail } from '@countersign/protocol'
 import type { AgentRow, ChannelRow } from '../core/database/database.ts'
 import { didOfAgent, type Site } from '../core/site.ts'
 import type { ChannelKind, Proof } from './kinds/kind.ts'
-import { TOKEN_LIFETIME_MS } from './next-check.ts'
 import type { Sought } from './observe.ts'
+import { TOKEN_LIFETIME_MS } from './schedule.ts'
 
 const TOKEN_LENGTH = 22
 

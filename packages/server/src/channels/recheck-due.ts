@@ -1,7 +1,7 @@
 import { CHECK_OUTCOMES } from '@countersign/protocol'
-import type { ChannelDeps } from './channel-deps.ts'
-import { dueChannels, firstDue } from './channel-lease-table.ts'
 import { type CheckEnd, checkChannel } from './check-channel.ts'
+import { dueChannels, firstDue } from './check-table.ts'
+import type { ChannelDeps } from './deps.ts'
 
 /** So many checks are under way at once: they wait for others' servers, not for ours. */
 const AT_ONCE = 8

@@ -1,11 +1,11 @@
 import { agentByTail } from '../agents/agent-table.ts'
 import type { AgentRow, ChannelRow, Tx } from '../core/database/database.ts'
-import type { AfterCheck } from './after-check.ts'
-import { insertCheck } from './channel-check-table.ts'
 import { planEnd } from './channel-end.ts'
 import { channelsOfOthers, deleteChannel, updateChannel } from './channel-table.ts'
+import { insertCheck } from './check-table.ts'
 import type { Look } from './observe.ts'
 import { tellOfChannel } from './record-channel-event.ts'
+import type { AfterCheck } from './schedule.ts'
 
 export interface Recorded {
   readonly agent: AgentRow

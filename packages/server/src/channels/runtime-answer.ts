@@ -10,20 +10,22 @@ import {
 } from '@countersign/protocol'
 import { agentByTail } from '../agents/agent-table.ts'
 import { findAgent } from '../agents/find-agent.ts'
+import type { Registry } from '../agents/read-model/agent-read-model.ts'
 import type { Ed25519Verifier } from '../core/crypto/ed25519.ts'
 import type { ChannelRow, Tx } from '../core/database/database.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import { didOfAgent } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { type AfterCheck, afterCheck, isCounting } from './after-check.ts'
 import { channelsOfAgent } from './channel-table.ts'
 import { runtime } from './kinds/runtime.ts'
 import { recordCheck } from './record-check.ts'
 import { newRuntimeChallenge, nonceOfOurs, requireGoodNonce } from './runtime-challenge.ts'
+import { type AfterCheck, afterCheck, isCounting } from './schedule.ts'
 
 /** What the runtime channel works on. */
 export interface RuntimeDeps
-  extends Pick<OwnerDeps, 'db' | 'registry' | 'site' | 'pepper' | 'now' | 'randomBytes'> {
+  extends Pick<CoreDeps, 'db' | 'site' | 'pepper' | 'now' | 'randomBytes'> {
+  readonly registry: Registry
   readonly ed25519: Ed25519Verifier
 }
 

@@ -1,16 +1,21 @@
-import type { ChannelKindInWords, OwnerChannel, ProvenBy } from '@countersign/protocol'
-import { requireOwn, tailOf } from '../agent-management/own-agent.ts'
+import {
+  type ChannelKindInWords,
+  CodedError,
+  type OwnerChannel,
+  type ProvenBy,
+} from '@countersign/protocol'
+import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type {
   AgentRow,
   ChannelCheckRow,
   ChannelLeaseRow,
   ChannelRow,
+  Db,
 } from '../core/database/database.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { checksOfAgent } from './channel-check-table.ts'
-import { type ChannelDeps, requireKind } from './channel-deps.ts'
-import { leasesOfAgent } from './channel-lease-table.ts'
-import { channelsOfAgent } from './channel-table.ts'
+import { channelById, channelsOfAgent } from './channel-table.ts'
+import { checksOfAgent, leasesOfAgent } from './check-table.ts'
+import { type ChannelDeps, requireKind } from './deps.ts'
 import { describeChannel, describeCheck } from './describe-channel.ts'
 import type { ChannelKind } from './kinds/kind.ts'
 import { openProof } from './proof.ts'
@@ -68,4 +73,43 @@ function describe(
     proof: proof && { expiresAt: timestamp(proof.expiresAt), methods: [...kind.methods(proof)] },
     checks: checks.slice(0, CHECKS_SHOWN).map(describeCheck),
   }
+}
+
+export interface OwnChannel {
+  readonly agent: AgentRow
+  readonly channel: ChannelRow
+}
+
+/**
+ * A channel of one of the owner's agents. Of another's it says what it says of one that does not exist.
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND
+ */
+export async function requireOwnChannel(
+  db: Db,
+  { site }: Pick<ChannelDeps, 'site'>,
+  ownerId: number,
+  reference: string,
+  id: string,
+): Promise<OwnChannel> {
+  const agent = await requireOwn(db, ownerId, tailOf(site.naming, reference))
+  const channel = await channelById(db, id)
+  if (channel?.tail !== agent.tail) throw notFound()
+  return { agent, channel }
+}
+
+/** @throws CodedError NOT_FOUND where it has been removed meanwhile */
+export async function showChannel(
+  deps: ChannelDeps,
+  ownerId: number,
+  reference: string,
+  id: string,
+): Promise<OwnerChannel> {
+  const channels = await showChannels(deps, ownerId, reference)
+  const channel = channels.find((each) => each.id === id)
+  if (channel === undefined) throw notFound()
+  return channel
+}
+
+function notFound(): CodedError {
+  return new CodedError('NOT_FOUND', 'This agent has no such channel.')
 }

@@ -1,12 +1,18 @@
 import {
+  CLAIM_TOKEN_LIFETIME_MS,
   type ClaimRequest,
   claimRequestSchema,
   claimResponseSchema,
   type Did,
+  emptyBody,
   errorSchema,
+  issuedTokenSchema,
   type Naming,
 } from '@countersign/protocol'
 import type { App } from '../core/http/server.ts'
+import { timestamp } from '../core/timestamp.ts'
+import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import { issueToken } from './issue-token.ts'
 
 export interface ClaimRouteDeps {
   readonly naming: Naming
@@ -27,6 +33,28 @@ export function claimRoute(app: App, { naming, claim }: ClaimRouteDeps): void {
       const did = await claim(request.body)
       reply.header('cache-control', 'no-store')
       return { success: true as const, message: 'The agent is certified.', [naming.didField]: did }
+    },
+  })
+}
+
+/** Contract 4.8; its shape is in docs/contract-notes.md. */
+export function issueTokenRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  const { naming } = deps.site
+  app.post('/api/agents/token', {
+    schema: ownerSchema({
+      operationId: 'issueToken',
+      summary: 'Issue a claim token, which invalidates the one before it',
+      body: emptyBody(),
+      response: { 201: issuedTokenSchema(naming) },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.require(request)
+      const { claimToken, expiresAt } = await issueToken({ ...deps, naming }, ownerId)
+      return reply.code(201).send({
+        claimToken,
+        expiresAt: timestamp(expiresAt),
+        expiresIn: CLAIM_TOKEN_LIFETIME_MS / 1000,
+      })
     },
   })
 }

@@ -12,7 +12,7 @@ import {
 import type { Registry } from '../agents/read-model/agent-read-model.ts'
 import { type Ed25519Verifier, isCertifiableKey } from '../core/crypto/ed25519.ts'
 import type { Batch, Database } from '../core/database/database.ts'
-import { tokenByHash } from './claim-token-table.ts'
+import { tokenByHash } from './claim-table.ts'
 import { type DecodedClaim, type MintDeps, mint, requireRedeemable } from './mint.ts'
 import { mintMany } from './mint-many.ts'
 

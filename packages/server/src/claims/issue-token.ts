@@ -5,10 +5,10 @@ import {
   type Naming,
   randomClaimToken,
 } from '@countersign/protocol'
+import { verificationsOfOwner } from '../agents/verification-table.ts'
 import type { Database } from '../core/database/database.ts'
-import { verificationsOfOwner } from '../identity/verification-table.ts'
 import { hashOfToken } from './claim.ts'
-import { insertToken, supersedeTokens } from './claim-token-table.ts'
+import { insertToken, supersedeTokens } from './claim-table.ts'
 
 export interface IssueTokenDeps {
   readonly db: Database

@@ -1,7 +1,7 @@
 import { type Did, didOf, gradeOf, randomTail } from '@countersign/protocol'
-import type { NewAgent } from '../agents/agent-table.ts'
 import { factsOfVerification } from '../agents/read-model/rows.ts'
 import type { ClaimTokenRow, Outcome, Tx } from '../core/database/database.ts'
+import type { NewAgent } from './claim-table.ts'
 import {
   appendEvents,
   insertAgents,
@@ -10,7 +10,7 @@ import {
   redeemTokens,
   tokensByHash,
   verificationsByTokens,
-} from './claim-batch-table.ts'
+} from './claim-table.ts'
 import {
   claimedEvent,
   type DecodedClaim,

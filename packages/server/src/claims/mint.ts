@@ -6,11 +6,16 @@ import {
   type Naming,
   randomTail,
 } from '@countersign/protocol'
-import { insertAgent, isHeldByAnother, type NewAgent } from '../agents/agent-table.ts'
 import { gradeAtClaim } from '../agents/regrade.ts'
 import type { ClaimTokenRow, Tx } from '../core/database/database.ts'
 import { appendEvent, type NewEvent } from '../core/database/event-table.ts'
-import { redeemToken, tokenByHash } from './claim-token-table.ts'
+import {
+  insertAgent,
+  isHeldByAnother,
+  type NewAgent,
+  redeemToken,
+  tokenByHash,
+} from './claim-table.ts'
 
 export interface MintDeps {
   readonly naming: Naming

@@ -1,12 +1,15 @@
+import { randomBytes } from 'node:crypto'
 import { ASSURANCES, type Assurance, CodedError } from '@countersign/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ownerByUsername, ownersAfter } from '../agents/owner-table.ts'
+import { verificationsOfOwner } from '../agents/verification-table.ts'
+import { issueToken } from '../claims/issue-token.ts'
 import type { Db, OwnerRow } from '../core/database/database.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { requireSamePepper } from '../identity/pepper-check.ts'
 import { unverifyOwner, verifyOwner } from '../identity/record-verification.ts'
-import { verificationsOfOwner } from '../identity/verification-table.ts'
 import { addOwner } from '../owners/add-owner.ts'
+import { issueSignInLink } from '../owners/sign-in-link.ts'
 import { IN_PERSON } from '../providers/in-person.ts'
 import { withData } from './context.ts'
 import { print, table } from './output.ts'
@@ -148,4 +151,39 @@ function parseDate(text: string): number {
     throw new InvalidArgumentError('It must be an ISO 8601 date, such as 2027-12-31.')
   }
   return time
+}
+
+/** `countersignd owner sign-in-link`: the host's own way in at first start, and an owner's last resort. */
+export function signInLinkCommand(program: Command): void {
+  program.commands
+    .find((each) => each.name() === 'owner')
+    ?.command('sign-in-link')
+    .description(
+      'print a link that signs an owner in: good once, within 15 minutes; ends the one before',
+    )
+    .argument('<username>')
+    .action(async (username: string, _options: unknown, command: Command) => {
+      const link = await withData(async ({ db, settings, now }) => {
+        const owner = await requireOwner(db.read, username)
+        return issueSignInLink({ db, now, randomBytes }, settings.baseUrl.origin, owner.id)
+      })
+      print(command, { url: link.url, expiresAt: timestamp(link.expiresAt) }, link.url)
+    })
+}
+
+export function tokenCommands(program: Command): void {
+  const token = program.command('token').description('claim tokens')
+
+  token
+    .command('issue')
+    .description('issue a claim token: good for one agent, once, within 10 minutes')
+    .argument('<username>', 'the owner who will stand behind the agent')
+    .action(async (username: string, _options: unknown, command: Command) => {
+      const issued = await withData(async ({ db, settings, now }) => {
+        const owner = await requireOwner(db.read, username)
+        return issueToken({ db, naming: settings.naming, now, randomBytes }, owner.id)
+      })
+      const { claimToken } = issued
+      print(command, { claimToken, expiresAt: timestamp(issued.expiresAt) }, claimToken)
+    })
 }

@@ -6,11 +6,9 @@ import { agentCommands } from './agent.ts'
 import { backupCommands } from './backup.ts'
 import { doctorCommand } from './doctor.ts'
 import { importCommand } from './import.ts'
-import { ownerCommands } from './owner.ts'
+import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider.ts'
 import { serveCommands } from './serve.ts'
-import { signInLinkCommand } from './sign-in-link.ts'
-import { tokenCommands } from './token.ts'
 
 const HELP = `
 From nothing to an agent with a DID:

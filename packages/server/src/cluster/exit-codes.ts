@@ -4,7 +4,7 @@ import { StorageFailure } from '../core/database/database.ts'
 import { NewerSchemaError } from '../core/database/migrate.ts'
 import { AlreadyServedError } from '../core/database/sqlite/process-lock.ts'
 import { OtherPepperError } from '../identity/pepper-check.ts'
-import { WorkerFailedError } from './worker-failed-error.ts'
+import { WorkerFailedError } from './worker-process.ts'
 
 /** What scripts can rely on. Listed in `countersignd --help`. */
 export const EXIT = {

@@ -1,14 +1,14 @@
 import { mkdirSync } from 'node:fs'
 import type { Logger } from 'pino'
+import { Counter, collectDefaultMetrics, Gauge, Registry as Metrics } from 'prom-client'
 import type { Settings } from '../config/config.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
+import { type RunningProvider, startDevelopmentProvider } from '../providers/development/index.ts'
 import { openProviders, tellOfProviders } from '../providers/open-providers.ts'
 import { listenForMetrics } from '../service/metrics-port.ts'
 import type { Service } from '../service/service.ts'
-import { primaryMetrics } from './primary-metrics.ts'
-import { ProviderHost } from './provider-host.ts'
 import { Workers } from './workers.ts'
 
 /**
@@ -59,5 +59,56 @@ async function prepareData(settings: Settings, resources: AsyncDisposableStack):
     await db.check()
   } finally {
     await db.close()
+  }
+}
+
+/** What `/metrics` says where there are workers: what each says of itself, and the primary of itself and of them. */
+function primaryMetrics(workers: Workers): () => Promise<string> {
+  const metrics = new Metrics()
+  collectDefaultMetrics({ register: metrics })
+  new Gauge({
+    name: 'countersign_workers_ready',
+    help: 'Workers that serve',
+    registers: [metrics],
+    collect() {
+      this.set(workers.ready)
+    },
+  })
+  new Counter({
+    name: 'countersign_worker_restarts_total',
+    help: 'Times that a worker was started in the place of one that had ended',
+    registers: [metrics],
+    collect() {
+      this.reset()
+      this.inc(workers.restarts)
+    },
+  })
+  return async () => workers.metrics(await metrics.metrics())
+}
+
+/**
+ * The providers for development of all workers. What is begun at a provider is in its memory, and the browser comes
+ * back to whichever worker: so there is one of each, here.
+ */
+class ProviderHost {
+  readonly #baseUrl: URL
+  readonly #running = new Map<string, Promise<RunningProvider>>()
+
+  constructor(baseUrl: URL) {
+    this.#baseUrl = baseUrl
+  }
+
+  start(id: string): Promise<RunningProvider> {
+    let running = this.#running.get(id)
+    if (running === undefined) {
+      running = startDevelopmentProvider(id, this.#baseUrl)
+      this.#running.set(id, running)
+    }
+    return running
+  }
+
+  async close(): Promise<void> {
+    for (const started of await Promise.allSettled(this.#running.values()))
+      if (started.status === 'fulfilled') await started.value.close()
   }
 }

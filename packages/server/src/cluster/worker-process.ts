@@ -1,7 +1,7 @@
-import cluster, { type Worker } from 'node:cluster'
-import { HandedOver } from './handed-over.ts'
+import type { ChildProcess } from 'node:child_process'
+import type { Worker } from 'node:cluster'
+import cluster from 'node:cluster'
 import { type FromWorker, NUMBER, OTHERS_SERVE, type ToWorker } from './messages.ts'
-import { WorkerFailedError } from './worker-failed-error.ts'
 
 /** A worker that does not say what its metrics are in this time is left out. */
 const METRICS_MS = 2000
@@ -122,5 +122,45 @@ export class WorkerProcess {
     if (this.#hasStopped) return null
     this.#handedOver.close()
     return this.#failure
+  }
+}
+
+interface Handle {
+  close(): void
+}
+
+/**
+ * The connections on their way to a worker. node:cluster hands over one at a time for each address, and keeps it until
+ * the worker says that it has it; where the worker dies just then, it closes it never, and the client waits for ever.
+ */
+export class HandedOver {
+  /** By address: the last one, since one before it has arrived. */
+  readonly #last = new Map<unknown, Handle>()
+
+  constructor(child: ChildProcess) {
+    const send = child.send.bind(child) as (...args: unknown[]) => boolean
+    child.send = (...args: unknown[]) => {
+      const [message, handle] = args as [{ key?: unknown }, Handle | null | undefined]
+      if (typeof handle?.close === 'function') this.#last.set(message.key, handle)
+      return send(...args)
+    }
+  }
+
+  /** Closes what a worker that has died was to have. What has arrived is closed already, and stays so. */
+  close(): void {
+    for (const handle of this.#last.values()) handle.close()
+    this.#last.clear()
+  }
+}
+
+/** A worker could not start or stop, or has ended too soon. */
+export class WorkerFailedError extends Error {
+  override readonly name = 'WorkerFailedError'
+  /** What a service without workers would have ended with. */
+  readonly exitCode: number
+
+  constructor(message: string, exitCode: number) {
+    super(message)
+    this.exitCode = exitCode
   }
 }

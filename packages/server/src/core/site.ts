@@ -1,6 +1,4 @@
 import { type Did, didOf, type Naming, type Tail } from '@countersign/protocol'
-import type { AgentRecord } from '../agents/agent-record.ts'
-import type { ChannelKind } from '../channels/kinds/kind.ts'
 
 /** Where the service stands and what it is called: what documents and links are made of. */
 export interface Site {
@@ -15,14 +13,22 @@ export interface Site {
   readonly channelKinds: ReadonlyMap<string, PublicKind>
 }
 
-/** Of a kind of channel, what pages and cards say. */
-type PublicKind = Pick<ChannelKind, 'label' | 'proves' | 'chat' | 'link'>
+/** What pages and cards show of a kind of channel. */
+export interface PublicKind {
+  readonly label: string
+  /** Whether people can chat with an agent there, so that the compact card shows the handle. */
+  readonly chat: boolean
+  /** A sentence for people: what a proof on this channel shows. */
+  readonly proves: string
+  /** The https address of a handle or domain, or null if there is none. */
+  link(handle: string): string | null
+}
 
 export function siteOf(
   naming: Naming,
   baseUrl: URL,
   providerLabels: ReadonlyMap<string, string> = new Map(),
-  kinds: readonly ChannelKind[] = [],
+  kinds: readonly (PublicKind & { readonly id: string })[] = [],
 ): Site {
   const channelKinds = new Map(kinds.map((each) => [each.id, each]))
   return { naming, baseUrl: baseUrl.origin, host: baseUrl.host, providerLabels, channelKinds }
@@ -32,7 +38,10 @@ export function didOfAgent(site: Site, tail: Tail): Did {
   return didOf(site.naming, tail)
 }
 
-/** The path of an agent's certificate page: by username where it has one. */
-export function certificatePath(site: Site, agent: AgentRecord): string {
+/** The path of an agent's certificate page: by username if it has one, else by DID. */
+export function certificatePath(
+  site: Site,
+  agent: { readonly tail: Tail; readonly profile: { readonly username: string | null } },
+): string {
   return `/agent/${agent.profile.username ?? didOfAgent(site, agent.tail)}`
 }

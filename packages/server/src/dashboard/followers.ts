@@ -1,8 +1,9 @@
 import { CodedError, type Did, type Tail } from '@countersign/protocol'
 import { agentEventsAfter } from '../agent-management/agent-event-table.ts'
 import { agentByTail } from '../agents/agent-table.ts'
+import type { Registry } from '../agents/read-model/agent-read-model.ts'
 import type { EventRow } from '../core/database/database.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import { didOfAgent } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
 
@@ -13,7 +14,9 @@ const RETRY_AFTER_SECONDS = 5
 /** Whoever has missed more asks for the list of agents anyway. */
 const MOST_MISSED = 500
 
-type FollowDeps = Pick<OwnerDeps, 'db' | 'registry' | 'site'>
+export interface FollowDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
+  readonly registry: Registry
+}
 
 /** Something that happened to an agent, for its owner. */
 interface AgentNotice {

@@ -1,11 +1,16 @@
 import { emptyBody, sessionSchema } from '@countersign/protocol'
+import type { ChannelDeps } from '../channels/deps.ts'
 import type { App } from '../core/http/server.ts'
-import { type OwnerSide, ownerSchema } from '../owners/owner-route-context.ts'
+import type { OwnerDeps } from '../owners/owner-deps.ts'
+import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { endSession } from '../owners/session.ts'
 import { sessionState } from './session-state.ts'
 
 /** Who is signed in, and signing out. */
-export function sessionRoutes(app: App, { deps, signedIn }: OwnerSide): void {
+export function sessionRoutes(
+  app: App,
+  { deps, signedIn }: OwnerRouteContext<OwnerDeps & ChannelDeps>,
+): void {
   app.get('/api/session', {
     schema: ownerSchema({
       operationId: 'session',

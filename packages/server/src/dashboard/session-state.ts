@@ -2,17 +2,18 @@ import { isCurrent, type SessionState } from '@countersign/protocol'
 import { providerLabel } from '../agents/identity-of-owner.ts'
 import { ownerById } from '../agents/owner-table.ts'
 import { factsOfVerification } from '../agents/read-model/rows.ts'
+import { verificationsOfOwner } from '../agents/verification-table.ts'
 import { channelNotes } from '../channels/channel-notes.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { ChannelDeps } from '../channels/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { dueRenewal } from '../identity/renewal.ts'
-import { verificationsOfOwner } from '../identity/verification-table.ts'
-import { allowsPasskeys } from '../owners/relying-party.ts'
+import { dueRenewal } from '../identity/overview.ts'
+import type { OwnerDeps } from '../owners/owner-deps.ts'
 import { RECENT_MS, type Session } from '../owners/session.ts'
+import { allowsPasskeys } from '../owners/sign-in-passkey.ts'
 
 /** What a page of the dashboard begins with: who is signed in, if anyone, and where. */
 export async function sessionState(
-  deps: OwnerDeps,
+  deps: OwnerDeps & Pick<ChannelDeps, 'outside'>,
   session: Session | null,
 ): Promise<SessionState> {
   const owner = session && (await ownerById(deps.db.read, session.ownerId))

@@ -1,10 +1,10 @@
+import { PassThrough } from 'node:stream'
 import { CodedError } from '@countersign/protocol'
 import type { FastifyRequest } from 'fastify'
 import type { App } from '../core/http/server.ts'
-import { type OwnerSide, ownerSchema } from '../owners/owner-route-context.ts'
+import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { isSignedInStill } from '../owners/session.ts'
-import { EventStream } from './event-stream.ts'
-import { AgentFollowers } from './followers.ts'
+import { AgentFollowers, type FollowDeps } from './followers.ts'
 
 const TICK_MS = 1000
 /** A heartbeat every 20 seconds. */
@@ -12,7 +12,7 @@ const TICKS_A_HEARTBEAT = 20
 const RETRY_MS = 2000
 
 /** What happens to the owner's agents, as it happens. A stream ends with the session, and with the service. */
-export function streamRoute(app: App, { deps, signedIn }: OwnerSide): void {
+export function streamRoute(app: App, { deps, signedIn }: OwnerRouteContext<FollowDeps>): void {
   const followers = new AgentFollowers(deps)
   const open = new Set<EventStream>()
   let closing = false
@@ -68,4 +68,34 @@ export function streamRoute(app: App, { deps, signedIn }: OwnerSide): void {
 function lastSeen({ headers }: FastifyRequest): number | null {
   const id = headers['last-event-id']
   return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : null
+}
+
+/** A reader that takes nothing while so much waits is given up. */
+const MOST_WAITING = 64 * 1024
+
+/** Server-sent events (WHATWG HTML, section 9.2), as a stream to answer with. */
+class EventStream extends PassThrough {
+  /**
+   * What a browser that comes again will name as the last event it has seen, and when it may come.
+   * @param retryMs so long it waits after the connection has ended
+   */
+  begin(id: number, retryMs: number): void {
+    this.#say(`retry: ${retryMs}\nid: ${id}\n\n`)
+  }
+
+  /** @param type without a line break */
+  event(id: number, type: string, data: object): void {
+    this.#say(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+
+  /** Says nothing, so that whatever is in between sees that the connection lives. */
+  heartbeat(): void {
+    this.#say(':\n\n')
+  }
+
+  #say(text: string): void {
+    if (this.destroyed || this.writableEnded) return
+    if (this.writableLength + this.readableLength > MOST_WAITING) this.destroy()
+    else this.write(text)
+  }
 }

@@ -2,7 +2,7 @@ import { type Assurance, CodedError } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
 import { regradeOwner } from '../agents/regrade-owner.ts'
 import type { Pepper } from '../core/crypto/secrets.ts'
-import type { Database, Tx } from '../core/database/database.ts'
+import type { Database, JobRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import { cancelJob, scheduleJob } from '../core/jobs/job-table.ts'
 import { deleteVerification, upsertVerification } from './verification-table.ts'
@@ -109,4 +109,13 @@ async function planExpiry(
   if (expiresAt === null) return cancelJob(tx, id)
   const subject = JSON.stringify({ ownerId, provider })
   await scheduleJob(tx, { id, kind: EXPIRE_VERIFICATION, subject, run_at: expiresAt })
+}
+
+/** A job: records that a verification has expired. It has not counted since its date; followers learn it from the event. */
+export async function expireVerification(tx: Tx, job: JobRow, at: number): Promise<void> {
+  const { ownerId, provider } = JSON.parse(job.subject) as { ownerId: number; provider: string }
+  const facts = { provider, reason: 'expired' }
+  const seq = tx.nextSeq()
+  await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, facts })
+  await regradeOwner(tx, ownerId, at)
 }

@@ -1,9 +1,8 @@
 import { errorSchema } from '@countersign/protocol'
-import type { OwnerDeps } from '../core/deps.ts'
 import type { App } from '../core/http/server.ts'
-import { providerParam } from '../providers/provider-param.ts'
-import { requireProvider } from '../providers/providers.ts'
-import { hearProvider } from './hear-provider.ts'
+import type { OwnerDeps } from '../owners/owner-deps.ts'
+import { providerParam, requireProvider } from '../providers/providers.ts'
+import { hearProvider } from './verify.ts'
 
 const BODY_LIMIT = 64 * 1024
 

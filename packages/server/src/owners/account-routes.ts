@@ -1,10 +1,37 @@
-import { accountPatchSchema, accountSchema, ownerSchema as ownerOf } from '@countersign/protocol'
+import {
+  accountPatchSchema,
+  accountSchema,
+  emptyBody,
+  ownerSchema as ownerOf,
+  providerRequestSchema,
+  recoveryCodesSchema,
+  redirectSchema,
+} from '@countersign/protocol'
+import { Type } from 'typebox'
 import type { App } from '../core/http/server.ts'
-import { accountOf } from './account-overview.ts'
-import { editAccount } from './edit-account.ts'
-import { type OwnerSide, ownerSchema } from './owner-route-context.ts'
+import { providerParam } from '../providers/providers.ts'
+import { accountOf, editAccount } from './account.ts'
+import { beginProviderSignIn } from './by-provider.ts'
+import { FLOW_LIFETIME_MS } from './flow.ts'
+import { nothing, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+import { passkeyRoutes } from './passkeys-routes.ts'
+import {
+  endOneSession,
+  endOtherSessions,
+  renewRecoveryCodes,
+  unlinkProvider,
+} from './sign-in-methods.ts'
 
-export function accountRoute(app: App, { deps, signedIn }: OwnerSide): void {
+/** The account of the signed-in owner. */
+export function accountRoutes(app: App, context: OwnerRouteContext): void {
+  accountRoute(app, context)
+  passkeyRoutes(app, context)
+  recoveryCodeRoute(app, context)
+  accountSessionRoutes(app, context)
+  signInProviderRoutes(app, context)
+}
+
+function accountRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.get('/api/account', {
     schema: ownerSchema({
       operationId: 'account',
@@ -24,6 +51,82 @@ export function accountRoute(app: App, { deps, signedIn }: OwnerSide): void {
     handler: async (request) => {
       const owner = await editAccount(deps, await signedIn.require(request), request.body)
       return { username: owner.username, displayName: owner.display_name }
+    },
+  })
+}
+
+function recoveryCodeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.post('/api/account/recovery-codes', {
+    schema: ownerSchema({
+      operationId: 'renewRecoveryCodes',
+      summary: 'Make ten new recovery codes, which end the old ones; needs a recent sign-in',
+      body: emptyBody(),
+      response: { 201: recoveryCodesSchema() },
+    }),
+    handler: async (request, reply) => {
+      const session = await signedIn.requireRecent(request)
+      const recoveryCodes = await renewRecoveryCodes(deps, session)
+      return reply.code(201).send({ recoveryCodes: [...recoveryCodes] })
+    },
+  })
+}
+
+function accountSessionRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.delete('/api/account/sessions/:id', {
+    schema: ownerSchema({
+      operationId: 'endSession',
+      summary: 'End one session',
+      params: Type.Object({ id: Type.String({ description: 'as the account lists it' }) }),
+      response: { 204: nothing('Ended') },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.require(request)
+      await endOneSession(deps, ownerId, request.params.id)
+      return reply.code(204).send(null as never)
+    },
+  })
+
+  app.delete('/api/account/sessions', {
+    schema: ownerSchema({
+      operationId: 'endOtherSessions',
+      summary: 'End every session but this one; needs a recent sign-in',
+      response: { 204: nothing('Ended') },
+    }),
+    handler: async (request, reply) => {
+      await endOtherSessions(deps, await signedIn.requireRecent(request))
+      return reply.code(204).send(null as never)
+    },
+  })
+}
+
+/** Accounts elsewhere that open this one. */
+function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
+  app.post('/api/account/sign-in-providers', {
+    schema: ownerSchema({
+      operationId: 'linkSignInProvider',
+      summary: 'Begin to link an account elsewhere, to sign in with; needs a recent sign-in',
+      body: providerRequestSchema(),
+      response: { 200: redirectSchema() },
+    }),
+    handler: async (request, reply) => {
+      const session = await signedIn.requireRecent(request)
+      const { redirect, token } = await beginProviderSignIn(deps, request.body.provider, session)
+      cookies.write(reply, 'flow', token, FLOW_LIFETIME_MS / 1000)
+      return { redirect }
+    },
+  })
+
+  app.delete('/api/account/sign-in-providers/:provider', {
+    schema: ownerSchema({
+      operationId: 'unlinkSignInProvider',
+      summary: 'Unlink it, unless it is the last way in; needs a recent sign-in',
+      params: providerParam(),
+      response: { 204: nothing('Unlinked') },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.requireRecent(request)
+      await unlinkProvider(deps, ownerId, request.params.provider)
+      return reply.code(204).send(null as never)
     },
   })
 }

@@ -8,12 +8,12 @@ import {
 import { Type } from 'typebox'
 import type { App } from '../core/http/server.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
-import { addPasskey, beginAddingPasskey, namePasskey, removePasskey } from './manage-passkeys.ts'
-import { nothing, type OwnerSide, ownerSchema } from './owner-route-context.ts'
+import { nothing, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+import { addPasskey, beginAddingPasskey, namePasskey, removePasskey } from './passkeys.ts'
 
 const params = Type.Object({ id: Type.String({ description: 'the credential id, base64url' }) })
 
-export function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerSide): void {
+export function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
   app.post('/api/account/passkeys/options', {
     schema: ownerSchema({
       operationId: 'passkeyOptions',

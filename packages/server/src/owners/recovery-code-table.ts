@@ -1,4 +1,4 @@
-import type { Db, RecoveryCodeRow, Tx } from '../core/database/database.ts'
+import type { Db, RecoveryCodeRow, SignInLinkRow, Tx } from '../core/database/database.ts'
 
 /** Puts new codes in the place of all that the owner had. */
 export async function replaceRecoveryCodes(
@@ -37,4 +37,19 @@ export function recoveryCodesOfOwner(
     .select('created_at')
     .where('owner_id', '=', ownerId)
     .execute()
+}
+
+/** Puts a link in the place of the one that the owner had. */
+export async function replaceSignInLink(tx: Tx, row: SignInLinkRow): Promise<void> {
+  await tx.db.deleteFrom('sign_in_links').where('owner_id', '=', row.owner_id).execute()
+  await tx.db.insertInto('sign_in_links').values(row).execute()
+}
+
+/** Uses a link up: of all who come with it, one gets it. */
+export function takeSignInLink(tx: Tx, hash: Uint8Array): Promise<SignInLinkRow | undefined> {
+  return tx.db
+    .deleteFrom('sign_in_links')
+    .where('hash', '=', hash)
+    .returningAll()
+    .executeTakeFirst()
 }

@@ -1,9 +1,9 @@
 import { CodedError, RECOVERY_CODES } from '@countersign/protocol'
 import { ownerByUsername } from '../agents/owner-table.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import { takeRecoveryCode } from './recovery-code-table.ts'
 import { type Browser, hashOfSecret, startSession } from './session.ts'
-import type { SignedInOwner } from './signed-in-owner.ts'
+import type { SignedInOwner } from './sign-in-passkey.ts'
 
 /** Crockford's base32: no letter that could be read as a digit or another letter. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -42,7 +42,7 @@ function hashOfCode(typed: string): Uint8Array {
  * @throws CodedError UNAUTHENTICATED, in the same words whether the owner or the code is unknown
  */
 export async function signInByRecoveryCode(
-  deps: Pick<OwnerDeps, 'db' | 'now' | 'randomBytes'>,
+  deps: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
   request: { readonly username: string; readonly code: string },
   browser: Browser,
 ): Promise<SignedInOwner> {

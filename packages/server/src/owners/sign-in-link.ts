@@ -1,9 +1,9 @@
 import { CodedError } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
+import { replaceSignInLink, takeSignInLink } from './recovery-code-table.ts'
 import { type Browser, hashOfSecret, startSession } from './session.ts'
-import { replaceSignInLink, takeSignInLink } from './sign-in-link-table.ts'
-import type { SignedInOwner } from './signed-in-owner.ts'
+import type { SignedInOwner } from './sign-in-passkey.ts'
 
 const SIGN_IN_LINK_LIFETIME_MS = 15 * 60_000
 
@@ -15,7 +15,7 @@ export interface SignInLink {
 
 /** Makes a link that signs an owner in once; it ends the one before it. The database holds the SHA-256 of its token. */
 export async function issueSignInLink(
-  deps: Pick<OwnerDeps, 'db' | 'now' | 'randomBytes'>,
+  deps: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
   baseUrl: string,
   ownerId: number,
 ): Promise<SignInLink> {
@@ -31,7 +31,7 @@ export async function issueSignInLink(
  * @throws CodedError UNAUTHENTICATED
  */
 export async function signInByLink(
-  deps: Pick<OwnerDeps, 'db' | 'now' | 'randomBytes'>,
+  deps: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
   token: string,
   browser: Browser,
 ): Promise<SignedInOwner> {

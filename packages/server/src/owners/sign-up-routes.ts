@@ -7,11 +7,11 @@ import {
 import type { App } from '../core/http/server.ts'
 import { signUpByProvider } from './by-provider.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
-import { type OwnerSide, ownerSchema } from './owner-route-context.ts'
+import { type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
 import { beginSignUp, completeSignUp, type NewAccount } from './sign-up.ts'
 
 /** Making an account: by a passkey, or by an account elsewhere. */
-export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerSide): void {
+export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
   app.post('/api/sign-up/options', {
     schema: ownerSchema({
       operationId: 'signUpOptions',

@@ -1,14 +1,14 @@
 import type { SignUpRequest } from '@countersign/protocol'
 import { setUserHandle } from '../agents/owner-table.ts'
-import type { OwnerDeps } from '../core/deps.ts'
 import { insertNewOwner, requireFreeOwnerUsername, requireOwnerNames } from './add-owner.ts'
 import { beginFlow, completeFlow } from './flow.ts'
-import { FIRST_NAME, keepPasskey, requireNewPasskey } from './new-passkey.ts'
+import type { OwnerDeps } from './owner-deps.ts'
+import { FIRST_NAME, keepPasskey, requireNewPasskey } from './passkeys.ts'
 import { replaceRecoveryCodes } from './recovery-code-table.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
-import { relyingPartyOf } from './relying-party.ts'
 import { type Browser, startSession } from './session.ts'
-import type { SignedInOwner } from './signed-in-owner.ts'
+import type { SignedInOwner } from './sign-in-passkey.ts'
+import { relyingPartyOf } from './sign-in-passkey.ts'
 import { creationOptions } from './webauthn.ts'
 
 interface SignUpState extends SignUpRequest {

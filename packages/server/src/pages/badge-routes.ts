@@ -1,10 +1,14 @@
+import { toString as toQrCode } from 'qrcode'
 import { Type } from 'typebox'
 import { findAgentForPage } from '../agents/find-agent.ts'
 import { BRIEFLY } from '../core/http/caching.ts'
 import { pageParam, publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
-import { certificateOf } from './certificate.ts'
+import { certificatePath } from '../core/site.ts'
+import { type Certificate, certificateOf } from './certificate.ts'
 import type { PageSide } from './page-side.ts'
+import type { PageContext } from './views/context.ts'
+import type { PreviewFacts } from './views/preview.tsx'
 
 const STYLES = ['flat', 'seal'] as const
 /** A picture that is opened as a page of its own can do nothing. */
@@ -41,6 +45,80 @@ export function badgeRoute(app: App, { read, pages }: PageSide): void {
       const certificate = certificateOf(read.site, view, read.now())
       reply.type('image/svg+xml').headers(INERT_PICTURE).serializer(String)
       return pages.make.badgeSvg(pages.context, certificate, style)
+    },
+  })
+}
+
+/** What social networks show of a certificate. */
+export function previewRoute(app: App, { read, pages, previews }: PageSide): void {
+  publicRead(app, read.site.naming, {
+    url: '/agent/:agent/preview.png',
+    cacheControl: BRIEFLY,
+    schema: {
+      operationId: 'preview',
+      summary: 'The certificate as a picture, for social networks',
+      tags: ['show'],
+      params: pageParam(),
+      response: {
+        200: {
+          description: 'A PNG of 1200 by 630 pixels',
+          content: { 'image/png': { schema: { type: 'string' } } },
+        },
+      },
+    },
+    handler: async (params: { agent: string }, reply) => {
+      const view = await findAgentForPage(read, params.agent)
+      const certificate = certificateOf(read.site, view, read.now())
+      const png = await previews.of(previewFactsOf(pages.context, certificate))
+      reply.type('image/png').headers(INERT_PICTURE)
+      return png
+    },
+  })
+}
+
+/** What a preview shows of a certificate. */
+function previewFactsOf(
+  { serviceName, site }: PageContext,
+  { agent, grade, verification }: Certificate,
+): PreviewFacts {
+  return {
+    serviceName,
+    host: site.host,
+    did: agent[site.naming.didField],
+    displayName: agent.displayName,
+    username: agent.username,
+    status: agent.status,
+    grade: grade.grade,
+    owner: agent.owner?.displayName ?? null,
+    identity: verification?.label ?? null,
+  }
+}
+
+/** The address of a certificate, for cameras. */
+export function qrRoute(app: App, { read }: PageSide): void {
+  publicRead(app, read.site.naming, {
+    url: '/agent/:agent/qr.svg',
+    cacheControl: BRIEFLY,
+    schema: {
+      operationId: 'qrCode',
+      summary: 'A QR code of the address of the certificate',
+      tags: ['show'],
+      params: pageParam(),
+      response: {
+        200: {
+          description: 'An SVG',
+          content: { 'image/svg+xml': { schema: { type: 'string' } } },
+        },
+      },
+    },
+    handler: async (params: { agent: string }, reply) => {
+      const { agent } = await findAgentForPage(read, params.agent)
+      reply.type('image/svg+xml').headers(INERT_PICTURE).serializer(String)
+      return toQrCode(read.site.baseUrl + certificatePath(read.site, agent), {
+        type: 'svg',
+        errorCorrectionLevel: 'M',
+        margin: 2,
+      })
     },
   })
 }

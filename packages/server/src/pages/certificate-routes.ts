@@ -1,10 +1,10 @@
 import { withCurrentChannels } from '../agents/current-channels.ts'
 import { findAgentForPage } from '../agents/find-agent.ts'
 import { cached, REVALIDATE } from '../core/http/caching.ts'
-import { refusalsAt } from '../core/http/error-schemas.ts'
 import { pageHeaders } from '../core/http/page-headers.ts'
 import { pageParam } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
+import { refusalsAt } from '../core/http/wants-page.ts'
 import { certificateOf } from './certificate.ts'
 import type { PageSide } from './page-side.ts'
 

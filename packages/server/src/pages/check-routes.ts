@@ -1,9 +1,10 @@
+import { CodedError } from '@countersign/protocol'
+import type { FastifyInstance } from 'fastify'
 import { pageHeaders } from '../core/http/page-headers.ts'
 import type { App } from '../core/http/server.ts'
 import { checkAgent } from './check-agent.ts'
 import { agentAnswer, type CheckPageData } from './check-data.ts'
 import { checkSignature } from './check-signature.ts'
-import { parseFormsStrictly } from './form-body.ts'
 import type { PageSide } from './page-side.ts'
 
 const URL = '/check'
@@ -40,4 +41,39 @@ export async function checkRoutes(app: App, side: PageSide): Promise<void> {
       return reply.headers(headers).type('text/html; charset=utf-8').send(page(data))
     })
   })
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+
+/** Takes forms, and nothing else, at the addresses of a scope: the rest of the service takes JSON only. */
+function parseFormsStrictly(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser(FORM, { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
+    parseForm(body.toString('latin1')),
+  )
+  scope.addContentTypeParser('*', async () => {
+    throw new CodedError('UNSUPPORTED_MEDIA_TYPE', `The body must be a form: ${FORM}.`)
+  })
+}
+
+/** @throws CodedError VALIDATION_ERROR where it is not UTF-8, percent-encoded, with each name once */
+function parseForm(body: string): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>()
+  for (const pair of body.split('&')) {
+    if (pair === '') continue
+    const at = pair.indexOf('=')
+    const name = decode(at < 0 ? pair : pair.slice(0, at))
+    if (fields.has(name)) throw new CodedError('VALIDATION_ERROR', 'The form names a field twice.')
+    fields.set(name, at < 0 ? '' : decode(pair.slice(at + 1)))
+  }
+  return fields
+}
+
+function decode(text: string): string {
+  try {
+    if (/[^\u0021-\u007e]/.test(text)) throw new Error('not encoded')
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw new CodedError('VALIDATION_ERROR', 'The form is not percent-encoded UTF-8.')
+  }
 }

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Room } from '../core/limits/concurrency-limiter.ts'
+import type { Room } from '../core/limits/concurrency.ts'
 import type { Pages } from './load.ts'
 import type { PreviewJob, PreviewResult } from './preview-worker.ts'
 import type { PreviewFacts } from './views/preview.tsx'

@@ -3,12 +3,12 @@ import { agentsWithFace, liveAgents } from '../agent-management/own-agent-table.
 import { AGENTS_AT_ONCE, requireConfirmed, revokeAgents } from '../agent-management/revoke-all.ts'
 import { changeFace } from '../agent-management/update-profile.ts'
 import { cancelRegrade } from '../agents/regrade-owner.ts'
-import { eraseChannels } from '../channels/erase-channels.ts'
+import { eraseChannels } from '../channels/channel-end.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import { EXPIRE_VERIFICATION } from '../identity/record-verification.ts'
-import { blankAgents, blankOwner, deleteBelongings, deleteJobs } from './owner-erasure-table.ts'
+import { blankAgents, blankOwner, deleteBelongings, deleteJobs } from './owner-data-table.ts'
 
 const REASON = 'owner_deleted'
 /** In the place of the owner's own label. */
@@ -29,7 +29,7 @@ const NO_FACE = { username: null, username_skeleton: null, display_name: null, d
  * @throws CodedError VALIDATION_ERROR where the username is not the owner's
  */
 export async function deleteAccount(
-  { db, now }: Pick<OwnerDeps, 'db' | 'now'>,
+  { db, now }: Pick<CoreDeps, 'db' | 'now'>,
   ownerId: number,
   confirmation: string,
 ): Promise<number> {

@@ -6,15 +6,15 @@ import { ownAgents } from '../agent-management/own-agent-table.ts'
 import { avatarOf } from '../agents/avatar-table.ts'
 import { ownerById } from '../agents/owner-table.ts'
 import { loadOwner } from '../agents/read-model/rows.ts'
-import { exportChannels } from '../channels/export-channels.ts'
+import { exportChannels } from '../channels/describe-channel.ts'
 import type { AgentRow } from '../core/database/database.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { SETTLED } from '../owners/flow.ts'
 import type { Session } from '../owners/session.ts'
-import { recordsOfOwner } from './owner-export-table.ts'
+import { recordsOfOwner } from './owner-data-table.ts'
 
-type ExportDeps = Pick<OwnerDeps, 'db' | 'site' | 'now'>
+type ExportDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 type ExportedAgent = AccountExport['agents'][number]
 
 const AGENTS_AT_ONCE = 100

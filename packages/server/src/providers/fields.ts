@@ -1,4 +1,6 @@
+import { isLoopback } from '@countersign/protocol'
 import { Type } from 'typebox'
+import { ProviderFailure } from './provider.ts'
 
 /** Fields that every type of provider has in the host's file: docs/identity-providers.md. */
 
@@ -30,4 +32,26 @@ const DAY_MS = 86_400_000
 /** @param days out of the file; a verification counts for a year where it says nothing */
 export function validityMs(days: number | null | undefined): number | null {
   return days === null ? null : (days ?? 365) * DAY_MS
+}
+
+/**
+ * Refuses what proves nothing, such as a test environment, wherever others could be shown it as proof.
+ * @param callbackUrl stands on the service's own address
+ * @throws ProviderFailure
+ */
+export function requireDevelopment(callbackUrl: string, what: string): void {
+  if (isLoopback(new URL(callbackUrl).hostname)) return
+  throw new ProviderFailure(`${what} counts only where this service is on loopback.`)
+}
+
+/** Settings of providers that cannot be used, every mistake at once. The values are not in it: one could be a secret. */
+export class ProviderSettingsError extends Error {
+  override readonly name = 'ProviderSettingsError'
+  /** Each names its place. */
+  readonly mistakes: readonly string[]
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join('\n'))
+    this.mistakes = mistakes
+  }
 }

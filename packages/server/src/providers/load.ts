@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { isLoopback } from '@countersign/protocol'
 import { DEVELOPMENT, DevelopmentProviders, type StartProvider } from './development/index.ts'
+import { ProviderSettingsError } from './fields.ts'
 import { IN_PERSON, inPersonProvider } from './in-person.ts'
 import type { IdentityProvider } from './provider.ts'
 import { type Env, SecretError } from './secret.ts'
 import { type Entry, readEntries } from './settings.ts'
-import { ProviderSettingsError } from './settings-error.ts'
 import { PROVIDER_TYPES } from './types.ts'
 
 /** Where providers come from. */

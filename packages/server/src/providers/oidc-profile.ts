@@ -1,8 +1,8 @@
 import { type Assurance, isLoopback } from '@countersign/protocol'
+import { ProviderSettingsError } from './fields.ts'
 import type { OidcPreset } from './oidc-presets.ts'
 import { OIDC_PRESETS } from './oidc-presets.ts'
 import type { OidcSettings } from './oidc-settings.ts'
-import { ProviderSettingsError } from './settings-error.ts'
 
 /** An OpenID Connect provider as it is used: the host's settings, and the preset's where the host says nothing. */
 export interface OidcProfile extends OidcSettings {

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { type Settings, SettingsError } from '../config/config.ts'
 import type { StartProvider } from './development/index.ts'
+import { ProviderSettingsError } from './fields.ts'
 import { type LoadedProviders, loadProviders } from './load.ts'
 import type { Providers } from './providers.ts'
 import type { Env } from './secret.ts'
-import { ProviderSettingsError } from './settings-error.ts'
 
 /**
  * The identity providers of a service.

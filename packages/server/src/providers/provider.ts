@@ -1,4 +1,5 @@
 import type { Assurance, ProviderKind } from '@countersign/protocol'
+import type { PagePolicy } from '../core/http/page-headers.ts'
 
 /** What a provider has found out about a human. None of it but a hash of the subject is kept, and the dates. */
 export interface Verified {
@@ -77,9 +78,6 @@ export interface IdentityProvider {
   /** Reaches out and reports what works, for `countersignd provider check`. */
   check(): Promise<readonly ProviderCheck[]>
 }
-
-/** Sources by directive, such as `connect-src`. */
-export type PagePolicy = Readonly<Record<string, readonly string[]>>
 
 export interface ProviderCheck {
   readonly name: string

@@ -1,7 +1,7 @@
 import { CodedError } from '@countersign/protocol'
-import type { IdentityProvider, PagePolicy } from './provider.ts'
-
-export type { PagePolicy }
+import { Type } from 'typebox'
+import type { PagePolicy } from '../core/http/page-headers.ts'
+import type { IdentityProvider } from './provider.ts'
 
 /** The providers that the host has configured. */
 export interface Providers {
@@ -26,3 +26,9 @@ export function requireProvider(providers: Providers, id: string): IdentityProvi
 export function pagePoliciesOf({ all }: Providers): readonly PagePolicy[] {
   return all.flatMap(({ pagePolicy }) => (pagePolicy === undefined ? [] : [pagePolicy]))
 }
+
+/** Which identity provider a path is about. */
+export const providerParam = () =>
+  Type.Object({
+    provider: Type.String({ minLength: 1, maxLength: 64, description: 'the id of a provider' }),
+  })

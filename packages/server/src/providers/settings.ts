@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { ProviderSettingsError } from './settings-error.ts'
+import { ProviderSettingsError } from './fields.ts'
 import { PROVIDER_TYPES } from './types.ts'
 
 /** A provider as the host's file has it, of a shape that its type allows. */

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type Stripe from 'stripe'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { requireDevelopment } from './development-only.ts'
-import { idField, labelField, validForDaysField, validityMs } from './fields.ts'
+import { idField, labelField, requireDevelopment, validForDaysField, validityMs } from './fields.ts'
 import { baseAddress, OUTSIDE, type Outside } from './http-json.ts'
 import {
   type BeginContext,
@@ -15,8 +14,7 @@ import {
   type Verified,
 } from './provider.ts'
 import { type Env, resolveSecret, SecretError, secretReference } from './secret.ts'
-import { askStripe, connectStripe } from './stripe-client.ts'
-import { whyNotVerified } from './stripe-identity-words.ts'
+import { askStripe, connectStripe, whyNotVerified } from './stripe-client.ts'
 
 /** How old a call of Stripe may be, in seconds, as Stripe recommends. */
 const WEBHOOK_TOLERANCE = 300

@@ -1,8 +1,7 @@
 import { signRequest } from '@worldcoin/idkit-core/signing'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { requireDevelopment } from './development-only.ts'
-import { idField, labelField, validForDaysField, validityMs } from './fields.ts'
+import { idField, labelField, requireDevelopment, validForDaysField, validityMs } from './fields.ts'
 import { baseAddress, callJson, OUTSIDE, type Outside } from './http-json.ts'
 import {
   type BeginContext,

@@ -1,42 +1,36 @@
 import type { ClaimRequest, Did, VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
-import { agentRoute } from '../agents/agent-routes.ts'
-import { answerPlainLookups } from '../agents/ahead-of-router.ts'
+import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
 import { avatarRoute, givenAvatarRoute } from '../agents/avatar-routes.ts'
-import { cardRoute } from '../agents/card-routes.ts'
-import { compactCardRoute } from '../agents/compact-card-routes.ts'
-import { didJsonRoute } from '../agents/did-json-routes.ts'
+import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { gradeRoute } from '../agents/grade-routes.ts'
-import { identifyRoute } from '../agents/identify-routes.ts'
-import { lookupRoute } from '../agents/lookup-routes.ts'
+import { identifyRoute, lookupRoute } from '../agents/lookup-routes.ts'
+import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
-import type { OwnerDeps } from '../core/deps.ts'
 import { Cookies } from '../core/http/cookies.ts'
 import { greet } from '../core/http/early-checks.ts'
-import { handleErrors, routerErrorsTo } from '../core/http/error-handler.ts'
+import { type FailurePage, handleErrors, routerErrorsTo } from '../core/http/error-handler.ts'
 import { parseJsonStrictly } from '../core/http/json-body.ts'
 import { MethodGuard } from '../core/http/methods.ts'
 import { type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
+import type { Overload } from '../core/limits/concurrency.ts'
 import type { Limiter } from '../core/limits/limiter.ts'
-import type { Overload } from '../core/limits/overload.ts'
 import { guardAgainstOverload } from '../core/limits/overload-guard.ts'
 import { isLimited, limitRates } from '../core/limits/rate-limit-guard.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
-import { serveDashboard } from '../dashboard/dashboard.ts'
+import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { webhookRoute } from '../identity/webhook-routes.ts'
 import { apiModel } from '../pages/docs/api-model.ts'
-import { docsRoutes } from '../pages/docs/docs-routes.ts'
-import { once } from '../pages/docs/docs-side.ts'
+import { docsRoutes, once, skillRoutes } from '../pages/docs/docs-routes.ts'
 import { openLibrary } from '../pages/docs/library.ts'
-import { collectOpenApi, type OpenApiDeps, serveOpenApi } from '../pages/docs/openapi.ts'
-import { skillRoutes } from '../pages/docs/skill-routes.ts'
+import { collectOpenApi, type OpenApiDeps, serveOpenApi } from '../pages/docs/openapi-routes.ts'
 import { loadPages, type Pages } from '../pages/load.ts'
-import { servePages } from '../pages/serve-pages.ts'
+import { servePages } from '../pages/page-routes.ts'
 import { verifyRoute } from '../verification/verify-routes.ts'
 import { type HealthDeps, healthRoutes } from './health-routes.ts'
-import { serveOwners } from './owner-scope.ts'
+import { type OwnerScopeDeps, serveOwners } from './owner-scope.ts'
 
 export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRouterError'> {
   readonly read: ReadDeps
@@ -52,7 +46,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   /** The preview `rate-limit`; null where it is off. */
   readonly limiter: Limiter | null
   readonly openapi: OpenApiDeps
-  readonly owners: OwnerDeps
+  readonly owners: OwnerScopeDeps
   /** Where the built dashboard is. */
   readonly dashboardDir: string
   /** Where the built public pages are. */
@@ -67,15 +61,19 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const { serviceName } = deps.openapi
   const pages = await loadPages({ serviceName, site: deps.read.site, dir: deps.pagesDir })
+  const failurePage: FailurePage = {
+    baseUrl: deps.read.site.baseUrl,
+    render: pages.isBuilt ? (failure) => pages.make.failurePage(pages.context, failure) : null,
+  }
   const app = bareApp({
     ...deps,
     // There nothing is counted, and no line is written.
     aheadOfRouter: isPlainEnough(deps) ? answerPlainLookups(deps) : () => false,
-    answerRouterError: routerErrorsTo(pages),
+    answerRouterError: routerErrorsTo(failurePage),
   })
   const guard = new MethodGuard(app)
   parseJsonStrictly(app)
-  handleErrors(app, pages)
+  handleErrors(app, failurePage)
   app.addHook('onRequest', greet(deps.isDraining))
   countRequests(app, deps.metrics)
   await collectOpenApi(app, deps.openapi, (route) => isLimited(deps.limiter, route))
@@ -118,10 +116,19 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   claimRoute(app, { naming, claim: deps.claim })
   runtimeRoutes(app, naming, deps.runtime)
   identifyRoute(app, deps.read)
-  const cardPages = deps.cardFormats ? pages : null
-  cardRoute(app, deps.read, cardPages)
+  cardRoute(
+    app,
+    deps.read,
+    deps.cardFormats
+      ? (card, channels) => pages.make.cardSnippet(pages.context, card, channels)
+      : null,
+  )
   gradeRoute(app, { ...deps.read, db: deps.owners.db.read })
-  compactCardRoute(app, deps.read, cardPages)
+  compactCardRoute(
+    app,
+    deps.read,
+    deps.cardFormats ? (card) => pages.make.compactCardSnippet(pages.context, card) : null,
+  )
   agentRoute(app, deps.read)
   avatarRoute(app, deps.read)
   givenAvatarRoute(app, { ...deps.read, db: deps.owners.db })

@@ -1,20 +1,29 @@
+import { CodedError } from '@countersign/protocol'
 import cookie from '@fastify/cookie'
-import { ownerAgentRoutes } from '../agent-management/owner-agents-index-routes.ts'
-import { channelsRoutes } from '../channels/channels-index-routes.ts'
-import type { OwnerDeps } from '../core/deps.ts'
+import type { FastifyRequest } from 'fastify'
+import { ownAgentRoutes } from '../agent-management/agent-routes.ts'
+import { channelsRoutes } from '../channels/channel-routes.ts'
+import type { ChannelDeps } from '../channels/deps.ts'
+import { issueTokenRoute } from '../claims/claim-routes.ts'
 import { Cookies } from '../core/http/cookies.ts'
 import type { App } from '../core/http/server.ts'
-import { identityRoutes } from '../identity/identity-index-routes.ts'
-import { accountRoutes } from '../owners/account-index-routes.ts'
-import { requireSameOrigin } from '../owners/same-origin.ts'
-import { signInRoutes } from '../owners/sign-in-index-routes.ts'
-import { SignedIn } from '../owners/signed-in.ts'
-import { refuseImpossibleIds } from './known-ids.ts'
+import type { FollowDeps } from '../dashboard/followers.ts'
+import { sessionRoutes } from '../dashboard/session-routes.ts'
+import { streamRoute } from '../dashboard/stream-routes.ts'
+import { identityRoutes } from '../identity/identity-routes.ts'
+import { accountRoutes } from '../owners/account-routes.ts'
+import type { OwnerDeps } from '../owners/owner-deps.ts'
+import { requireSameOrigin, SignedIn } from '../owners/owner-routes.ts'
+import { signInRoutes } from '../owners/sign-in-routes.ts'
+import { deletionRoute, exportRoute } from '../privacy/privacy-routes.ts'
+
+/** What the routes of signed-in owners depend on. */
+export type OwnerScopeDeps = OwnerDeps & ChannelDeps & FollowDeps
 
 /** Everything that owners do in a browser, or with nothing but fetch: one cookie, one rule against forgery, no cache. */
-export async function serveOwners(app: App, deps: OwnerDeps): Promise<void> {
+export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
   const cookies = new Cookies(deps.site.baseUrl)
-  const side = { deps, cookies, signedIn: new SignedIn(deps, cookies) }
+  const context = { deps, cookies, signedIn: new SignedIn(deps, cookies) }
   await app.register(async (scope) => {
     await scope.register(cookie)
     scope.addHook('onRequest', requireSameOrigin(deps.site.baseUrl))
@@ -24,10 +33,29 @@ export async function serveOwners(app: App, deps: OwnerDeps): Promise<void> {
     })
     scope.addHook('preHandler', refuseImpossibleIds)
     const owners = scope.withTypeProvider() as unknown as App
-    signInRoutes(owners, side)
-    accountRoutes(owners, side)
-    identityRoutes(owners, side)
-    ownerAgentRoutes(owners, side)
-    channelsRoutes(owners, side)
+    sessionRoutes(owners, context)
+    signInRoutes(owners, context)
+    accountRoutes(owners, context)
+    exportRoute(owners, context)
+    deletionRoute(owners, context)
+    identityRoutes(owners, context)
+    issueTokenRoute(owners, context)
+    ownAgentRoutes(owners, context)
+    streamRoute(owners, context)
+    channelsRoutes(owners, context)
   })
+}
+
+/**
+ * A hook: an id with U+0000 in it names nothing here, and PostgreSQL refuses to look for one. References to agents are
+ * not ids: their form is checked where they are read.
+ */
+function refuseImpossibleIds(
+  { params }: FastifyRequest,
+  _reply: unknown,
+  done: (error?: Error) => void,
+): void {
+  const { agent: _reference, ...ids } = params as Record<string, string>
+  const impossible = Object.values(ids).some((id) => id.includes('\0'))
+  done(impossible ? new CodedError('NOT_FOUND', 'There is nothing by this name.') : undefined)
 }

@@ -1,7 +1,7 @@
 import type { DatabaseReport } from '@countersign/protocol'
 import type { Registry } from '../agents/read-model/agent-read-model.ts'
-import { Watched } from '../core/database/cached-probe.ts'
 import type { Database } from '../core/database/database.ts'
+import { Watched } from '../core/database/postgres/health.ts'
 
 /**
  * What the database behind a node is and does, as far as it says so within a second; asked at most once a second.

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { DueChecks } from '../channels/recheck-due.ts'
 import { DueJobs } from '../core/jobs/run-jobs.ts'
 import type { Parts } from './app-deps.ts'
+import { JOB_HANDLERS } from './job-handlers.ts'
 
 /** How often the database is asked whether another process has written: far below the promised second. */
 const POLL_MS = 100
@@ -28,7 +29,7 @@ export function startTimers(
     }
   }, POLL_MS)
   const onFailure = (error: unknown) => log.error({ err: error }, 'a job failed')
-  const due = new DueJobs({ db, now, onFailure })
+  const due = new DueJobs({ db, handlers: JOB_HANDLERS, now, onFailure })
   const work = setInterval(() => {
     due.run()
     void checks.run()

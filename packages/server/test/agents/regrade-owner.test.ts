@@ -11,7 +11,7 @@ import {
   type TestService,
   testEnv,
 } from '../../../../test/support/service.ts'
-import { insertAgent } from '../../src/agents/agent-table.ts'
+import { insertAgent } from '../../src/claims/claim-table.ts'
 import { readSettings } from '../../src/config/config.ts'
 import { loadPepper } from '../../src/core/crypto/secrets.ts'
 import type { Database } from '../../src/core/database/database.ts'
@@ -19,6 +19,7 @@ import { takeJob } from '../../src/core/jobs/job-table.ts'
 import { runDueJobs } from '../../src/core/jobs/run-jobs.ts'
 import { unverifyOwner, verifyOwner } from '../../src/identity/record-verification.ts'
 import { deleteAccount } from '../../src/privacy/delete-account.ts'
+import { JOB_HANDLERS } from '../../src/service/job-handlers.ts'
 
 const MANY = 450
 
@@ -103,7 +104,7 @@ test('the first agents are told in the transaction of the cause, the rest by a j
   const [job, ...others] = await jobs(operator.db)
   assert.ok(job !== undefined && job.run_at <= Date.now())
   assert.deepEqual([job.kind, others], ['regrade-owner', []])
-  await runDueJobs({ db: operator.db, now: Date.now, onFailure })
+  await runDueJobs({ db: operator.db, handlers: JOB_HANDLERS, now: Date.now, onFailure })
   assert.ok((await toldOf(operator.db, tails)).every((each) => each !== ''))
 })
 
@@ -116,7 +117,10 @@ test('a change while agents are told begins again with the first', async (t) => 
   // One job of the round, and no more.
   const frozen = begun?.run_at ?? 0
   let rounds = 0
-  await runDueJobs({ db, now: () => frozen, onFailure }, () => ++rounds === 1)
+  await runDueJobs(
+    { db, handlers: JOB_HANDLERS, now: () => frozen, onFailure },
+    () => ++rounds === 1,
+  )
   const [late] = await jobs(db)
   assert.ok(late !== undefined && late.subject !== begun?.subject)
 
@@ -125,7 +129,7 @@ test('a change while agents are told begins again with the first', async (t) => 
 
   assert.equal((await jobs(db))[0]?.run_at, late.run_at, 'in the same millisecond')
   assert.equal(await db.write((tx) => takeJob(tx, late)), false, 'who read it before has it not')
-  await runDueJobs({ db, now: Date.now, onFailure })
+  await runDueJobs({ db, handlers: JOB_HANDLERS, now: Date.now, onFailure })
   const told = await toldOf(db, tails)
   assert.equal(told[0], 'D>C,C>D,D>E')
   assert.deepEqual(told.slice(-3), ['D>E', 'B>C', 'C>D'], 'the last were reached by none before')
@@ -140,7 +144,9 @@ test('of those who do the same job at once one does it, also where another is in
   await verify(db, dataDir, ownerId, 'high')
   // At one moment, so that the time of a job tells none from another.
   await Promise.all(
-    Array.from({ length: 5 }, () => runDueJobs({ db, now: () => frozen + 60_000, onFailure })),
+    Array.from({ length: 5 }, () =>
+      runDueJobs({ db, handlers: JOB_HANDLERS, now: () => frozen + 60_000, onFailure }),
+    ),
   )
   assert.deepEqual(
     new Set(await toldOf(db, tails)),

@@ -7,15 +7,12 @@ import { newKey } from '../../../../test/support/key.ts'
 import { claimBody, openOperator, testEnv } from '../../../../test/support/service.ts'
 import { changeStatus } from '../../src/agent-management/change-status.ts'
 import { agentByTail, agentsOfOwner } from '../../src/agents/agent-table.ts'
+import { provenChannels } from '../../src/agents/proven-channel-table.ts'
 import { Registry } from '../../src/agents/read-model/agent-read-model.ts'
 import { factsOfChannel, factsOfVerification } from '../../src/agents/read-model/rows.ts'
+import { verificationsOfOwner } from '../../src/agents/verification-table.ts'
 import { planEnd } from '../../src/channels/channel-end.ts'
-import {
-  channelsOfAgent,
-  deleteChannel,
-  provenChannels,
-  updateChannel,
-} from '../../src/channels/channel-table.ts'
+import { channelsOfAgent, deleteChannel, updateChannel } from '../../src/channels/channel-table.ts'
 import { tellOfChannel } from '../../src/channels/record-channel-event.ts'
 import { claim } from '../../src/claims/claim.ts'
 import { readSettings } from '../../src/config/config.ts'
@@ -24,7 +21,7 @@ import { loadPepper } from '../../src/core/crypto/secrets.ts'
 import type { AgentRow, Tx } from '../../src/core/database/database.ts'
 import { runDueJobs } from '../../src/core/jobs/run-jobs.ts'
 import { unverifyOwner, verifyOwner } from '../../src/identity/record-verification.ts'
-import { verificationsOfOwner } from '../../src/identity/verification-table.ts'
+import { JOB_HANDLERS } from '../../src/service/job-handlers.ts'
 
 const DAY_MS = 86_400_000
 
@@ -76,7 +73,13 @@ async function openWorld(t: TestContext) {
     const deps = { db, registry, ed25519, naming, keyReuse, now, randomBytes }
     tails.push((await claim(deps, body)).slice(-24) as Tail)
   }
-  const runJobs = () => runDueJobs({ db, now, onFailure: (error) => assert.fail(String(error)) })
+  const runJobs = () =>
+    runDueJobs({
+      db,
+      handlers: JOB_HANDLERS,
+      now,
+      onFailure: (error) => assert.fail(String(error)),
+    })
 
   const apply = async (each: Change): Promise<void> => {
     clock.now += 1000

@@ -6,8 +6,9 @@ import {
   afterCheck,
   type CheckResult,
   isCounting,
-} from '../../src/channels/after-check.ts'
-import { spread, TOKEN_LIFETIME_MS } from '../../src/channels/next-check.ts'
+  spread,
+  TOKEN_LIFETIME_MS,
+} from '../../src/channels/schedule.ts'
 import type { ChannelRow } from '../../src/core/database/database.ts'
 
 const HOUR = 3_600_000

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type Did, namingFor } from '@countersign/protocol'
-import { forOneCheck } from '../../src/channels/for-one-check.ts'
 import type { ChannelKind, Proof } from '../../src/channels/kinds/kind.ts'
-import { look, type Sought } from '../../src/channels/observe.ts'
+import { forOneCheck, look, type Sought } from '../../src/channels/observe.ts'
 import { NotThere, OutOfReach, type Perspective } from '../../src/core/network/perspective.ts'
 
 const NEVER = new AbortController().signal

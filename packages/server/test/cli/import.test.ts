@@ -14,7 +14,7 @@ import {
 } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
-import { TABLE_KEYS } from '../../src/core/database/maintenance/import-tables.ts'
+import { TABLE_KEYS } from '../../src/core/database/maintenance/import-sqlite.ts'
 import { giveBelongings } from '../privacy/belongings.ts'
 
 const TABLES = Object.keys(TABLE_KEYS)

@@ -5,7 +5,7 @@ import {
   type EventRow,
   StorageFailure,
 } from '../../core/database/database.ts'
-import type { Replica } from '../../core/database/replica.ts'
+import type { Replica } from '../../core/database/postgres/replica.ts'
 import type { AgentRecord, AgentView, OwnerFacts } from '../agent-record.ts'
 import { AgentIndex } from './agent-index.ts'
 import { EventFollower, type Staleness } from './follower.ts'

@@ -1,6 +1,6 @@
 import type { Tail } from '@countersign/protocol'
 import type { Db, EventRow } from '../../core/database/database.ts'
-import type { Replica } from '../../core/database/replica.ts'
+import type { Replica } from '../../core/database/postgres/replica.ts'
 import type { AgentRecord, OwnerFacts } from '../agent-record.ts'
 import { agentByTail, chosenTailOfKey } from '../agent-table.ts'
 import type { AgentIndex } from './agent-index.ts'

@@ -5,19 +5,12 @@ import {
   type Tail,
   type VerificationFact,
 } from '@countersign/protocol'
-import {
-  type ProvenChannelRow,
-  provenChannels,
-  provenChannelsOf,
-} from '../../channels/channel-table.ts'
 import type { AgentRow, Db, EventRow } from '../../core/database/database.ts'
-import {
-  type VerificationOfOwner,
-  verificationsOfOwner,
-} from '../../identity/verification-table.ts'
 import { type AgentRecord, type OwnerFacts, plainProfile } from '../agent-record.ts'
 import { agentsByTails } from '../agent-table.ts'
 import { ownerById, type PublicOwnerRow } from '../owner-table.ts'
+import { type ProvenChannelRow, provenChannels, provenChannelsOf } from '../proven-channel-table.ts'
+import { type VerificationOfOwner, verificationsOfOwner } from '../verification-table.ts'
 
 /** A new agent out of the event of its claim. */
 export function recordOfClaim({ seq, at, tail, owner_id, facts }: EventRow): AgentRecord {

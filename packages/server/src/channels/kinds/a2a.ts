@@ -1,10 +1,10 @@
 import { a2aIdentityUri } from '@countersign/protocol'
 import { NotThere, type Perspective } from '../../core/network/perspective.ts'
 import { type AgentCard, isSignedBy, readAgentCard } from './agent-card.ts'
-import { DOMAIN_FIELD, parseDomain } from './domain-name.ts'
+import { fetchWellKnown, wellKnownUrl } from './domain.ts'
 import { expiryFault } from './expiry.ts'
 import type { ChannelKind, Found, Proof, Wanted } from './kind.ts'
-import { fetchWellKnown, wellKnownUrl } from './well-known.ts'
+import { DOMAIN_FIELD, parseDomain } from './names.ts'
 
 const METHOD = 'card'
 

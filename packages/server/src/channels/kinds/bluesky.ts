@@ -1,8 +1,7 @@
 import { NotThere, type Perspective } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
-import { parseDomain } from './domain-name.ts'
-import { bareHandle, requireForm } from './handle-text.ts'
 import { askJson, ofKnownHost, ownText, unknownAnswer } from './json-answer.ts'
+import { bareHandle, parseDomain, requireForm } from './names.ts'
 
 const FORM = /^[^\s/:?#@]+\.[^\s/:?#@]+$/
 const ADDRESS = /^(?:https?:\/\/)?bsky\.app\/profile\/([^/?#]+)\/?$/i

@@ -1,6 +1,5 @@
 import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
-import { bareHandle, requireForm } from './handle-text.ts'
 import {
   askJson,
   type JsonAnswer,
@@ -9,6 +8,7 @@ import {
   ownText,
   unknownAnswer,
 } from './json-answer.ts'
+import { bareHandle, requireForm } from './names.ts'
 
 /** Letters, digits and single hyphens, none of them at either end, as the form of GitHub's sign-up has it. */
 const LOGIN = /^(?=.{1,39}$)[a-z0-9]+(?:-[a-z0-9]+)*$/

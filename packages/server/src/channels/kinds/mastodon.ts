@@ -1,9 +1,8 @@
 import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
-import { parseDomain } from './domain-name.ts'
-import { requireForm, trimmed } from './handle-text.ts'
 import { textOfHtml } from './html.ts'
 import { askJson, own, ownText, unknownAnswer } from './json-answer.ts'
+import { parseDomain, requireForm, trimmed } from './names.ts'
 import { requireHomeOf } from './webfinger.ts'
 
 /** As Mastodon has it, in any length that other servers of the fediverse allow. */

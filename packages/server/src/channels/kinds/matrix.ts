@@ -1,10 +1,8 @@
 import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
-import { parseDomain } from './domain-name.ts'
-import { bareHandle, requireForm } from './handle-text.ts'
-import { askJson, ownText, unknownAnswer } from './json-answer.ts'
+import { askJson, own, ownText, unknownAnswer } from './json-answer.ts'
 import { HandleRefusal } from './kind.ts'
-import { requireHomeserver } from './matrix-server.ts'
+import { bareHandle, parseDomain, requireForm } from './names.ts'
 
 /** https://spec.matrix.org/latest/appendices/#user-identifiers, with the capitals of old ones: case counts. */
 const USER_ID = /^@[a-z0-9._=/+-]+:[^\s/?#@]+$/i
@@ -73,4 +71,34 @@ async function readProfile(from: Perspective, id: string): Promise<string[]> {
   }
   // Since Matrix 1.16 a profile has fields of any name (MSC4133): whatever is text is the account's own.
   return Object.values(body).filter((value) => typeof value === 'string')
+}
+
+const LONGEST = 512
+
+/**
+ * Where the API of a Matrix server is, as the server says itself
+ * (https://spec.matrix.org/latest/client-server-api/#well-known-uri); at its own name where it says nothing.
+ * @returns an https address on the usual port, without a slash at the end
+ * @throws NotThere, OutOfReach
+ */
+async function requireHomeserver(from: Perspective, server: string): Promise<string> {
+  const url = new URL(`https://${server}/.well-known/matrix/client`)
+  const answer = await askJson(from, url)
+  if (answer.status === 404) return `https://${server}`
+  const base = ownText(own(answer.body, 'm.homeserver'), 'base_url')
+  if (answer.status !== 200 || base === null) throw unknownAnswer(url, answer)
+  return addressOf(base, server)
+}
+
+function addressOf(base: string, server: string): string {
+  const url = base.length <= LONGEST ? URL.parse(base) : null
+  const plain =
+    url?.protocol === 'https:' && `${url.port}${url.username}${url.search}${url.hash}` === ''
+  try {
+    if (url !== null && plain)
+      return `https://${parseDomain(url.hostname)}${url.pathname.replace(/\/+$/, '')}`
+  } catch (error) {
+    if (!(error instanceof HandleRefusal)) throw error
+  }
+  throw new OutOfReach(`${server} says that its API is at an address that is not looked at.`)
 }

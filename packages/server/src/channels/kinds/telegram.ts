@@ -1,8 +1,8 @@
 import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
-import { bareHandle, requireForm } from './handle-text.ts'
 import { piecesOf } from './html.ts'
 import { ofKnownHost, requireTime, unknownAnswer } from './json-answer.ts'
+import { bareHandle, requireForm } from './names.ts'
 
 /** https://core.telegram.org/method/account.checkUsername: 5 to 32 letters, digits and underscores, a letter first. */
 const USERNAME = /^[a-z][a-z0-9_]{4,31}$/

@@ -1,7 +1,7 @@
 import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
-import { parseDomain } from './domain-name.ts'
 import { askJson, own, ownText, unknownAnswer } from './json-answer.ts'
 import { HandleRefusal } from './kind.ts'
+import { parseDomain } from './names.ts'
 
 const MEDIA_TYPE = 'application/jrd+json, application/json'
 /** https://docs.joinmastodon.org/spec/webfinger/ */

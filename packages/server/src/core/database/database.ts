@@ -1,9 +1,7 @@
 import type { AgentStatus, Assurance, Grade, SignInMethod } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
-import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow } from './channel-rows.ts'
-import type { DatabaseState } from './database-state.ts'
-import type { RateCountRow } from './rate-count-row.ts'
-import type { ConnectionFigures, TransactionEnd } from './stats.ts'
+import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow, RateCountRow } from './rows.ts'
+import type { ConnectionFigures, DatabaseState, TransactionEnd } from './stats.ts'
 
 export type { ChannelCheckRow, ChannelLeaseRow, ChannelRow }
 

@@ -1,7 +1,7 @@
+import type { IncomingMessage } from 'node:http'
 import { CodedError } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NOTHING_HERE } from './error-handler.ts'
-import { hasOneHost } from './host-header.ts'
 
 /** A hook for every request, before anything else looks at it. */
 export function greet(isDraining: () => boolean) {
@@ -18,4 +18,14 @@ export function greet(isDraining: () => boolean) {
       done(new CodedError('NOT_FOUND', NOTHING_HERE))
     } else done()
   }
+}
+
+/** RFC 9112 section 3.2: exactly one Host header. Node takes the first of two, a proxy may take the last. */
+function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
 }

@@ -5,11 +5,26 @@ import {
   type ErrorEnvelope,
 } from '@countersign/protocol'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Pages } from '../../pages/load.ts'
 import { refusalOf } from '../errors.ts'
 import { EXPOSED_OF_REFUSALS } from './cors.ts'
 import { pageHeaders } from './page-headers.ts'
 import { wantsPage } from './wants-page.ts'
+
+/** An error for people, as the failure page shows it. */
+export interface Failure {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly message: string
+  readonly requestId: string
+  /** Whether the address was that of a certificate: the page then says that there is none. */
+  readonly certificate: boolean
+}
+
+/** Renders the page that people see instead of the error envelope; null: the pages are not built, so everyone gets JSON. */
+export interface FailurePage {
+  readonly baseUrl: string
+  readonly render: ((failure: Failure) => string) | null
+}
 
 /** A response that is not a success: the only shape there is (contract section 7). */
 export interface ErrorResponse {
@@ -32,22 +47,22 @@ const FASTIFY_CODES: Readonly<Record<string, { code: ErrorCode; message: string 
 }
 
 /** The one place where an error becomes a response: the envelope, or for people who read pages a page of the same. */
-export function handleErrors(app: FastifyInstance, pages: Pages): void {
+export function handleErrors(app: FastifyInstance, page: FailurePage): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const { code, message, retryAfterSeconds } = translate(error, request)
     if (retryAfterSeconds != null) askToComeBack(reply, retryAfterSeconds)
-    sendRefusal(pages, request, reply, code, message)
+    sendRefusal(page, request, reply, code, message)
   })
   app.setNotFoundHandler((request, reply) => {
-    sendRefusal(pages, request, reply, 'NOT_FOUND', NOTHING_HERE)
+    sendRefusal(page, request, reply, 'NOT_FOUND', NOTHING_HERE)
   })
 }
 
 /** Answers errors of Fastify's router, which come before there is a route: an address that cannot be decoded. */
-export function routerErrorsTo(pages: Pages) {
+export function routerErrorsTo(page: FailurePage) {
   return (_error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
     sendRefusal(
-      pages,
+      page,
       request,
       reply,
       'VALIDATION_ERROR',
@@ -56,29 +71,25 @@ export function routerErrorsTo(pages: Pages) {
 }
 
 function sendRefusal(
-  pages: Pages,
+  page: FailurePage,
   request: FastifyRequest,
   reply: FastifyReply,
   code: ErrorCode,
   message: string,
 ): void {
   const { status, body } = errorResponse(code, message, request.id)
-  const asPage = pages.isBuilt && wantsPage(request)
+  const render = wantsPage(request) ? page.render : null
   reply
     .code(status)
     .header('cache-control', 'no-store')
-    .type(asPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8')
-  if (!asPage) {
+    .type(render !== null ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8')
+  if (render === null) {
     reply.serializer(JSON.stringify).send(body)
     return
   }
   const certificate = request.url.startsWith('/agent/')
-  const html = pages.make.failurePage(pages.context, { ...body.error, status, certificate })
-  reply
-    .headers(pageHeaders(pages.context.site.baseUrl))
-    .header('vary', 'Accept')
-    .serializer(String)
-    .send(html)
+  const html = render({ ...body.error, status, certificate })
+  reply.headers(pageHeaders(page.baseUrl)).header('vary', 'Accept').serializer(String).send(html)
 }
 
 function translate(

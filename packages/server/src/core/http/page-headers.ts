@@ -1,4 +1,5 @@
-import type { PagePolicy } from '../../providers/providers.ts'
+/** Content-Security-Policy sources by directive, such as `connect-src`. */
+export type PagePolicy = Readonly<Record<string, readonly string[]>>
 
 /**
  * What every page for people is sent with: nothing from elsewhere, nothing inline, in nobody's frame.

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
 import { cached } from './caching.ts'
 import { allowAnyOrigin, answerPreflight } from './cors.ts'
-import { refusalsAt } from './error-schemas.ts'
 import type { App } from './server.ts'
+import { refusalsAt } from './wants-page.ts'
 
 export interface PublicRead<P> {
   readonly url: string

@@ -1,3 +1,4 @@
+import { errorSchema } from '@countersign/protocol'
 import type { FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 
@@ -5,7 +6,7 @@ import Negotiator from 'negotiator'
 const FOR_PROGRAMS = /^\/(api|webhooks|healthz|readyz|openapi\.json)(?![\w-])/
 
 /** Whether only programs ask for an address: it is never answered by a page. */
-export function isForPrograms(url: string): boolean {
+function isForPrograms(url: string): boolean {
   return FOR_PROGRAMS.test(url)
 }
 
@@ -14,4 +15,20 @@ export function wantsPage({ url, headers }: Pick<FastifyRequest, 'url' | 'header
   if (headers.accept === undefined || isForPrograms(url)) return false
   const negotiator = new Negotiator({ headers: { accept: headers.accept } })
   return negotiator.mediaType(['application/json', 'text/html']) === 'text/html'
+}
+
+/** What a route's schema says of its refusals: the envelope, and for people who read pages a page of the same. */
+export function refusalsAt(url: string) {
+  const refusal = isForPrograms(url) ? errorSchema() : asPageToo()
+  return { '4xx': refusal, '5xx': refusal }
+}
+
+function asPageToo() {
+  return {
+    description: 'A refusal',
+    content: {
+      'application/json': { schema: errorSchema() },
+      'text/html': { schema: { type: 'string' } },
+    },
+  }
 }

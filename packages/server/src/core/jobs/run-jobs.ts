@@ -1,14 +1,17 @@
-import { goOnRegrading, REGRADE_OWNER, regradeOwner } from '../../agents/regrade-owner.ts'
-import { END_CHANNEL, endChannel } from '../../channels/channel-end.ts'
-import { EXPIRE_VERIFICATION } from '../../identity/record-verification.ts'
 import { type Database, type JobRow, StorageFailure, type Tx } from '../database/database.ts'
-import { appendEvent } from '../database/event-table.ts'
 import { countDueJobs, dueJobs, firstJobAt, postponeJob, takeJob } from './job-table.ts'
+
+/** Runs one job in the transaction that also deletes it. `at`: now, in milliseconds. */
+type JobHandler = (tx: Tx, job: JobRow, at: number) => Promise<void>
+
+/** Handlers by kind of job. Other kinds belong to newer nodes of a rolling upgrade and are left alone. */
+export type JobHandlers = Readonly<Record<string, JobHandler>>
 
 export interface JobDeps {
   readonly db: Database
+  readonly handlers: JobHandlers
   readonly now: () => number
-  /** Told of a job that failed, which is tried again later. */
+  /** Called with the error of a job that failed and will be retried. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -16,15 +19,6 @@ const JOBS_AT_ONCE = 100
 const MOST_COUNTED = 1000
 const FIRST_PAUSE_MS = 60_000
 const LONGEST_PAUSE_MS = 3_600_000
-
-const HANDLERS: Readonly<Record<string, (tx: Tx, job: JobRow, at: number) => Promise<void>>> = {
-  [EXPIRE_VERIFICATION]: tellOfExpiry,
-  [END_CHANNEL]: endChannel,
-  [REGRADE_OWNER]: goOnRegrading,
-}
-
-/** Other kinds are a newer release's, for its own nodes to do: in a rolling upgrade both are at work. */
-const KINDS = Object.keys(HANDLERS)
 
 /** Does what falls due, one round at a time. */
 export class DueJobs {
@@ -59,7 +53,7 @@ export class DueJobs {
  */
 export async function runDueJobs(deps: JobDeps, goesOn: () => boolean = () => true): Promise<void> {
   for (;;) {
-    const jobs = await dueJobs(deps.db.read, KINDS, deps.now(), JOBS_AT_ONCE)
+    const jobs = await dueJobs(deps.db.read, Object.keys(deps.handlers), deps.now(), JOBS_AT_ONCE)
     if (jobs.length === 0) return
     for (const job of jobs) {
       if (!goesOn()) return
@@ -80,8 +74,8 @@ export async function jobsLate({ db, now }: Pick<JobDeps, 'db' | 'now'>): Promis
 }
 
 /** A job that fails holds up no other. */
-async function runJob({ db, now, onFailure }: JobDeps, job: JobRow): Promise<void> {
-  const handle = HANDLERS[job.kind]
+async function runJob({ db, handlers, now, onFailure }: JobDeps, job: JobRow): Promise<void> {
+  const handle = handlers[job.kind]
   if (handle === undefined) return
   try {
     await db.write(async (tx) => {
@@ -93,13 +87,4 @@ async function runJob({ db, now, onFailure }: JobDeps, job: JobRow): Promise<voi
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** job.attempts, LONGEST_PAUSE_MS)
     await db.write((tx) => postponeJob(tx, job, now() + pause))
   }
-}
-
-/** The verification counts for nothing from its date on; the events tell those who follow. */
-async function tellOfExpiry(tx: Tx, job: JobRow, at: number): Promise<void> {
-  const { ownerId, provider } = JSON.parse(job.subject) as { ownerId: number; provider: string }
-  const facts = { provider, reason: 'expired' }
-  const seq = tx.nextSeq()
-  await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, facts })
-  await regradeOwner(tx, ownerId, at)
 }

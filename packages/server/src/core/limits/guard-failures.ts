@@ -2,7 +2,7 @@ import { CodedError } from '@countersign/protocol'
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { Attempt } from './attempts.ts'
 import type { Limit } from './limits.ts'
-import { hooksOf } from './route-facts.ts'
+import { hooksOf } from './route-class.ts'
 import { type Rule, type Ruler, refusalOf, whoIs } from './rule.ts'
 
 declare module 'fastify' {

@@ -1,4 +1,4 @@
-import { isAlwaysAnswered, type RouteFacts } from './limiter-of-route.ts'
+import { isAlwaysAnswered, type RouteFacts } from './route-class.ts'
 
 /** What a limit counts, and for whom. How much it allows is the host's setting of the same name (RATE_LIMITS). */
 export interface Limit {

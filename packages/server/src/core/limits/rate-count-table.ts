@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../database/database.ts'
-import type { RateCountRow } from '../database/rate-count-row.ts'
+import type { RateCountRow } from '../database/rows.ts'
 
 /** What one more takes, and how much there is to take from. Milliseconds. */
 export interface Taking {

@@ -3,9 +3,9 @@ import type { Cookies } from '../http/cookies.ts'
 import { limitFailures } from './guard-failures.ts'
 import { tellOfLimits } from './headers.ts'
 import type { Limiter } from './limiter.ts'
-import type { RouteFacts } from './limiter-of-route.ts'
 import { limitsOf } from './limits.ts'
-import { hooksOf, routeFacts } from './route-facts.ts'
+import type { RouteFacts } from './route-class.ts'
+import { hooksOf, routeFacts } from './route-class.ts'
 import { type Rule, type Ruler, refusalOf, whoIs } from './rule.ts'
 
 /**

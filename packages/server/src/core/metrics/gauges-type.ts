@@ -1,5 +1,5 @@
+import type { Overload } from '../limits/concurrency.ts'
 import type { Limiter } from '../limits/limiter.ts'
-import type { Overload } from '../limits/overload.ts'
 import type { WriteMetrics } from './write-metrics.ts'
 
 /** Figures of the service's own, read when somebody scrapes. */

@@ -1,7 +1,7 @@
 import { isIP, type Socket, type TcpNetConnectOpts } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
+import ipaddr from 'ipaddr.js'
 import { OutOfReach } from './perspective.ts'
-import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
 
 /** Where a client may connect to. */
 export interface ConnectRules {
@@ -103,4 +103,23 @@ function settled<T extends Socket>(socket: T, event: string, signal: AbortSignal
       resolve(socket)
     })
   })
+}
+
+/** All that is given out as global unicast (RFC 4291 section 2.4); `::127.0.0.1`, which is unicast too, is not in it. */
+const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3')
+
+/** Whether an address is one of the public internet: no loopback, private, link-local, mapped or translated one. */
+export function isPublicAddress(text: string): boolean {
+  const address = processed(text)
+  if (address === null || address.range() !== 'unicast') return false
+  return address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST_V6)
+}
+
+export function isLoopbackAddress(text: string): boolean {
+  return processed(text)?.range() === 'loopback'
+}
+
+/** An IPv4 address in the clothes of IPv6 (`::ffff:127.0.0.1`) becomes what it is. */
+function processed(text: string) {
+  return ipaddr.isValid(text) ? ipaddr.process(text) : null
 }

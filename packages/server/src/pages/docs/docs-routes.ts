@@ -1,11 +1,16 @@
 import { CodedError } from '@countersign/protocol'
 import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
 import { cached, REVALIDATE } from '../../core/http/caching.ts'
 import { allowAnyOrigin } from '../../core/http/cors.ts'
 import { pageHeaders } from '../../core/http/page-headers.ts'
+import { publicRead } from '../../core/http/public-read.ts'
 import type { App } from '../../core/http/server.ts'
+import type { Pages } from '../load.ts'
 import type { DocsMap } from '../views/docs-view.ts'
-import { type DocsSide, once } from './docs-side.ts'
+import type { ApiGroup } from './api-model.ts'
+import type { Library } from './library.ts'
+import { llmsText, skillName, skillOf, skillsIndex } from './skill.ts'
 
 const MARKDOWN = /\.md$/
 
@@ -55,3 +60,90 @@ export function docsRoutes(app: App, { library, pages, api }: DocsSide): void {
 }
 
 const NO_GROUP = 'The HTTP reference has no part of this name.'
+
+/** What the routes of the documentation share. */
+export interface DocsSide {
+  readonly library: Library
+  readonly pages: Pages
+  /** The HTTP reference, out of the service's own OpenAPI document: complete once the service is. */
+  readonly api: () => readonly ApiGroup[]
+}
+
+/** What is computed once, when it is first asked for. */
+export function once<T>(compute: () => T): () => T {
+  let known: { readonly value: T } | null = null
+  return () => {
+    known ??= { value: compute() }
+    return known.value
+  }
+}
+
+const SHORTLY = 'public, max-age=300'
+
+/** What agents that are driven by a model read: the same words as the documentation. */
+export function skillRoutes(app: App, { library }: DocsSide): void {
+  const { naming } = library.names
+  const skill = once(() => skillOf(library))
+  const text = (
+    url: string,
+    type: 'text/markdown' | 'text/plain',
+    about: { operationId: string; summary: string },
+    content: () => string,
+  ) =>
+    publicRead(app, naming, {
+      url,
+      cacheControl: SHORTLY,
+      schema: {
+        ...about,
+        tags: ['learn'],
+        response: {
+          200: { description: about.summary, content: { [type]: { schema: Type.String() } } },
+        },
+      },
+      handler: async (_params: unknown, reply) => {
+        reply.type(`${type}; charset=utf-8`).serializer(String)
+        return content()
+      },
+    })
+
+  const summary = 'How an agent gets its identity here and uses it: a skill, in Markdown'
+  text('/skill.md', 'text/markdown', { operationId: 'skill', summary }, () => skill().text)
+  text(
+    `/.well-known/agent-skills/${skillName(library.names)}/SKILL.md`,
+    'text/markdown',
+    { operationId: 'wellKnownSkill', summary: 'The same, where the index says it is' },
+    () => skill().text,
+  )
+  const llms = { operationId: 'llms', summary: 'What there is to read here, as links to Markdown' }
+  text('/llms.txt', 'text/plain', llms, () => llmsText(library))
+  publicRead(app, naming, {
+    url: '/.well-known/agent-skills/index.json',
+    cacheControl: SHORTLY,
+    schema: {
+      operationId: 'skillsIndex',
+      summary: 'The skills that this service publishes (Agent Skills Discovery 0.2.0)',
+      tags: ['learn'],
+      response: { 200: indexSchema() },
+    },
+    handler: async () => skillsIndex(skill()),
+  })
+}
+
+const indexSchema = () =>
+  Type.Object(
+    {
+      $schema: Type.String(),
+      skills: Type.Array(
+        Type.Object({
+          name: Type.String({ description: '1 to 64 characters out of a-z, 0-9 and -' }),
+          type: Type.Literal('skill-md'),
+          description: Type.String({ maxLength: 1024 }),
+          url: Type.String({ description: 'relative to this address' }),
+          digest: Type.String({
+            description: 'sha256: and the SHA-256 of the skill, in hexadecimal',
+          }),
+        }),
+      ),
+    },
+    { description: 'The index' },
+  )

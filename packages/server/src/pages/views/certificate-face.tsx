@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { reasonWords, VERDICTS } from '../../agents/wording.ts'
 import type { Certificate } from '../certificate.ts'
 import type { PageContext } from './context.ts'
-import { pathOf } from './path-of.ts'
+import { pathOf } from './context.ts'
 
 const BANDS: Readonly<Record<AgentStatus, string>> = {
   active: 'bg-good-wash text-good',

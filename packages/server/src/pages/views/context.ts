@@ -14,3 +14,9 @@ export interface PageAssets {
   /** Fonts: a browser that learns of them from the style alone uses them a page too late. */
   readonly fonts: readonly string[]
 }
+
+/** An address of ours without its origin, so that a page works wherever it is reached. */
+export function pathOf(url: string): string {
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}

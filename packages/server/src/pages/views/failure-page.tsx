@@ -1,16 +1,7 @@
-import type { ErrorCode } from '@countersign/protocol'
+import type { Failure } from '../../core/http/error-handler.ts'
 import type { PageContext } from './context.ts'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'
-
-interface Failure {
-  readonly code: ErrorCode
-  readonly status: number
-  readonly message: string
-  readonly requestId: string
-  /** Whether a certificate was asked for: that there is none says something of whoever sent the address. */
-  readonly certificate: boolean
-}
 
 /** What people see in place of the error envelope. */
 export function failurePage(context: PageContext, failure: Failure): string {

@@ -1,5 +1,4 @@
 import type { PageContext } from './context.ts'
-import { scriptSafeJson } from './script-safe-json.ts'
 
 export interface HeadProps {
   readonly context: PageContext
@@ -77,5 +76,15 @@ function Preview({ url, alt }: { readonly url: string; readonly alt: string }) {
       <meta name="twitter:image" content={url} />
       <meta name="twitter:image:alt" content={alt} />
     </>
+  )
+}
+
+const UNSAFE = /[<>&\u2028\u2029]/g
+
+/** JSON that can stand in a `<script>`: nothing in it ends the element, begins a comment or breaks a line. */
+function scriptSafeJson(value: object): string {
+  return JSON.stringify(value).replaceAll(
+    UNSAFE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }

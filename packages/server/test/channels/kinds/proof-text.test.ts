@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { didOf, namingFor, type Tail } from '@countersign/protocol'
 import fc from 'fast-check'
-import { proofText, standsIn } from '../../../src/channels/kinds/proof-text.ts'
+import { proofText, standsIn } from '../../../src/channels/kinds/chat-kind.ts'
 
 const TAIL = '7sQ2m4VbXk9WcTzRfHpLg3Na' as Tail
 const TOKEN = 'Hn5kQ2vW8xYzR3tB6mCdEf'

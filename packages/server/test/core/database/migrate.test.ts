@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openRaw } from '../../../../../test/support/raw-database.ts'
 import { countersignd, startTestService, testEnv } from '../../../../../test/support/service.ts'
 import { readSettings } from '../../../src/config/config.ts'
-import { BEGIN } from '../../../src/core/database/postgres/postgres-writer.ts'
+import { BEGIN } from '../../../src/core/database/postgres/writer.ts'
 
 /** The server has other databases, and tests that run beside this one hold locks there. */
 const LOCKS_OF_THIS_DATABASE = `select 1 as held from pg_locks join pg_database on database = pg_database.oid

@@ -7,8 +7,7 @@ import { startTestService, type TestService } from '../../../../../test/support/
 import type { Db, Tx } from '../../../src/core/database/database.ts'
 import { deleteExpiredFlows } from '../../../src/owners/flow-table.ts'
 import { deleteEndedSessions } from '../../../src/owners/session-table.ts'
-import { deleteBelongings } from '../../../src/privacy/owner-erasure-table.ts'
-import { recordsOfOwner } from '../../../src/privacy/owner-export-table.ts'
+import { deleteBelongings, recordsOfOwner } from '../../../src/privacy/owner-data-table.ts'
 
 const ROWS = 20_000
 /** Long after the end of everything that `fill` makes. */

@@ -6,6 +6,7 @@ import type { Database } from '../../../src/core/database/database.ts'
 import * as storage from '../../../src/core/database/open-database.ts'
 import { scheduleJob } from '../../../src/core/jobs/job-table.ts'
 import { DueJobs, runDueJobs } from '../../../src/core/jobs/run-jobs.ts'
+import { JOB_HANDLERS } from '../../../src/service/job-handlers.ts'
 
 async function openDatabase(t: TestContext): Promise<Database> {
   const db = await storage.openDatabase(readSettings(await testEnv(t)).database, Date.now)
@@ -21,7 +22,12 @@ test('a job that fails is put off, longer each time, and holds up no other', asy
   const db = await openDatabase(t)
   const clock = { now: Date.now() }
   const failures: unknown[] = []
-  const deps = { db, now: () => clock.now, onFailure: (error: unknown) => failures.push(error) }
+  const deps = {
+    db,
+    handlers: JOB_HANDLERS,
+    now: () => clock.now,
+    onFailure: (error: unknown) => failures.push(error),
+  }
   const bad = { id: 'bad', kind: 'expire-verification', subject: 'no JSON', run_at: 1 }
   const good = JSON.stringify({ ownerId: 1, provider: 'mitid' })
   await db.write((tx) => scheduleJob(tx, bad))
@@ -75,6 +81,7 @@ test('rounds never overlap, and a stop waits for no more than the job that is un
   })
   const due = new DueJobs({
     db: watched,
+    handlers: JOB_HANDLERS,
     now: Date.now,
     onFailure: (error) => assert.fail(String(error)),
   })

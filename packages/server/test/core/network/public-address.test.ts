@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isLoopbackAddress, isPublicAddress } from '../../../src/core/network/public-address.ts'
+import { isLoopbackAddress, isPublicAddress } from '../../../src/core/network/guarded-connect.ts'
 
 test('addresses of the public internet are public', () => {
   for (const address of [

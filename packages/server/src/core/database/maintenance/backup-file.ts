@@ -1,7 +1,7 @@
 import { chmodSync, renameSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { MIGRATIONS } from '../migrations/index.ts'
-import { openConnection } from '../sqlite/sqlite.ts'
+import { openConnection } from '../sqlite/connection.ts'
 
 /** The file is no backup that this release can use. */
 export class NotABackupError extends Error {

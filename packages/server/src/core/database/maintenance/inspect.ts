@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Examined } from '../inspected.ts'
 import type { DatabasePlace } from '../open-database.ts'
 import { examinePostgres } from '../postgres/postgres-database.ts'
-import { kyselyOver } from '../sqlite/sqlite.ts'
+import { kyselyOver } from '../sqlite/connection.ts'
 import { orDamaged, requireSound } from '../sqlite/sqlite-damage.ts'
 
 /**

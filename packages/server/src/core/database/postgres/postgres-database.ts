@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
-import { Watched } from '../cached-probe.ts'
 import {
   type Batch,
   type Database,
@@ -9,19 +8,17 @@ import {
   type Tx,
   UnknownOutcome,
 } from '../database.ts'
-import { type DatabaseState, UNREACHABLE } from '../database-state.ts'
 import { GroupCommit } from '../group-commit.ts'
 import type { Examined } from '../inspected.ts'
 import { isUpToDate, migrate } from '../migrate.ts'
 import type { ConnectionFigures, TransactionEnd } from '../stats.ts'
+import { type DatabaseState, UNREACHABLE } from '../stats.ts'
+import { Lookout, postgresState, Watched } from './health.ts'
 import { connectPrimary, endClient, execute, executeScript, kyselyOver } from './postgres.ts'
-import { DURABLE, isWarning } from './postgres-durable.ts'
 import { Hosts } from './postgres-hosts.ts'
 import { PostgresListener } from './postgres-listener.ts'
 import { connectionsOf, kyselyOverPool } from './postgres-pool.ts'
-import { postgresState } from './postgres-state.ts'
-import { BEGIN, PostgresWriter } from './postgres-writer.ts'
-import { Lookout } from './primary-monitor.ts'
+import { BEGIN, DURABLE, isWarning, PostgresWriter } from './writer.ts'
 
 /** A point read takes a fraction of a millisecond: few connections carry much, and servers have few to give. */
 const READERS = { max: 6 }

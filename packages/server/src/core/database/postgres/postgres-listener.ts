@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { connectPrimary, endClient } from './postgres.ts'
 import type { Hosts } from './postgres-hosts.ts'
-import { CHANNEL } from './postgres-writer.ts'
+import { CHANNEL } from './writer.ts'
 
 const RETRY_MS = 250
 

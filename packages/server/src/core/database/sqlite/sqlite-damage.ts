@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { errcodeOf } from './sqlite.ts'
+import { errcodeOf } from './connection.ts'
 
 /** Primary result codes of a file that is not what SQLite has written (sqlite.org/rescode.html). */
 const CORRUPT = 11

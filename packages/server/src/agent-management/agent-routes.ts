@@ -1,0 +1,142 @@
+import {
+  agentPatchSchema,
+  historySchema,
+  ownerAgentSchema,
+  ownerAgentsQuerySchema,
+  ownerAgentsSchema,
+  revokeAllRequestSchema,
+  revokedSchema,
+  statusRequestSchema,
+} from '@countersign/protocol'
+import { Type } from 'typebox'
+import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
+import type { App } from '../core/http/server.ts'
+import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import { avatarRoutes } from './avatar-routes.ts'
+import { changeOwnStatus } from './change-status.ts'
+import { historyOf } from './history.ts'
+import { listAgents } from './list-agents.ts'
+import { showOwnAgent } from './own-agent.ts'
+import { revokeAll } from './revoke-all.ts'
+import { editProfile } from './update-profile.ts'
+
+/** The agents of the signed-in owner. */
+export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
+  listRoutes(app, context)
+  editRoute(app, context)
+  avatarRoutes(app, context)
+  statusRoutes(app, context)
+  historyRoute(app, context)
+  revokeAllRoute(app, context)
+}
+
+/** What an agent is called and says of itself. */
+function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.patch(OWN_AGENT, {
+    schema: ownerSchema({
+      operationId: 'editAgent',
+      summary: 'Change display name, username or description; null takes away',
+      params: ownAgentParam(),
+      body: agentPatchSchema(),
+      response: { 200: ownerAgentSchema(deps.site.naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return editProfile(deps, ownerId, request.params.agent, request.body)
+    },
+  })
+}
+
+/** What happened to an agent. */
+function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.get(`${OWN_AGENT}/history`, {
+    schema: ownerSchema({
+      operationId: 'agentHistory',
+      summary: 'What happened to an agent, newest first',
+      params: ownAgentParam(),
+      querystring: Type.Object(
+        { before: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })) },
+        { additionalProperties: false },
+      ),
+      response: { 200: historySchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      const { before } = request.query
+      return historyOf(deps, ownerId, request.params.agent, before ? Number(before) : null)
+    },
+  })
+}
+
+/** The agents of the owner, and one of them. */
+function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  const { naming } = deps.site
+  app.get('/api/account/agents', {
+    schema: ownerSchema({
+      operationId: 'ownerAgents',
+      summary: 'The agents of the owner, newest first',
+      querystring: ownerAgentsQuerySchema(),
+      response: { 200: ownerAgentsSchema(naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return listAgents(deps, ownerId, request.query)
+    },
+  })
+
+  app.get(OWN_AGENT, {
+    schema: ownerSchema({
+      operationId: 'ownerAgent',
+      summary: 'An agent of the owner',
+      params: ownAgentParam(),
+      response: { 200: ownerAgentSchema(naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return showOwnAgent(deps, ownerId, request.params.agent)
+    },
+  })
+}
+
+/** The way out when everything is lost. */
+function revokeAllRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.post('/api/account/agents/revoke-all', {
+    schema: ownerSchema({
+      operationId: 'revokeAllAgents',
+      summary: 'End the certificates of all agents, for good; needs a recent sign-in',
+      body: revokeAllRequestSchema(),
+      response: { 200: revokedSchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.requireRecent(request)
+      const { username, reason = null } = request.body
+      return { revokedAgents: await revokeAll(deps, ownerId, username, reason) }
+    },
+  })
+}
+
+const CHANGES = [
+  { verb: 'suspend', to: 'suspended', summary: 'Take an agent out of service, for now' },
+  { verb: 'reactivate', to: 'active', summary: 'Put a suspended agent back into service' },
+  { verb: 'revoke', to: 'revoked', summary: 'End a certificate, for good' },
+] as const
+
+/** Suspending, reactivating, revoking. */
+function statusRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  for (const { verb, to, summary } of CHANGES) {
+    app.post(`${OWN_AGENT}/${verb}`, {
+      schema: ownerSchema({
+        operationId: `${verb}Agent`,
+        summary,
+        params: ownAgentParam(),
+        body: statusRequestSchema(),
+        response: { 200: ownerAgentSchema(deps.site.naming) },
+      }),
+      handler: async (request) => {
+        const { ownerId } = await signedIn.require(request)
+        const { reason = null } = request.body
+        return changeOwnStatus(deps, ownerId, request.params.agent, { to, reason })
+      },
+    })
+  }
+}

@@ -1,0 +1,38 @@
+import type { Db, IdentityVerificationRow } from '../core/database/database.ts'
+import { prepared } from '../core/database/prepared.ts'
+
+const selectOfOwner = prepared<{ ownerId: number }, IdentityVerificationRow>((db, param) =>
+  db
+    .selectFrom('identity_verifications')
+    .selectAll()
+    .where('owner_id', '=', param('ownerId'))
+    .orderBy('verified_at'),
+)
+
+export function verificationsOfOwner(db: Db, ownerId: number): Promise<IdentityVerificationRow[]> {
+  return selectOfOwner(db, { ownerId })
+}
+
+/** What is public of a verification, and whose it is. */
+export type VerificationOfOwner = Pick<
+  IdentityVerificationRow,
+  'owner_id' | 'provider' | 'assurance' | 'verified_at' | 'expires_at'
+>
+
+const selectBetween = prepared<{ from: number; to: number }, VerificationOfOwner>((db, param) =>
+  db
+    .selectFrom('identity_verifications')
+    .select(['owner_id', 'provider', 'assurance', 'verified_at', 'expires_at'])
+    .where('owner_id', '>=', param('from'))
+    .where('owner_id', '<=', param('to'))
+    .orderBy('verified_at'),
+)
+
+/** The verifications of a range of owners, for loading many at once. */
+export function verificationsBetween(
+  db: Db,
+  from: number,
+  to: number,
+): Promise<VerificationOfOwner[]> {
+  return selectBetween(db, { from, to })
+}

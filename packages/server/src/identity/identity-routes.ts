@@ -1,0 +1,137 @@
+import {
+  CodedError,
+  emptyBody,
+  identitySchema,
+  verificationBegunSchema,
+  verificationResultSchema,
+  verificationSchema,
+} from '@countersign/protocol'
+import type { FastifyRequest } from 'fastify'
+import { afterCommit } from '../core/errors.ts'
+import type { App } from '../core/http/server.ts'
+import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import { failureOf } from '../owners/sign-in-routes.ts'
+import { providerParam, requireProvider } from '../providers/providers.ts'
+import { identityOverview, verificationBy } from './overview.ts'
+import { unverifyOwner } from './record-verification.ts'
+import { beginVerification, completeVerification } from './verify.ts'
+
+/** Identity verification. */
+export function identityRoutes(app: App, context: OwnerRouteContext): void {
+  overviewRoute(app, context)
+  beginRoute(app, context)
+  completeRoute(app, context)
+  callbackRoute(app, context)
+  removeRoute(app, context)
+}
+
+function beginRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
+  app.post('/api/identity/:provider/begin', {
+    schema: ownerSchema({
+      operationId: 'beginVerification',
+      summary: 'Begin to verify who you are, or to renew it',
+      params: providerParam(),
+      body: emptyBody(),
+      response: { 200: verificationBegunSchema() },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.require(request)
+      const provider = requireProvider(deps.providers, request.params.provider)
+      const { begun, token, lifetimeMs } = await beginVerification(deps, ownerId, provider)
+      cookies.write(reply, 'flow', token, lifetimeMs / 1000)
+      return begun
+    },
+  })
+}
+
+/** Where a provider sends the browser back to: on to the dashboard, which tells in words what came of it. */
+function callbackRoute(app: App, context: OwnerRouteContext): void {
+  const { deps } = context
+  app.get('/identity/callback/:provider', {
+    schema: ownerSchema({
+      operationId: 'identityCallback',
+      summary: 'Where a provider sends the browser back to',
+      params: providerParam(),
+      response: { 303: { type: 'null', description: 'On to the dashboard' } },
+    }),
+    handler: async (request, reply) => {
+      const { id } = requireProvider(deps.providers, request.params.provider)
+      const token = context.cookies.read(request, 'flow')
+      context.cookies.clear(reply, 'flow')
+      const outcome = await complete(context, request, id, token)
+      return reply.redirect(`/dashboard/identity?${new URLSearchParams(outcome)}`, 303)
+    },
+  })
+}
+
+async function complete(
+  { deps, signedIn }: OwnerRouteContext,
+  request: FastifyRequest,
+  id: string,
+  token: string | null,
+): Promise<Record<string, string>> {
+  try {
+    const { ownerId } = await signedIn.require(request)
+    const provider = requireProvider(deps.providers, id)
+    const input = { url: new URL(request.url, deps.site.baseUrl) }
+    await completeVerification(deps, { ownerId, provider, token, input })
+    return { verified: id }
+  } catch (error) {
+    return failureOf(error, request, id)
+  }
+}
+
+/** For providers whose own script runs in the browser, such as World ID. */
+function completeRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
+  app.post('/api/identity/:provider/complete', {
+    schema: ownerSchema({
+      operationId: 'completeVerification',
+      summary: "Hand in what the provider's script gave the browser, unchanged",
+      params: providerParam(),
+      body: verificationResultSchema(),
+      response: { 200: verificationSchema() },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.require(request)
+      const provider = requireProvider(deps.providers, request.params.provider)
+      const token = cookies.read(request, 'flow')
+      cookies.clear(reply, 'flow')
+      const input = { body: request.body.result }
+      await completeVerification(deps, { ownerId, provider, token, input })
+      return afterCommit(() => verificationBy(deps, ownerId, provider.id))
+    },
+  })
+}
+
+function overviewRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.get('/api/identity', {
+    schema: ownerSchema({
+      operationId: 'identity',
+      summary: 'Your verifications, what removing each would do, and the providers there are',
+      response: { 200: identitySchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return identityOverview(deps, ownerId)
+    },
+  })
+}
+
+/** Also for providers that the host has taken away since. */
+function removeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.delete('/api/identity/:provider', {
+    schema: ownerSchema({
+      operationId: 'removeVerification',
+      summary: 'Remove a verification, at once; needs a recent sign-in',
+      params: providerParam(),
+      response: { 204: { type: 'null', description: 'Removed' } },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.requireRecent(request)
+      if (!(await unverifyOwner(deps, ownerId, request.params.provider))) {
+        throw new CodedError('NOT_FOUND', 'You are not verified by this identity provider.')
+      }
+      return reply.code(204).send(null as never)
+    },
+  })
+}

@@ -1,0 +1,164 @@
+import {
+  type ChannelFact,
+  CodedError,
+  type Grade,
+  gradeOf,
+  type Identity,
+  type IdentityProviderCard,
+  isCurrent,
+  type OwnerVerification,
+  strongestVerification,
+  type VerificationFact,
+} from '@countersign/protocol'
+import { agentsOfOwner } from '../agents/agent-table.ts'
+import { providerLabel, UNVERIFIED } from '../agents/identity-of-owner.ts'
+import { provenChannelsOfActive } from '../agents/proven-channel-table.ts'
+import { factsOfChannel, factsOfVerification } from '../agents/read-model/rows.ts'
+import { verificationsOfOwner } from '../agents/verification-table.ts'
+import type { Database, Db } from '../core/database/database.ts'
+import type { Site } from '../core/site.ts'
+import { timestamp } from '../core/timestamp.ts'
+import type { IdentityProvider } from '../providers/provider.ts'
+import type { Providers } from '../providers/providers.ts'
+
+const DAY_MS = 86_400_000
+
+export interface OverviewDeps {
+  readonly db: Database
+  readonly site: Site
+  readonly providers: Providers
+  readonly now: () => number
+}
+
+/** An owner's verifications, with what removing each would do, and the providers that there are. */
+export async function identityOverview(deps: OverviewDeps, ownerId: number): Promise<Identity> {
+  return {
+    providers: deps.providers.all.map(cardOfProvider),
+    verifications: await verifications(deps, ownerId),
+  }
+}
+
+/**
+ * One of them.
+ * @throws CodedError NOT_FOUND where there is none by the provider
+ */
+export async function verificationBy(
+  deps: OverviewDeps,
+  ownerId: number,
+  provider: string,
+): Promise<OwnerVerification> {
+  const all = await verifications(deps, ownerId)
+  const found = all.find((each) => each.provider === provider)
+  if (found !== undefined) return found
+  throw new CodedError('NOT_FOUND', 'You are not verified by this identity provider.')
+}
+
+function cardOfProvider(provider: IdentityProvider): IdentityProviderCard {
+  const { id, label, kind, assurance, unique, proves, selfService, validForMs } = provider
+  const validForDays = validForMs === null ? null : Math.round(validForMs / DAY_MS)
+  return { id, label, kind, assurance, unique, proves, validForDays, selfService }
+}
+
+async function verifications(
+  { db, site, now }: OverviewDeps,
+  ownerId: number,
+): Promise<OwnerVerification[]> {
+  const facts = (await verificationsOfOwner(db.read, ownerId)).map(factsOfVerification)
+  const agents = facts.length === 0 ? [] : await activeAgents(db.read, ownerId)
+  const at = now()
+  return facts.map((each) => ({
+    provider: each.provider,
+    label: providerLabel(site, each.provider),
+    assurance: each.assurance,
+    verifiedAt: timestamp(each.verifiedAt),
+    expiresAt: asTimestamp(each.expiresAt),
+    expired: !isCurrent(each, at),
+    renewFrom: asTimestamp(renewFrom(each)),
+    ifRemoved: removalEffect(facts, each.provider, agents, at),
+  }))
+}
+
+function asTimestamp(time: number | null): string | null {
+  return time === null ? null : timestamp(time)
+}
+
+async function activeAgents(db: Db, ownerId: number): Promise<ActiveAgents> {
+  const byTail = Map.groupBy(await provenChannelsOfActive(db, ownerId), (each) => each.tail)
+  return (await agentsOfOwner(db, ownerId))
+    .filter((each) => each.status === 'active')
+    .map((each) => (byTail.get(each.tail) ?? []).map(factsOfChannel))
+}
+
+/** The channels of each of an owner's active agents. */
+type ActiveAgents = readonly (readonly ChannelFact[])[]
+
+/** What would come of an owner's agents if they removed the verification of one provider. */
+function removalEffect(
+  verifications: readonly VerificationFact[],
+  provider: string,
+  agents: ActiveAgents,
+  now: number,
+): OwnerVerification['ifRemoved'] {
+  const left = verifications.filter((each) => each.provider !== provider)
+  return {
+    canClaim: left.some((each) => isCurrent(each, now)),
+    identityLevel: strongestVerification(left, now)?.provider ?? UNVERIFIED,
+    activeAgents: agents.length,
+    grades: changes(agents, verifications, left, now),
+  }
+}
+
+function changes(
+  agents: ActiveAgents,
+  before: readonly VerificationFact[],
+  after: readonly VerificationFact[],
+  now: number,
+) {
+  const counts = new Map<string, { from: Grade; to: Grade; agents: number }>()
+  for (const channels of agents) {
+    const [from, to] = [before, after].map(
+      (verifications) => gradeOf({ status: 'active', verifications, channels, now }).grade,
+    ) as [Grade, Grade]
+    if (from === to) continue
+    const change = counts.get(from + to) ?? { from, to, agents: 0 }
+    counts.set(from + to, { ...change, agents: change.agents + 1 })
+  }
+  return [...counts.values()].sort((a, b) => (a.from < b.from ? -1 : 1))
+}
+
+/** Renewal is asked for this long before the end, or earlier in proportion where a verification is short. */
+const RENEWAL_MS = 30 * 86_400_000
+const RENEWAL_SHARE = 0.2
+
+/** From when an owner is asked to renew a verification, in milliseconds since 1970; null where it has no end. */
+function renewFrom({ verifiedAt, expiresAt }: VerificationFact): number | null {
+  if (expiresAt === null) return null
+  const ahead = Math.min(RENEWAL_MS, (expiresAt - verifiedAt) * RENEWAL_SHARE)
+  return expiresAt - Math.floor(ahead)
+}
+
+/**
+ * The verification that an owner is to be told of: the strongest, once its end is near; where none counts any more,
+ * the one that ended last.
+ * @returns null while nothing is to be done
+ */
+export function dueRenewal(
+  verifications: readonly VerificationFact[],
+  now: number,
+): VerificationFact | null {
+  const strongest = strongestVerification(verifications, now)
+  if (strongest === null) return endedLast(verifications)
+  const from = renewFrom(strongest)
+  return from !== null && from <= now ? strongest : null
+}
+
+function endedLast(verifications: readonly VerificationFact[]): VerificationFact | null {
+  return verifications.reduce<VerificationFact | null>(
+    (last, each) => (last === null || ends(each) > ends(last) ? each : last),
+    null,
+  )
+}
+
+function ends({ expiresAt }: VerificationFact): number {
+  return expiresAt ?? Number.POSITIVE_INFINITY
+}

@@ -1,0 +1,98 @@
+import {
+  type Account,
+  type AccountPatch,
+  requireUsername,
+  usernameSkeleton,
+} from '@countersign/protocol'
+import { ownerById, updateOwner } from '../agents/owner-table.ts'
+import type { Db, OwnerRow, PasskeyRow } from '../core/database/database.ts'
+import { appendEvent } from '../core/database/event-table.ts'
+import { timestamp } from '../core/timestamp.ts'
+import { requireFreeOwnerUsername } from './add-owner.ts'
+import type { OwnerDeps } from './owner-deps.ts'
+import { passkeysOfOwner } from './passkey-table.ts'
+import { recoveryCodesOfOwner } from './recovery-code-table.ts'
+import { isAlive, requireStillSignedIn, type Session } from './session.ts'
+import { sessionsOfOwner } from './session-table.ts'
+import { signInIdentitiesOfOwner } from './sign-in-identity-table.ts'
+
+/**
+ * Changes the names by which others know an owner. Their agents' cards show it at once.
+ * @throws CodedError VALIDATION_ERROR, UNAUTHENTICATED where the session has ended meanwhile
+ */
+export async function editAccount(
+  { db, site, now }: Pick<OwnerDeps, 'db' | 'site' | 'now'>,
+  session: Session,
+  { username, displayName }: AccountPatch,
+): Promise<OwnerRow> {
+  if (username !== undefined) requireUsername(site.naming, username)
+  const { ownerId } = session
+  return db.write(async (tx) => {
+    // An account that is deleted meanwhile gets no name back.
+    await requireStillSignedIn(tx, session)
+    if (username !== undefined) {
+      await requireFreeOwnerUsername(tx, username, ownerId)
+      const username_skeleton = usernameSkeleton(username)
+      await updateOwner(tx, ownerId, { username, username_skeleton })
+    }
+    if (displayName !== undefined) await updateOwner(tx, ownerId, { display_name: displayName })
+    const seq = tx.nextSeq()
+    const facts = { ...(username && { username }), ...(displayName && { displayName }) }
+    await appendEvent(tx, { seq, at: now(), type: 'owner.updated', tail: null, ownerId, facts })
+    return (await ownerById(tx.db, ownerId)) as OwnerRow
+  })
+}
+
+/** An account as its owner sees it. */
+export async function accountOf(
+  { db, providers, now }: Pick<OwnerDeps, 'db' | 'providers' | 'now'>,
+  session: Session,
+): Promise<Account> {
+  const { ownerId } = session
+  const owner = (await ownerById(db.read, ownerId)) as OwnerRow
+  const passkeys = await passkeysOfOwner(db.read, ownerId)
+  const codes = await recoveryCodesOfOwner(db.read, ownerId)
+  const linked = await signInIdentitiesOfOwner(db.read, ownerId)
+  return {
+    owner: { username: owner.username, displayName: owner.display_name },
+    createdAt: timestamp(owner.created_at),
+    passkeys: passkeys.map(passkeyOf),
+    recoveryCodes: {
+      left: codes.length,
+      createdAt: codes[0] === undefined ? null : timestamp(codes[0].created_at),
+    },
+    sessions: await sessionsOf(db.read, session, now()),
+    signInProviders: providers.all
+      .filter(({ id, signIn }) => signIn || linked.some((each) => each.provider === id))
+      .map(({ id, label }) => {
+        const link = linked.find((each) => each.provider === id)
+        return { id, label, linkedAt: link === undefined ? null : timestamp(link.created_at) }
+      }),
+  }
+}
+
+async function sessionsOf(db: Db, current: Session, now: number): Promise<Account['sessions']> {
+  const rows = await sessionsOfOwner(db, current.ownerId)
+  return rows
+    .filter((row) => isAlive(row, now))
+    .map((row) => ({
+      id: row.id,
+      current: row.id === current.id,
+      method: row.method,
+      browser: row.browser,
+      createdAt: timestamp(row.signed_in_at),
+      lastSeenAt: timestamp(row.last_seen_at),
+      expiresAt: timestamp(row.expires_at),
+    }))
+}
+
+/** A passkey as its owner sees it. */
+export function passkeyOf(row: PasskeyRow): Account['passkeys'][number] {
+  return {
+    id: row.credential_id,
+    name: row.name,
+    createdAt: timestamp(row.created_at),
+    lastUsedAt: row.last_used_at === null ? null : timestamp(row.last_used_at),
+    backedUp: row.backed_up === 1,
+  }
+}

@@ -1,0 +1,149 @@
+import { type Account, CodedError } from '@countersign/protocol'
+import { ownerById, setUserHandle } from '../agents/owner-table.ts'
+import type { OwnerRow, PasskeyRow, Tx } from '../core/database/database.ts'
+import { passkeyOf } from './account.ts'
+import { beginFlow, completeFlow } from './flow.ts'
+import type { OwnerDeps } from './owner-deps.ts'
+import {
+  deletePasskey,
+  insertPasskey,
+  passkeyById,
+  passkeysOfOwner,
+  renamePasskey,
+} from './passkey-table.ts'
+import { requireStillSignedIn, type Session } from './session.ts'
+import { requireWayIn } from './sign-in-methods.ts'
+import { relyingPartyOf } from './sign-in-passkey.ts'
+import { type Credential, creationOptions, type RelyingParty, verifyCreation } from './webauthn.ts'
+
+interface AddState {
+  readonly challenge: string
+}
+
+const NAME = 'Passkey'
+
+/** @returns options for the browser, and what it keeps until it comes back */
+export async function beginAddingPasskey(
+  deps: OwnerDeps,
+  ownerId: number,
+): Promise<{ options: Record<string, unknown>; token: string }> {
+  const relyingParty = relyingPartyOf(deps)
+  const { username, display_name: displayName, user_handle } = await withUserHandle(deps, ownerId)
+  const existing = await passkeysOfOwner(deps.db.read, ownerId)
+  const challenge = deps.randomBytes(32)
+  const options = await creationOptions(
+    relyingParty,
+    { handle: Buffer.from(user_handle as string, 'base64url'), username, displayName },
+    challenge,
+    existing.map((each) => ({
+      id: each.credential_id,
+      transports: JSON.parse(each.transports) as string[],
+    })),
+  )
+  const state: AddState = { challenge: Buffer.from(challenge).toString('base64url') }
+  const token = await beginFlow(deps, { kind: 'passkey-add', ownerId, state })
+  return { options, token }
+}
+
+/**
+ * Keeps a further passkey of an owner.
+ * @param flow what the browser kept
+ * @throws CodedError VALIDATION_ERROR, UNAUTHENTICATED where the session has ended meanwhile
+ */
+export async function addPasskey(
+  deps: OwnerDeps,
+  session: Session,
+  flow: string | null,
+  made: { readonly response: unknown; readonly name?: string },
+): Promise<Account['passkeys'][number]> {
+  const { ownerId } = session
+  const expected = { kinds: ['passkey-add'] as const, ownerId }
+  const { state } = await completeFlow<AddState>(deps, flow, expected)
+  const credential = await requireNewPasskey(relyingPartyOf(deps), state.challenge, made.response)
+  const row = await deps.db.write(async (tx) => {
+    const at = deps.now()
+    await requireStillSignedIn(tx, session)
+    await keepPasskey(tx, { id: ownerId, name: made.name ?? NAME, at }, credential)
+    return (await passkeyById(tx.db, credential.id)) as PasskeyRow
+  })
+  return passkeyOf(row)
+}
+
+/** @throws CodedError NOT_FOUND */
+export async function namePasskey(
+  { db }: Pick<OwnerDeps, 'db'>,
+  ownerId: number,
+  credentialId: string,
+  name: string,
+): Promise<Account['passkeys'][number]> {
+  const row = await db.write((tx) => renamePasskey(tx, ownerId, credentialId, name))
+  return passkeyOf(row ?? notFound())
+}
+
+/** @throws CodedError NOT_FOUND, or VALIDATION_ERROR where it is the last way in */
+export async function removePasskey(
+  { db }: Pick<OwnerDeps, 'db'>,
+  ownerId: number,
+  credentialId: string,
+): Promise<void> {
+  await db.write(async (tx) => {
+    if (!(await deletePasskey(tx, ownerId, credentialId))) notFound()
+    await requireWayIn(tx, ownerId)
+  })
+}
+
+/** Owners whom the host has added have none before their first passkey. */
+async function withUserHandle(deps: OwnerDeps, ownerId: number): Promise<OwnerRow> {
+  const handle = Buffer.from(deps.randomBytes(32)).toString('base64url')
+  return deps.db.write(async (tx) => {
+    await setUserHandle(tx, ownerId, handle)
+    return (await ownerById(tx.db, ownerId)) as OwnerRow
+  })
+}
+
+function notFound(): never {
+  throw new CodedError('NOT_FOUND', 'You have no such passkey.')
+}
+
+/** What a passkey is called until its owner says otherwise. */
+export const FIRST_NAME = 'First passkey'
+
+/**
+ * Checks a passkey that a browser has made.
+ * @throws CodedError VALIDATION_ERROR
+ */
+export async function requireNewPasskey(
+  relyingParty: RelyingParty,
+  challenge: string,
+  response: unknown,
+): Promise<Credential> {
+  const credential = await verifyCreation(relyingParty, challenge, response)
+  if (credential !== null) return credential
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    'This passkey was not made for this request, or without unlocking the device. Try again.',
+  )
+}
+
+/**
+ * Keeps a passkey.
+ * @throws CodedError VALIDATION_ERROR where it is registered already
+ */
+export async function keepPasskey(
+  tx: Tx,
+  owner: { readonly id: number; readonly name: string; readonly at: number },
+  credential: Credential,
+): Promise<void> {
+  const inserted = await insertPasskey(tx, {
+    credential_id: credential.id,
+    owner_id: owner.id,
+    public_key: credential.publicKey,
+    counter: credential.counter,
+    transports: JSON.stringify(credential.transports),
+    backed_up: credential.backedUp ? 1 : 0,
+    name: owner.name,
+    created_at: owner.at,
+    last_used_at: null,
+  })
+  if (!inserted) throw new CodedError('VALIDATION_ERROR', 'This passkey is registered already.')
+}

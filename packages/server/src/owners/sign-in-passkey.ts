@@ -1,0 +1,108 @@
+import { isIP } from 'node:net'
+import { CodedError } from '@countersign/protocol'
+import { ownerById } from '../agents/owner-table.ts'
+import type { OwnerRow, PasskeyRow } from '../core/database/database.ts'
+import type { Site } from '../core/site.ts'
+import { beginFlow, completeFlow } from './flow.ts'
+import type { OwnerDeps } from './owner-deps.ts'
+import { passkeyById, recordPasskeyUse } from './passkey-table.ts'
+import { type Browser, startSession } from './session.ts'
+import { type Credential, type RelyingParty, requestOptions, verifyUse } from './webauthn.ts'
+
+interface SignInState {
+  readonly challenge: string
+}
+
+/** @returns options for the browser, and what it keeps until it comes back */
+export async function beginPasskeySignIn(
+  deps: OwnerDeps,
+): Promise<{ options: Record<string, unknown>; token: string }> {
+  const challenge = deps.randomBytes(32)
+  const options = await requestOptions(relyingPartyOf(deps), challenge)
+  const state: SignInState = { challenge: Buffer.from(challenge).toString('base64url') }
+  const token = await beginFlow(deps, { kind: 'passkey-sign-in', ownerId: null, state })
+  return { options, token }
+}
+
+/**
+ * Signs in whoever has shown a passkey of theirs.
+ * @param flow what the browser kept
+ * @param response what the authenticator answered, unchecked
+ * @throws CodedError VALIDATION_ERROR where it was not begun here, UNAUTHENTICATED where the passkey opens nothing
+ */
+export async function completePasskeySignIn(
+  deps: OwnerDeps,
+  flow: string | null,
+  response: Record<string, unknown>,
+  browser: Browser,
+): Promise<SignedInOwner> {
+  const { state } = await completeFlow<SignInState>(deps, flow, { kinds: ['passkey-sign-in'] })
+  const { id } = response
+  const passkey = typeof id === 'string' ? await passkeyById(deps.db.read, id) : undefined
+  const owner = passkey && (await ownerById(deps.db.read, passkey.owner_id))
+  if (passkey === undefined || owner === undefined || !namesOwner(response, owner)) return refuse()
+  const credential = credentialOf(passkey)
+  const use = await verifyUse(relyingPartyOf(deps), state.challenge, response, credential)
+  if (use === null) return refuse()
+  return deps.db.write(async (tx) => {
+    const at = deps.now()
+    const recorded = await recordPasskeyUse(tx, {
+      credentialId: passkey.credential_id,
+      counterBefore: passkey.counter,
+      ...use,
+      at,
+    })
+    if (!recorded) return refuse()
+    const token = await startSession(deps, tx, { id: owner.id, method: 'passkey', browser })
+    return { owner, token }
+  })
+}
+
+/** The authenticator says whom the passkey is for, and has to mean the same owner (WebAuthn section 7.2, step 6). */
+function namesOwner(response: Record<string, unknown>, owner: OwnerRow): boolean {
+  const { userHandle } = (response.response ?? {}) as { userHandle?: unknown }
+  return userHandle === undefined || userHandle === null || userHandle === owner.user_handle
+}
+
+function credentialOf(row: PasskeyRow): Credential {
+  return {
+    id: row.credential_id,
+    publicKey: row.public_key,
+    counter: row.counter,
+    transports: JSON.parse(row.transports) as string[],
+    backedUp: row.backed_up === 1,
+  }
+}
+
+function refuse(): never {
+  throw new CodedError('UNAUTHENTICATED', 'This passkey opens no account here.')
+}
+
+/** Browsers bind passkeys to host names, and know none at an IP address. */
+export function allowsPasskeys({ baseUrl }: Pick<Site, 'baseUrl'>): boolean {
+  return isIP(new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')) === 0
+}
+
+/**
+ * Who asks for passkeys here.
+ * @throws CodedError VALIDATION_ERROR where the service stands at an IP address
+ */
+export function relyingPartyOf({
+  site,
+  serviceName,
+}: Pick<OwnerDeps, 'site' | 'serviceName'>): RelyingParty {
+  if (!allowsPasskeys(site)) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'Browsers allow no passkeys at an IP address. Use the host name of this service.',
+    )
+  }
+  return { id: new URL(site.baseUrl).hostname, origin: site.baseUrl, name: serviceName }
+}
+
+/** What every way in ends with. */
+export interface SignedInOwner {
+  readonly owner: Pick<OwnerRow, 'username' | 'display_name'>
+  /** For the session cookie: see `startSession`. */
+  readonly token: string
+}

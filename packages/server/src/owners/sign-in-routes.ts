@@ -1,0 +1,181 @@
+import {
+  ERROR_STATUS,
+  emptyBody,
+  passkeyOptionsSchema,
+  passkeyResponseSchema,
+  providerRequestSchema,
+  recoveryCodeRequestSchema,
+  redirectSchema,
+  signedInSchema,
+  signInLinkRequestSchema,
+} from '@countersign/protocol'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refusalOf } from '../core/errors.ts'
+import type { App } from '../core/http/server.ts'
+import { providerParam } from '../providers/providers.ts'
+import { beginProviderSignIn, completeProviderSignIn, type ProviderOutcome } from './by-provider.ts'
+import { FLOW_LIFETIME_MS } from './flow.ts'
+import { type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+import { signInByRecoveryCode } from './recovery-codes.ts'
+import { signInByLink } from './sign-in-link.ts'
+import { beginPasskeySignIn, completePasskeySignIn, type SignedInOwner } from './sign-in-passkey.ts'
+import { signUpRoutes } from './sign-up-routes.ts'
+
+/** Signing up and in. */
+export function signInRoutes(app: App, context: OwnerRouteContext): void {
+  signUpRoutes(app, context)
+  passkeySignInRoutes(app, context)
+  withoutPasskeyRoutes(app, context)
+  providerSignInRoutes(app, context)
+}
+
+/** Signing in with a passkey, once more too. */
+function passkeySignInRoutes(app: App, context: OwnerRouteContext): void {
+  const { deps, cookies, signedIn } = context
+  app.post('/api/sign-in/passkey/options', {
+    schema: ownerSchema({
+      operationId: 'passkeySignInOptions',
+      summary: 'Begin to sign in with a passkey',
+      body: emptyBody(),
+      response: { 200: passkeyOptionsSchema() },
+    }),
+    handler: async (_request, reply) => {
+      const { options, token } = await beginPasskeySignIn(deps)
+      cookies.write(reply, 'flow', token, FLOW_LIFETIME_MS / 1000)
+      return { options }
+    },
+  })
+
+  app.post('/api/sign-in/passkey', {
+    schema: ownerSchema({
+      operationId: 'signInWithPasskey',
+      summary: 'Sign in with the passkey that was shown',
+      body: passkeyResponseSchema(),
+      response: { 200: signedInSchema() },
+    }),
+    handler: async (request, reply) => {
+      const flow = cookies.take(request, reply, 'flow')
+      const browser = await signedIn.browser(request)
+      const { response } = request.body
+      return welcome(context, reply, await completePasskeySignIn(deps, flow, response, browser))
+    },
+  })
+}
+
+/** The end of every way in: the session's cookie, and whom it belongs to. */
+function welcome(
+  { signedIn }: OwnerRouteContext,
+  reply: FastifyReply,
+  { owner, token }: SignedInOwner,
+): { owner: { username: string; displayName: string } } {
+  signedIn.remember(reply, token)
+  return { owner: { username: owner.username, displayName: owner.display_name } }
+}
+
+/** Signing in with an account elsewhere, where the host trusts its provider for that. */
+function providerSignInRoutes(app: App, context: OwnerRouteContext): void {
+  const { deps, cookies } = context
+  app.post('/api/sign-in/provider', {
+    schema: ownerSchema({
+      operationId: 'beginProviderSignIn',
+      summary: 'Begin to sign in, or up, with an account elsewhere',
+      body: providerRequestSchema(),
+      response: { 200: redirectSchema() },
+    }),
+    handler: async (request, reply) => {
+      const { redirect, token } = await beginProviderSignIn(deps, request.body.provider, null)
+      cookies.write(reply, 'flow', token, FLOW_LIFETIME_MS / 1000)
+      return { redirect }
+    },
+  })
+
+  app.get('/sign-in/callback/:provider', {
+    schema: ownerSchema({
+      operationId: 'signInCallback',
+      summary: 'Where a provider sends the browser back to',
+      params: providerParam(),
+      response: { 303: { type: 'null', description: 'On to the dashboard' } },
+    }),
+    handler: async (request, reply) => {
+      const id = request.params.provider
+      return reply.redirect(`/dashboard/${await comeBack(context, request, reply, id)}`, 303)
+    },
+  })
+}
+
+/** @returns the page of the dashboard that goes on */
+async function comeBack(
+  { deps, cookies, signedIn }: OwnerRouteContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  id: string,
+): Promise<string> {
+  const browser = await signedIn.browser(request)
+  try {
+    const back = {
+      flow: cookies.take(request, reply, 'flow'),
+      url: new URL(request.url, deps.site.baseUrl),
+    }
+    const outcome = await completeProviderSignIn(deps, id, back, browser)
+    if (outcome.kind === 'signed-in') signedIn.remember(reply, outcome.token)
+    if (outcome.kind === 'unknown') {
+      cookies.write(reply, 'flow', outcome.flow, FLOW_LIFETIME_MS / 1000)
+    }
+    return pageOf(outcome, encodeURIComponent(id))
+  } catch (error) {
+    const page = browser.session === null ? 'sign-in' : 'account'
+    return `${page}?${new URLSearchParams(failureOf(error, request, id))}`
+  }
+}
+
+function pageOf(outcome: ProviderOutcome, id: string): string {
+  if (outcome.kind === 'unknown') return `sign-up?provider=${id}`
+  return outcome.kind === 'linked' ? `account?linked=${id}` : 'agents'
+}
+
+/**
+ * What a page of the dashboard says of a way to a provider that ended badly.
+ * @param provider its id
+ * @returns the query of that page
+ */
+export function failureOf(
+  error: unknown,
+  request: FastifyRequest,
+  provider: string,
+): Record<string, string> {
+  const { code, message, cause } = refusalOf(error)
+  // What is refused here can be an attack: the reason is for the host, and is words of ours alone.
+  const level = ERROR_STATUS[code] >= 500 ? 'error' : 'warn'
+  request.log[level]({ err: cause, provider, requestId: request.id }, message)
+  return { failed: provider, message, request: request.id }
+}
+
+/** Signing in by what is good once: a recovery code, a link of the host's. */
+function withoutPasskeyRoutes(app: App, context: OwnerRouteContext): void {
+  const { deps, signedIn } = context
+  app.post('/api/sign-in/recovery-code', {
+    schema: ownerSchema({
+      operationId: 'signInByRecoveryCode',
+      summary: 'Sign in by a recovery code, which is used up',
+      body: recoveryCodeRequestSchema(),
+      response: { 200: signedInSchema() },
+    }),
+    handler: async (request, reply) => {
+      const browser = await signedIn.browser(request)
+      return welcome(context, reply, await signInByRecoveryCode(deps, request.body, browser))
+    },
+  })
+
+  app.post('/api/sign-in/link', {
+    schema: ownerSchema({
+      operationId: 'signInByLink',
+      summary: 'Sign in by the token of a link that the host has made, which is used up',
+      body: signInLinkRequestSchema(),
+      response: { 200: signedInSchema() },
+    }),
+    handler: async (request, reply) => {
+      const browser = await signedIn.browser(request)
+      return welcome(context, reply, await signInByLink(deps, request.body.token, browser))
+    },
+  })
+}

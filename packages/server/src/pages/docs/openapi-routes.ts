@@ -1,0 +1,118 @@
+import { ERROR_STATUS, type ErrorCode, type Naming } from '@countersign/protocol'
+import swagger from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
+import { LIMIT_HEADERS } from '../../core/limits/headers.ts'
+import type { RouteFacts } from '../../core/limits/route-class.ts'
+import { needsSession } from './curl-example.ts'
+import type { ApiDocument, Operation } from './openapi-types.ts'
+
+export interface OpenApiDeps {
+  readonly naming: Naming
+  readonly serviceName: string
+  readonly baseUrl: string
+  readonly version: string
+}
+
+/**
+ * Collects the schemas of the routes that are registered after it.
+ * @param isLimited which of them can answer 429
+ */
+export async function collectOpenApi(
+  app: FastifyInstance,
+  deps: OpenApiDeps,
+  isLimited: (route: RouteFacts) => boolean,
+): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: deps.serviceName,
+        version: deps.version,
+        description: `Identity certificates for software agents. DIDs begin with ${deps.naming.didPrefix}`,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: deps.baseUrl }],
+      tags: [
+        { name: 'claim', description: 'Getting a DID' },
+        { name: 'check', description: 'Deciding whom to admit' },
+        { name: 'show', description: 'Showing who an agent is' },
+        { name: 'resolve', description: 'DID documents' },
+        { name: 'learn', description: 'For agents that read' },
+        { name: 'owner', description: 'What owners do: the dashboard, or your own' },
+        { name: 'operate', description: 'For whoever hosts the service' },
+      ],
+    },
+    transformObject: (made) =>
+      ('openapiObject' in made ? withErrors(made.openapiObject as never, isLimited) : {}) as never,
+  })
+}
+
+/** Tells of each operation with which codes it refuses. */
+function withErrors(document: ApiDocument, isLimited: (route: RouteFacts) => boolean): ApiDocument {
+  const paths = Object.entries(document.paths).map(([path, methods]) => {
+    const told = Object.entries(methods).map(([method, operation]) => {
+      const { operationId } = operation
+      const route = { operationId, url: path, method: method.toUpperCase() }
+      return [method, withCodes(route, operation, isLimited(route))]
+    })
+    return [path, Object.fromEntries(told)]
+  })
+  return { ...document, paths: Object.fromEntries(paths) }
+}
+
+function withCodes({ method }: RouteFacts, operation: Operation, isLimited: boolean): Operation {
+  const { responses } = operation
+  const limited = { ...responses, '4XX': { ...responses['4XX'], headers: LIMIT_HEADERS } }
+  return {
+    ...operation,
+    ...(isLimited ? { responses: limited as never } : {}),
+    'x-errors': errorsOf(method, operation, isLimited),
+  }
+}
+
+/** `/openapi.json`, for programs. */
+export function serveOpenApi(app: FastifyInstance): void {
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
+    reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300')
+    return app.swagger()
+  })
+}
+
+/** Beyond what follows from the form of an operation. */
+const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
+  claim: ['INVALID_SIGNATURE', 'NOT_FOUND', 'KEY_ALREADY_CLAIMED', 'TOKEN_EXPIRED'],
+  verify: ['INVALID_SIGNATURE', 'NOT_FOUND'],
+  identify: ['NOT_FOUND'],
+  challengeRuntime: ['FORBIDDEN'],
+  answerRuntime: ['INVALID_SIGNATURE', 'TOKEN_EXPIRED', 'FORBIDDEN'],
+  issueToken: ['IDENTITY_REQUIRED'],
+  identityWebhook: ['INVALID_SIGNATURE'],
+  beginProviderSignIn: ['NOT_FOUND'],
+  linkSignInProvider: ['NOT_FOUND'],
+}
+
+/**
+ * The codes with which an operation can refuse, by status. The document tells of them as `x-errors`, and every answer
+ * of every test is held against that. 405 is no answer of an operation.
+ * @param isLimited whether it is under a limit of the preview `rate-limit`
+ */
+function errorsOf(method: string, operation: Operation, isLimited: boolean): ErrorCode[] {
+  const { operationId, summary, parameters = [], tags = [] } = operation
+  const owners = tags.includes('owner')
+  const changes = method !== 'GET'
+  const told: Readonly<Partial<Record<ErrorCode, boolean>>> = {
+    VALIDATION_ERROR: true,
+    NOT_FOUND: parameters.some((each) => each.in === 'path'),
+    UNAUTHENTICATED: owners && (changes || needsSession(operation)),
+    FORBIDDEN: owners && changes,
+    RECENT_SIGN_IN_REQUIRED: summary.includes('recent sign-in'),
+    PAYLOAD_TOO_LARGE: changes,
+    UNSUPPORTED_MEDIA_TYPE: changes,
+    RATE_LIMITED: isLimited,
+    INTERNAL_ERROR: true,
+    UNAVAILABLE: true,
+  }
+  const further = FURTHER[operationId] ?? []
+  const codes = Object.keys(ERROR_STATUS) as ErrorCode[]
+  return codes.filter((code) => told[code] === true || further.includes(code))
+}

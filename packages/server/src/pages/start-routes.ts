@@ -1,0 +1,32 @@
+import { cached, REVALIDATE } from '../core/http/caching.ts'
+import { pageHeaders } from '../core/http/page-headers.ts'
+import type { App } from '../core/http/server.ts'
+import { INERT_PICTURE } from './badge-routes.ts'
+import type { PageSide } from './page-side.ts'
+
+/** The start page, and the icon of all pages. */
+export function frontRoutes(app: App, { read, pages }: PageSide): void {
+  const headers = pageHeaders(read.site.baseUrl)
+  app.get('/', {
+    schema: { hide: true },
+    onSend: cached(REVALIDATE),
+    handler: async (_request, reply) =>
+      reply
+        .headers(headers)
+        .type('text/html; charset=utf-8')
+        .send(pages.make.frontPage(pages.context)),
+  })
+  app.get('/icon.svg', {
+    schema: { hide: true },
+    onSend: cached('public, max-age=86400'),
+    handler: async (_request, reply) =>
+      reply.headers(INERT_PICTURE).type('image/svg+xml').send(ICON_SVG),
+  })
+}
+
+/** The logo as a picture of its own, for browsers' tabs: on light and dark grounds alike. */
+const ICON_SVG =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke-linecap="round">' +
+  '<circle cx="16" cy="16" r="15" fill="#fff" stroke="#1b1f19" stroke-width="1.6"/>' +
+  '<path d="m8.6 16.4 5 5.2" stroke="#1b1f19" stroke-width="3.6"/>' +
+  '<path d="M13.6 21.6 24 10.6" stroke="#0b5d4b" stroke-width="3.6"/></svg>'

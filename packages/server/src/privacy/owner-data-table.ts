@@ -1,0 +1,109 @@
+import type { Db, Tx } from '../core/database/database.ts'
+
+/** What has an owner's number, and goes with the account. */
+const TABLES = [
+  'passkeys',
+  'recovery_codes',
+  'sign_in_identities',
+  'sign_in_links',
+  'sessions',
+  'flows',
+  'claim_tokens',
+  'identity_verifications',
+] as const
+
+/** Deletes every way in and every verification of an owner, and what they have begun. */
+export async function deleteBelongings(tx: Tx, ownerId: number): Promise<void> {
+  for (const table of TABLES) {
+    await tx.db.deleteFrom(table).where('owner_id', '=', ownerId).execute()
+  }
+}
+
+/** Deletes the jobs whose ids begin so. */
+export async function deleteJobs(tx: Tx, prefix: string): Promise<void> {
+  await tx.db
+    .deleteFrom('jobs')
+    .where('id', '>=', prefix)
+    .where('id', '<', `${prefix}\uffff`)
+    .execute()
+}
+
+/** Takes the owner's own labels and the pictures away from agents, all of which are revoked. */
+export async function blankAgents(tx: Tx, ownerId: number, label: string): Promise<void> {
+  const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
+  await tx.db.deleteFrom('avatars').where('tail', 'in', tails).execute()
+  await tx.db
+    .updateTable('agents')
+    .set({ agent_id: label })
+    .where('owner_id', '=', ownerId)
+    .execute()
+}
+
+/** The row stays, since agents refer to it; whom it was about does not. */
+export async function blankOwner(
+  tx: Tx,
+  ownerId: number,
+  username: string,
+  at: number,
+): Promise<void> {
+  await tx.db
+    .updateTable('owners')
+    .set({ username, display_name: '', username_skeleton: null, user_handle: null, deleted_at: at })
+    .where('id', '=', ownerId)
+    .execute()
+}
+
+/** What is held on an owner beside their agents, in several tables: no secret and no hash of one is read. */
+export async function recordsOfOwner(db: Db, ownerId: number) {
+  const [passkeys, codes, sessions, identities, links, flows, verifications, tokens] =
+    await Promise.all([
+      db
+        .selectFrom('passkeys')
+        .select(['credential_id', 'name', 'created_at', 'last_used_at', 'backed_up'])
+        .where('owner_id', '=', ownerId)
+        .orderBy('created_at')
+        .execute(),
+      db
+        .selectFrom('recovery_codes')
+        .select(['created_at'])
+        .where('owner_id', '=', ownerId)
+        .execute(),
+      db
+        .selectFrom('sessions')
+        .select(['id', 'method', 'browser', 'signed_in_at', 'last_seen_at', 'expires_at'])
+        .where('owner_id', '=', ownerId)
+        .orderBy('signed_in_at')
+        .execute(),
+      db
+        .selectFrom('sign_in_identities')
+        .select(['provider', 'created_at'])
+        .where('owner_id', '=', ownerId)
+        .orderBy('created_at')
+        .execute(),
+      db
+        .selectFrom('sign_in_links')
+        .select(['expires_at'])
+        .where('owner_id', '=', ownerId)
+        .orderBy('expires_at')
+        .execute(),
+      db
+        .selectFrom('flows')
+        .select(['kind', 'provider', 'expires_at'])
+        .where('owner_id', '=', ownerId)
+        .orderBy('expires_at')
+        .execute(),
+      db
+        .selectFrom('identity_verifications')
+        .select(['provider', 'assurance', 'country', 'verified_at', 'expires_at'])
+        .where('owner_id', '=', ownerId)
+        .orderBy('verified_at')
+        .execute(),
+      db
+        .selectFrom('claim_tokens')
+        .select(['created_at', 'expires_at', 'used_at', 'superseded_at'])
+        .where('owner_id', '=', ownerId)
+        .orderBy('created_at')
+        .execute(),
+    ])
+  return { passkeys, codes, sessions, identities, links, flows, verifications, tokens }
+}

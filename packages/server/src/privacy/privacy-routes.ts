@@ -1,0 +1,55 @@
+import { Readable } from 'node:stream'
+import { deletionRequestSchema, exportSchema, revokedSchema } from '@countersign/protocol'
+import type { App } from '../core/http/server.ts'
+import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import { deleteAccount } from './delete-account.ts'
+import { exportAccount } from './export-account.ts'
+
+/** The end of an account. */
+export function deletionRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.post('/api/account/deletion', {
+    schema: ownerSchema({
+      operationId: 'deleteAccount',
+      summary: 'Delete the account and revoke its agents, for good; needs a recent sign-in',
+      body: deletionRequestSchema(),
+      response: { 200: revokedSchema() },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.requireRecent(request)
+      const revokedAgents = await deleteAccount(deps, ownerId, request.body.username)
+      signedIn.forget(reply)
+      return { revokedAgents }
+    },
+  })
+}
+
+/** Everything that the service holds on the owner, as a file. */
+export function exportRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  const { naming } = deps.site
+  app.get('/api/account/export', {
+    schema: ownerSchema({
+      operationId: 'exportAccount',
+      summary: 'Everything that the service holds on the owner, as a file',
+      response: { 200: exportSchema(naming) },
+    }),
+    handler: async (request, reply) => {
+      const { account, agents } = await exportAccount(deps, await signedIn.require(request))
+      const file = `${naming.shortName}-account-${account.owner.username}.json`
+      reply
+        .header('content-disposition', `attachment; filename="${file}"`)
+        .type('application/json; charset=utf-8')
+      return reply.send(Readable.from(write(account, agents)) as never)
+    },
+  })
+}
+
+/** One JSON object, its agents written as they come. */
+async function* write(account: object, agents: AsyncIterable<object>): AsyncGenerator<string> {
+  yield `${JSON.stringify(account).slice(0, -1)},"agents":[`
+  let comma = ''
+  for await (const agent of agents) {
+    yield comma + JSON.stringify(agent)
+    comma = ','
+  }
+  yield ']}\n'
+}
