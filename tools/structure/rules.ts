@@ -20,7 +20,7 @@ export interface Layer {
  * The folders of packages/server/src. A folder may import itself and those before it. What knows no agent is in `core`;
  * `service` wires all capabilities together.
  */
-export const FOLDERS = [
+const FOLDERS = [
   'config',
   'core',
   'agents',
