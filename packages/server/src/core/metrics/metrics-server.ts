@@ -1,13 +1,14 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import { Counter, collectDefaultMetrics, Registry as Metrics } from 'prom-client'
+import { Counter, Registry as Metrics } from 'prom-client'
 import type { Gauges } from './gauges-type.ts'
+import { processMetrics } from './process-metrics.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import { registerServiceMetrics } from './service-metrics.ts'
 
 /** What `/metrics` says of this process, in the text format of Prometheus, whenever somebody asks. */
 export function metricsOf(requests: RequestMetrics, gauges: Gauges): () => Promise<string> {
+  const process = processMetrics()
   const metrics = new Metrics()
-  collectDefaultMetrics({ register: metrics })
   registerServiceMetrics(metrics, requests, gauges)
   const scrapes = new Counter({
     name: 'countersign_scrapes_total',
@@ -16,7 +17,8 @@ export function metricsOf(requests: RequestMetrics, gauges: Gauges): () => Promi
   })
   return async () => {
     scrapes.inc()
-    return (await metrics.metrics()) + requests.render() + gauges.writes.render()
+    const [ofProcess, ofService] = await Promise.all([process.metrics(), metrics.metrics()])
+    return ofProcess + ofService + requests.render() + gauges.writes.render()
   }
 }
 

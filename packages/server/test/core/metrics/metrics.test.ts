@@ -43,6 +43,8 @@ test('whoever hosts it sees what runs, in which phase, and how far its answers a
   assert.equal(after.get('countersign_event_position'), Number(last))
   assert.ok((after.get('countersign_staleness_seconds') as number) < 2)
   assert.ok((after.get('nodejs_eventloop_lag_p99_seconds') as number) > 0)
+  const text = await (await fetch(`http://localhost:${env.METRICS_PORT}/metrics`)).text()
+  assert.match(text, /^# TYPE nodejs_gc_duration_seconds histogram$/m)
 })
 
 test('the disk, the clock and what commits are on are told', async (t) => {
