@@ -99,7 +99,13 @@ test('a domain is proven on one machine, without the internet, as docs/channels.
   const settings = readSettings(service.env)
   const operator = await openOperator(settings)
   t.after(() => operator.close())
-  const known = { ...service, settings, operator, stop: async () => undefined }
+  const known = {
+    ...service,
+    settings,
+    operator,
+    tick: () => undefined,
+    stop: async () => undefined,
+  }
   const ownerId = await operator.addVerifiedOwner()
   const did = await claimAgent(known, ownerId)
   const owner = await signIn(known, ownerId)

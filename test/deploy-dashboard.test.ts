@@ -56,7 +56,7 @@ async function startEverything(t: Cleanup) {
   const operator = await openOperator(settings)
   t.after(() => operator.close())
   const stop = async () => void (await process.stop())
-  const service = { ...process, settings, operator, stop }
+  const service = { ...process, settings, operator, tick: () => undefined, stop }
   return { service, metricsPort, prometheus: await startPrometheus(t, metricsPort) }
 }
 

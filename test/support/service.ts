@@ -14,6 +14,7 @@ import { openDatabase } from '../../packages/server/src/core/database/open-datab
 import { verifyOwner } from '../../packages/server/src/identity/record-verification.ts'
 import { addOwner } from '../../packages/server/src/owners/add-owner.ts'
 import { startService } from '../../packages/server/src/service/service.ts'
+import { type Every, everyInterval } from '../../packages/server/src/service/timers.ts'
 import { watchAnswers } from './every-answer.ts'
 import { newKey, type TestKey } from './key.ts'
 import { freePort } from './ports.ts'
@@ -62,6 +63,8 @@ export interface TestService {
   readonly settings: Settings
   /** The same data through connections of their own, as countersignd opens them. */
   readonly operator: Operator
+  /** Begins at once what the service's timers begin: to follow what others have written, and to do what is due. */
+  tick(): void
   stop(): Promise<void>
 }
 
@@ -76,7 +79,9 @@ export async function startTestService(
 ): Promise<TestService> {
   const env = await testEnv(t, overrides)
   const settings = readSettings(env)
-  const service = await startService(settings, pino({ level: settings.logLevel }), env, now)
+  const { every, tick } = timers()
+  const log = pino({ level: settings.logLevel })
+  const service = await startService(settings, log, env, now, null, every)
   const operator = await openOperator(settings, now)
   const url = `http://localhost:${env.PORT}`
   const judgeAnswers = watchAnswers(settings.port)
@@ -86,7 +91,24 @@ export async function startTestService(
     return stopped
   }
   t.after(stop)
-  return { url, env, settings, operator, stop }
+  return { url, env, settings, operator, tick, stop }
+}
+
+/** Real timers, all of which the test can run ahead of their time. */
+function timers(): { readonly every: Every; readonly tick: () => void } {
+  const runs = new Set<() => void>()
+  const every: Every = (milliseconds, run) => {
+    runs.add(run)
+    const end = everyInterval(milliseconds, run)
+    return () => {
+      runs.delete(run)
+      end()
+    }
+  }
+  const tick = () => {
+    for (const run of runs) run()
+  }
+  return { every, tick }
 }
 
 /** What countersignd does, without a process for each command. */

@@ -1,14 +1,29 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { TestService } from './service.ts'
 
-/** Asks again and again, until it is so; fails where it is not in time. */
+/** Far more than anything takes, also on a machine that has other things to do: it only ends tests that fail. */
+const DEADLINE_MS = 60_000
+
+/** Asks again and again, until the condition holds; fails after the deadline. */
 export async function until(
   condition: () => Promise<boolean>,
-  milliseconds: number,
+  milliseconds = DEADLINE_MS,
 ): Promise<void> {
   const deadline = performance.now() + milliseconds
   while (!(await condition())) {
     assert.ok(performance.now() < deadline, 'it did not happen in time')
     await sleep(10)
   }
+}
+
+/** The same, for what a service does by itself: its timers are not waited for. */
+export function untilTicked(
+  service: Pick<TestService, 'tick'>,
+  condition: () => Promise<boolean>,
+): Promise<void> {
+  return until(() => {
+    service.tick()
+    return condition()
+  })
 }

@@ -74,7 +74,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const guard = new MethodGuard(app)
   parseJsonStrictly(app)
   handleErrors(app, failurePage)
-  app.addHook('onRequest', greet(deps.isDraining))
+  app.addHook('onRequest', greet(deps.isDraining, guard))
   countRequests(app, deps.metrics)
   await collectOpenApi(app, deps.openapi, (route) => isLimited(deps.limiter, route))
   guardAgainstOverload(app as unknown as FastifyInstance, deps.overload)
@@ -92,7 +92,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: deps.dashboardDir })
   serveOpenApi(app)
   serveDocs(app, deps, pages)
-  guard.refuseOthers(app)
+  guard.finish(app)
   return app as unknown as FastifyInstance
 }
 

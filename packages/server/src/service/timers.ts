@@ -9,34 +9,49 @@ const POLL_MS = 100
 /** How often is asked what is due: jobs, and checks of channels. */
 const WORK_MS = 1000
 
-/** Follows what other processes write, and does what falls due. */
+/** Runs something again and again. @returns what ends it */
+export type Every = (milliseconds: number, run: () => void) => () => void
+
+export const everyInterval: Every = (milliseconds, run) => {
+  const timer = setInterval(run, milliseconds)
+  return () => clearInterval(timer)
+}
+
+/**
+ * Follows what other processes write, and does what falls due.
+ * @param every the timer: tests run what it runs when they need it
+ */
 export function startTimers(
   {
     db,
     registry,
     now,
     checks,
-  }: Pick<Parts, 'db' | 'registry' | 'now'> & { readonly checks: DueChecks },
+    every,
+  }: Pick<Parts, 'db' | 'registry' | 'now'> & {
+    readonly checks: DueChecks
+    readonly every: Every
+  },
   log: Logger,
   resources: AsyncDisposableStack,
 ): void {
   db.onElsewhere(() => void registry.catchUp())
-  const poll = setInterval(() => {
+  const endPoll = every(POLL_MS, () => {
     try {
       if (db.changedElsewhere() || registry.isBehind) void registry.catchUp()
     } catch (error) {
       log.error({ err: error }, 'the database cannot be watched')
     }
-  }, POLL_MS)
+  })
   const onFailure = (error: unknown) => log.error({ err: error }, 'a job failed')
   const due = new DueJobs({ db, handlers: JOB_HANDLERS, now, onFailure })
-  const work = setInterval(() => {
+  const endWork = every(WORK_MS, () => {
     due.run()
     void checks.run()
-  }, WORK_MS)
+  })
   resources.defer(() => {
-    clearInterval(poll)
-    clearInterval(work)
+    endPoll()
+    endWork()
     return due.stop()
   })
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Card, CompactCard, Lookup } from '@countersign/protocol'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
+import { untilTicked } from '../../../../test/support/until.ts'
 import { loadPepper } from '../../src/core/crypto/secrets.ts'
 import type { AgentRow, ChannelRow } from '../../src/core/database/database.ts'
 import { appendEvent } from '../../src/core/database/event-table.ts'
@@ -11,9 +11,8 @@ import { verifyOwner } from '../../src/identity/record-verification.ts'
 
 test('the strongest verification names the identity level, the most recent one stands on the card', async (t) => {
   const { service, did, owner } = await claimed(t)
-  await verify(service, owner, 'mitid', 'high')
-  await sleep(5)
-  await verify(service, owner, 'github', 'low')
+  await verify(service, owner, 'mitid', 'high', 1)
+  await verify(service, owner, 'github', 'low', 2)
   await until(service, did, ({ verification }) => verification?.provider === 'github')
   const lookup = await ask<Lookup>(service, `/api/v1/agent/${did}`)
   assert.deepEqual([lookup.owner.identityMethod, lookup.owner.identityLevel], ['mitid', 'verified'])
@@ -21,8 +20,7 @@ test('the strongest verification names the identity level, the most recent one s
 
 test('among verifications of equal assurance the most recent one counts', async (t) => {
   const { service, did, owner } = await claimed(t)
-  await sleep(5)
-  await verify(service, owner, 'idme', 'substantial')
+  await verify(service, owner, 'idme', 'substantial', 1)
   await until(service, did, ({ verification }) => verification?.provider === 'idme')
   const lookup = await ask<Lookup>(service, `/api/v1/agent/${did}`)
   assert.equal(lookup.owner.identityMethod, 'idme')
@@ -109,13 +107,19 @@ async function ask<T>(service: TestService, path: string): Promise<T> {
   return (await (await fetch(service.url + path)).json()) as T
 }
 
+/** @param ahead how many milliseconds from now it is verified: those of one moment have no order */
 function verify(
   { operator, settings }: TestService,
   ownerId: number,
   provider: string,
   assurance: 'low' | 'substantial' | 'high',
+  ahead = 0,
 ): Promise<boolean> {
-  const deps = { db: operator.db, now: Date.now, pepper: loadPepper(settings.dataDir) }
+  const deps = {
+    db: operator.db,
+    now: () => Date.now() + ahead,
+    pepper: loadPepper(settings.dataDir),
+  }
   const subject = { provider, issuer: 'x', subject: 'y' }
   return verifyOwner(deps, ownerId, { ...subject, assurance, expiresAt: null })
 }
@@ -149,9 +153,7 @@ async function until(
   did: string,
   condition: (card: Card) => boolean,
 ): Promise<Card> {
-  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(20)) {
-    const card = await ask<Card>(service, `/api/agents/${did}/card`)
-    if (condition(card)) return card
-  }
-  return assert.fail('it did not show in time')
+  const card = () => ask<Card>(service, `/api/agents/${did}/card`)
+  await untilTicked(service, async () => condition(await card()))
+  return card()
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { OwnerChannel } from '@countersign/protocol'
 import type { Answer } from '../../../../test/support/answer.ts'
 import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
+import { until as untilTrue } from '../../../../test/support/until.ts'
 import { channelHistory, DAY, onlyChannel, until } from './support/days.ts'
 import {
   act,
@@ -51,8 +53,19 @@ async function holdCheck(t: { after(end: () => unknown): void }): Promise<Held> 
   })
   const path = `/api/account/agents/${prover.did}/channels/${channel.id}`
   const checked = prover.owner.post(`${path}/check`)
-  while (ground.site.requests.length === 0) await sleep(5)
+  await untilTrue(async () => ground.site.requests.length > 0)
   return { clock, ground, prover, channel, path, checked, release: gate.resolve }
+}
+
+/** Counts the requests for an address that reach a server of this process. */
+function requestsFor(t: { after(end: () => unknown): void }, path: string): () => number {
+  let count = 0
+  const onRequest = (message: unknown) => {
+    if ((message as { request: IncomingMessage }).request.url === path) count += 1
+  }
+  subscribe('http.server.request.start', onRequest)
+  t.after(() => unsubscribe('http.server.request.start', onRequest))
+  return () => count
 }
 
 function rowsOf({ service }: Ground, table: 'channels' | 'channel_checks' | 'channel_leases') {
@@ -105,6 +118,7 @@ test('a suspended agent’s channel is proven all the same, and counts when it i
   const before = await onlyChannel(ground, prover)
   clock.ahead += DAY
   await until(
+    ground,
     () => onlyChannel(ground, prover),
     ({ checkedAt }) => checkedAt !== before.checkedAt,
     'it is checked on',
@@ -114,15 +128,28 @@ test('a suspended agent’s channel is proven all the same, and counts when it i
 })
 
 test('checks that are asked for at once come one after another, and prove it once', async (t) => {
-  const { ground, prover, path, checked, release } = await holdCheck(t)
+  const { ground, prover, path, channel, checked, release } = await holdCheck(t)
+  const line = toPlace(channel, 'file')('Line')
+  let inside = 1
+  let most = 1
+  ground.site.serve(FILE, async (_request, response) => {
+    inside += 1
+    most = Math.max(most, inside)
+    await new Promise((resolve) => setImmediate(resolve))
+    inside -= 1
+    response.writeHead(200, { 'content-type': 'text/plain' }).end(line)
+  })
+  const arrived = requestsFor(t, `${path}/check`)
   const more = [1, 2, 3].map(() => prover.owner.post(`${path}/check`))
-  await sleep(100)
+  await untilTrue(async () => arrived() === 3)
   assert.equal(ground.site.requests.length, 1, 'they wait')
+  inside -= 1
   release()
   for (const answer of await Promise.all([checked, ...more])) {
     assert.equal(answer.status, 200, answer.text)
     assert.equal(jsonOf<OwnerChannel>(answer).state, 'verified')
   }
+  assert.equal(most, 1)
   assert.deepEqual(await channelHistory(ground, prover), [
     `channel.verified ${PLACE}`,
     'agent.grade_changed C A',
@@ -177,6 +204,7 @@ test('a revoked agent’s channels are checked no more and not told of; nothing 
   await begin(other, 'domain', 'else.example.net')
   clock.ahead += DAY
   await until(
+    ground,
     () => onlyChannel(ground, other),
     ({ checks }) => checks.length > 0,
     'it has looked',

@@ -18,7 +18,12 @@ test('whoever hosts it sees how checks end, and how late they are', async (t) =>
   await passTime(ground, prover, clock, DAY)
 
   const counted = 'countersign_channel_checks_total'
-  const text = await until(scrape, (all) => all.includes(`${counted}{outcome="proven"} 2`), 'two')
+  const text = await until(
+    ground,
+    scrape,
+    (all) => all.includes(`${counted}{outcome="proven"} 2`),
+    'two',
+  )
   assert.match(text, /^countersign_channel_checks_total\{outcome="absent"\} 1$/m)
   assert.match(text, /^countersign_channel_checks_total\{outcome="failed"\} 0$/m)
   // Held by a node that has died, it is late.

@@ -217,6 +217,7 @@ suite('the end of 90 days', () => {
     assert.deepEqual(await notesOf(ground, prover), [])
     clock.ahead += DAY
     const { freshUntil, state } = await until(
+      ground,
       () => onlyChannel(ground, prover),
       ({ checks }) => checks[0]?.outcome === 'proven' && checks.length > 1,
       'it is checked',
@@ -232,6 +233,7 @@ suite('the end of 90 days', () => {
 
     assert.deepEqual([ended.state, ended.staleSince], ['stale', freshUntil], 'at once')
     const history = await until(
+      ground,
       () => channelHistory(ground, prover),
       (events) => events.length > 2,
       'it is told',
@@ -257,6 +259,7 @@ suite('the end of 90 days', () => {
     ground.txt(NAME, toPlace(renewed, 'dns')('Value'))
     clock.ahead += 10 * MINUTE
     const again = await until(
+      ground,
       () => onlyChannel(ground, prover),
       ({ proof }) => proof === null,
       'the fresh token is found',
@@ -293,6 +296,7 @@ suite('a token that is to be placed', () => {
     ground.txt(NAME, toPlace(channel, 'dns')('Value'))
     clock.ahead = 7 * DAY
     const over = await until(
+      ground,
       () => onlyChannel(ground, prover),
       ({ nextCheckAt }) => nextCheckAt === null,
       'it is let be',

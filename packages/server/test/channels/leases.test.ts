@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { namingFor } from '@countersign/protocol'
+import { until, untilTicked } from '../../../../test/support/until.ts'
 import { takeLease } from '../../src/channels/check-table.ts'
 import type { ChannelDeps } from '../../src/channels/deps.ts'
 import { CHANNEL_KINDS } from '../../src/channels/kinds/kinds.ts'
@@ -76,13 +76,11 @@ async function startNode(
 
 /** Calls a node as its timer does, until there is nothing more that is due. */
 async function runAll(...nodes: readonly Node[]): Promise<void> {
-  for (let i = 0; i < 400; i++) {
+  await until(async () => {
     await Promise.all(nodes.map(({ checks }) => checks.run()))
     const late = await Promise.all(nodes.map(secondsLate))
-    if (late.every((seconds) => seconds === 0)) return
-    await sleep(25)
-  }
-  assert.fail('something is due for ever')
+    return late.every((seconds) => seconds === 0)
+  })
 }
 
 /** How checks have ended, without the ways in which none has. */
@@ -142,24 +140,23 @@ suite('several nodes on one database', () => {
 
   test('wait for one that holds a lease, and take over once its time is over', async (t) => {
     const ground = await proven(t, 1)
-    let ahead = DAY
-    const node = await startNode(t, ground, { ahead: () => ahead })
+    const node = await startNode(t, ground)
     const { channel_id: id } = await leaseOf(node)
     const now = node.now()
     const terms = { now, until: now + 2 * MINUTE, dueBy: now }
     assert.equal(await node.db.write((tx) => takeLease(tx, id, 'died', terms)), true)
     const before = (await checksOf(node)).length
-    for (let i = 0; i < 5; i++) {
-      await node.checks.run()
-      await sleep(20)
-    }
+    for (let i = 0; i < 5; i++) await node.checks.run()
+    // Whatever it has begun ends with it.
+    await node.checks.stop()
     assert.deepEqual([endedOf(node), (await checksOf(node)).length], [{}, before])
+    assert.deepEqual((await leaseOf(node)).holder, 'died')
 
-    ahead += 2 * MINUTE
-    await runAll(node)
+    const later = await startNode(t, ground, { ahead: () => DAY + 2 * MINUTE })
+    await runAll(later)
 
-    await ended(node, { proven: 1 })
-    assert.deepEqual((await leaseOf(node)).holder, null)
+    await ended(later, { proven: 1 })
+    assert.deepEqual((await leaseOf(later)).holder, null)
   })
 
   test('drop what a check found whose lease was lost', async (t) => {
@@ -197,20 +194,24 @@ suite('a node', () => {
     const ground = await proven(t, 20)
     let running = 0
     let most = 0
+    const gate = Promise.withResolvers<void>()
     const node = await startNode(t, ground, {
       through: (view) => ({
         ...view,
         txt: async (name) => {
           most = Math.max(most, ++running)
-          await sleep(10)
+          await gate.promise
           running--
           return view.txt(name)
         },
       }),
     })
     await Promise.all([node.checks.run(), node.checks.run(), node.checks.run()])
+    await until(async () => running === 8)
+    await node.checks.run()
+    gate.resolve()
     await until(async () => endedOf(node).proven === 20)
-    assert.ok(most > 1 && most <= 8, `${most}`)
+    assert.equal(most, 8)
   })
 
   test('is not hurt by a check that fails by a mistake: it is told, and tried again an hour later', async (t) => {
@@ -280,7 +281,7 @@ test('a service that stops while a check hangs ends at once, and the next one ch
   const held = async () =>
     (await read.selectFrom('channel_leases').select('holder').executeTakeFirst())?.holder
   clock.ahead = DAY
-  await until(async () => (await held()) !== null)
+  await untilTicked(ground.service, async () => (await held()) !== null)
 
   await ground.service.stop()
 
@@ -291,11 +292,3 @@ test('a service that stops while a check hangs ends at once, and the next one ch
   await runAll(node)
   await ended(node, { proven: 1 })
 })
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 400; i++) {
-    if (await holds()) return
-    await sleep(25)
-  }
-  assert.fail('it has not come about within 10 s')
-}

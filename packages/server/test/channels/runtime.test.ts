@@ -5,12 +5,12 @@ import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask, post } from '../../../../test/support/ask.ts'
 import { unchanged } from '../../../../test/support/database-digest.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
+import { untilTicked } from '../../../../test/support/until.ts'
 import {
   DAY_MS,
   newRuntimeAgent,
   type RuntimeAgent,
   startWithRuntimeAgent,
-  until,
 } from './support/runtime-agent.ts'
 
 const PLACE = { kind: 'runtime', handleOrDomain: 'home-server' }
@@ -46,7 +46,7 @@ test('an agent answers with its key, and its runtime counts for 30 days', async 
   ]
   assert.deepEqual(checks, [{ at: clock.at(), outcome: 'proven', perspectives: seen }])
   assert.doesNotMatch(JSON.stringify(checks), /127\.0\.0\.1|::1/, 'no address is kept')
-  await until(async () => (await agent.card()).grade === 'B')
+  await untilTicked(agent.service, async () => (await agent.card()).grade === 'B')
   assert.deepEqual((await agent.card()).channels, [PLACE])
 })
 
@@ -97,7 +97,7 @@ test('after 30 days without an answer it is stale, and an answer alone makes it 
   clock.move(30 * DAY_MS)
   assert.deepEqual((await agent.card()).channels, [], 'from that moment on')
   assert.equal((await agent.channel()).state, 'stale')
-  await until(async () => (await agent.events()).length >= 4)
+  await untilTicked(agent.service, async () => (await agent.events()).length >= 4)
   assert.deepEqual((await agent.events()).slice(2), [
     ['channel.stale', { ...PLACE, reason: 'expired' }],
     ['agent.grade_changed', { from: 'B', to: 'C' }],
@@ -113,7 +113,7 @@ test('after 30 days without an answer it is stale, and an answer alone makes it 
     ['agent.grade_changed', { from: 'C', to: 'B' }],
   ])
   clock.move(30 * DAY_MS)
-  await until(async () => (await agent.events()).length >= 8)
+  await untilTicked(agent.service, async () => (await agent.events()).length >= 8)
 })
 
 test('what the owner began has to be answered within 7 days, or renewed', async (t) => {

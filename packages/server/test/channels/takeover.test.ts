@@ -138,6 +138,7 @@ test('of owners who prove a place at the same moment, one has it in the end', as
   )
 
   const sides = await until(
+    ground,
     () => Promise.all(provers.map((prover) => publicSide(ground, prover))),
     (all) => all.filter(({ grade }) => grade === 'A').length === 1,
     'one has it',

@@ -40,7 +40,8 @@ export async function startWithWorkers(
 
 /** The same, for what asks a service that runs in the test's own process. */
 export function asTestService(service: WorkerService): TestService {
-  return { ...service, stop: async () => void (await service.stop()) }
+  const tick = () => undefined
+  return { ...service, tick, stop: async () => void (await service.stop()) }
 }
 
 /** The processes of the workers, whose parent is the service's. */

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Card, Identity, Lookup, SessionState } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
@@ -12,6 +11,7 @@ import {
   type TestService,
 } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
+import { untilTicked } from '../../../../test/support/until.ts'
 import { signInNewcomer, verifyIdentity } from '../../../../test/support/verify-identity.ts'
 
 test('the end of a verification is planned when it is recorded', async (t) => {
@@ -52,7 +52,9 @@ test('a verification that ends shows everywhere on time, and stays on the page a
   assert.ok(!(await events(service)).includes('owner.identity_expired'))
   clock.ahead = end.getTime() - Date.now()
   const ended = ['owner.identity_expired', 'agent.grade_changed']
-  await until(async () => isDeepStrictEqual((await events(service)).slice(-2), ended))
+  await untilTicked(service, async () =>
+    isDeepStrictEqual((await events(service)).slice(-2), ended),
+  )
 
   const lookup = jsonOf<Lookup>(await ask(service, `/api/v1/agent/${did}`))
   assert.equal(lookup.owner.identityMethod, null)
@@ -75,14 +77,6 @@ test('a verification that ends shows everywhere on time, and stays on the page a
 async function events({ operator }: TestService): Promise<string[]> {
   const rows = await operator.db.read.selectFrom('events').select('type').orderBy('seq').execute()
   return rows.map(({ type }) => type)
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 600; i++) {
-    if (await condition()) return
-    await sleep(50)
-  }
-  assert.fail('it has not come about within 30 s')
 }
 
 test('an owner is told on every page when the verification on which agents stand ends soon, or has ended', async (t) => {

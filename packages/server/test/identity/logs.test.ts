@@ -45,7 +45,13 @@ for (const [name, { wrong, level, says }] of Object.entries(CASES)) {
     const settings = readSettings(child.env)
     const operator = await openOperator(settings)
     t.after(() => operator.close())
-    const service: TestService = { ...child, settings, operator, stop: async () => undefined }
+    const service: TestService = {
+      ...child,
+      settings,
+      operator,
+      tick: () => undefined,
+      stop: async () => undefined,
+    }
     const owner = await signInNewcomer(service)
     const { browser, redirect } = await beginIdentity(owner, 'test')
     const back = server.authorize(redirect)

@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { CodedError } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NOTHING_HERE } from './error-handler.ts'
+import type { MethodGuard } from './methods.ts'
 
 /** A hook for every request, before anything else looks at it. */
-export function greet(isDraining: () => boolean) {
+export function greet(isDraining: () => boolean, guard: MethodGuard) {
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     reply.header('x-content-type-options', 'nosniff')
     // A caller that keeps its connection would send its next request into the end of the service.
@@ -12,10 +13,12 @@ export function greet(isDraining: () => boolean) {
     // What is asked of one host is not answered for two.
     if (!hasOneHost(request.raw)) {
       done(new CodedError('VALIDATION_ERROR', 'A request has exactly one Host header.'))
-    } else if (request.is404 || request.raw.url === '*') {
-      // Before the body is read: where there is nothing, what is wrong with a body does not matter. The router would
-      // take `*`, which is the server as a whole, for the start page.
+    } else if (request.raw.url === '*') {
+      // The router would take `*`, which is the server as a whole, for the start page.
       done(new CodedError('NOT_FOUND', NOTHING_HERE))
+    } else if (request.is404) {
+      // Before the body is read: what is wrong with a body that nothing would read does not matter.
+      done(guard.refusalOf(request, reply) ?? new CodedError('NOT_FOUND', NOTHING_HERE))
     } else done()
   }
 }

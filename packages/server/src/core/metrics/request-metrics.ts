@@ -50,7 +50,7 @@ export class RequestMetrics {
 /** Counts every response of an app. The label is the route's pattern, never the address, which strangers choose. */
 export function countRequests(app: FastifyInstance, requests: RequestMetrics): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'none'
+    const route = request.routeOptions.url ?? request.refusedPattern ?? 'none'
     requests.series(route, request.method, reply.statusCode).observe(reply.elapsedTime)
     done()
   })

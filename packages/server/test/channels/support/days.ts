@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentHistory, OwnerChannel, SessionState } from '@countersign/protocol'
 import { jsonOf } from '../../../../../test/support/answer.ts'
+import { untilTicked } from '../../../../../test/support/until.ts'
 import { type Ground, listChannels, type Prover, signInAgain } from './proving.ts'
 
 export const MINUTE = 60_000
@@ -10,17 +10,17 @@ export const DAY = 24 * HOUR
 
 /** Waits for what the service does by itself. */
 export async function until<T>(
+  { service }: Ground,
   look: () => Promise<T>,
   holds: (value: T) => boolean,
   what: string,
 ): Promise<T> {
-  const deadline = performance.now() + 20_000
-  for (;;) {
-    const value = await look()
-    if (holds(value)) return value
-    assert.ok(performance.now() < deadline, `${what}: ${JSON.stringify(value)}`)
-    await sleep(25)
-  }
+  let value = await look()
+  await untilTicked(service, async () => {
+    value = await look()
+    return holds(value)
+  }).catch(() => assert.fail(`${what}: ${JSON.stringify(value)}`))
+  return value
 }
 
 /** The only channel of an agent, as its owner sees it after a sign-in: sessions end while days pass. */
@@ -40,6 +40,7 @@ export async function passTime(
   const before = (await onlyChannel(ground, prover)).checks[0]?.at
   clock.ahead += milliseconds
   return until(
+    ground,
     () => onlyChannel(ground, prover),
     ({ checks }) => checks[0] !== undefined && checks[0].at !== before,
     'the service has checked it',

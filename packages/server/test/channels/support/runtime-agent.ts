@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { OwnerChannel, OwnerChannels, RuntimeChallenge } from '@countersign/protocol'
 import { type Answer, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask, post } from '../../../../../test/support/ask.ts'
@@ -106,13 +105,4 @@ export async function newRuntimeAgent(service: TestService, clock: Clock): Promi
     },
     card: async () => jsonOf(await ask(service, `/api/agents/${did}/card`)),
   }
-}
-
-/** Waits for what the service does by itself within a second or so. */
-export async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    if (await holds()) return
-    await sleep(25)
-  }
-  assert.fail('it never came to it')
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '@countersign/protocol'
 import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { unchanged } from '../../../../../test/support/database-digest.ts'
@@ -12,6 +11,7 @@ import {
   startTestService,
   type TestService,
 } from '../../../../../test/support/service.ts'
+import { until } from '../../../../../test/support/until.ts'
 
 const HOST = 'Host: x\r\n'
 const POST = `POST /api/v1/claim HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n`
@@ -125,8 +125,8 @@ test('a refused connection is let go, though the other side holds it open', asyn
   socket.write('rubbish\r\n\r\n')
   socket.resume()
   await once(socket, 'end')
-  for (let tries = 0; open().length > before + 1 && tries < 2000; tries++) await sleep(10)
-  assert.equal(open().length, before + 1, 'our end, and no other')
+  // Our end, and no other.
+  await until(async () => open().length === before + 1)
 })
 
 test('a connection survives a refusal that has nothing to do with how it was written', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestService, type TestService } from '../../../../../test/support/service.ts'
-import { until } from '../../../../../test/support/until.ts'
+import { untilTicked } from '../../../../../test/support/until.ts'
 import { scheduleJob } from '../../../src/core/jobs/job-table.ts'
 import { scraping } from '../metrics/support/scrape.ts'
 
@@ -21,7 +21,7 @@ test('a job that fails again and again is late from when it was due, until it is
   const bad = { id: 'bad', kind: 'expire-verification', subject: 'no JSON', run_at: due }
   const attempts = async () => (await jobs(service))[0]?.attempts
   await service.operator.db.write((tx) => scheduleJob(tx, bad))
-  await until(async () => (await attempts()) === 1, 20_000)
+  await untilTicked(service, async () => (await attempts()) === 1)
 
   const once = await scrape()
   // What the alarm CountersignJobsLate asks for.
@@ -29,7 +29,7 @@ test('a job that fails again and again is late from when it was due, until it is
   assert.equal(once.get('countersign_jobs_due'), 1)
 
   clock.ahead = 61_000
-  await until(async () => (await attempts()) === 2, 20_000)
+  await untilTicked(service, async () => (await attempts()) === 2)
   const twice = await scrape()
   assert.ok((twice.get('countersign_jobs_late_seconds') as number) >= 461, 'the first time counts')
   assert.equal(twice.get('countersign_jobs_due'), 1)
@@ -56,7 +56,7 @@ test('a job that a node of the release before has put in the place of a failed o
   )
   assert.equal((await scrape()).get('countersign_jobs_late_seconds'), 0)
   clock.ahead = 61_000
-  await until(async () => (await jobs(service))[0]?.attempts === 1, 20_000)
+  await untilTicked(service, async () => (await jobs(service))[0]?.attempts === 1)
   assert.equal((await jobs(service))[0]?.due_since, soon)
 })
 
@@ -77,7 +77,7 @@ test('jobs of a kind that only a newer release knows stay for its nodes, are tol
     for (const job of [...unknown, known]) await scheduleJob(tx, job)
   })
 
-  await until(async () => {
+  await untilTicked(service, async () => {
     const { read } = service.operator.db
     const done = await read
       .selectFrom('events')
@@ -85,7 +85,7 @@ test('jobs of a kind that only a newer release knows stay for its nodes, are tol
       .where('type', '=', 'owner.identity_expired')
       .execute()
     return done.length === 1
-  }, 20_000)
+  })
 
   assert.deepEqual(
     await jobs(service),

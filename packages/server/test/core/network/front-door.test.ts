@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../../../../test/support/until.ts'
 import manifest from '../../../package.json' with { type: 'json' }
 import { begin, check, DOMAIN, newProver, startGround } from '../../channels/support/proving.ts'
 
@@ -53,7 +53,7 @@ test('a service that stops does not wait for the outside world', async (t) => {
   const channel = await begin(prover, 'domain')
   ground.dns[0]?.fail('*', 'silence')
   const checked = check(prover, channel)
-  while (ground.dns[0]?.asked(`_svc-challenge.${DOMAIN}`) === 0) await sleep(5)
+  await until(async () => ground.dns[0]?.asked(`_svc-challenge.${DOMAIN}`) !== 0)
   await ground.service.stop()
   const { outcome, seen } = await checked
   assert.equal(outcome, 'unreachable')
