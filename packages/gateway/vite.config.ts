@@ -4,8 +4,8 @@ import { defineConfig, type Plugin } from 'vite'
 import { declareTypes } from '../../tools/published/declare-types.ts'
 
 /**
- * The published form: dist/ is a package of its own, as that of the SDK is. What is used of @countersign/protocol is
- * built in, @countersign/sdk is a dependency, and of frameworks there are types alone.
+ * Builds the published package in dist/. It bundles the parts of @countersign/protocol that are used, depends on
+ * @countersign/sdk, and imports only types from frameworks.
  */
 const HERE = import.meta.dirname
 const ENTRIES = ['index', 'express', 'fastify', 'fetch', 'hono']
@@ -34,7 +34,7 @@ export default defineConfig({
   },
 })
 
-/** Adds what makes the files a package: types, command, manifest, README and licence. */
+/** Adds types, command, manifest, README and licence to the built files. */
 function publishable(): Plugin {
   let lib = ''
   return {
@@ -54,7 +54,7 @@ function publishable(): Plugin {
   }
 }
 
-/** The workspace's manifest without what is for the workspace alone, and with what was built in the place of the source. */
+/** The workspace's package.json without the private fields, and with built files instead of sources in `exports`. */
 function manifest() {
   const text = readFileSync(join(HERE, 'package.json'), 'utf8')
   const { private: _, devDependencies: __, exports: sources, ...rest } = JSON.parse(text)

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs'
 
-// Plain JavaScript: in a checkout it runs the source, as it was published what was built of it.
+// Plain JavaScript, so that an old Node can print the error below. Runs the built files if they exist, else the source.
 const built = new URL('../lib/forward-auth/main.js', import.meta.url)
 const published = existsSync(built)
 const [major, minor] = process.versions.node.split('.').map(Number)

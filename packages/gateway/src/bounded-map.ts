@@ -1,10 +1,10 @@
-/** A map that forgets what was set the longest ago. Reading moves nothing: that is done on every request. */
+/** A map of limited size that evicts the oldest write. Reads do not reorder it, which keeps them cheap on every request. */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
-  readonly #most: number
+  readonly #maxSize: number
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize
   }
 
   get(key: K): V | undefined {
@@ -14,7 +14,7 @@ export class BoundedMap<K, V> {
   set(key: K, value: V): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)
-    if (this.#entries.size > this.#most) {
+    if (this.#entries.size > this.#maxSize) {
       this.#entries.delete(this.#entries.keys().next().value as K)
     }
   }

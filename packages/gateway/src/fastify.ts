@@ -1,67 +1,67 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Decision } from './decision/decision.ts'
-import type { Ruling } from './decision/ruling.ts'
-import { denialOf, variesBy, withVary } from './denial.ts'
+import type { Outcome } from './decision/outcome.ts'
+import { denialFor, mergeVary, varyHeader } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
-import { fieldOf, forwardToNode, stripNodeHeaders } from './request/node-headers.ts'
+import { addForwardedHeaders, headerOf, stripIdentityHeaders } from './request/node-headers.ts'
 import { isPreflight } from './request/preflight.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the gateway has decided. Mind `proofOfPossession`. */
+    /** The gateway's decision. Only `proofOfPossession` says whether the caller proved who it is. */
     agent: Decision
   }
 }
 
 /**
- * Lets agents in, or not: `app.register(gateway({ service: 'https://id.example' }))`. What was decided is in
- * `request.agent`. It is for the whole instance that it is registered with, as a plugin of fastify-plugin is.
- * @throws PolicyError with every mistake in the options at once
+ * Admits or refuses agents: `app.register(gateway({ service: 'https://id.example' }))`. The decision is in
+ * `request.agent`. It applies to the whole instance that registers it, like a plugin wrapped in fastify-plugin.
+ * @throws PolicyError listing every mistake in the options
  */
 export function gateway(options: GatewayOptions): FastifyPluginCallback {
   const gate = new Gate(options)
   const sessions = options.sessions !== undefined
-  const varies = variesBy(gate.naming, sessions)
+  const vary = varyHeader(gate.naming, sessions)
 
   const onRequest = (request: FastifyRequest, reply: FastifyReply, next: () => void) => {
     const { raw } = request
-    stripNodeHeaders(raw, gate.isIdentityHeader)
-    const proceed = ({ decision, forwarded }: Ruling) => {
+    stripIdentityHeaders(raw, gate.isIdentityHeader)
+    const proceed = ({ decision, forwarded }: Outcome) => {
       request.agent = decision
-      const denial = denialOf(decision, gate.naming, fieldOf(raw, 'accept'), sessions)
+      const denial = denialFor(decision, gate.naming, headerOf(raw, 'accept'), sessions)
       if (denial === null) {
-        forwardToNode(raw, forwarded)
+        addForwardedHeaders(raw, forwarded)
         return next()
       }
       for (const [name, value] of denial.headers) {
-        const before = name === 'vary' ? reply.getHeader(name) : null
-        reply.header(name, before ? withVary(String(before), value) : value)
+        const current = name === 'vary' ? reply.getHeader(name) : null
+        reply.header(name, current ? mergeVary(String(current), value) : value)
       }
       reply.code(denial.status).send(denial.body)
     }
-    const ruling = gate.decide({
+    const outcome = gate.decide({
       method: request.method,
       target: request.originalUrl,
-      identification: fieldOf(raw, gate.idHeader),
-      authorization: sessions ? fieldOf(raw, 'authorization') : null,
+      identification: headerOf(raw, gate.idHeader),
+      authorization: sessions ? headerOf(raw, 'authorization') : null,
       address: () => request.ip ?? null,
-      preflight: isPreflight(request.method, (name) => fieldOf(raw, name)),
+      preflight: isPreflight(request.method, (name) => headerOf(raw, name)),
     })
-    if (ruling instanceof Promise) ruling.then(proceed)
-    else proceed(ruling)
+    if (outcome instanceof Promise) outcome.then(proceed)
+    else proceed(outcome)
   }
 
   const plugin: FastifyPluginCallback = (app, _, done) => {
     if (!app.hasRequestDecorator('agent')) app.decorateRequest('agent')
     app.addHook('onRequest', onRequest)
-    app.addHook('onSend', (_request, reply, payload, sent) => {
-      reply.header('vary', withVary(String(reply.getHeader('vary') ?? ''), varies))
-      sent(null, payload)
+    app.addHook('onSend', (_request, reply, payload, done) => {
+      reply.header('vary', mergeVary(String(reply.getHeader('vary') ?? ''), vary))
+      done(null, payload)
     })
     done()
   }
-  // What fastify-plugin does: hooks are for the instance that registers the plugin, not for a child of it.
+  // As fastify-plugin does: the hooks apply to the instance that registers the plugin, not only to a child of it.
   return Object.assign(plugin, {
     [Symbol.for('skip-override')]: true,
     [Symbol.for('plugin-meta')]: { name: '@countersign/gateway', fastify: '5.x' },

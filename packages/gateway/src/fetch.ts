@@ -1,29 +1,29 @@
 import type { Decision } from './decision/decision.ts'
-import { denialOf, variesBy, withVary } from './denial.ts'
+import { denialFor, varyHeader } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
-import { rewrite, varying } from './request/fetch-headers.ts'
 import { isPreflight } from './request/preflight.ts'
+import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
 
-/** How a gateway for fetch handlers is set up. */
+/** Options of the gateway for fetch handlers. */
 export interface FetchGatewayOptions extends GatewayOptions {
   /**
-   * The client's address, for limits. Default: none, so that all who are not identified share one limit.
+   * The client's address, for rate limits. Default: none, so that all unidentified callers share one limit.
    * On Cloudflare's Workers: `(request) => request.headers.get('cf-connecting-ip')`
    */
   readonly address?: ((request: Request) => string | null) | undefined
 }
 
-/** A handler of fetch's kind, with whatever the platform hands along. */
-type Handler<More extends unknown[]> = (
+/** A fetch handler. Platforms such as Workers pass further arguments. */
+type Handler<Rest extends unknown[]> = (
   request: Request,
-  ...more: More
+  ...rest: Rest
 ) => Response | Promise<Response>
 
 const decisions = new WeakMap<Request, Decision>()
 
 /**
- * What a gateway has decided for the request that its handler was given.
+ * The gateway's decision on the request that it passed to the handler.
  * @throws TypeError for any other request
  */
 export function agentOf(request: Request): Decision {
@@ -33,16 +33,16 @@ export function agentOf(request: Request): Decision {
 }
 
 /**
- * Lets agents in, or not: `export default { fetch: gateway({ service: 'https://id.example' })(handler) }`. What was
- * decided is in `agentOf(request)`.
- * @throws PolicyError with every mistake in the options at once
+ * Admits or refuses agents: `export default { fetch: gateway({ service: 'https://id.example' })(handler) }`. Get the
+ * decision with `agentOf(request)`.
+ * @throws PolicyError listing every mistake in the options
  */
 export function gateway(options: FetchGatewayOptions) {
   const gate = new Gate(options)
   const sessions = options.sessions !== undefined
-  const varies = variesBy(gate.naming, sessions)
-  return <More extends unknown[]>(handler: Handler<More>) =>
-    async (request: Request, ...more: More): Promise<Response> => {
+  const vary = varyHeader(gate.naming, sessions)
+  return <Rest extends unknown[]>(handler: Handler<Rest>) =>
+    async (request: Request, ...rest: Rest): Promise<Response> => {
       const field = (name: string) => request.headers.get(name)
       const { pathname, search } = new URL(request.url)
       const { decision, forwarded } = await gate.decide({
@@ -53,18 +53,15 @@ export function gateway(options: FetchGatewayOptions) {
         address: () => options.address?.(request) ?? null,
         preflight: isPreflight(request.method, field),
       })
-      const denial = denialOf(decision, gate.naming, field('accept'), sessions)
+      const denial = denialFor(decision, gate.naming, field('accept'), sessions)
       if (denial !== null) {
         const headers = denial.headers.map(([name, value]): [string, string] => [name, value])
         return new Response(denial.body, { status: denial.status, headers })
       }
       const headers = new Headers(request.headers)
-      rewrite(headers, gate.isIdentityHeader, forwarded)
-      const passed = new Request(request, { headers })
-      decisions.set(passed, decision)
-      const response = await handler(passed, ...more)
-      const before = response.headers.get('vary')
-      const after = withVary(before, varies)
-      return after === before ? response : varying(response, after)
+      replaceIdentityHeaders(headers, gate.isIdentityHeader, forwarded)
+      const admitted = new Request(request, { headers })
+      decisions.set(admitted, decision)
+      return addVary(await handler(admitted, ...rest), vary)
     }
 }

@@ -1,195 +1,214 @@
 import { didOf, type Naming, namingFor, parseDidOrTail } from '@countersign/protocol'
 import { Registry } from '@countersign/sdk'
+import { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
-import { type Answer, type Caller, decide, strictest, type Verdict } from './decision/decide.ts'
+import {
+  type Caller,
+  decide,
+  type LookupResult,
+  strictest,
+  type Verdict,
+} from './decision/decide.ts'
+import { failureOutcome, type Outcome, outcomeOf, rateLimitedOutcome } from './decision/outcome.ts'
 import { reason } from './decision/reasons.ts'
-import { type Ruling, refusedByFailure, refusedByLimit, rulingOf } from './decision/ruling.ts'
-import { KnownAgents } from './known-agents.ts'
 import type { DecidedRequest, GatewayOptions } from './options.ts'
 import type { Policy, Rules } from './policy/policy.ts'
-import { PolicyError } from './policy/policy-error.ts'
+import { collectMistake, PolicyError } from './policy/policy-error.ts'
 import { readPolicyAt } from './policy/read-policy.ts'
-import { pathOf, RulesOf } from './policy/rules-of.ts'
+import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
 import { addressKey } from './request/address-key.ts'
-import { identityHeaderTest } from './request/identity-headers.ts'
+import { identityHeaderMatcher } from './request/identity-headers.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
-/** A request as far as it is decided by. */
-export interface Asked {
+/** The parts of a request that a decision depends on. */
+export interface GatewayRequest {
   readonly method: string
   /** Path and query. */
   readonly target: string
-  /** The identification header: null where there is none, joined where there are several. */
+  /** The identification header: null if there is none, joined with commas if it is repeated. */
   readonly identification: string | null
   readonly authorization: string | null
-  /** Of the client, null where it is not known. Asked for where somebody has to be counted or told. */
+  /** The client's address, null if unknown. Called only if it is needed, for rate limits and `onDecision`. */
   readonly address: () => string | null
-  /** OPTIONS with the two headers that make it a CORS preflight. */
+  /** Whether it is a CORS preflight. */
   readonly preflight: boolean
 }
 
-/** What an adapter for a framework is built on: it decides, and knows nothing of frameworks. */
+/** Makes the decisions. The framework adapters and the forward-auth server are built on it. */
 export class Gate {
   readonly naming: Naming
   readonly policy: Policy
-  /** The identification header in lower case. */
+  /** The name of the identification header in lower case. */
   readonly idHeader: string
-  /** Whether a header is one by which a gateway speaks, and so is never taken from a client. */
+  /** Whether a header is one of those that only a gateway may set, and that must be removed from client requests. */
   readonly isIdentityHeader: (name: string) => boolean
   readonly #options: GatewayOptions
   readonly #registry: Registry
-  readonly #rules: RulesOf
-  readonly #agents: KnownAgents<Ruling>
+  readonly #routes: RouteMatcher
+  readonly #agents: AgentCache<Outcome>
   readonly #buckets: TokenBuckets
   readonly #now: () => number
-  readonly #preflight: Ruling
-  readonly #named = new BoundedMap<string, NamedCaller>(MOST_NAMES)
-  /** By the place of the rules: made once, since nothing about them changes. */
-  readonly #unnamed: Readonly<Record<Exclude<Caller['kind'], 'named'>, Ruling[]>> = {
+  readonly #preflightOutcome: Outcome
+  /** Parsed identification headers, by their text. */
+  readonly #callers = new BoundedMap<string, NamedCaller>(MAX_CALLERS)
+  /** Outcomes for callers without an agent, by the index of the rules. They never change. */
+  readonly #anonymousOutcomes: Readonly<Record<Exclude<Caller['kind'], 'named'>, Outcome[]>> = {
     none: [],
     unreadable: [],
     conflict: [],
   }
 
   /**
-   * @param before a gate that this one takes the place of: what it knows of the same service goes on counting
-   * @throws PolicyError with every mistake in the options at once
+   * @param previous the gate that this one replaces. Its cache and rate limits are kept where they still apply.
+   * @throws PolicyError listing every mistake in the options
    */
-  constructor(options: GatewayOptions, before?: Gate) {
-    const { registry, naming, policy } = read(options)
+  constructor(options: GatewayOptions, previous?: Gate) {
+    const { registry, naming, policy } = readOptions(options)
     const { now = () => performance.now(), timeoutMs = 2000 } = options
     this.naming = naming
     this.policy = policy
     this.idHeader = naming.idHeader.toLowerCase()
-    this.isIdentityHeader = identityHeaderTest(naming.idHeader)
+    this.isIdentityHeader = identityHeaderMatcher(naming.idHeader)
     this.#options = options
-    this.#rules = new RulesOf(policy)
+    this.#routes = new RouteMatcher(policy)
     this.#registry = registry
     this.#now = now
     const cacheMs = policy.cacheSeconds * 1000
-    const withGrade = this.#rules.all.some(({ minimumGrade }) => minimumGrade !== null)
-    this.#preflight = rulingOf(this, NOBODY, PREFLIGHT, null)
-    this.#agents = new KnownAgents({ registry, cacheMs, timeoutMs, withGrade, now })
+    const withGrade = this.#routes.all.some(({ minimumGrade }) => minimumGrade !== null)
+    this.#preflightOutcome = outcomeOf(this, ANONYMOUS, PREFLIGHT, null)
+    this.#agents = new AgentCache({ registry, cacheMs, timeoutMs, withGrade, now })
     this.#buckets = new TokenBuckets(policy.limit)
-    if (before === undefined) return
-    if (before.#registry === registry) this.#agents.adopt(before.#agents)
-    const { requests, seconds } = before.policy.limit
+    if (previous === undefined) return
+    if (previous.#registry === registry) this.#agents.copyFrom(previous.#agents)
+    const { requests, seconds } = previous.policy.limit
     const sameLimit = requests === policy.limit.requests && seconds === policy.limit.seconds
-    if (sameLimit) this.#buckets = before.#buckets
+    if (sameLimit) this.#buckets = previous.#buckets
   }
 
   /**
-   * Decides. At once where what is known is young enough; it never throws, and the promise is never rejected: what fails
-   * in here becomes a decision by the rule for a service that is out of reach.
+   * Decides on a request: synchronously if the cache has a fresh answer. Never throws or rejects. If the gateway itself
+   * fails, the policy's rule for an unreachable service applies.
    */
-  decide(asked: Asked): Ruling | Promise<Ruling> {
+  decide(request: GatewayRequest): Outcome | Promise<Outcome> {
     try {
-      const ruling = this.#decide(asked)
-      if (!(ruling instanceof Promise)) return this.#tell(ruling, asked)
-      return ruling.catch(() => this.#failed(asked)).then((each) => this.#tell(each, asked))
+      const outcome = this.#decide(request)
+      if (!(outcome instanceof Promise)) return this.#notify(outcome, request)
+      return outcome
+        .catch(() => this.#failureOutcome(request))
+        .then((each) => this.#notify(each, request))
     } catch {
-      return this.#tell(this.#failed(asked), asked)
+      return this.#notify(this.#failureOutcome(request), request)
     }
   }
 
-  #decide(asked: Asked): Ruling | Promise<Ruling> {
-    if (asked.preflight && this.policy.preflight === 'pass') return this.#preflight
-    const rules = this.#rules.find(asked.method, asked.target)
+  #decide(request: GatewayRequest): Outcome | Promise<Outcome> {
+    if (request.preflight && this.policy.preflight === 'pass') return this.#preflightOutcome
+    const rules = this.#routes.find(request.method, request.target)
     const { sessions } = this.#options
-    const token = sessions === undefined ? null : bearerIn(asked.authorization)
-    if (sessions === undefined || token === null) return this.#judge(asked, rules, null)
+    const token = sessions === undefined ? null : bearerToken(request.authorization)
+    if (sessions === undefined || token === null) return this.#decideByRules(request, rules, null)
     return sessions
       .session(token)
-      .then((session) => this.#judge(asked, rules, session?.did ?? null))
+      .then((session) => this.#decideByRules(request, rules, session?.did ?? null))
   }
 
-  /** @param proven the DID of a session */
-  #judge(asked: Asked, rules: number, proven: string | null): Ruling | Promise<Ruling> {
-    const caller = this.#callerOf(asked.identification, proven)
+  /**
+   * @param rules their index in `#routes.all`, or -1 for all of them
+   * @param sessionDid the DID of a valid session, if any
+   */
+  #decideByRules(
+    request: GatewayRequest,
+    rules: number,
+    sessionDid: string | null,
+  ): Outcome | Promise<Outcome> {
+    const caller = this.#callerOf(request.identification, sessionDid)
     if (caller.kind !== 'named') {
-      const memo = this.#unnamed[caller.kind]
-      memo[rules + 1] ??= this.#rule(rules, caller, null, 'cache')
-      return this.#within(asked, memo[rules + 1] as Ruling)
+      const outcomes = this.#anonymousOutcomes[caller.kind]
+      outcomes[rules + 1] ??= this.#evaluate(rules, caller, null, 'cache')
+      return this.#applyLimit(request, outcomes[rules + 1] as Outcome)
     }
-    const known = this.#agents.fresh(caller.did)
-    if (known === undefined) {
-      return this.#agents.ask(caller.did).then((answer) => {
-        return this.#within(asked, this.#rule(rules, caller, answer, 'service'))
+    const cached = this.#agents.getFresh(caller.did)
+    if (cached === undefined) {
+      return this.#agents.lookup(caller.did).then((result) => {
+        return this.#applyLimit(request, this.#evaluate(rules, caller, result, 'service'))
       })
     }
-    const place = 2 * (rules + 1) + (caller.proven ? 1 : 0)
-    const answer = { kind: 'said', facts: known.facts } as const
-    known.memo[place] ??= this.#rule(rules, caller, answer, 'cache')
-    return this.#within(asked, known.memo[place])
+    const index = 2 * (rules + 1) + (caller.proven ? 1 : 0)
+    const result = { kind: 'answered', agent: cached.agent } as const
+    cached.derived[index] ??= this.#evaluate(rules, caller, result, 'cache')
+    return this.#applyLimit(request, cached.derived[index])
   }
 
-  #callerOf(identification: string | null, proven: string | null): Caller {
+  #callerOf(identification: string | null, sessionDid: string | null): Caller {
     if (identification === null) {
-      return proven === null ? NOBODY : { kind: 'named', did: proven, proven: true }
+      return sessionDid === null ? ANONYMOUS : { kind: 'named', did: sessionDid, proven: true }
     }
-    const named = this.#named.get(identification) ?? this.#read(identification)
+    const named = this.#callers.get(identification) ?? this.#parse(identification)
     if (named === null) return UNREADABLE
-    if (proven === null) return named
-    return proven === named.did ? { ...named, proven: true } : CONFLICT
+    if (sessionDid === null) return named
+    return sessionDid === named.did ? { ...named, proven: true } : CONFLICT
   }
 
-  /** Reads a header that was not read a moment ago. */
-  #read(identification: string): NamedCaller | null {
+  #parse(identification: string): NamedCaller | null {
     const tail = parseDidOrTail(this.naming, identification)
     if (tail === null) return null
     const named = { kind: 'named', did: didOf(this.naming, tail), proven: false } as const
-    this.#named.set(identification, named)
+    this.#callers.set(identification, named)
     return named
   }
 
-  #rule(rules: number, caller: Caller, answer: Answer | null, from: 'service' | 'cache'): Ruling {
-    const source = answer?.kind === 'said' ? from : null
-    return rulingOf(this, caller, this.#verdict(rules, caller, answer), source)
+  #evaluate(
+    rules: number,
+    caller: Caller,
+    result: LookupResult | null,
+    answeredBy: 'service' | 'cache',
+  ): Outcome {
+    const source = result?.kind === 'answered' ? answeredBy : null
+    return outcomeOf(this, caller, this.#verdict(rules, caller, result), source)
   }
 
-  #verdict(rules: number, caller: Caller, answer: Answer | null): Verdict {
-    const by = (each: Rules) => decide(each, this.naming.idHeader, caller, answer)
-    const [first, ...others] = rules < 0 ? this.#rules.all : [this.#rules.all[rules] as Rules]
-    return strictest([by(first as Rules), ...others.map(by)])
+  #verdict(rules: number, caller: Caller, result: LookupResult | null): Verdict {
+    const evaluate = (each: Rules) => decide(each, this.naming.idHeader, caller, result)
+    const [first, ...others] = rules < 0 ? this.#routes.all : [this.#routes.all[rules] as Rules]
+    return strictest([evaluate(first as Rules), ...others.map(evaluate)])
   }
 
-  /** A ruling within its limit, or the refusal beyond it. */
-  #within(asked: Asked, ruling: Ruling): Ruling {
-    if (ruling.decision.action !== 'limit') return ruling
-    const { did, status, proofOfPossession } = ruling.decision
+  /** Refuses with 429 if the action is `limit` and the rate limit is exceeded. */
+  #applyLimit(request: GatewayRequest, outcome: Outcome): Outcome {
+    if (outcome.decision.action !== 'limit') return outcome
+    const { did, status, proofOfPossession } = outcome.decision
     const key =
       did === null || status === null
-        ? addressKey(addressIn(asked) ?? '')
-        : // Whoever only names an agent does not use up what those have who have proved to be it.
+        ? addressKey(addressOf(request) ?? '')
+        : // Separate buckets, so that a caller without proof cannot use up the limit of the agent that it names.
           `${proofOfPossession ? 'proven' : 'named'} ${did}`
     const seconds = this.#buckets.take(key, this.#now())
-    return seconds === 0 ? ruling : refusedByLimit(this, ruling, seconds)
+    return seconds === 0 ? outcome : rateLimitedOutcome(this, outcome, seconds)
   }
 
-  #failed({ method, target }: Asked): Ruling {
-    const rules = this.#rules.all[this.#rules.find(method, target)] ?? this.policy
-    return refusedByFailure(this, rules.unreachable)
+  #failureOutcome({ method, target }: GatewayRequest): Outcome {
+    const rules = this.#routes.all[this.#routes.find(method, target)] ?? this.policy
+    return failureOutcome(this, rules.unreachable)
   }
 
-  #tell(ruling: Ruling, asked: Asked): Ruling {
+  /** Calls `onDecision`. Its errors are ignored: a failing log must not refuse requests. */
+  #notify(outcome: Outcome, request: GatewayRequest): Outcome {
     const { onDecision } = this.#options
-    if (onDecision === undefined) return ruling
+    if (onDecision === undefined) return outcome
     try {
-      const { method, target } = asked
-      const request: DecidedRequest = { method, path: pathOf(target), address: addressIn(asked) }
-      const told = onDecision(ruling.decision, request)
-      if (told instanceof Promise) told.catch(() => undefined)
-    } catch {
-      // A log that fails is no reason to refuse anybody.
-    }
-    return ruling
+      const { method, target } = request
+      const decided: DecidedRequest = { method, path: pathOf(target), address: addressOf(request) }
+      const returned = onDecision(outcome.decision, decided)
+      if (returned instanceof Promise) returned.catch(() => undefined)
+    } catch {}
+    return outcome
   }
 }
 
 type NamedCaller = Extract<Caller, { kind: 'named' }>
 
-const MOST_NAMES = 1_000
-const NOBODY: Caller = { kind: 'none' }
+const MAX_CALLERS = 1_000
+const ANONYMOUS: Caller = { kind: 'none' }
 const UNREADABLE: Caller = { kind: 'unreadable' }
 const CONFLICT: Caller = { kind: 'conflict' }
 const PREFLIGHT: Verdict = {
@@ -197,11 +216,12 @@ const PREFLIGHT: Verdict = {
   level: null,
   reasons: [reason('preflight')],
   refusal: null,
-  facts: null,
+  agent: null,
   stale: false,
 }
 
-function addressIn({ address }: Asked): string | null {
+/** Null if the framework cannot determine it. */
+function addressOf({ address }: GatewayRequest): string | null {
   try {
     return address()
   } catch {
@@ -210,32 +230,24 @@ function addressIn({ address }: Asked): string | null {
 }
 
 /** RFC 6750 section 2.1. */
-function bearerIn(authorization: string | null): string | null {
+function bearerToken(authorization: string | null): string | null {
   return (authorization && /^Bearer +(\S+)$/i.exec(authorization)?.[1]) || null
 }
 
-function read(options: GatewayOptions) {
+function readOptions(options: GatewayOptions) {
   const { service, naming: names, policy: input, timeoutMs = 2000, sessions } = options
   const mistakes: string[] = []
-  const attempt = <T>(make: () => T): T | null => {
-    try {
-      return make()
-    } catch (error) {
-      mistakes.push((error as Error).message)
-      return null
-    }
-  }
   if (!(timeoutMs > 0 && timeoutMs <= 60_000)) {
     mistakes.push('timeoutMs takes a number from 1 to 60000')
   }
-  const registry = attempt(() =>
-    // Not by its class: a site may have another copy of the SDK.
+  const registry = collectMistake(mistakes, () =>
+    // Checks for a method instead of the class, because the application may have installed another copy of the SDK.
     typeof service === 'object' && service !== null && 'lookup' in service
       ? service
       : new Registry(service, { naming: names }),
   )
-  const spelt = registry?.naming ?? names ?? {}
-  const naming = attempt(() => namingFor(spelt.shortName, spelt.idHeader)) ?? namingFor()
+  const { shortName, idHeader } = registry?.naming ?? names ?? {}
+  const naming = collectMistake(mistakes, () => namingFor(shortName, idHeader)) ?? namingFor()
   const policy = readPolicyAt(input, 'policy', { naming, mistakes })
   if (sessions === undefined && [policy, ...policy.routes].some((each) => each.requireProof)) {
     mistakes.push('requireProof needs `sessions`: without them, nobody can prove anything')

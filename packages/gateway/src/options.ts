@@ -2,35 +2,35 @@ import type { NamingOptions, Registry } from '@countersign/sdk'
 import type { Decision } from './decision/decision.ts'
 import type { PolicyInput } from './policy/policy.ts'
 
-/** What a hook is told of a request besides the decision. */
+/** The request that a decision was made for, as passed to `onDecision`. */
 export interface DecidedRequest {
   readonly method: string
-  /** Without the query, which can hold secrets. */
+  /** Without the query, which can contain secrets. */
   readonly path: string
-  /** Of the client, as the framework has it; null where it has none. */
+  /** The client's address as the framework reports it; null if it reports none. */
   readonly address: string | null
 }
 
-/** What reads sessions: the `agentSignIn` of the SDK, which is the one way to `proofOfPossession: true`. */
+/** Validates session tokens: `agentSignIn` of the SDK. Only a session sets `proofOfPossession: true`. */
 export interface SessionReader {
-  /** @returns null where the token is no session that counts */
+  /** @returns null if the token is not a valid session */
   session(token: string): Promise<{ readonly did: string } | null>
 }
 
-/** How a gateway is set up. */
+/** Options of a gateway. */
 export interface GatewayOptions {
-  /** The service that knows the agents: its address, such as `https://id.example`, or a Registry. */
+  /** The service that certifies the agents: its URL, such as `https://id.example`, or a Registry. */
   readonly service: string | URL | Registry
-  /** Default: the contract's suggested policy, enforced (README.md). */
+  /** Default: the policy suggested by the contract, in `enforce` mode (README.md). */
   readonly policy?: PolicyInput | undefined
-  /** What the deployment calls things, where that is not the usual and `service` is an address. */
+  /** The deployment's short name and header name, if they differ from the defaults and `service` is a URL. */
   readonly naming?: NamingOptions | undefined
-  /** Takes sessions (`Authorization: Bearer …`) as a proof that the caller holds the agent's key. */
+  /** Accepts sessions (`Authorization: Bearer …`) as proof of possession of the agent's key. */
   readonly sessions?: SessionReader | undefined
-  /** How long an answer of the service may take, in milliseconds. Default: 2,000. */
+  /** Time-out for requests to the service, in milliseconds. Default: 2,000. */
   readonly timeoutMs?: number | undefined
-  /** Is told every decision, for logs. What it throws is dropped. */
+  /** Called with every decision, for logging. Errors that it throws are ignored. */
   readonly onDecision?: ((decision: Decision, request: DecidedRequest) => unknown) | undefined
-  /** A clock that only goes forward, in milliseconds. Default: `performance.now`. */
+  /** A monotonic clock, in milliseconds. Default: `performance.now`. */
   readonly now?: (() => number) | undefined
 }

@@ -6,12 +6,12 @@ interface Bucket {
   filledAt: number
 }
 
-/** So many at most are remembered; whoever is forgotten starts with a full bucket. */
-const MOST_BUCKETS = 10_000
+/** Bounds the memory. An evicted key starts again with a full bucket. */
+const MAX_BUCKETS = 10_000
 
-/** A token bucket for each key: `requests` at once, refilled evenly over `seconds`. In the memory of this process. */
+/** A token bucket per key: `requests` at once, refilled evenly over `seconds`. Held in the memory of this process. */
 export class TokenBuckets {
-  readonly #buckets = new BoundedMap<string, Bucket>(MOST_BUCKETS)
+  readonly #buckets = new BoundedMap<string, Bucket>(MAX_BUCKETS)
   readonly #limit: Limit
   readonly #perMs: number
 
@@ -22,8 +22,8 @@ export class TokenBuckets {
 
   /**
    * Takes a token.
-   * @param now milliseconds of a clock that only goes forward
-   * @returns 0, or in how many seconds there is one again
+   * @param now time of a monotonic clock, in milliseconds
+   * @returns 0 if there was a token, else the number of seconds until the next one
    */
   take(key: string, now: number): number {
     const bucket = this.#buckets.get(key) ?? { tokens: this.#limit.requests, filledAt: now }

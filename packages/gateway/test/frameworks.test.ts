@@ -39,20 +39,20 @@ async function ask(
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-/** What the application has seen of a request that got to it. */
+/** The request as the application received it. */
 async function seen(url: string, headers: Readonly<Record<string, string>>): Promise<Seen> {
   const answer = await ask(url, headers)
   assert.equal(answer.status, 200, answer.text)
   return JSON.parse(answer.text)
 }
 
-/** The identity headers that the application sees, each once by each way to look. */
-function told({ fields }: Seen): Record<string, string> {
+/** The identity headers that the application received, checked to be equal in every place where it can read them. */
+function forwardedHeaders({ fields }: Seen): Record<string, string> {
   const identity = fields.filter(([name]) => /^x.serviceid/i.test(name))
   for (const [name, value] of identity) {
     assert.ok(
       identity.every((each) => each[0] !== name || each[1] === value),
-      `${name} is told twice`,
+      `${name} has two values`,
     )
   }
   return Object.fromEntries(identity)
@@ -60,15 +60,15 @@ function told({ fields }: Seen): Record<string, string> {
 
 for (const [name, start] of Object.entries(FRAMEWORKS)) {
   const site = (t: { after(end: () => unknown): void }, options: Partial<GatewayOptions> = {}) =>
-    // Patient with a busy machine.
+    // Long enough for a busy machine.
     start(t, { service: service.url, timeoutMs: 30_000, ...options })
 
-  test(`${name}: a verified agent gets in, and the site is told about it`, async (t) => {
+  test(`${name}: a verified agent is admitted, and the application gets the forwarded headers`, async (t) => {
     const url = await site(t)
     const did = agents.verified
     for (const identification of [did, did.slice(-24)]) {
       const reached = await seen(`${url}/x?y=z`, { ServiceID: identification, ...FORGED })
-      assert.deepEqual(told(reached), {
+      assert.deepEqual(forwardedHeaders(reached), {
         'x-serviceid-decision': 'allow',
         'x-serviceid-verified': 'true',
         'x-serviceid-did': did,
@@ -99,7 +99,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     )
   })
 
-  test(`${name}: whom the policy refuses is refused in the envelope, with what it depends on`, async (t) => {
+  test(`${name}: a refusal is an error envelope with the right Vary header`, async (t) => {
     const url = await site(t)
     const refusals: [Record<string, string>, number, string, string][] = [
       [{}, 401, 'UNAUTHENTICATED', 'no-identification'],
@@ -122,7 +122,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     }
   })
 
-  test(`${name}: several headers, empty ones and huge ones are decided without a crash`, async (t) => {
+  test(`${name}: repeated, empty, huge and malformed identification headers are refused, and padding is ignored`, async (t) => {
     const url = await site(t)
     const { verified, revoked } = agents
     const lines = [
@@ -147,7 +147,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     assert.equal(answers[0]?.status, 200, answers[0]?.text)
   })
 
-  test(`${name}: identity headers of a client never reach the application, however they are spelt`, async (t) => {
+  test(`${name}: identity headers sent by a client never reach the application, in any spelling`, async (t) => {
     const url = await site(t, { policy: { mode: 'shadow' } })
     const separator = fc.constantFrom(...'-_.!~')
     const word = fc.mixedCase(fc.constant('x?serviceid?'))
@@ -162,7 +162,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
         const { answers } = await sendRaw(url, request)
         assert.equal(answers[0]?.status, 200, answers[0]?.text)
         assert.ok(!answers[0].text.includes('forged'), `${forged} ${answers[0].text}`)
-        assert.deepEqual(told(JSON.parse(answers[0].text)), {
+        assert.deepEqual(forwardedHeaders(JSON.parse(answers[0].text)), {
           'x-serviceid-decision': 'shadow-deny',
           'x-serviceid-verified': 'false',
         })
@@ -171,7 +171,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     )
   })
 
-  test(`${name}: an unverified agent is let in so often, and told when to come back`, async (t) => {
+  test(`${name}: an unverified agent is rate limited and gets a Retry-After header`, async (t) => {
     const url = await site(t, { policy: { limit: { requests: 2, seconds: 3600 } } })
     const headers = { ServiceID: agents.unverified }
     const { agent } = await seen(url, headers)
@@ -186,11 +186,11 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     await seen(url, { ServiceID: agents.verified })
   })
 
-  test(`${name}: shadow refuses nobody, takes forged headers away, and says what it would do`, async (t) => {
-    const told: Decision[] = []
+  test(`${name}: shadow mode refuses nothing, removes forged headers and reports the decision`, async (t) => {
+    const decisions: Decision[] = []
     const url = await site(t, {
       policy: { mode: 'shadow', limit: { requests: 1, seconds: 3600 } },
-      onDecision: (decision) => void told.push(decision),
+      onDecision: (decision) => void decisions.push(decision),
     })
     const { unverified, revoked, unknown } = agents
     for (const did of [unverified, unverified, revoked, unknown, 'nonsense']) {
@@ -201,7 +201,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
       assert.ok(!JSON.stringify(reached.fields).includes('forged'))
     }
     assert.deepEqual(
-      told.map(({ action, refusal, mode }) => [action, refusal?.status ?? null, mode]),
+      decisions.map(({ action, refusal, mode }) => [action, refusal?.status ?? null, mode]),
       [
         ['limit', null, 'shadow'],
         ['deny', 429, 'shadow'],
@@ -212,7 +212,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     )
   })
 
-  test(`${name}: a person's browser gets a page, which nothing in it can harm`, async (t) => {
+  test(`${name}: a browser gets an HTML page with escaped text and a strict CSP`, async (t) => {
     const url = await site(t)
     const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
     const answer = await ask(url, { accept, ServiceID: '<script>alert(1)</script>' })
@@ -234,7 +234,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     assert.equal(answer.status, 200, answer.text)
     const reached = JSON.parse(answer.text) as Seen
     assert.deepEqual(codesOf(reached.agent), ['preflight'])
-    assert.deepEqual(told(reached), {
+    assert.deepEqual(forwardedHeaders(reached), {
       'x-serviceid-decision': 'allow',
       'x-serviceid-verified': 'false',
     })
@@ -244,7 +244,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     assert.equal((await ask(strict, headers, options)).status, 401)
   })
 
-  test(`${name}: rules of a route, by path and method`, async (t) => {
+  test(`${name}: a route's rules apply by path and method`, async (t) => {
     const url = await site(t, {
       policy: {
         levels: { none: 'allow' },
@@ -257,7 +257,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     assert.equal((await ask(`${url}/open?path=/admin/x`)).status, 200)
   })
 
-  test(`${name}: every answer says what it varies by, and keeps what the application says`, async (t) => {
+  test(`${name}: every response has a Vary header that includes the application's own`, async (t) => {
     const url = await site(t)
     const headers = { ServiceID: agents.verified }
     assert.deepEqual(varyOf(await ask(url, headers)), ['serviceid'])
@@ -267,7 +267,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     ])
   })
 
-  test(`${name}: bodies pass, failures of the application stay its own`, async (t) => {
+  test(`${name}: request bodies pass unchanged, and errors of the application are not changed`, async (t) => {
     const url = await site(t)
     const headers = { ServiceID: agents.verified, 'content-type': 'text/plain' }
     const answer = await ask(url, headers, { method: 'POST', body: 'a body' })
@@ -280,7 +280,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     )
   })
 
-  test(`${name}: a hook that throws, at once or later, disturbs nobody`, async (t) => {
+  test(`${name}: an onDecision that throws or rejects affects no request`, async (t) => {
     for (const fail of [
       () => {
         throw new Error('at once')
@@ -293,7 +293,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     }
   })
 
-  test(`${name}: the hook is told the path without its query, the method, the address`, async (t) => {
+  test(`${name}: onDecision gets the method, the address, and the path without its query`, async (t) => {
     const requests: unknown[] = []
     const url = await site(t, { onDecision: (_, request) => void requests.push(request) })
     await ask(`${url}/a/b?secret=1`, { ServiceID: agents.verified }, { method: 'PUT' })

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DID, lookupBody, startImpostor } from '../../../test/support/impostor.ts'
 import { Clock } from './support/clock.ts'
-import { visiting } from './support/direct.ts'
+import { fetchGateway } from './support/fetch-gateway.ts'
 
 const service = 'http://127.0.0.1:1'
 const policy = { levels: { none: 'limit' }, limit: { requests: 1, seconds: 3600 } } as const
 const address = (request: Request) => request.headers.get('x-test-address')
 
-test('who is not identified is counted by address, IPv6 by its /64', async () => {
-  const visit = visiting({ service, policy, address })
+test('unidentified callers are limited by address, with IPv6 grouped by /64', async () => {
+  const visit = fetchGateway({ service, policy, address })
   const from = async (each: string) => (await visit({ 'x-test-address': each })).status
   assert.deepEqual(
     [await from('192.0.2.1'), await from('192.0.2.1'), await from('192.0.2.2')],
@@ -21,23 +21,23 @@ test('who is not identified is counted by address, IPv6 by its /64', async () =>
   )
 })
 
-test('who has no address, or one that cannot be found out, shares one limit', async () => {
+test('callers without a known address share one limit', async () => {
   const broken = () => {
     throw new Error('broken')
   }
   for (const each of [undefined, broken, () => null]) {
-    const visit = visiting({ service, policy, address: each })
+    const visit = fetchGateway({ service, policy, address: each })
     assert.deepEqual([(await visit()).status, (await visit()).status], [200, 429])
   }
 })
 
-test('an invented DID opens no limit of its own: who names no agent of the service is counted by address', async (t) => {
+test('callers that name an unknown agent are limited by address, so that invented DIDs bring no extra requests', async (t) => {
   const unknown = {
     status: 404,
     body: { error: { code: 'NOT_FOUND', message: 'No.', requestId: 'req_1' } },
   }
   const { url } = await startImpostor(t, unknown)
-  const visit = visiting({
+  const visit = fetchGateway({
     service: url,
     address,
     policy: { ...policy, levels: { unknown: 'limit' } },
@@ -47,11 +47,11 @@ test('an invented DID opens no limit of its own: who names no agent of the servi
   assert.deepEqual([await naming('A'), await naming('B'), await naming('C')], [200, 429, 429])
 })
 
-test('an agent is counted wherever it calls from, and let in again as time passes', async (t) => {
+test('an agent is limited across addresses, and admitted again after the time has passed', async (t) => {
   const { url } = await startImpostor(t, { body: lookupBody() })
   const clock = new Clock()
   const limit = { requests: 2, seconds: 60 }
-  const visit = visiting({
+  const visit = fetchGateway({
     service: url,
     now: clock.now,
     address,

@@ -8,7 +8,7 @@ import { type Packed, pack, succeed } from '../../../test/support/published.ts'
 import { claimAgent, ROOT, startTestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
 import { snippetsOf } from '../../../test/support/snippets.ts'
-import { README } from './support/reference.ts'
+import { README } from './support/readme-reference.ts'
 
 let packed: Packed
 const ends: (() => unknown)[] = []
@@ -29,7 +29,7 @@ const RUNTIMES: Readonly<Record<string, () => readonly [string, ...string[]]>> =
 }
 
 for (const [name, command] of Object.entries(RUNTIMES)) {
-  test(`the published form runs unchanged in ${name}, on its own server`, async (t) => {
+  test(`the published package runs unchanged in ${name}, on the runtime's own server`, async (t) => {
     const service = await startTestService(t)
     const owner = await service.operator.addVerifiedOwner()
     const [did, revoked] = [await claimAgent(service, owner), await claimAgent(service, owner)]
@@ -50,7 +50,7 @@ for (const [name, command] of Object.entries(RUNTIMES)) {
   })
 }
 
-test('the command of the published form runs in Node 20', async (t) => {
+test('the command of the published package runs in Node 20', async (t) => {
   const file = join(packed.dir, 'gateway.json')
   writeFileSync(file, JSON.stringify({ service: 'http://127.0.0.1:1', port: 0, drainSeconds: 0 }))
   const command = join(packed.installed, 'bin/countersign-gateway.mjs')
@@ -72,11 +72,11 @@ test('the command of the published form runs in Node 20', async (t) => {
 
 test('publint and arethetypeswrong find nothing', async () => {
   await succeed(programOf('publint'), 'run', packed.tarball, '--strict')
-  // An ESM package: Node 20.19 and later also `require` it.
+  // The package is ESM only. Node 20.19 and later can also `require` it.
   await succeed(programOf('attw'), packed.tarball, '--profile', 'esm-only')
 })
 
-test('the package is its files and one dependency; nothing of a framework is loaded, and only the command needs Node', () => {
+test('the package has one dependency, loads no framework, and needs Node only for the command', () => {
   const manifest = JSON.parse(readFileSync(join(packed.installed, 'package.json'), 'utf8'))
   assert.deepEqual(Object.keys(manifest.dependencies), ['@countersign/sdk'])
   assert.deepEqual(readdirSync(packed.installed).sort(), [
@@ -101,7 +101,7 @@ test('the package is its files and one dependency; nothing of a framework is loa
   }
 })
 
-test('the types hold by themselves; every snippet of the README fits them and those of the frameworks', async () => {
+test('the types compile alone, and every README snippet compiles with them and the types of the frameworks', async () => {
   const strict = {
     strict: true,
     noEmit: true,
@@ -122,7 +122,7 @@ test('the types hold by themselves; every snippet of the README fits them and th
   for (const [name, code] of snippets) writeFileSync(join(packed.dir, name), code)
   const node = { lib: ['es2023'], types: ['node'], skipLibCheck: true }
   await tsc('node', node, [...snippets.keys()])
-  // A Worker has neither Node's types nor a framework.
+  // Workers have neither Node's types nor a framework.
   const worker = {
     module: 'esnext',
     moduleResolution: 'bundler',

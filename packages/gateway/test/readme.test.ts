@@ -10,14 +10,14 @@ import { blocksOf } from '../../../test/support/doc-page.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { claimAgent, ROOT, startTestService, tempDir } from '../../../test/support/service.ts'
 import { snippetsOf } from '../../../test/support/snippets.ts'
-import { because } from '../src/decision/reasons.ts'
+import { REASON_MESSAGES } from '../src/decision/reasons.ts'
 import { readConfig } from '../src/forward-auth/config.ts'
 import { COMMAND } from './support/gateway-process.ts'
-import { partOf, README, REFERENCE } from './support/reference.ts'
+import { partOf, README, REFERENCE } from './support/readme-reference.ts'
 
 const SITES = ['with-express.ts', 'with-fastify.ts', 'with-hono.ts', 'people-too.ts', 'proven.ts']
 
-/** A project that has installed the gateway, with the snippets of the README at addresses of a test. */
+/** A project with the gateway installed and the README's snippets, changed to the addresses of the test. */
 function project(t: TestContext, addresses: Readonly<Record<string, string>>): string {
   const dir = tempDir(t)
   mkdirSync(join(dir, 'node_modules/@countersign'), { recursive: true })
@@ -38,7 +38,7 @@ function project(t: TestContext, addresses: Readonly<Record<string, string>>): s
   return dir
 }
 
-/** Runs a site of the README. */
+/** Runs one of the README's sites. */
 async function startSnippet(t: TestContext, dir: string, file: string, port: number) {
   const env = { ...process.env, PORT: String(port), SESSION_SECRET: 's'.repeat(32) }
   const child = spawn(process.execPath, [file], {
@@ -68,7 +68,7 @@ async function start(t: TestContext, file: string) {
 }
 
 for (const file of ['with-express.ts', 'with-fastify.ts', 'with-hono.ts']) {
-  test(`${file} of the README runs, admits and refuses`, async (t) => {
+  test(`${file} of the README runs, admits a verified agent and refuses others`, async (t) => {
     const { service, url } = await start(t, file)
     const did = await claimAgent(service, await service.operator.addVerifiedOwner())
     const response = await fetch(url, { headers: { ServiceID: did } })
@@ -77,7 +77,7 @@ for (const file of ['with-express.ts', 'with-fastify.ts', 'with-hono.ts']) {
   })
 }
 
-test('worker.ts of the README does the same', async (t) => {
+test('worker.ts of the README admits a verified agent and refuses others', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const dir = project(t, { 'https://id.example': service.url })
@@ -88,7 +88,7 @@ test('worker.ts of the README does the same', async (t) => {
   assert.equal((await ask({})).status, 401)
 })
 
-test('people-too.ts of the README refuses nobody, and logs what it would do', async (t) => {
+test('people-too.ts of the README refuses nothing and logs its decisions', async (t) => {
   const { url, output } = await start(t, 'people-too.ts')
   const headers = { ServiceID: `svc:agent:${'z'.repeat(24)}` }
   assert.equal((await fetch(url, { headers })).status, 200)
@@ -98,7 +98,7 @@ test('people-too.ts of the README refuses nobody, and logs what it would do', as
   assert.match(output(), /^allow null no-identification$/m)
 })
 
-test('proven.ts of the README lets in who has signed in, and nobody who only says a name', async (t) => {
+test('proven.ts of the README admits a signed-in agent and refuses the header alone', async (t) => {
   const { service, url } = await start(t, 'proven.ts')
   const agent = new Agent({ registry: new Registry(service.url), signer: await newKey() })
   const owner = await service.operator.addVerifiedOwner()
@@ -109,7 +109,7 @@ test('proven.ts of the README lets in who has signed in, and nobody who only say
   assert.equal(await response.text(), `Welcome, ${did}`)
 })
 
-test('countersign-gateway runs by the command and the file of the README', async (t) => {
+test('countersign-gateway runs with the command and the file of the README', async (t) => {
   const dir = tempDir(t)
   const blocks = blocksOf('packages/gateway/README.md')
   const textOf = (language: string) => blocks.findLast((each) => each.language === language)?.text
@@ -128,21 +128,21 @@ test('countersign-gateway runs by the command and the file of the README', async
   assert.equal((await ask({ ServiceID: 'A'.repeat(24) })).status, 503)
 })
 
-test('every snippet is run here', () => {
+test('every snippet of the README is run by a test', () => {
   assert.deepEqual([...snippetsOf(README).keys()].sort(), [...SITES, 'worker.ts'].sort())
 })
 
 for (const [name, made] of Object.entries(REFERENCE)) {
-  test(`the reference of ${name} in the README is what the code says`, () => {
+  test(`the reference of ${name} in the README matches the code`, () => {
     assert.equal(partOf(name), made())
   })
 }
 
-test('what else the README says is so', () => {
+test('numbers and names in the README match the code', () => {
   const page = readFileSync(README, 'utf8')
   const listed = /^Reasons: (.*?)\.$/ms.exec(page)?.[1] ?? ''
   const codes = [...listed.matchAll(/`([a-z-]+)`/g)].map(([, code]) => code)
-  assert.deepEqual(codes.sort(), Object.keys(because).sort())
+  assert.deepEqual(codes.sort(), Object.keys(REASON_MESSAGES).sort())
   const file = /^```json\n(.*?)^```$/ms.exec(page)?.[1] ?? ''
   assert.equal(readConfig(file, {}).policy.unreachable, 'stale')
   const { dependencies } = JSON.parse(

@@ -3,11 +3,11 @@ import { type TestContext, test } from 'node:test'
 import { Agent, agentSignIn, newKey, Registry } from '@countersign/sdk'
 import { claimAgent, startTestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
-import { visiting } from './support/direct.ts'
+import { fetchGateway } from './support/fetch-gateway.ts'
 
 const AUDIENCE = 'https://shop.example'
 
-/** A site with agents' sign-in, and an agent that has signed in. */
+/** A site with agent sign-in, and an agent that has signed in. */
 async function start(t: TestContext) {
   const service = await startTestService(t)
   const registry = new Registry(service.url)
@@ -22,9 +22,9 @@ async function start(t: TestContext) {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-test('a session proves the key, with the header and without; the header alone never does', async (t) => {
+test('a session is proof of possession with or without the header, and the header alone is not', async (t) => {
   const { registry, sessions, did, token } = await start(t)
-  const visit = visiting({ service: registry, sessions, policy: { requireProof: true } })
+  const visit = fetchGateway({ service: registry, sessions, policy: { requireProof: true } })
   for (const headers of [bearer(token), { ...bearer(token), ServiceID: did }]) {
     const { status, decision } = await visit(headers)
     assert.equal(status, 200)
@@ -38,9 +38,9 @@ test('a session proves the key, with the header and without; the header alone ne
   assert.equal(response.headers.get('vary'), 'ServiceID, Authorization, Accept')
 })
 
-test('what was decided for a proof is not what is decided for a header', async (t) => {
+test('a cached decision for a session is not used for the header alone', async (t) => {
   const { registry, sessions, did, token } = await start(t)
-  const visit = visiting({ service: registry, sessions })
+  const visit = fetchGateway({ service: registry, sessions })
   const proofs: boolean[] = []
   for (let i = 0; i < 3; i++) {
     proofs.push((await visit({ ServiceID: did })).decision.proofOfPossession)
@@ -49,18 +49,18 @@ test('what was decided for a proof is not what is decided for a header', async (
   assert.deepEqual(proofs, [false, true, false, true, false, true])
 })
 
-test('a session of one agent with the name of another is no identification at all', async (t) => {
+test('a session of one agent with a header naming another agent is refused as a conflict', async (t) => {
   const { service, registry, sessions, token, owner } = await start(t)
   const other = await claimAgent(service, owner)
-  const visit = visiting({ service: registry, sessions })
+  const visit = fetchGateway({ service: registry, sessions })
   const { status, decision } = await visit({ ...bearer(token), ServiceID: other })
   assert.deepEqual([status, decision.reasons[0].code], [401, 'identification-conflict'])
   assert.deepEqual([decision.did, decision.proofOfPossession], [null, false])
 })
 
-test('a token of somebody else is no session, and the header counts as ever', async (t) => {
+test('an invalid session token is ignored, and the header is used', async (t) => {
   const { registry, sessions, did, token } = await start(t)
-  const visit = visiting({ service: registry, sessions })
+  const visit = fetchGateway({ service: registry, sessions })
   const elsewhere = agentSignIn({
     registry,
     audience: 'https://bank.example',
@@ -72,24 +72,24 @@ test('a token of somebody else is no session, and the header counts as ever', as
     assert.deepEqual([status, decision.proofOfPossession], [200, false])
     assert.equal((await visit(bearer(wrong))).status, 401)
   }
-  // A gateway without sessions does not look at tokens.
-  const deaf = visiting({ service: registry })
+  // A gateway without sessions ignores tokens.
+  const deaf = fetchGateway({ service: registry })
   assert.equal((await deaf(bearer(token))).status, 401)
 })
 
-test('an agent that is revoked is out although its session has not ended', async (t) => {
+test('a revoked agent is refused although its session is still valid', async (t) => {
   const { service, registry, sessions, did, token } = await start(t)
-  const visit = visiting({ service: registry, sessions, policy: { cacheSeconds: 0 } })
+  const visit = fetchGateway({ service: registry, sessions, policy: { cacheSeconds: 0 } })
   assert.equal((await visit(bearer(token))).status, 200)
   await setStatus(service, did, 'revoked')
   const { status, decision } = await visit(bearer(token))
   assert.deepEqual([status, decision.reasons[0].code], [403, 'status-refused'])
 })
 
-test('who only names an agent uses up nothing of who has proved to be it', async (t) => {
+test('callers that only name an agent do not use up the rate limit of its sessions', async (t) => {
   const { registry, sessions, did, token } = await start(t)
   const policy = { levels: { verified: 'limit' }, limit: { requests: 1, seconds: 3600 } } as const
-  const visit = visiting({ service: registry, sessions, policy })
+  const visit = fetchGateway({ service: registry, sessions, policy })
   assert.equal((await visit({ ServiceID: did })).status, 200)
   assert.equal((await visit({ ServiceID: did })).status, 429)
   assert.equal((await visit(bearer(token))).status, 200)

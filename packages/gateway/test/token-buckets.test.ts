@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TokenBuckets } from '../src/token-buckets.ts'
 
-test('so many at once, then as many as the time allows; each key by itself', () => {
+test('each key can use its whole bucket at once, then tokens are refilled evenly', () => {
   const buckets = new TokenBuckets({ requests: 3, seconds: 60 })
   assert.deepEqual(
     [1, 2, 3].map(() => buckets.take('a', 0)),
@@ -20,13 +20,13 @@ test('so many at once, then as many as the time allows; each key by itself', () 
   assert.equal(buckets.take('a', 10_000_000), 20)
 })
 
-test('a clock that goes back gives nothing away', () => {
+test('a clock that goes back refills nothing', () => {
   const buckets = new TokenBuckets({ requests: 1, seconds: 10 })
   assert.equal(buckets.take('a', 100_000), 0)
   assert.equal(buckets.take('a', 0), 10)
 })
 
-test('however many keys there are, memory is bounded', () => {
+test('the number of buckets is bounded', () => {
   const buckets = new TokenBuckets({ requests: 1, seconds: 60 })
   for (let i = 0; i < 25_000; i++) buckets.take(`key-${i}`, 0)
   assert.equal(buckets.size, 10_000)

@@ -1,45 +1,45 @@
 import type { Grade } from '@countersign/sdk'
 import type { Level, Rules } from '../policy/policy.ts'
-import type { Action, Facts, Refusal } from './decision.ts'
+import type { Action, AgentData, Refusal } from './decision.ts'
 import { type Reason, reason } from './reasons.ts'
 
-/** Who a request says it is from. */
+/** The agent that a request identifies, if any. */
 export type Caller =
   | { readonly kind: 'none' | 'unreadable' | 'conflict' }
   | { readonly kind: 'named'; readonly did: string; readonly proven: boolean }
 
-/** What is known of a named agent: `facts` are null where the service knows none of this name. */
-export type Answer =
-  | { readonly kind: 'said'; readonly facts: Facts | null }
+/** The result of looking an agent up. `agent` is null if the service does not know it. */
+export type LookupResult =
+  | { readonly kind: 'answered'; readonly agent: AgentData | null }
   | {
       readonly kind: 'unreachable'
-      /** What the service said last, if that is known here. */
-      readonly last: { readonly facts: Facts | null; readonly ageSeconds: number } | null
+      /** The last answer of the service, if one is cached. */
+      readonly last: { readonly agent: AgentData | null; readonly ageSeconds: number } | null
     }
 
-/** What a policy says, before the limit. */
+/** The result of evaluating the rules, before the rate limit is applied. */
 export interface Verdict {
   readonly action: Action
   readonly level: Level | null
   readonly reasons: readonly [Reason, ...Reason[]]
   readonly refusal: Refusal | null
-  /** What it went by, null where that is nothing. */
-  readonly facts: Facts | null
+  /** The data that the verdict is based on; null if there is none. */
+  readonly agent: AgentData | null
   readonly stale: boolean
 }
 
 /**
- * Decides by the rules alone: the same request and the same facts give the same verdict. Total: it never throws.
- * The order: who is named; the deny list; whether the service can be asked; whether it knows the agent; the status;
- * proof; the allow list; the grade; the level.
- * @param header the name of the identification header, for the words
- * @param answer null where nobody is named who could be asked about
+ * Evaluates the rules. A pure function that never throws.
+ * The order: identification, deny list, reachability of the service, existence of the agent, status, proof of
+ * possession, allow list, grade, level.
+ * @param header the name of the identification header, used in messages
+ * @param result null if the request names no agent
  */
 export function decide(
   rules: Rules,
   header: string,
   caller: Caller,
-  answer: Answer | null,
+  result: LookupResult | null,
 ): Verdict {
   if (caller.kind === 'none') {
     return byLevel(rules, 'none', UNAUTHENTICATED, [reason('no-identification', header)])
@@ -48,28 +48,30 @@ export function decide(
     const code = `identification-${caller.kind}` as const
     return byLevel(rules, 'unknown', UNAUTHENTICATED, [reason(code, header)])
   }
-  const how = caller.proven ? reason('session-proven') : reason('header-only', header)
-  if (rules.deny.includes(caller.did)) return deny(FORBIDDEN, [reason('deny-list'), how])
-  if (answer?.kind === 'said') return byFacts(rules, caller.proven, answer.facts, [how])
-  const last = answer?.last ?? null
+  const proof = caller.proven ? reason('session-proven') : reason('header-only', header)
+  if (rules.deny.includes(caller.did)) return deny(FORBIDDEN, [reason('deny-list'), proof])
+  if (result?.kind === 'answered') {
+    return decideForAgent(rules, caller.proven, result.agent, [proof])
+  }
+  const last = result?.last ?? null
   if (rules.unreachable === 'stale' && last !== null && last.ageSeconds <= rules.maxStaleSeconds) {
     const age = reason('answer-stale', Math.round(last.ageSeconds))
-    return { ...byFacts(rules, caller.proven, last.facts, [age, how]), stale: true }
+    return { ...decideForAgent(rules, caller.proven, last.agent, [age, proof]), stale: true }
   }
-  const why = [reason('service-unreachable'), how] as const
+  const reasons = [reason('service-unreachable'), proof] as const
   if (rules.unreachable === 'flag' || rules.unreachable === 'allow') {
-    return { ...NOTHING, action: rules.unreachable, reasons: why }
+    return { ...EMPTY_VERDICT, action: rules.unreachable, reasons }
   }
-  return deny(UNAVAILABLE, why)
+  return deny(UNAVAILABLE, reasons)
 }
 
-/** Where it cannot be told which rules count: the strictest verdict of all. */
+/** The strictest of several verdicts. Used if it is ambiguous which rules apply to a request. */
 export function strictest(verdicts: readonly [Verdict, ...Verdict[]]): Verdict {
   return verdicts.reduce((a, b) => (STRICTNESS[b.action] > STRICTNESS[a.action] ? b : a))
 }
 
 const STRICTNESS: Readonly<Record<Action, number>> = { allow: 0, flag: 1, limit: 2, deny: 3 }
-const NOTHING = { level: null, refusal: null, facts: null, stale: false } as const
+const EMPTY_VERDICT = { level: null, refusal: null, agent: null, stale: false } as const
 
 const UNAUTHENTICATED: Refusal = {
   status: 401,
@@ -81,35 +83,35 @@ export const UNAVAILABLE: Refusal = { status: 503, code: 'UNAVAILABLE', retryAft
 
 type Reasons = readonly [Reason, ...Reason[]]
 
-function byFacts(
+function decideForAgent(
   rules: Rules,
   proven: boolean,
-  facts: Facts | null,
+  agent: AgentData | null,
   more: readonly Reason[],
 ): Verdict {
-  if (facts === null)
+  if (agent === null)
     return byLevel(rules, 'unknown', FORBIDDEN, [reason('agent-unknown'), ...more])
-  const { status, grade } = facts
+  const { status, grade } = agent
   const refuse = (refusal: Refusal, why: Reason): Verdict => ({
     ...deny(refusal, [why, ...more]),
-    facts,
+    agent,
   })
   if (!rules.statuses.includes(status)) return refuse(FORBIDDEN, reason('status-refused', status))
   if (rules.requireProof && !proven) return refuse(UNAUTHENTICATED, reason('proof-required'))
-  if (rules.allow.includes(facts.did)) {
-    return { ...NOTHING, action: 'allow', reasons: [reason('allow-list'), ...more], facts }
+  if (rules.allow.includes(agent.did)) {
+    return { ...EMPTY_VERDICT, action: 'allow', reasons: [reason('allow-list'), ...more], agent }
   }
-  const least = rules.minimumGrade
-  if (least !== null && !isAtLeast(grade, least)) {
+  const minimum = rules.minimumGrade
+  if (minimum !== null && !isAtLeast(grade, minimum)) {
     const why =
-      grade === null ? reason('grade-unknown', least) : reason('grade-too-low', grade, least)
+      grade === null ? reason('grade-unknown', minimum) : reason('grade-too-low', grade, minimum)
     return refuse(FORBIDDEN, why)
   }
-  const { level, why } = levelOf(rules, facts)
-  return { ...byLevel(rules, level, FORBIDDEN, [why, ...more]), facts }
+  const { level, why } = levelOf(rules, agent)
+  return { ...byLevel(rules, level, FORBIDDEN, [why, ...more]), agent }
 }
 
-function levelOf(rules: Rules, { identityMethod }: Facts): { level: Level; why: Reason } {
+function levelOf(rules: Rules, { identityMethod }: AgentData): { level: Level; why: Reason } {
   if (identityMethod === null) return { level: 'unverified', why: reason('owner-unverified') }
   const accepted = rules.identityMethods
   return accepted === null || accepted.includes(identityMethod)
@@ -117,17 +119,17 @@ function levelOf(rules: Rules, { identityMethod }: Facts): { level: Level; why: 
     : { level: 'unverified', why: reason('provider-not-accepted', identityMethod) }
 }
 
-/** A comes before B in the alphabet as well. */
-function isAtLeast(grade: Grade | null, least: Grade): boolean {
-  return grade !== null && grade <= least
+/** Grades compare as strings: `A`, the best, sorts first. */
+function isAtLeast(grade: Grade | null, minimum: Grade): boolean {
+  return grade !== null && grade <= minimum
 }
 
 function byLevel(rules: Rules, level: Level, refusal: Refusal, reasons: Reasons): Verdict {
   const action = rules.levels[level]
   if (action === 'deny') return { ...deny(refusal, reasons), level }
-  return { ...NOTHING, action, level, reasons }
+  return { ...EMPTY_VERDICT, action, level, reasons }
 }
 
 function deny(refusal: Refusal, reasons: Reasons): Verdict {
-  return { ...NOTHING, action: 'deny', refusal, reasons }
+  return { ...EMPTY_VERDICT, action: 'deny', refusal, reasons }
 }

@@ -2,18 +2,18 @@ import type { AgentStatus, Grade } from '@countersign/sdk'
 import type { Level, Mode } from '../policy/policy.ts'
 import type { Reason } from './reasons.ts'
 
-/** What a policy makes of a request: let in; let in, marked; let in within a limit; refuse. */
+/** What to do with a request: admit it; admit and mark it; admit it within a rate limit; refuse it. */
 export type Action = 'allow' | 'flag' | 'limit' | 'deny'
 
-/** What a service says of an agent, as far as decisions go by it. */
-export interface Facts {
+/** The part of the service's data on an agent that decisions depend on. */
+export interface AgentData {
   readonly did: string
   readonly status: AgentStatus
-  /** The certificate is active. Not: that the caller is this agent. */
+  /** Whether the certificate is active. Says nothing about whether the caller is this agent. */
   readonly verified: boolean
-  /** The provider by which the owner is verified, null where they are not. */
+  /** The identity provider that verified the owner; null if the owner is not verified. */
   readonly identityMethod: string | null
-  /** Null where the policy does not ask for it. */
+  /** Null if the policy does not depend on it. */
   readonly grade: Grade | null
 }
 
@@ -25,36 +25,36 @@ export interface Refusal {
 }
 
 /**
- * What was decided, and why. Frozen, and the same object for many requests.
+ * A decision with its reasons. Frozen, because the same object is returned for many requests.
  *
- * Mind `proofOfPossession`: while it is false, all of this is about the agent whose name the caller has given.
+ * If `proofOfPossession` is false, the data describes the agent that the caller claims to be, without proof.
  */
 export interface Decision {
-  /** What the policy says. In shadow mode: what it would do. */
+  /** The result of the policy. In shadow mode it is not enforced. */
   readonly action: Action
-  /** Whether the request goes on: always in shadow mode, else unless `action` is `deny`. */
+  /** Whether the request is passed on: always in shadow mode, otherwise unless `action` is `deny`. */
   readonly admitted: boolean
   readonly mode: Mode
-  /** Null where something else decided before it came to that. */
+  /** Null if another rule decided first. */
   readonly level: Level | null
-  /** The first is the one that decided. */
+  /** The first reason is the deciding one. */
   readonly reasons: readonly [Reason, ...Reason[]]
   readonly refusal: Refusal | null
-  /** The agent that the request names, null where it names none that can be read. */
+  /** The agent that the request names; null if it names none, or an unreadable one. */
   readonly did: string | null
-  /** Of the certificate; null where there is none, or it is not known. */
+  /** Status of the certificate; null if there is none, or it is not known. */
   readonly status: AgentStatus | null
-  /** The service says that the certificate is active. Not: that the caller is this agent. */
+  /** Whether the certificate is active. Says nothing about whether the caller is this agent. */
   readonly verified: boolean
-  /** The owner's identity provider, or `unverified`; null where there is no agent, or it is not known. */
+  /** The owner's identity provider, or `unverified`; null if there is no agent, or it is not known. */
   readonly identityLevel: string | null
-  /** Null where it is not known: it is asked for where a policy has a `minimumGrade`. */
+  /** Null if it is not known. It is requested only if the policy has a `minimumGrade`. */
   readonly grade: Grade | null
-  /** Where that is from: the service now, what it said a moment ago, or what it said before it was out of reach. */
+  /** Where the data comes from: the service, the cache, or a stale cache entry because the service is unreachable. */
   readonly source: 'service' | 'cache' | 'stale' | null
   /**
-   * Whether the caller has proved that it holds the agent's key: by a session of this site (`agentSignIn` of the SDK).
-   * The identification header never does.
+   * Whether the caller proved possession of the agent's key with a session of this site (`agentSignIn` of the SDK).
+   * The identification header alone is never a proof.
    */
   readonly proofOfPossession: boolean
 }

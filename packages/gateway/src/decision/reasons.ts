@@ -1,13 +1,13 @@
 import type { AgentStatus, Grade } from '@countersign/sdk'
 
-/** Why a decision is as it is: a code to switch on, and words for people. */
+/** Why a decision was made: a code for programs, and a message for people. */
 export interface Reason {
   readonly code: ReasonCode
   readonly message: string
 }
 
-/** Every code there is: a closed set. Words never name a secret, and what an agent says of itself only where it was checked. */
-export const because = {
+/** The message for each code. Messages contain no secrets, and no data from the agent that was not validated. */
+export const REASON_MESSAGES = {
   preflight: () => 'A browser asks whether it may ask (a CORS preflight).',
   'no-identification': (header: string) =>
     `The request has no ${header} header, so nobody says which agent this is.`,
@@ -19,10 +19,10 @@ export const because = {
   'deny-list': () => 'This agent is on the list of those that are refused.',
   'allow-list': () => 'This agent is on the list of those that are let in.',
   'status-refused': (status: AgentStatus) => `The certificate of this agent is ${status}.`,
-  'grade-too-low': (grade: Grade, least: Grade) =>
-    `The grade of this agent is ${grade}, and ${least} is needed.`,
-  'grade-unknown': (least: Grade) =>
-    `The grade of this agent is not known, and ${least} is needed.`,
+  'grade-too-low': (grade: Grade, minimum: Grade) =>
+    `The grade of this agent is ${grade}, and ${minimum} is needed.`,
+  'grade-unknown': (minimum: Grade) =>
+    `The grade of this agent is not known, and ${minimum} is needed.`,
   'owner-verified': (provider: string) =>
     `The certificate is active, and its owner was verified by ${provider}.`,
   'owner-unverified': () => 'The certificate is active, and its owner is not verified.',
@@ -41,13 +41,13 @@ export const because = {
   'gateway-failed': () => 'The gateway could not decide.',
 } as const
 
-export type ReasonCode = keyof typeof because
+export type ReasonCode = keyof typeof REASON_MESSAGES
 
-/** @param facts what the words of this code take */
+/** @param args the arguments of this code's message */
 export function reason<C extends ReasonCode>(
   code: C,
-  ...facts: Parameters<(typeof because)[C]>
+  ...args: Parameters<(typeof REASON_MESSAGES)[C]>
 ): Reason {
-  const words = because[code] as (...facts: unknown[]) => string
-  return { code, message: words(...facts) }
+  const message = REASON_MESSAGES[code] as (...args: unknown[]) => string
+  return { code, message: message(...args) }
 }

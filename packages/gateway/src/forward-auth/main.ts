@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { PolicyError } from '../policy/policy-error.ts'
 import { type Config, readConfig } from './config.ts'
+import { ConfigReloader } from './config-reloader.ts'
 import { openLog } from './log.ts'
 import { ForwardAuth } from './server.ts'
-import { Watch } from './watch.ts'
 
 const HELP = `Answers proxies that ask whether to let an agent in: nginx, Caddy, Traefik, HAProxy, Envoy.
 
@@ -20,9 +20,9 @@ SIGTERM ends it once every request is answered. Logs go to standard output, a li
 Exit codes: 0 ended as asked, 1 cannot listen, 2 wrong usage or file`
 
 /**
- * Runs `countersign-gateway`.
- * @param argv the arguments after the command's own name
- * @returns the exit code, once it has ended
+ * Runs `countersign-gateway` until it is stopped.
+ * @param argv the arguments after the command's name
+ * @returns the exit code
  */
 export async function runGateway(argv: readonly string[]): Promise<number> {
   const options = optionsIn(argv)
@@ -45,25 +45,25 @@ export async function runGateway(argv: readonly string[]): Promise<number> {
 async function serve(file: string, text: string, config: Config): Promise<number> {
   const log = openLog(config.logLevel, (line) => process.stdout.write(line))
   const server = new ForwardAuth(config, log)
-  const watch = new Watch(file, text, server, log)
-  const reload = () => watch.look(true)
-  // Before anybody can know that it runs: a signal that nobody listens for would end it at once.
+  const reloader = new ConfigReloader(file, text, server, log)
+  const reload = () => reloader.check(true)
+  // Register before listening: without a handler, a signal would end the process at once.
   process.on('SIGHUP', reload)
-  const asked = new Promise<string>((resolve) => {
+  const stopSignal = new Promise<string>((resolve) => {
     for (const each of ['SIGTERM', 'SIGINT'] as const) process.once(each, resolve)
   })
   try {
     const port = await server.listen()
     const { host, policy, registry } = config
     log('info', 'listening', { host, port, mode: policy.mode, service: registry.service })
-    log('info', 'ending', { signal: await asked })
+    log('info', 'ending', { signal: await stopSignal })
     await server.stop()
     return 0
   } catch (error) {
     console.error(`countersign-gateway: ${(error as Error).message}`)
     return 1
   } finally {
-    watch.end()
+    reloader.stop()
     process.off('SIGHUP', reload)
   }
 }
@@ -73,8 +73,9 @@ function readFile(file: string): { text: string; config: Config } | null {
     const text = readFileSync(file, 'utf8')
     return { text, config: readConfig(text, process.env) }
   } catch (error) {
-    const words = error instanceof PolicyError ? error.mistakes : [(error as Error).message]
-    console.error(`countersign-gateway: ${file}:\n${words.map((each) => `- ${each}`).join('\n')}`)
+    const mistakes = error instanceof PolicyError ? error.mistakes : [(error as Error).message]
+    const list = mistakes.map((each) => `- ${each}`).join('\n')
+    console.error(`countersign-gateway: ${file}:\n${list}`)
     return null
   }
 }

@@ -2,18 +2,18 @@ import type { Decision } from '../decision/decision.ts'
 
 const NAME = 'countersign_gateway'
 
-/** Counts, in Prometheus' text format. */
+/** Counters in the Prometheus text format. */
 export class Metrics {
   readonly #decisions = new Map<string, number>()
   readonly #reloads = { loaded: 0, refused: 0 }
 
-  decided({ action, mode, level, source }: Decision): void {
+  recordDecision({ action, mode, level, source }: Decision): void {
     const labels = `action="${action}",mode="${mode}",level="${level ?? ''}",source="${source ?? ''}"`
     this.#decisions.set(labels, (this.#decisions.get(labels) ?? 0) + 1)
   }
 
-  reloaded(how: 'loaded' | 'refused'): void {
-    this.#reloads[how] += 1
+  recordReload(result: 'loaded' | 'refused'): void {
+    this.#reloads[result] += 1
   }
 
   toString(): string {
@@ -24,7 +24,7 @@ export class Metrics {
       `# HELP ${NAME}_reloads_total Changes of the file, by what came of them.`,
       `# TYPE ${NAME}_reloads_total counter`,
       ...Object.entries(this.#reloads).map(
-        ([how, n]) => `${NAME}_reloads_total{result="${how}"} ${n}`,
+        ([result, n]) => `${NAME}_reloads_total{result="${result}"} ${n}`,
       ),
       '',
     ].join('\n')

@@ -1,18 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Ruling } from '../decision/ruling.ts'
+import type { Outcome } from '../decision/outcome.ts'
 import { Gate } from '../gate.ts'
 import type { GatewayOptions } from '../options.ts'
 import type { Config } from './config.ts'
 import { type Log, logDecision } from './log.ts'
 import { Metrics } from './metrics.ts'
-import { askedBy, type Dialect, dialectOf } from './questions.ts'
-import { reply } from './replies.ts'
+import { type Dialect, dialectFor, proxyRequest } from './proxy-request.ts'
+import { reply } from './proxy-response.ts'
 
-/** More than the proxies in front take, so that they refuse what is too long, and not this. */
-const MOST_HEADER_BYTES = 64 * 1024
+/** Higher than the limits of the proxies in front, so that the proxy refuses long headers with its own error. */
+const MAX_HEADER_BYTES = 64 * 1024
 
-/** Answers proxies that ask whether to let a request in. */
+/** The HTTP server that proxies ask whether to admit a request. */
 export class ForwardAuth {
   readonly metrics = new Metrics()
   readonly #log: Log
@@ -25,10 +25,10 @@ export class ForwardAuth {
     this.#log = log
     this.#config = config
     this.#gate = new Gate(this.#optionsOf(config))
-    this.#server = createServer({ maxHeaderSize: MOST_HEADER_BYTES }, (request, response) =>
+    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) =>
       this.#answer(request, response),
     )
-    // The proxy in front keeps connections open, and ends them sooner: 60 seconds in nginx, 2 minutes in Caddy.
+    // Longer than the proxies' own time-outs (60 s in nginx, 2 min in Caddy), so that the proxy closes first.
     this.#server.keepAliveTimeout = 150_000
   }
 
@@ -38,7 +38,7 @@ export class ForwardAuth {
 
   /**
    * @returns the port
-   * @throws Error where it cannot listen there
+   * @throws Error if it cannot listen on the configured host and port
    */
   listen(): Promise<number> {
     const { host, port } = this.#config
@@ -51,21 +51,22 @@ export class ForwardAuth {
     })
   }
 
-  /** Goes on by another policy. Requests that are being decided are decided by the one that they came under. */
+  /** Switches to another configuration. Requests in progress are still decided by the previous one. */
   use(config: Config): void {
     this.#gate = new Gate(this.#optionsOf(config), this.#gate)
     this.#config = config
     this.#log.level = config.logLevel
   }
 
-  /** Ends once every request is answered: proxies are told first, so that they send no more. */
+  /** Stops after all requests are answered. First reports itself as not ready, so that proxies stop sending requests. */
   async stop(): Promise<void> {
     if (this.#draining) return
     this.#draining = true
     await new Promise((resolve) => setTimeout(resolve, this.#config.drainSeconds * 1000))
-    const late = setTimeout(() => this.#server.closeAllConnections(), this.#config.timeoutMs + 5000)
+    const deadlineMs = this.#config.timeoutMs + 5000
+    const deadline = setTimeout(() => this.#server.closeAllConnections(), deadlineMs)
     await new Promise((resolve) => this.#server.close(resolve))
-    clearTimeout(late)
+    clearTimeout(deadline)
   }
 
   #optionsOf({ registry, policy, sessions, timeoutMs }: Config): GatewayOptions {
@@ -75,7 +76,7 @@ export class ForwardAuth {
       timeoutMs,
       sessions,
       onDecision: (decision, request) => {
-        this.metrics.decided(decision)
+        this.metrics.recordDecision(decision)
         logDecision(this.#log, decision, request)
       },
     }
@@ -84,7 +85,7 @@ export class ForwardAuth {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     if (this.#draining) response.setHeader('connection', 'close')
     const { url = '' } = request
-    const dialect = dialectOf(url)
+    const dialect = dialectFor(url)
     if (dialect === null) this.#answerOther(url, response)
     else this.#answerProxy(dialect, request, response)
   }
@@ -92,18 +93,18 @@ export class ForwardAuth {
   #answerProxy(dialect: Dialect, request: IncomingMessage, response: ServerResponse): void {
     const gate = this.#gate
     const sessions = this.#config.sessions !== undefined
-    const asked = askedBy(dialect, request, gate, sessions)
-    if (asked === null) {
+    const clientRequest = proxyRequest(dialect, request, gate, sessions)
+    if (clientRequest === null) {
       const mistake = 'X-Forwarded-Method and X-Forwarded-Uri do not say which request it is about.'
       this.#log('error', 'question', { mistake })
-      // No 2xx: nothing gets in by a mistake in the configuration of a proxy.
+      // Not 2xx, so that a misconfigured proxy admits nothing.
       answerText(response, 400, `${mistake}\n`)
       return
     }
-    const ruling = gate.decide(asked)
-    const answer = (each: Ruling) => reply(dialect, each, gate, sessions, request, response)
-    if (ruling instanceof Promise) ruling.then(answer)
-    else answer(ruling)
+    const outcome = gate.decide(clientRequest)
+    const answer = (each: Outcome) => reply(dialect, each, gate, sessions, request, response)
+    if (outcome instanceof Promise) outcome.then(answer)
+    else answer(outcome)
   }
 
   #answerOther(url: string, response: ServerResponse): void {

@@ -9,23 +9,24 @@ import {
   type Rules,
 } from './policy.ts'
 import {
+  boolean,
   did,
-  flag,
   listOf,
-  numberFrom,
+  nullable,
+  numberBetween,
   oneOf,
-  orNull,
+  type ReadContext,
   type Reader,
   record,
-  textThat,
+  stringMatching,
 } from './readers.ts'
-import { isPlain } from './rules-of.ts'
+import { isUnambiguousPath } from './route-matcher.ts'
 
-/** A field of a policy: how it is read, what it is where it is left out, and what it means. README.md is held to it. */
+/** A field of a policy. A test checks the table in README.md against these fields. */
 export interface Field<T> {
   readonly read: Reader<T>
-  readonly otherwise: T
-  readonly means: string
+  readonly defaultValue: T
+  readonly description: string
 }
 
 /** The contract's suggested policy (section 5). */
@@ -39,37 +40,37 @@ const SUGGESTED: Rules['levels'] = {
 const action = oneOf<LevelAction>('allow', 'limit', 'deny')
 
 const levels: Reader<Rules['levels']> = Object.assign(
-  (value: unknown, place: string, reading: Parameters<Reader<unknown>>[2]) => {
-    const given = record(value, place, LEVELS, reading)
+  (value: unknown, place: string, context: ReadContext) => {
+    const given = record(value, place, LEVELS, context)
     const read = (level: Level) =>
-      level in given ? action(given[level], `${place}.${level}`, reading) : undefined
+      level in given ? action(given[level], `${place}.${level}`, context) : undefined
     return Object.fromEntries(
       LEVELS.flatMap((level) => (read(level) === undefined ? [] : [[level, given[level]]])),
     ) as Rules['levels']
   },
   {
-    takes: `an object: each of ${LEVELS.map((each) => `\`${each}\``).join(', ')} → ${action.takes}`,
+    accepts: `an object: each of ${LEVELS.map((each) => `\`${each}\``).join(', ')} → ${action.accepts}`,
   },
 )
 
 const limit: Reader<Limit> = Object.assign(
-  (value: unknown, place: string, reading: Parameters<Reader<unknown>>[2]) => {
-    const { requests = 60, seconds = 60 } = record(value, place, ['requests', 'seconds'], reading)
+  (value: unknown, place: string, context: ReadContext) => {
+    const { requests = 60, seconds = 60 } = record(value, place, ['requests', 'seconds'], context)
     const read = {
-      requests: numberFrom(1, 1_000_000)(requests, `${place}.requests`, reading),
-      seconds: numberFrom(1, 86_400)(seconds, `${place}.seconds`, reading),
+      requests: numberBetween(1, 1_000_000)(requests, `${place}.requests`, context),
+      seconds: numberBetween(1, 86_400)(seconds, `${place}.seconds`, context),
     }
     return read as Limit
   },
-  { takes: 'an object with `requests` and `seconds`' },
+  { accepts: 'an object with `requests` and `seconds`' },
 )
 
-/** Fields that a route can have as well. */
+/** Fields of a policy that a route can override. */
 export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
   levels: {
     read: levels,
-    otherwise: SUGGESTED,
-    means:
+    defaultValue: SUGGESTED,
+    description:
       'What to do with each level. `none`: no identification header. `unknown`: a header that cannot be read, or names no agent. `unverified`: the owner is not verified. `verified`: the owner is. Levels that are left out stay as they are',
   },
   statuses: {
@@ -77,106 +78,106 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
       oneOf<AgentStatus>('active', 'suspended', 'revoked'),
       'a list of `active`, `suspended`, `revoked`',
     ),
-    otherwise: ['active'],
-    means: 'Certificates of another status are refused, whatever else speaks for them',
+    defaultValue: ['active'],
+    description: 'Certificates of another status are refused, whatever else speaks for them',
   },
   minimumGrade: {
-    read: orNull(oneOf<Grade>('A', 'B', 'C', 'D', 'E')),
-    otherwise: null,
-    means: 'Agents of a worse grade are refused. Costs a second question to the service',
+    read: nullable(oneOf<Grade>('A', 'B', 'C', 'D', 'E')),
+    defaultValue: null,
+    description: 'Agents of a worse grade are refused. Costs a second question to the service',
   },
   identityMethods: {
-    read: orNull(
+    read: nullable(
       listOf(
-        textThat((id) => /^[\x21-\x7e]{1,64}$/.test(id), 'the id of an identity provider'),
+        stringMatching((id) => /^[\x21-\x7e]{1,64}$/.test(id), 'the id of an identity provider'),
         'a list of identity providers',
         1,
       ),
     ),
-    otherwise: null,
-    means:
+    defaultValue: null,
+    description:
       'Owners who are verified by another provider count as `unverified`. `null`: any provider',
   },
   allow: {
     read: listOf(did, 'a list of DIDs'),
-    otherwise: [],
-    means:
+    defaultValue: [],
+    description:
       'Let in whatever their level and grade, if their status is allowed. Anyone can name them: see `requireProof`',
   },
   deny: {
     read: listOf(did, 'a list of DIDs'),
-    otherwise: [],
-    means: 'Refused, whatever else speaks for them. Beats `allow`',
+    defaultValue: [],
+    description: 'Refused, whatever else speaks for them. Beats `allow`',
   },
   requireProof: {
-    read: flag,
-    otherwise: false,
-    means:
+    read: boolean,
+    defaultValue: false,
+    description:
       'Refuse agents that only say who they are: they need a session of your `agentSignIn` (middlewares with `sessions`)',
   },
   unreachable: {
     read: oneOf('deny', 'flag', 'allow', 'stale'),
-    otherwise: 'deny',
-    means:
+    defaultValue: 'deny',
+    description:
       'While the service cannot be asked: refuse (503); let in, marked `flag`; let in; or go by the last answer, and refuse where there is none that is young enough',
   },
   maxStaleSeconds: {
-    read: numberFrom(0, 86_400),
-    otherwise: 300,
-    means:
+    read: numberBetween(0, 86_400),
+    defaultValue: 300,
+    description:
       'How old that last answer may be: so long a revoked agent may stay in while the service is away',
   },
 }
 
-/** Fields that only the policy as a whole has, but for its routes. */
+/** Fields of a policy that a route cannot override, except `routes`. */
 export const POLICY_FIELDS: {
   readonly [K in Exclude<keyof Policy, keyof Rules | 'routes'>]: Field<Policy[K]>
 } = {
   mode: {
     read: oneOf('enforce', 'shadow'),
-    otherwise: 'enforce',
-    means: '`shadow` decides, tells (`onDecision`, headers, logs) and refuses nobody',
+    defaultValue: 'enforce',
+    description: '`shadow` decides, tells (`onDecision`, headers, logs) and refuses nobody',
   },
   limit: {
     read: limit,
-    otherwise: { requests: 60, seconds: 60 },
-    means:
+    defaultValue: { requests: 60, seconds: 60 },
+    description:
       'For `limit`: so many requests in so many seconds for each agent; where none is known, for each address (IPv6: its /64)',
   },
   cacheSeconds: {
-    read: numberFrom(0, 60),
-    otherwise: 5,
-    means:
+    read: numberBetween(0, 60),
+    defaultValue: 5,
+    description:
       'How long an answer of the service is used before it is asked again. A revoked agent is refused within that time',
   },
   preflight: {
     read: oneOf('pass', 'decide'),
-    otherwise: 'pass',
-    means: 'Whether a CORS preflight is let through, or decided like any request',
+    defaultValue: 'pass',
+    description: 'Whether a CORS preflight is let through, or decided like any request',
   },
 }
 
-/** What a route has besides rules. */
+/** Fields that only routes have. */
 export const ROUTE_FIELDS: {
   readonly [K in Exclude<keyof Route, keyof Rules>]: Field<Route[K] | undefined>
 } = {
   path: {
-    read: textThat(
-      (path) => /^\/[^\s?#*]*$/.test(path.replace(/\/\*$/, '/')) && isPlain(path),
+    read: stringMatching(
+      (path) => /^\/[^\s?#*]*$/.test(path.replace(/\/\*$/, '/')) && isUnambiguousPath(path),
       '`/exactly` or `/all/below/*`, as it stands in the URL, with nothing encoded that need not be',
     ),
-    otherwise: undefined,
-    means: 'Which requests, in any letter case',
+    defaultValue: undefined,
+    description: 'Which requests, in any letter case',
   },
   methods: {
-    read: orNull(
+    read: nullable(
       listOf(
-        textThat((name) => /^[A-Z]+$/.test(name), 'a method such as GET'),
+        stringMatching((name) => /^[A-Z]+$/.test(name), 'a method such as GET'),
         'a list of methods',
         1,
       ),
     ),
-    otherwise: null,
-    means: '`null`: every method',
+    defaultValue: null,
+    description: '`null`: every method',
   },
 }

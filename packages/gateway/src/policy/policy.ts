@@ -1,66 +1,66 @@
 import type { AgentStatus, Grade } from '@countersign/sdk'
 
 /**
- * What is known of who stands behind a request, from the least to the most:
- * `none` no identification header; `unknown` one that cannot be read or names no agent; `unverified` an agent whose owner
- * is not verified (by a provider that you accept); `verified` an agent whose owner is.
+ * How well the owner behind a request is known, from least to most:
+ * `none`: no identification header. `unknown`: an unreadable header, or one that names no existing agent. `unverified`:
+ * the agent's owner is not verified by an accepted identity provider. `verified`: the owner is.
  */
 export type Level = 'none' | 'unknown' | 'unverified' | 'verified'
 export const LEVELS: readonly Level[] = ['none', 'unknown', 'unverified', 'verified']
 
-/** What to do with a level: let in, let in so often, refuse. */
+/** What to do at a level: admit, admit within the rate limit, refuse. */
 export type LevelAction = 'allow' | 'limit' | 'deny'
-/** `shadow` decides, says so, and refuses nobody. */
+/** `shadow` decides and reports, but refuses nothing. */
 export type Mode = 'enforce' | 'shadow'
 /**
- * What to do while the service cannot be asked: refuse; let in, marked; let in; or go by the last answer, if it is young
+ * What to do while the service is unreachable: refuse; admit and mark; admit; or use the last answer if it is recent
  * enough, and refuse otherwise.
  */
 export type WhenUnreachable = 'deny' | 'flag' | 'allow' | 'stale'
 
-/** The part of a policy that can differ from route to route. */
+/** The part of a policy that a route can override. */
 export interface Rules {
   readonly levels: Readonly<Record<Level, LevelAction>>
-  /** Certificates of another status are refused, whatever else speaks for them. */
+  /** Agents with another certificate status are refused, even if they are on the allow list. */
   readonly statuses: readonly AgentStatus[]
-  /** Agents of a worse grade are refused. Null: any. */
+  /** Agents with a worse grade are refused. Null: any grade. */
   readonly minimumGrade: Grade | null
-  /** Owners who are verified by another provider count as unverified. Null: any provider. */
+  /** Owners verified by another provider count as unverified. Null: any provider. */
   readonly identityMethods: readonly string[] | null
-  /** DIDs that are let in whatever their level and grade, if their status is allowed. */
+  /** DIDs that are admitted regardless of level and grade, if their status is allowed. */
   readonly allow: readonly string[]
-  /** DIDs that are refused, whatever else speaks for them. */
+  /** DIDs that are always refused. */
   readonly deny: readonly string[]
-  /** Refuse agents that only say who they are, and have not proved their key by a session of this site. */
+  /** Refuse agents that have not proved possession of their key with a session of this site. */
   readonly requireProof: boolean
   readonly unreachable: WhenUnreachable
-  /** How old the last answer may be where `unreachable` is `stale`. */
+  /** Maximum age of the last answer if `unreachable` is `stale`. */
   readonly maxStaleSeconds: number
 }
 
-/** Rules of their own for some paths. */
+/** Rules for some paths and methods. */
 export interface Route extends Rules {
-  /** `/exactly` or `/all/below/*`, as it stands in the URL. */
+  /** `/exactly` or `/all/below/*`, as written in the URL. */
   readonly path: string
   /** Null: every method. */
   readonly methods: readonly string[] | null
 }
 
-/** So many requests in so many seconds, for each agent or address. */
+/** The rate limit of each agent or address. */
 export interface Limit {
   readonly requests: number
   readonly seconds: number
 }
 
-/** A policy that has been read: complete and checked. */
+/** A validated policy with all defaults filled in. */
 export interface Policy extends Rules {
   readonly mode: Mode
   readonly limit: Limit
-  /** How long an answer of the service is used before it is asked again: a revoked agent is out within that time. */
+  /** How long an answer of the service is cached. A revoked agent is refused within that time. */
   readonly cacheSeconds: number
-  /** Whether a CORS preflight is let through, or decided like any request. */
+  /** Whether a CORS preflight is admitted, or decided like any request. */
   readonly preflight: 'pass' | 'decide'
-  /** The first that fits a request counts; the policy's own rules where none does. */
+  /** The first matching route applies. If none matches, the policy's own rules do. */
   readonly routes: readonly Route[]
 }
 
@@ -68,7 +68,7 @@ type RulesInput = Partial<Omit<Rules, 'levels'>> & {
   readonly levels?: Partial<Rules['levels']>
 }
 
-/** A policy as it is written: what is left out is as the reference says (README.md). */
+/** A policy as you write it. Omitted fields get the defaults listed in README.md. */
 export type PolicyInput = Partial<Omit<Policy, keyof Rules | 'routes' | 'limit'>> &
   RulesInput & {
     readonly limit?: Partial<Limit>

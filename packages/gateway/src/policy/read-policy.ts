@@ -2,14 +2,14 @@ import type { Naming } from '@countersign/protocol'
 import { type Field, POLICY_FIELDS, ROUTE_FIELDS, RULE_FIELDS } from './fields.ts'
 import type { Policy, Route, Rules } from './policy.ts'
 import { PolicyError } from './policy-error.ts'
-import { type Reading, record } from './readers.ts'
+import { type ReadContext, record } from './readers.ts'
 
 type Fields<T> = { readonly [K in keyof T]: Field<T[K]> }
 
 /**
- * Reads a policy: what a program hands in, or what came out of JSON.
- * @param naming of the service: DIDs in lists are its own
- * @throws PolicyError with every mistake at once
+ * Validates a policy and fills in the defaults.
+ * @param naming the names of the service's deployment, which decide how DIDs are written
+ * @throws PolicyError listing every mistake
  */
 export function readPolicy(input: unknown, naming: Naming): Policy {
   const mistakes: string[] = []
@@ -18,69 +18,71 @@ export function readPolicy(input: unknown, naming: Naming): Policy {
   return policy
 }
 
-/** The same where mistakes are collected: what it returns is a policy only if there are none. */
-export function readPolicyAt(input: unknown, place: string, reading: Reading): Policy {
+/** As `readPolicy`, but adds mistakes to the context's list. The result is valid only if there are none. */
+export function readPolicyAt(input: unknown, place: string, context: ReadContext): Policy {
   const known = [...Object.keys(RULE_FIELDS), ...Object.keys(POLICY_FIELDS), 'routes']
-  const given = record(input ?? {}, place, known, reading)
-  const rules = readRules(given, place, reading, defaultsOf(RULE_FIELDS))
-  const whole = readFields(POLICY_FIELDS, given, place, reading, defaultsOf(POLICY_FIELDS))
-  return deepFreeze({ ...rules, ...whole, routes: readRoutes(given.routes, place, reading, rules) })
+  const given = record(input ?? {}, place, known, context)
+  const rules = readRules(given, place, context, defaultsOf(RULE_FIELDS))
+  const others = readFields(POLICY_FIELDS, given, place, context, defaultsOf(POLICY_FIELDS))
+  const routes = readRoutes(given.routes, place, context, rules)
+  return deepFreeze({ ...rules, ...others, routes })
 }
 
 function readRoutes(
   input: unknown,
   place: string,
-  reading: Reading,
+  context: ReadContext,
   rules: Rules,
 ): readonly Route[] {
   if (input === undefined) return []
   if (!Array.isArray(input)) {
-    reading.mistakes.push(`${place}.routes takes a list of routes`)
+    context.mistakes.push(`${place}.routes takes a list of routes`)
     return []
   }
   return input.map((each, i) => {
-    const at = `${place}.routes[${i}]`
+    const routePlace = `${place}.routes[${i}]`
     const known = [...Object.keys(RULE_FIELDS), ...Object.keys(ROUTE_FIELDS)]
-    const given = record(each, at, known, reading)
-    const own = readFields(ROUTE_FIELDS, given, at, reading, defaultsOf(ROUTE_FIELDS))
-    if (!('path' in given))
-      reading.mistakes.push(`${at}.path takes ${ROUTE_FIELDS.path.read.takes}`)
-    return { ...readRules(given, at, reading, rules), ...own } as Route
+    const given = record(each, routePlace, known, context)
+    const own = readFields(ROUTE_FIELDS, given, routePlace, context, defaultsOf(ROUTE_FIELDS))
+    if (!('path' in given)) {
+      context.mistakes.push(`${routePlace}.path takes ${ROUTE_FIELDS.path.read.accepts}`)
+    }
+    return { ...readRules(given, routePlace, context, rules), ...own } as Route
   })
 }
 
-/** @param around what holds where a field is left out; levels that are left out stay as they are there */
+/** @param defaults the values of omitted fields and omitted levels */
 function readRules(
   given: Readonly<Record<string, unknown>>,
   place: string,
-  reading: Reading,
-  around: Rules,
+  context: ReadContext,
+  defaults: Rules,
 ): Rules {
-  const rules = readFields<Rules>(RULE_FIELDS, given, place, reading, around)
-  return { ...rules, levels: { ...around.levels, ...rules.levels } }
+  const rules = readFields<Rules>(RULE_FIELDS, given, place, context, defaults)
+  return { ...rules, levels: { ...defaults.levels, ...rules.levels } }
 }
 
 function readFields<T>(
   fields: Fields<T>,
   given: Readonly<Record<string, unknown>>,
   place: string,
-  reading: Reading,
-  around: T,
+  context: ReadContext,
+  defaults: T,
 ): T {
   const names = Object.keys(fields) as (keyof T & string)[]
   const entries = names.map((name) => {
-    if (given[name] === undefined) return [name, around[name]]
-    return [name, fields[name].read(given[name], `${place}.${name}`, reading)]
+    if (given[name] === undefined) return [name, defaults[name]]
+    return [name, fields[name].read(given[name], `${place}.${name}`, context)]
   })
   return Object.fromEntries(entries) as T
 }
 
 function defaultsOf<T>(fields: Fields<T>): T {
   const entries = Object.entries<Field<unknown>>(fields)
-  return Object.fromEntries(entries.map(([name, { otherwise }]) => [name, otherwise])) as T
+  return Object.fromEntries(entries.map(([name, { defaultValue }]) => [name, defaultValue])) as T
 }
 
-/** Whoever handed a policy in cannot change it afterwards: what was read is a copy, and stays as it is. */
+/** Prevents later changes to a policy that was already validated. */
 function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {
     for (const each of Object.values(value)) deepFreeze(each)

@@ -1,91 +1,91 @@
 import { didOf, type Naming, parseDidOrTail } from '@countersign/protocol'
 
-/** What a reader works with: the deployment's names, and the list that mistakes go to. */
-export interface Reading {
+/** The deployment's names, and the list that collects mistakes. */
+export interface ReadContext {
   readonly naming: Naming
   readonly mistakes: string[]
 }
 
-/** Reads a value of a policy; where it cannot, it says so in the list and returns undefined. */
+/** Validates a value of a policy. If it is invalid, adds a mistake to the list and returns undefined. */
 export interface Reader<T> {
-  (value: unknown, place: string, reading: Reading): T | undefined
-  /** What it takes, in words. */
-  readonly takes: string
+  (value: unknown, place: string, context: ReadContext): T | undefined
+  /** The accepted values, for messages and the reference. */
+  readonly accepts: string
 }
 
-/** A reader of what a function makes of a value; undefined is a mistake. */
+/** @param parse returns undefined if the value is invalid */
 function reader<T>(
-  takes: string,
-  make: (value: unknown, reading: Reading) => T | undefined,
+  accepts: string,
+  parse: (value: unknown, context: ReadContext) => T | undefined,
 ): Reader<T> {
-  const read = (value: unknown, place: string, reading: Reading) => {
-    const made = make(value, reading)
-    if (made === undefined) reading.mistakes.push(`${place} takes ${takes}`)
-    return made
+  const read = (value: unknown, place: string, context: ReadContext) => {
+    const parsed = parse(value, context)
+    if (parsed === undefined) context.mistakes.push(`${place} takes ${accepts}`)
+    return parsed
   }
-  return Object.assign(read, { takes })
+  return Object.assign(read, { accepts })
 }
 
 const code = (text: unknown) => `\`${text}\``
 
 export function oneOf<const T extends string>(...values: readonly T[]): Reader<T> {
-  const takes = values
+  const accepts = values
     .map(code)
     .join(', ')
     .replace(/, ([^,]*)$/, ' or $1')
-  return reader(takes, (value) => (values.includes(value as T) ? (value as T) : undefined))
+  return reader(accepts, (value) => (values.includes(value as T) ? (value as T) : undefined))
 }
 
-export const flag = reader('`true` or `false`', (value) =>
+export const boolean = reader('`true` or `false`', (value) =>
   typeof value === 'boolean' ? value : undefined,
 )
 
-export function numberFrom(least: number, most: number): Reader<number> {
-  return reader(`a number from ${least} to ${most}`, (value) =>
-    typeof value === 'number' && value >= least && value <= most ? value : undefined,
+export function numberBetween(min: number, max: number): Reader<number> {
+  return reader(`a number from ${min} to ${max}`, (value) =>
+    typeof value === 'number' && value >= min && value <= max ? value : undefined,
   )
 }
 
-export function textThat(fits: (text: string) => boolean, takes: string): Reader<string> {
-  return reader(takes, (value) => (typeof value === 'string' && fits(value) ? value : undefined))
+export function stringMatching(test: (text: string) => boolean, accepts: string): Reader<string> {
+  return reader(accepts, (value) => (typeof value === 'string' && test(value) ? value : undefined))
 }
 
-/** A DID, or its tail, in the one form that decisions use. */
+/** A DID or its tail. Returns the full DID, the form in which decisions compare agents. */
 export const did = reader('a DID of the service or its 24 characters', (value, { naming }) => {
   const tail = typeof value === 'string' ? parseDidOrTail(naming, value) : null
   return tail === null ? undefined : (didOf(naming, tail) as string)
 })
 
-export function orNull<T>(read: Reader<T>): Reader<T | null> {
+export function nullable<T>(read: Reader<T>): Reader<T | null> {
   return Object.assign(
-    (value: unknown, place: string, reading: Reading) =>
-      value === null ? null : read(value, place, reading),
-    { takes: `${read.takes}, or \`null\`` },
+    (value: unknown, place: string, context: ReadContext) =>
+      value === null ? null : read(value, place, context),
+    { accepts: `${read.accepts}, or \`null\`` },
   )
 }
 
-/** @param least how many there have to be */
-export function listOf<T>(read: Reader<T>, takes: string, least = 0): Reader<readonly T[]> {
+/** @param minLength the minimum number of entries */
+export function listOf<T>(read: Reader<T>, accepts: string, minLength = 0): Reader<readonly T[]> {
   return Object.assign(
-    (value: unknown, place: string, reading: Reading) => {
-      if (!Array.isArray(value) || value.length < least) {
-        reading.mistakes.push(`${place} takes ${takes}`)
+    (value: unknown, place: string, context: ReadContext) => {
+      if (!Array.isArray(value) || value.length < minLength) {
+        context.mistakes.push(`${place} takes ${accepts}`)
         return undefined
       }
       return value
-        .map((each, i) => read(each, `${place}[${i}]`, reading))
+        .map((each, i) => read(each, `${place}[${i}]`, context))
         .filter((each) => each !== undefined)
     },
-    { takes },
+    { accepts },
   )
 }
 
-/** The fields of an object: each mistaken, and each that is not known. */
+/** The fields of an object. Adds a mistake if the value is no object, and one for each unknown field. */
 export function record(
   value: unknown,
   place: string,
   known: readonly string[],
-  { mistakes }: Reading,
+  { mistakes }: ReadContext,
 ): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     mistakes.push(`${place} takes an object`)

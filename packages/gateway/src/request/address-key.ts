@@ -1,6 +1,6 @@
 /**
- * What stands for an address where requests are counted: an IPv4 address, or the /64 of an IPv6 one, which is what one
- * household or machine has. Text that is no address stands for itself, cut short.
+ * The key under which requests of an address are counted: an IPv4 address, or the /64 of an IPv6 address, because one
+ * household or machine usually has a whole /64. Text that is no address is its own key, truncated.
  */
 export function addressKey(address: string): string {
   const bare = address.replace(/%.*$/, '').toLowerCase()

@@ -3,21 +3,21 @@ import { test } from 'node:test'
 import { namingFor } from '@countersign/protocol'
 import fc from 'fast-check'
 import {
-  type Answer,
   type Caller,
   decide,
+  type LookupResult,
   strictest,
   type Verdict,
 } from '../../src/decision/decide.ts'
-import type { Facts } from '../../src/decision/decision.ts'
-import { because } from '../../src/decision/reasons.ts'
-import { rulingOf } from '../../src/decision/ruling.ts'
+import type { AgentData } from '../../src/decision/decision.ts'
+import { outcomeOf } from '../../src/decision/outcome.ts'
+import { REASON_MESSAGES } from '../../src/decision/reasons.ts'
 import type { PolicyInput, Rules } from '../../src/policy/policy.ts'
 import { readPolicy } from '../../src/policy/read-policy.ts'
 
 const DID = `svc:agent:${'A'.repeat(24)}`
 const OTHER = `svc:agent:${'B'.repeat(24)}`
-const GOOD: Facts = {
+const GOOD: AgentData = {
   did: DID,
   status: 'active',
   verified: true,
@@ -27,24 +27,24 @@ const GOOD: Facts = {
 const NAMED: Caller = { kind: 'named', did: DID, proven: false }
 const PROVEN: Caller = { kind: 'named', did: DID, proven: true }
 
-const said = (facts: Partial<Facts> | null): Answer => ({
-  kind: 'said',
-  facts: facts && { ...GOOD, ...facts },
+const answered = (agent: Partial<AgentData> | null): LookupResult => ({
+  kind: 'answered',
+  agent: agent && { ...GOOD, ...agent },
 })
-const lost = (ageSeconds?: number, facts: Facts | null = GOOD): Answer => ({
+const unreachable = (ageSeconds?: number, agent: AgentData | null = GOOD): LookupResult => ({
   kind: 'unreachable',
-  last: ageSeconds === undefined ? null : { facts, ageSeconds },
+  last: ageSeconds === undefined ? null : { agent, ageSeconds },
 })
 const rulesOf = (input: PolicyInput): Rules => readPolicy(input, namingFor())
-const judge = (input: PolicyInput, caller: Caller, answer: Answer | null) =>
+const judge = (input: PolicyInput, caller: Caller, answer: LookupResult | null) =>
   decide(rulesOf(input), 'ServiceID', caller, answer)
 
-/** action, HTTP status of the refusal, level, codes. */
+/** `expected`: action, HTTP status of the refusal, level and reason codes. */
 type Row = [
   name: string,
   policy: PolicyInput,
   caller: Caller,
-  answer: Answer | null,
+  answer: LookupResult | null,
   expected: string,
 ]
 
@@ -65,142 +65,148 @@ const ROWS: readonly Row[] = [
     null,
     'limit - unknown identification-conflict',
   ],
-  ['no such agent', {}, NAMED, said(null), 'deny 403 unknown agent-unknown header-only'],
-  ['verified', {}, NAMED, said({}), 'allow - verified owner-verified header-only'],
-  ['proven', {}, PROVEN, said({}), 'allow - verified owner-verified session-proven'],
+  ['agent does not exist', {}, NAMED, answered(null), 'deny 403 unknown agent-unknown header-only'],
+  ['verified', {}, NAMED, answered({}), 'allow - verified owner-verified header-only'],
+  ['proven', {}, PROVEN, answered({}), 'allow - verified owner-verified session-proven'],
   [
     'unverified',
     {},
     NAMED,
-    said({ identityMethod: null }),
+    answered({ identityMethod: null }),
     'limit - unverified owner-unverified header-only',
   ],
   [
     'another provider',
     { identityMethods: ['eudi'] },
     NAMED,
-    said({}),
+    answered({}),
     'limit - unverified provider-not-accepted header-only',
   ],
   [
     'this provider',
     { identityMethods: ['eudi', 'mitid'] },
     NAMED,
-    said({}),
+    answered({}),
     'allow - verified owner-verified header-only',
   ],
-  ['suspended', {}, NAMED, said({ status: 'suspended' }), 'deny 403 - status-refused header-only'],
+  [
+    'suspended',
+    {},
+    NAMED,
+    answered({ status: 'suspended' }),
+    'deny 403 - status-refused header-only',
+  ],
   [
     'revoked, on the allow list',
     { allow: [DID] },
     NAMED,
-    said({ status: 'revoked' }),
+    answered({ status: 'revoked' }),
     'deny 403 - status-refused header-only',
   ],
   [
     'suspended, allowed',
     { statuses: ['active', 'suspended'] },
     NAMED,
-    said({ status: 'suspended' }),
+    answered({ status: 'suspended' }),
     'allow - verified owner-verified header-only',
   ],
   [
     'on the allow list',
     { allow: [DID], minimumGrade: 'A', levels: { unverified: 'deny' } },
     NAMED,
-    said({ identityMethod: null }),
+    answered({ identityMethod: null }),
     'allow - - allow-list header-only',
   ],
   [
     'on both lists',
     { allow: [DID], deny: [DID] },
     NAMED,
-    said({}),
+    answered({}),
     'deny 403 - deny-list header-only',
   ],
   [
     'on the deny list while the service is away',
     { deny: [DID], unreachable: 'allow' },
     NAMED,
-    lost(1),
+    unreachable(1),
     'deny 403 - deny-list header-only',
   ],
   [
     'the grade is enough',
     { minimumGrade: 'B' },
     NAMED,
-    said({}),
+    answered({}),
     'allow - verified owner-verified header-only',
   ],
   [
     'the grade is too low',
     { minimumGrade: 'A' },
     NAMED,
-    said({}),
+    answered({}),
     'deny 403 - grade-too-low header-only',
   ],
   [
     'no grade',
     { minimumGrade: 'E' },
     NAMED,
-    said({ grade: null }),
+    answered({ grade: null }),
     'deny 403 - grade-unknown header-only',
   ],
   [
     'no proof',
     { requireProof: true, allow: [DID] },
     NAMED,
-    said({}),
+    answered({}),
     'deny 401 - proof-required header-only',
   ],
   [
     'proof',
     { requireProof: true },
     PROVEN,
-    said({}),
+    answered({}),
     'allow - verified owner-verified session-proven',
   ],
-  ['away, deny', {}, NAMED, lost(1), 'deny 503 - service-unreachable header-only'],
+  ['away, deny', {}, NAMED, unreachable(1), 'deny 503 - service-unreachable header-only'],
   [
     'away, flag',
     { unreachable: 'flag' },
     NAMED,
-    lost(1),
+    unreachable(1),
     'flag - - service-unreachable header-only',
   ],
   [
     'away, allow',
     { unreachable: 'allow' },
     NAMED,
-    lost(),
+    unreachable(),
     'allow - - service-unreachable header-only',
   ],
   [
     'away, stale',
     { unreachable: 'stale' },
     NAMED,
-    lost(300),
+    unreachable(300),
     'allow - verified owner-verified answer-stale header-only',
   ],
   [
     'away, too stale',
     { unreachable: 'stale' },
     NAMED,
-    lost(300.1),
+    unreachable(300.1),
     'deny 503 - service-unreachable header-only',
   ],
   [
     'away, nothing known',
     { unreachable: 'stale' },
     NAMED,
-    lost(),
+    unreachable(),
     'deny 503 - service-unreachable header-only',
   ],
   [
-    'away, stale, no such agent',
+    'away, stale, agent does not exist',
     { unreachable: 'stale' },
     NAMED,
-    lost(1, null),
+    unreachable(1, null),
     'deny 403 unknown agent-unknown answer-stale header-only',
   ],
   [
@@ -243,31 +249,31 @@ const callers: fc.Arbitrary<Caller> = fc.oneof(
   fc.constantFrom<Caller>({ kind: 'none' }, { kind: 'unreadable' }, { kind: 'conflict' }),
   fc.record({ kind: fc.constant('named' as const), did: fc.constant(DID), proven: fc.boolean() }),
 )
-const facts = fc.option(
+const agent = fc.option(
   fc.record({
     did: fc.constant(DID),
     status: fc.constantFrom('active', 'suspended', 'revoked'),
     verified: fc.boolean(),
     identityMethod: fc.constantFrom(null, 'mitid', 'github'),
     grade: fc.constantFrom(null, 'A', 'B', 'C', 'D', 'E'),
-  }) as fc.Arbitrary<Facts>,
+  }) as fc.Arbitrary<AgentData>,
 )
-const answers: fc.Arbitrary<Answer> = fc.oneof(
-  fc.record({ kind: fc.constant('said' as const), facts }),
+const answers: fc.Arbitrary<LookupResult> = fc.oneof(
+  fc.record({ kind: fc.constant('answered' as const), agent }),
   fc.record({
     kind: fc.constant('unreachable' as const),
-    last: fc.option(fc.record({ facts, ageSeconds: fc.double({ min: 0, max: 1e6, noNaN: true }) })),
+    last: fc.option(fc.record({ agent, ageSeconds: fc.double({ min: 0, max: 1e6, noNaN: true }) })),
   }),
 )
 
-test('it decides whatever it is given, with a reason, and a refusal exactly where it refuses', () => {
+test('every decision has a reason, and a refusal exactly if the action is deny', () => {
   fc.assert(
     fc.property(policies, callers, fc.option(answers), (policy, caller, answer) => {
       const { action, refusal, reasons } = judge(policy, caller, answer)
       assert.ok(['allow', 'flag', 'limit', 'deny'].includes(action))
       assert.equal(refusal !== null, action === 'deny')
       for (const { code, message } of reasons) {
-        assert.ok(code in because)
+        assert.ok(code in REASON_MESSAGES)
         assert.match(message, /^[A-Z].*\.$/s)
         assert.doesNotMatch(message, /undefined|null/)
       }
@@ -275,7 +281,7 @@ test('it decides whatever it is given, with a reason, and a refusal exactly wher
   )
 })
 
-test('the deny list beats everything', () => {
+test('the deny list overrides every other rule', () => {
   fc.assert(
     fc.property(policies, fc.boolean(), answers, (policy, proven, answer) => {
       const caller: Caller = { kind: 'named', did: DID, proven }
@@ -285,12 +291,12 @@ test('the deny list beats everything', () => {
   )
 })
 
-test('a certificate of a status that is not allowed never gets in by what the service says', () => {
+test('an agent with a status that is not allowed is never admitted', () => {
   fc.assert(
-    fc.property(policies, callers, facts, (policy, caller, given) => {
+    fc.property(policies, callers, agent, (policy, caller, given) => {
       const verdict = judge({ ...policy, statuses: ['active'] }, caller, {
-        kind: 'said',
-        facts: given,
+        kind: 'answered',
+        agent: given,
       })
       const bad = caller.kind === 'named' && given !== null && given.status !== 'active'
       if (bad) assert.equal(verdict.action, 'deny')
@@ -298,12 +304,12 @@ test('a certificate of a status that is not allowed never gets in by what the se
   )
 })
 
-test('shadow refuses nobody, and says what it would do', () => {
+test('shadow mode admits every request and reports the decision', () => {
   fc.assert(
     fc.property(policies, callers, fc.option(answers), (policy, caller, answer) => {
       const verdict = judge(policy, caller, answer)
       const decided = (mode: 'enforce' | 'shadow') =>
-        rulingOf({ naming: namingFor(), policy: { mode } }, caller, verdict, null)
+        outcomeOf({ naming: namingFor(), policy: { mode } }, caller, verdict, null)
       const shadow = decided('shadow')
       const { decision } = decided('enforce')
       assert.equal(shadow.decision.admitted, true)
@@ -317,12 +323,12 @@ test('shadow refuses nobody, and says what it would do', () => {
   )
 })
 
-test('nothing but a session is called a proof', () => {
+test('only a session counts as proof of possession', () => {
   fc.assert(
     fc.property(policies, callers, fc.option(answers), (policy, caller, answer) => {
       const verdict = judge(policy, caller, answer)
       const setting = { naming: namingFor(), policy: { mode: 'enforce' as const } }
-      const { decision } = rulingOf(setting, caller, verdict, null)
+      const { decision } = outcomeOf(setting, caller, verdict, null)
       const proven = caller.kind === 'named' && caller.proven
       const codes = verdict.reasons.map(({ code }) => code)
       assert.equal(decision.proofOfPossession, proven)
@@ -332,11 +338,11 @@ test('nothing but a session is called a proof', () => {
   )
 })
 
-test('of several verdicts the strictest counts', () => {
-  const allow = judge({}, NAMED, said({}))
-  const limit = judge({}, NAMED, said({ identityMethod: null }))
-  const flag = judge({ unreachable: 'flag' }, NAMED, lost())
-  const deny = judge({ deny: [DID] }, NAMED, said({}))
+test('the strictest of several verdicts applies', () => {
+  const allow = judge({}, NAMED, answered({}))
+  const limit = judge({}, NAMED, answered({ identityMethod: null }))
+  const flag = judge({ unreachable: 'flag' }, NAMED, unreachable())
+  const deny = judge({ deny: [DID] }, NAMED, answered({}))
   assert.equal(strictest([allow, flag]), flag)
   assert.equal(strictest([limit, flag]), limit)
   assert.equal(strictest([deny, limit, allow]), deny)

@@ -20,7 +20,7 @@ function ask(url: string, headers: Readonly<Record<string, string>> = {}) {
   return fetch(`${url}/auth/forward`, { headers: { ...QUESTION, ...headers } })
 }
 
-test('a file with mistakes is refused, with every one of them', async (t) => {
+test('an invalid file is refused with a list of every mistake', async (t) => {
   const file = join(tempDir(t), 'gateway.json')
   writeFileSync(
     file,
@@ -47,7 +47,7 @@ test('a file with mistakes is refused, with every one of them', async (t) => {
   }
 })
 
-test('what is no JSON, no file and no use of the command', async (t) => {
+test('invalid JSON, a missing file and wrong arguments are refused with exit code 2', async (t) => {
   const dir = tempDir(t)
   const file = join(dir, 'gateway.json')
   writeFileSync(file, '{"service": ')
@@ -66,7 +66,7 @@ test('what is no JSON, no file and no use of the command', async (t) => {
   assert.match(stdout, /countersign-gateway --config gateway.json/)
 })
 
-test('--check reads the file and starts nothing; the example is good', async (t) => {
+test('--check validates the file without starting a server, and the example is valid', async (t) => {
   const example = join(import.meta.dirname, '../../../../deploy/gateway.json')
   const { code, stdout } = await runGatewayCommand('--check', '--config', example)
   assert.equal(code, 0)
@@ -76,7 +76,7 @@ test('--check reads the file and starts nothing; the example is good', async (t)
   assert.equal((await runGatewayCommand('--check', '--config', file)).code, 2)
 })
 
-test('secrets come from the environment, and a session proves the key here as well', async (t) => {
+test('the session secret comes from the environment, and a session is accepted as proof', async (t) => {
   const service = await startTestService(t)
   const registry = new Registry(service.url)
   const [audience, secret] = ['https://shop.example', 's'.repeat(32)]
@@ -100,7 +100,7 @@ test('secrets come from the environment, and a session proves the key here as we
   assert.match((await runGatewayCommand('--config', file)).stderr, /the environment has no SECRET/)
 })
 
-test('a port that is taken ends it with 1', async (t) => {
+test('a port in use ends the command with exit code 1', async (t) => {
   const { port } = await startGateway(t, { service: 'https://id.example' })
   const file = join(tempDir(t), 'gateway.json')
   writeFileSync(file, JSON.stringify({ service: 'https://id.example', port }))
@@ -109,13 +109,13 @@ test('a port that is taken ends it with 1', async (t) => {
   assert.match(stderr, /EADDRINUSE/)
 })
 
-test('a changed file counts at once at SIGHUP, else soon; a bad one leaves the policy as it was and says so', async (t) => {
+test('a changed file is loaded at SIGHUP or by polling, and an invalid file is logged and ignored', async (t) => {
   const gateway = await startGateway(t, {
     service: 'http://127.0.0.1:1',
     policy: { levels: { none: 'deny' } },
   })
   const write = (text: string) => {
-    // As editors and orchestrators do it: another file in its place.
+    // Editors and orchestrators replace the file instead of writing to it.
     writeFileSync(`${gateway.file}.new`, text)
     renameSync(`${gateway.file}.new`, gateway.file)
   }
@@ -146,14 +146,14 @@ test('a changed file counts at once at SIGHUP, else soon; a bad one leaves the p
   )
   assert.equal((await ask(gateway.url)).status, 401)
   const counted = await (await fetch(`${gateway.url}/metrics`)).text()
-  // A change may be seen both by itself and at the signal: each time is counted.
+  // Polling and the signal may both load the same change, and each load is counted.
   for (const [result, event] of Object.entries({ loaded: 'reloaded', refused: 'reload-refused' })) {
     const times = gateway.logs().filter((line) => line.event === event).length
     assert.ok(counted.includes(`reloads_total{result="${result}"} ${times}\n`), counted)
   }
 })
 
-test('no request is dropped while the policy changes, and what is known stays known', async (t) => {
+test('no request fails while the policy is reloaded, and the cache is kept', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const settings = { service: service.url, policy: { unreachable: 'stale', cacheSeconds: 0 } }
@@ -186,7 +186,7 @@ test('no request is dropped while the policy changes, and what is known stays kn
     statuses.every((status) => status === 200),
     String(statuses),
   )
-  // The service goes; what it said before the last change of the policy still counts.
+  // The service stops. Answers from before the last reload are still used.
   await service.stop()
   write(2000)
   gateway.child.kill('SIGHUP')
@@ -195,7 +195,7 @@ test('no request is dropped while the policy changes, and what is known stays kn
   assert.equal((await gateway.logged(({ source }) => source === 'stale')).action, 'allow')
 })
 
-test('SIGTERM: what has come is answered, then it ends with 0', async (t) => {
+test('SIGTERM: pending requests are answered, then the command ends with exit code 0', async (t) => {
   const service = await startImpostor(t, { instead: 'hang' })
   const settings = {
     service: service.url,
@@ -224,14 +224,14 @@ test('SIGTERM: what has come is answered, then it ends with 0', async (t) => {
   await service.untilAsked(3)
   const ended = gateway.stop('SIGTERM')
   await gateway.logged(({ event }) => event === 'ending')
-  // It goes on answering while proxies learn of it, and tells them not to keep the connection.
+  // It keeps answering until proxies have noticed, and asks them to close their connections.
   assert.deepEqual(await open('/readyz'), { status: 503, connection: 'close' })
   for (const response of await Promise.all(waiting)) assert.equal(response.status, 200)
   assert.equal(await ended, 0)
   await assert.rejects(fetch(gateway.url))
 })
 
-test('logLevel decides which lines are written, and can be changed', async (t) => {
+test('logLevel selects the lines that are written, and a reload changes it', async (t) => {
   const settings = { service: 'http://127.0.0.1:1', policy: { levels: { none: 'allow' } } }
   const gateway = await startGateway(t, settings)
   writeFileSync(gateway.file, JSON.stringify({ ...settings, port: 0, logLevel: 'warn' }))

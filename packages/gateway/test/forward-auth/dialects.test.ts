@@ -36,11 +36,11 @@ const ORIGINAL = {
   'x-forwarded-for': '192.0.2.1',
 }
 
-/** How each dialect asks about a request. */
+/** How each kind of proxy describes the client's request. */
 const ASKING: Readonly<
   Record<string, (headers: Fields, method?: string, target?: string) => Promise<Response>>
 > = {
-  // auth_request: the gateway's own path, always GET.
+  // auth_request always sends a GET to the gateway's path.
   nginx: (headers, method = 'GET', target = '/x') =>
     fetch(`${gateway.url}/auth/nginx`, {
       headers: { ...ORIGINAL, ...headers, 'x-forwarded-method': method, 'x-forwarded-uri': target },
@@ -49,7 +49,7 @@ const ASKING: Readonly<
     fetch(`${gateway.url}/auth/forward`, {
       headers: { ...ORIGINAL, ...headers, 'x-forwarded-method': method, 'x-forwarded-uri': target },
     }),
-  // ext_authz: path_prefix and the original path and query; the original method; no body.
+  // ext_authz sends the original method, path_prefix with the original path and query, and no body.
   envoy: (headers, method = 'GET', target = '/x') =>
     fetch(`${gateway.url}/auth/envoy${target}`, {
       method,
@@ -58,7 +58,7 @@ const ASKING: Readonly<
 }
 
 for (const [dialect, asking] of Object.entries(ASKING)) {
-  test(`${dialect}: 200, and what the site is to be told`, async () => {
+  test(`${dialect}: an admitted request is answered with 200 and the forwarded headers`, async () => {
     const response = await asking({ ServiceID: agents.verified, 'X-ServiceID-Status': 'forged' })
     assert.equal(response.status, 200)
     assert.deepEqual(identityOf(response), {
@@ -71,7 +71,7 @@ for (const [dialect, asking] of Object.entries(ASKING)) {
     assert.equal(await response.text(), '')
   })
 
-  test(`${dialect}: the refusal, as far as the proxy passes it on`, async () => {
+  test(`${dialect}: a refusal is answered in the form that the proxy passes on`, async () => {
     const rows: [Fields, number, string][] = [
       [{}, 401, 'no-identification'],
       [{ ServiceID: agents.unknown }, 403, 'agent-unknown'],
@@ -86,13 +86,13 @@ for (const [dialect, asking] of Object.entries(ASKING)) {
     }
   })
 
-  test(`${dialect}: over the limit`, async () => {
+  test(`${dialect}: a request over the rate limit is refused`, async () => {
     const address = {
       'x-forwarded-for': `203.0.113.9, 198.51.100.${Object.keys(ASKING).indexOf(dialect)}`,
     }
     const statuses = []
     for (let i = 0; i < 3; i++) {
-      // What a client wrote before the proxy's own address makes no other client of it.
+      // Addresses that a client forges before the one added by the proxy do not change its limit.
       const headers = { 'x-forwarded-for': address['x-forwarded-for'].replace('.9,', `.${i},`) }
       statuses.push(await asking(headers, 'POST', '/form?x=y'))
     }
@@ -106,7 +106,7 @@ for (const [dialect, asking] of Object.entries(ASKING)) {
     assert.ok(Number(last.headers.get('retry-after')) > 1700)
   })
 
-  test(`${dialect}: rules of a route, by the original path and method`, async () => {
+  test(`${dialect}: a route's rules apply by the original path and method`, async () => {
     assert.equal((await asking({}, 'GET', '/open/x?y')).status, 200)
     assert.equal((await asking({}, 'GET', '/form')).status, 401)
     assert.equal((await asking({}, 'GET', '/open/%2e%2e/x')).status, 401)
@@ -119,7 +119,7 @@ for (const [dialect, asking] of Object.entries(ASKING)) {
   })
 }
 
-test('nginx is answered 2xx, 401 and 403 alone; what the client is to get comes in headers', async () => {
+test('nginx gets only the statuses 2xx, 401 and 403, with the response for the client in headers', async () => {
   const response = (await ASKING.nginx?.({ ServiceID: agents.suspended })) as Response
   assert.equal(response.headers.get('countersign-status'), '403')
   const body = response.headers.get('countersign-body') ?? ''
@@ -127,7 +127,7 @@ test('nginx is answered 2xx, 401 and 403 alone; what the client is to get comes 
   assert.equal(JSON.parse(body).error.code, 'FORBIDDEN')
 })
 
-test('Envoy is told which headers of the client are to go, and none of those that it is to set', async () => {
+test('Envoy gets a list of client headers to remove, without the headers that it must set', async () => {
   const forged = {
     'X-ServiceID-DID': 'forged',
     'X-ServiceID-Extra': 'forged',
@@ -142,13 +142,13 @@ test('Envoy is told which headers of the client are to go, and none of those tha
   assert.equal(removed((await ASKING.envoy?.({}, 'GET', '/open/x')) as Response), undefined)
 })
 
-test('browsers get a page where the proxy passes it on', async () => {
+test('browsers get an HTML page if the proxy passes it on', async () => {
   const page = (await ASKING.forward?.({ accept: 'text/html' })) as Response
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
   assert.match(await page.text(), /^<!doctype html>/)
 })
 
-test('a proxy that does not say what it asks about lets nobody in by that', async () => {
+test('a proxy request without the original method and path is answered with 400', async () => {
   for (const path of ['/auth/nginx', '/auth/forward']) {
     const headers = { ServiceID: agents.verified }
     assert.equal((await fetch(gateway.url + path, { headers })).status, 400)
@@ -158,7 +158,7 @@ test('a proxy that does not say what it asks about lets nobody in by that', asyn
   }
 })
 
-test('health, readiness and counts', async () => {
+test('/healthz, /readyz and /metrics answer', async () => {
   for (const path of ['/healthz', '/readyz'])
     assert.equal((await fetch(gateway.url + path)).status, 200)
   const response = await fetch(`${gateway.url}/metrics`)
@@ -174,7 +174,7 @@ test('health, readiness and counts', async () => {
   )
 })
 
-test('a line for each decision, with what explains it and no query', async () => {
+test('each decision is logged with its reasons and without the query', async () => {
   await ASKING.forward?.(
     { ServiceID: agents.verified, authorization: 'Bearer secret' },
     'GET',
@@ -210,7 +210,7 @@ function identityOf({ headers }: Response): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-serviceid')))
 }
 
-/** In the body, or in the header by which nginx gets it. */
+/** The error envelope: in the body, or in a header for nginx. */
 async function refusalIn(response: Response): Promise<{ code: string; reasons: string[] }> {
   const text = response.headers.get('countersign-body') ?? (await response.text())
   return JSON.parse(text).error

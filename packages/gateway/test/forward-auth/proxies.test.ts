@@ -11,7 +11,7 @@ import { type ProxyName, startProxy } from '../support/proxies.ts'
 const PROXIES: readonly ProxyName[] = ['nginx', 'caddy', 'haproxy']
 type Policy = Readonly<Record<string, unknown>>
 
-/** Service, gateway, site, and a proxy in front of both, by its example of deploy/. */
+/** Starts service, gateway, site, and a proxy with its example configuration of deploy/. */
 async function start(
   t: TestContext,
   proxy: ProxyName,
@@ -33,7 +33,7 @@ function identity({ fields }: Reached, idHeader = 'ServiceID'): Record<string, s
   return Object.fromEntries(found)
 }
 
-/** What a client might send so that the site believes it. nginx knows of no names but the five. */
+/** Headers that a client might forge. nginx removes only the five known names. */
 const forged = (idHeader: string, proxy: ProxyName) => [
   `X-${idHeader}-Decision: allow`,
   `x-${idHeader.toLowerCase()}-verified: true`,
@@ -54,7 +54,7 @@ async function askWith(url: string, lines: readonly string[], target = '/a/b?c=d
 }
 
 for (const proxy of PROXIES) {
-  test(`${proxy}: who is let in reaches the site with what was decided; who is not is told why`, async (t) => {
+  test(`${proxy}: an admitted request reaches the site with the forwarded headers, a refused one gets the reasons`, async (t) => {
     const { service, site, url } = await start(t, proxy)
     const agents = await claimAgents(service)
     const rows: [string | null, number, string | undefined][] = [
@@ -101,7 +101,7 @@ for (const proxy of PROXIES) {
     assert.equal(identity(second)['x-serviceid-identity-level'], 'unverified')
   })
 
-  test(`${proxy}: bodies and methods pass, rules of a route count, and limits by the client's address`, async (t) => {
+  test(`${proxy}: bodies and methods pass, and route rules and limits by client address apply`, async (t) => {
     const { service, site, url } = await start(t, proxy, {
       limit: { requests: 2, seconds: 3600 },
       routes: [
@@ -124,12 +124,12 @@ for (const proxy of PROXIES) {
       if (i === 2) assert.ok(Number(answer.headers.get('retry-after')) > 1700)
     }
     assert.deepEqual(statuses, [200, 200, 429])
-    // What the client says of the request in the proxy's name is not believed.
+    // X-Forwarded headers that the client forges are ignored.
     const lies = ['X-Forwarded-Uri: /open', 'X-Forwarded-Method: GET', 'X-Original-URI: /open']
     assert.equal((await askWith(url, lies, '/closed')).status, 401)
   })
 
-  test(`${proxy}: a revoked agent is out within cacheSeconds; with the service away, the policy decides`, async (t) => {
+  test(`${proxy}: a revoked agent is refused within cacheSeconds, and the policy decides while the service is down`, async (t) => {
     const { service, url } = await start(t, proxy, { cacheSeconds: 0, unreachable: 'deny' })
     const did = await claimAgent(service, await service.operator.addVerifiedOwner())
     const asAgent = [`ServiceID: ${did}`]
@@ -143,7 +143,7 @@ for (const proxy of PROXIES) {
     assert.equal(JSON.parse(answer.text).error.reasons[0], 'service-unreachable')
   })
 
-  test(`${proxy}: an agent that is let in unknown brings nothing forged along; without the gateway nobody gets in`, async (t) => {
+  test(`${proxy}: forged headers of an admitted unknown agent are removed, and nothing is admitted while the gateway is down`, async (t) => {
     const { service, site, gateway, url } = await start(t, proxy, { unreachable: 'flag' })
     const did = await claimAgent(service, await service.operator.addVerifiedOwner())
     await service.stop()
@@ -159,7 +159,7 @@ for (const proxy of PROXIES) {
   })
 }
 
-test('haproxy: under another short name and header, nothing else is different', async (t) => {
+test('haproxy: works with another short name and header', async (t) => {
   const { service, site, url } = await start(t, 'haproxy', {}, 'AcmeID', 'acme')
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   assert.match(did, /^acme:agent:/)

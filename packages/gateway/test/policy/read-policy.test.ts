@@ -7,7 +7,7 @@ import { readPolicy } from '../../src/policy/read-policy.ts'
 
 const TAIL = 'A'.repeat(24)
 
-test('an empty policy is the one that the contract suggests, enforced', () => {
+test('an empty policy becomes the policy that the contract suggests, in enforce mode', () => {
   const { levels, mode, statuses, unreachable, routes } = readPolicy({}, namingFor())
   assert.deepEqual(levels, {
     none: 'deny',
@@ -27,7 +27,7 @@ test('an empty policy is the one that the contract suggests, enforced', () => {
   assert.deepEqual(readPolicy(undefined, namingFor()), readPolicy({}, namingFor()))
 })
 
-test('what a policy leaves out stays; a route begins with the rules around it', () => {
+test('omitted fields keep their defaults, and a route inherits the rules of its policy', () => {
   const policy = readPolicy(
     {
       levels: { none: 'allow' },
@@ -54,7 +54,7 @@ test('what a policy leaves out stays; a route begins with the rules around it', 
   assert.equal(open?.minimumGrade, null)
 })
 
-test('DIDs in lists are the deployment’s own, in one form', () => {
+test('DIDs in lists must belong to the deployment and are stored as full DIDs', () => {
   const { allow, deny } = readPolicy(
     { allow: [TAIL], deny: [`acme:agent:${TAIL}`] },
     namingFor('acme', 'AcmeID'),
@@ -63,7 +63,7 @@ test('DIDs in lists are the deployment’s own, in one form', () => {
   assert.throws(() => readPolicy({ deny: [`svc:agent:${TAIL}`] }, namingFor('acme')), PolicyError)
 })
 
-test('a policy that cannot be read is refused at start, with every mistake at once', () => {
+test('an invalid policy is refused with a list of every mistake', () => {
   const policy = {
     mode: 'Shadow',
     levels: { none: 'maybe', nobody: 'deny' },
@@ -126,14 +126,14 @@ test('a policy that cannot be read is refused at start, with every mistake at on
   )
 })
 
-test('no kind of value gets past as a policy', () => {
+test('values that are not objects are refused as a policy', () => {
   for (const value of [null, 'deny', 1, [], () => ({})]) {
     if (value === null) assert.ok(readPolicy(value, namingFor()))
     else assert.throws(() => readPolicy(value, namingFor()), PolicyError)
   }
 })
 
-test('whoever handed a policy in cannot change it afterwards', () => {
+test('a policy cannot be changed after it was validated', () => {
   const input = { deny: [TAIL], levels: { none: 'allow' as const } }
   const policy = readPolicy(input, namingFor())
   input.deny.pop()
@@ -142,7 +142,7 @@ test('whoever handed a policy in cannot change it afterwards', () => {
   assert.throws(() => ((policy.levels as { none: string }).none = 'deny'), TypeError)
 })
 
-test('requireProof without anything that could prove is a mistake', () => {
+test('requireProof without sessions is refused', () => {
   const service = 'https://id.example'
   for (const policy of [{ requireProof: true }, { routes: [{ path: '/x', requireProof: true }] }]) {
     assert.throws(() => new Gate({ service, policy }), /requireProof needs/)

@@ -22,7 +22,7 @@ for (const [address, key] of Object.entries(KEYS)) {
   })
 }
 
-test('all addresses of a /64 count as one', () => {
+test('all addresses in one /64 have the same key', () => {
   const group = fc.integer({ min: 0, max: 0xffff }).map((n) => n.toString(16))
   const groups = fc.array(group, { minLength: 8, maxLength: 8 })
   fc.assert(
@@ -33,7 +33,7 @@ test('all addresses of a /64 count as one', () => {
   )
 })
 
-test('whatever a proxy calls an address, the key is short', () => {
+test('the key is short for any text that a proxy sends as an address', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 500 }), (text) => assert.ok(addressKey(text).length <= 70)),
   )

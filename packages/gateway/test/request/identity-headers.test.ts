@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { identityHeaderTest } from '../../src/request/identity-headers.ts'
+import { identityHeaderMatcher } from '../../src/request/identity-headers.ts'
 
-const isIdentity = identityHeaderTest('ServiceID')
+const isIdentity = identityHeaderMatcher('ServiceID')
 
-test('every spelling that a server may fold to X-ServiceID-… is one', () => {
+test('every spelling that a server may map to X-ServiceID-… matches', () => {
   for (const name of [
     'X-ServiceID-Verified',
     'x-serviceid-did',
@@ -19,7 +19,7 @@ test('every spelling that a server may fold to X-ServiceID-… is one', () => {
   }
 })
 
-test('what is none stays', () => {
+test('other headers do not match', () => {
   for (const name of [
     'ServiceID',
     'X-ServiceID',
@@ -35,14 +35,14 @@ test('what is none stays', () => {
   }
 })
 
-test('names with hyphens of their own, and other deployments', () => {
-  const acme = identityHeaderTest('Acme-ID')
+test('a header name with hyphens matches only its own identity headers', () => {
+  const acme = identityHeaderMatcher('Acme-ID')
   assert.ok(acme('x_acme_id_decision'))
   assert.ok(acme('X-Acme-ID-Decision'))
   assert.ok(!acme('X-ServiceID-DID'))
 })
 
-test('letter case and what stands for a hyphen never matter', () => {
+test('letter case and the character in place of a hyphen never matter', () => {
   const separators = fc.constantFrom(...'-_.!#$%&*+^|~')
   const cased = (word: string) =>
     fc

@@ -4,67 +4,67 @@ import { type Config, readConfig } from './config.ts'
 import type { Log } from './log.ts'
 import type { ForwardAuth } from './server.ts'
 
-/** How often the file is looked at. Editors and orchestrators replace files in ways that no watcher sees everywhere. */
-const LOOK_MS = 1000
+/** Polls, because file watchers miss some of the ways in which editors and orchestrators replace files. */
+const POLL_MS = 1000
 
-/** Keeps a server at what its file says. */
-export class Watch {
+/** Reloads the server's configuration when its file changes. */
+export class ConfigReloader {
   readonly #file: string
   readonly #server: ForwardAuth
   readonly #log: Log
   readonly #timer: NodeJS.Timeout
-  #seen: string
+  #loadedText: string
 
-  /** @param seen what the file said when the server was started */
-  constructor(file: string, seen: string, server: ForwardAuth, log: Log) {
+  /** @param text the content of the file that the server was started with */
+  constructor(file: string, text: string, server: ForwardAuth, log: Log) {
     this.#file = file
-    this.#seen = seen
+    this.#loadedText = text
     this.#server = server
     this.#log = log
-    this.#timer = setInterval(() => this.look(), LOOK_MS)
+    this.#timer = setInterval(() => this.check(), POLL_MS)
     this.#timer.unref()
   }
 
-  /** @param anew reads the file even where it says what it said (SIGHUP): the environment of its secrets may differ */
-  look(anew = false): void {
+  /** @param force reload even if the file is unchanged, and report a missing file (SIGHUP) */
+  check(force = false): void {
     let text: string
     try {
       text = readFileSync(this.#file, 'utf8')
     } catch (error) {
-      // Gone for a moment, while it is being replaced: said where somebody asks for it.
-      if (anew) this.#refuse([(error as Error).message])
+      // The file may be missing for a moment while it is being replaced.
+      if (force) this.#reportRefusal([(error as Error).message])
       return
     }
-    if (text === this.#seen && !anew) return
-    this.#seen = text
+    if (text === this.#loadedText && !force) return
+    this.#loadedText = text
     this.#load(text)
   }
 
-  end(): void {
+  stop(): void {
     clearInterval(this.#timer)
   }
 
   #load(text: string): void {
-    const { config: before, metrics } = this.#server
+    const { config: previous, metrics } = this.#server
     let config: Config
     try {
-      config = readConfig(text, process.env, before)
+      config = readConfig(text, process.env, previous)
       this.#server.use(config)
     } catch (error) {
       const mistakes = error instanceof PolicyError ? error.mistakes : [(error as Error).message]
-      this.#refuse(mistakes)
+      this.#reportRefusal(mistakes)
       return
     }
-    metrics.reloaded('loaded')
+    metrics.recordReload('loaded')
     this.#log('info', 'reloaded', { file: this.#file, mode: config.policy.mode })
-    if (config.host !== before.host || config.port !== before.port) {
+    if (config.host !== previous.host || config.port !== previous.port) {
       const note = 'Another host or port takes a restart.'
       this.#log('warn', 'reloaded', { file: this.#file, note })
     }
   }
 
-  #refuse(mistakes: readonly string[]): void {
-    this.#server.metrics.reloaded('refused')
+  #reportRefusal(mistakes: readonly string[]): void {
+    this.#server.metrics.recordReload('refused')
     const note = 'The file was not taken: the policy before it goes on.'
     this.#log('error', 'reload-refused', { file: this.#file, note, mistakes })
   }

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import type { Asked, Gate } from '../gate.ts'
-import { pathOf } from '../policy/rules-of.ts'
-import { fieldOf } from '../request/node-headers.ts'
+import type { Gate, GatewayRequest } from '../gate.ts'
+import { pathOf } from '../policy/route-matcher.ts'
+import { headerOf } from '../request/node-headers.ts'
 import { isPreflight } from '../request/preflight.ts'
 
-/** How a proxy asks: each has its own way to say which request it is about. */
+/** How a proxy describes the client's request to the forward-auth server. */
 export type Dialect = 'nginx' | 'forward' | 'envoy'
 
 const PATHS: readonly (readonly [string, Dialect])[] = [
@@ -13,27 +13,29 @@ const PATHS: readonly (readonly [string, Dialect])[] = [
   ['/auth/envoy', 'envoy'],
 ]
 
-/** @returns null where a path is none of those by which proxies ask. Caddy adds the query of the original. */
-export function dialectOf(url: string): Dialect | null {
-  const asked = pathOf(url)
+/** @returns null if the path is not one of the forward-auth endpoints. Ignores the query, which Caddy adds. */
+export function dialectFor(url: string): Dialect | null {
+  const requested = pathOf(url)
   const found = PATHS.find(
-    ([path, dialect]) => asked === path || (dialect === 'envoy' && asked.startsWith(`${path}/`)),
+    ([path, dialect]) =>
+      requested === path || (dialect === 'envoy' && requested.startsWith(`${path}/`)),
   )
   return found?.[1] ?? null
 }
 
 /**
- * The request that a proxy asks about. nginx, Caddy, Traefik and HAProxy say it in X-Forwarded-Method and -Uri (Envoy by
- * method and path), and the client's address as the last of X-Forwarded-For: what came before, the client may have made up.
- * @returns null where the proxy does not say which
+ * Reads the client's request from the proxy's. nginx, Caddy, Traefik and HAProxy send it in X-Forwarded-Method and
+ * X-Forwarded-Uri, Envoy as its own method and path. Only the last address in X-Forwarded-For is trusted: the proxy added
+ * it, and the client may have forged the others.
+ * @returns null if the proxy's request does not contain it
  */
-export function askedBy(
+export function proxyRequest(
   dialect: Dialect,
   request: IncomingMessage,
   gate: Gate,
   sessions: boolean,
-): Asked | null {
-  const field = (name: string) => fieldOf(request, name)
+): GatewayRequest | null {
+  const field = (name: string) => headerOf(request, name)
   const { method, url = '' } = request
   const original =
     dialect === 'envoy'

@@ -11,12 +11,12 @@ import {
 import { freePort } from '../../../test/support/ports.ts'
 import type { WhenUnreachable } from '../src/policy/policy.ts'
 import { Clock } from './support/clock.ts'
-import { visiting } from './support/direct.ts'
+import { fetchGateway } from './support/fetch-gateway.ts'
 
 const GOOD: Line = { body: lookupBody() }
 const HEADERS = { ServiceID: DID }
 
-/** Everything that a service, or what is in its place, can do wrong. */
+/** The ways in which a service can fail. */
 const FAILURES: Readonly<Record<string, Line>> = {
   hangs: { instead: 'hang' },
   'drops the connection': { instead: 'drop' },
@@ -52,10 +52,10 @@ const OUTCOMES: Readonly<Record<WhenUnreachable, readonly [status: number, actio
 }
 
 for (const [what, line] of Object.entries(FAILURES)) {
-  test(`a service that ${what}: each rule does what it says, and nothing is thrown`, async (t) => {
+  test(`a service that ${what}: the rule for an unreachable service applies, and nothing is thrown`, async (t) => {
     for (const [rule, [status, action]] of Object.entries(OUTCOMES)) {
       const { url } = await startImpostor(t, line)
-      const visit = visiting({
+      const visit = fetchGateway({
         service: new Registry(url, { retries: 0 }),
         timeoutMs: 100,
         policy: { unreachable: rule as WhenUnreachable },
@@ -73,9 +73,9 @@ for (const [what, line] of Object.entries(FAILURES)) {
   })
 }
 
-test('nothing listens there: the same, and whoever names no agent is decided as ever', async () => {
+test('if nothing listens, the rule for an unreachable service applies, and anonymous requests are decided as usual', async () => {
   const service = `http://127.0.0.1:${await freePort()}`
-  const visit = visiting({ service, timeoutMs: 1000, policy: { unreachable: 'flag' } })
+  const visit = fetchGateway({ service, timeoutMs: 1000, policy: { unreachable: 'flag' } })
   assert.equal((await visit(HEADERS)).decision.action, 'flag')
   assert.equal((await visit()).status, 401)
 })
@@ -84,17 +84,17 @@ async function startStale(t: TestContext, ...script: readonly Line[]) {
   const hangs = script.some(({ instead }) => instead === 'hang')
   const impostor = await startImpostor(t, ...script)
   const clock = new Clock()
-  const visit = visiting({
+  const visit = fetchGateway({
     service: new Registry(impostor.url, { retries: 0 }),
     now: clock.now,
-    // Nothing is late here but what never comes.
+    // Long enough for a busy machine: in these cases the service either answers or never does.
     timeoutMs: hangs ? 3000 : 60_000,
     policy: { unreachable: 'stale', maxStaleSeconds: 60 },
   })
   return { impostor, clock, visit }
 }
 
-test('stale goes by the last answer, no longer than the bound, and says how old it is', async (t) => {
+test('stale uses the last answer up to maxStaleSeconds and reports its age', async (t) => {
   const { clock, visit } = await startStale(t, GOOD, { instead: 'drop' })
   assert.equal((await visit(HEADERS)).decision.source, 'service')
   clock.pass(30_000)
@@ -113,7 +113,7 @@ test('stale goes by the last answer, no longer than the bound, and says how old 
   assert.deepEqual([late.refusal?.status, late.reasons[0].code], [503, 'service-unreachable'])
 })
 
-test('stale goes by what the service said last: a revoked agent stays out', async (t) => {
+test('stale keeps refusing an agent that was revoked in the last answer', async (t) => {
   const { clock, visit } = await startStale(t, { body: lookupBody('revoked') }, { instead: 'drop' })
   await visit(HEADERS)
   clock.pass(10_000)
@@ -121,7 +121,7 @@ test('stale goes by what the service said last: a revoked agent stays out', asyn
   assert.deepEqual([status, decision.source], [403, 'stale'])
 })
 
-test('while the service is away, one request tries it now and then, and the others do not wait', async (t) => {
+test('while the service is unreachable, one request retries it at a time and the others do not wait', async (t) => {
   const { impostor, clock, visit } = await startStale(
     t,
     GOOD,
@@ -138,7 +138,7 @@ test('while the service is away, one request tries it now and then, and the othe
   clock.pass(1000)
   const trying = visit({ ServiceID: DID })
   await impostor.untilAsked(3)
-  // Another agent: it is not asked about while the one question is under way.
+  // Another agent is not looked up while the trial request is pending.
   const other = await visit({ ServiceID: DID.replaceAll('A', 'C') })
   assert.equal(other.status, 503)
   assert.equal(impostor.asked.length, 3)
@@ -148,7 +148,7 @@ test('while the service is away, one request tries it now and then, and the othe
   assert.equal(impostor.asked.length, 4)
 })
 
-test('a service that fails over one agent is still asked about the others', async (t) => {
+test('an error for one agent does not stop lookups of others', async (t) => {
   const { impostor, visit } = await startStale(
     t,
     { status: 500, body: refusal('INTERNAL_ERROR') },
@@ -159,7 +159,7 @@ test('a service that fails over one agent is still asked about the others', asyn
   assert.equal(impostor.asked.length, 2)
 })
 
-test('how long the service asks to be left alone is heeded', async (t) => {
+test('the Retry-After of the service is respected', async (t) => {
   const busy = { status: 429, body: refusal('RATE_LIMITED'), headers: { 'retry-after': '7' } }
   const { impostor, clock, visit } = await startStale(t, busy, GOOD)
   await visit(HEADERS)
@@ -170,7 +170,7 @@ test('how long the service asks to be left alone is heeded', async (t) => {
   assert.equal((await visit(HEADERS)).status, 200)
 })
 
-test('what fails in the gateway itself becomes a decision by the same rule', async () => {
+test('an error in the gateway itself is decided by the rule for an unreachable service', async () => {
   const broken = { session: () => Promise.reject(new Error('broken')) }
   const thrown = {
     session: () => {
@@ -181,7 +181,7 @@ test('what fails in the gateway itself becomes a decision by the same rule', asy
   for (const sessions of [broken, thrown]) {
     for (const [rule, [status, action]] of Object.entries(OUTCOMES)) {
       const policy = { unreachable: rule as WhenUnreachable }
-      const visit = visiting({ service: 'http://127.0.0.1:1', sessions, policy })
+      const visit = fetchGateway({ service: 'http://127.0.0.1:1', sessions, policy })
       const { decision, response } = await visit(headers)
       assert.deepEqual([response.status, decision.action], [status, action])
       assert.deepEqual(

@@ -1,10 +1,11 @@
-import type { Forwarded } from '../forwarded.ts'
+import { mergeVary } from '../denial.ts'
+import type { ForwardedHeaders } from '../forwarded-headers.ts'
 
-/** Headers of a request as the site behind is to see them: without what the client forged, with what was decided. */
-export function rewrite(
+/** Removes identity headers that the client sent, and sets the gateway's own. */
+export function replaceIdentityHeaders(
   headers: Headers,
   isIdentity: (name: string) => boolean,
-  forwarded: Forwarded,
+  forwarded: ForwardedHeaders,
 ): void {
   for (const name of identityNames(headers, isIdentity)) headers.delete(name)
   for (const [name, value] of forwarded) headers.set(name, value)
@@ -18,13 +19,16 @@ function identityNames(headers: Headers, isIdentity: (name: string) => boolean):
   return names
 }
 
-/** Names `Vary` in an answer, which may be one whose headers cannot be changed. */
-export function varying(response: Response, vary: string): Response {
+/** Adds names to the response's `Vary`. @returns a copy if the headers of the response are immutable */
+export function addVary(response: Response, names: string): Response {
+  const current = response.headers.get('vary')
+  const vary = mergeVary(current, names)
+  if (vary === current) return response
   try {
     response.headers.set('vary', vary)
     return response
   } catch {
-    // No body, no copy: a switch of protocols is not cached anyway.
+    // Responses below 200 cannot be constructed, and 101 (switching protocols) is never cached.
     if (response.status < 200) return response
     const copy = new Response(response.body, response)
     copy.headers.set('vary', vary)

@@ -1,27 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Ruling } from '../decision/ruling.ts'
-import { denialOf } from '../denial.ts'
+import type { Outcome } from '../decision/outcome.ts'
+import { denialFor } from '../denial.ts'
 import type { Gate } from '../gate.ts'
-import { fieldOf } from '../request/node-headers.ts'
-import type { Dialect } from './questions.ts'
+import { headerOf } from '../request/node-headers.ts'
+import type { Dialect } from './proxy-request.ts'
 
-/** By these nginx learns what to answer: its auth_request knows 2xx, 401 and 403 alone. */
+/** Headers with the response for the client, because nginx's auth_request passes on only the statuses 2xx, 401 and 403. */
 const NGINX_STATUS = 'countersign-status'
 const NGINX_BODY = 'countersign-body'
 
-/** Answers a proxy: 200 with the headers for the site behind, or the refusal, as far as the proxy passes it on. */
+/** Answers a proxy: 200 with the headers for the site behind it, or the refusal in the form that the proxy supports. */
 export function reply(
   dialect: Dialect,
-  { decision, forwarded }: Ruling,
+  { decision, forwarded }: Outcome,
   gate: Gate,
   sessions: boolean,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const accept = dialect === 'nginx' ? null : fieldOf(request, 'accept')
-  const denial = denialOf(decision, gate.naming, accept, sessions)
+  const accept = dialect === 'nginx' ? null : headerOf(request, 'accept')
+  const denial = denialFor(decision, gate.naming, accept, sessions)
   if (denial === null) {
-    // Caddy 2.6 tells the site the name of its own variable where a header that it is to copy is missing.
+    // If a header to copy is missing, Caddy 2.6 forwards the literal name of its placeholder. Empty headers avoid that.
     if (dialect === 'forward') {
       for (const name of Object.values(gate.naming.forwardedHeaders)) response.setHeader(name, '')
     }
@@ -40,7 +40,7 @@ export function reply(
   response.writeHead(denial.status === 401 ? 401 : 403).end()
 }
 
-/** Envoy takes out of the client's request what this header names; it does so after it has set what was decided. */
+/** Tells Envoy which client headers to remove. It removes them after adding ours, so those must not be listed. */
 function removeForged(request: IncomingMessage, response: ServerResponse, gate: Gate): void {
   const forged = Object.keys(request.headers).filter(
     (name) => gate.isIdentityHeader(name) && !response.hasHeader(name),
@@ -48,7 +48,7 @@ function removeForged(request: IncomingMessage, response: ServerResponse, gate: 
   if (forged.length > 0) response.setHeader('x-envoy-auth-headers-to-remove', forged.join(','))
 }
 
-/** JSON that fits into a header. */
+/** Escapes JSON for use in a header value. */
 function ascii(json: string): string {
   return json.replace(
     /[\u007f-\uffff]/g,

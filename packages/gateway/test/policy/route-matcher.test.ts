@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namingFor } from '@countersign/protocol'
 import { readPolicy } from '../../src/policy/read-policy.ts'
-import { RulesOf } from '../../src/policy/rules-of.ts'
+import { RouteMatcher } from '../../src/policy/route-matcher.ts'
 
-const rules = new RulesOf(
+const rules = new RouteMatcher(
   readPolicy(
     {
       routes: [
@@ -20,7 +20,7 @@ const rules = new RulesOf(
 const AMBIGUOUS = -1
 const OTHERS = 4
 
-/** Which rules a request comes under. */
+/** The rules that apply to a request. */
 const CASES: readonly [method: string, target: string, found: number][] = [
   ['GET', '/admin/users', 0],
   ['GET', '/admin/', 0],
@@ -58,13 +58,13 @@ const CASES: readonly [method: string, target: string, found: number][] = [
 ]
 
 for (const [method, target, found] of CASES) {
-  test(`${method} ${target} comes under ${found === AMBIGUOUS ? 'all rules' : `rules ${found}`}`, () => {
+  test(`${method} ${target} matches ${found === AMBIGUOUS ? 'all rules' : `rules ${found}`}`, () => {
     assert.equal(rules.find(method, target), found)
   })
 }
 
-test('without routes there is nothing to tell apart', () => {
-  const alone = new RulesOf(readPolicy({}, namingFor()))
+test('without routes the rules of the policy apply to every path', () => {
+  const alone = new RouteMatcher(readPolicy({}, namingFor()))
   assert.equal(alone.all.length, 1)
   assert.equal(alone.find('GET', '/x/../%61'), 0)
 })

@@ -47,9 +47,9 @@ function table(head: string, fields: Fields): string[] {
 }
 
 function rows(fields: Fields): string[] {
-  return Object.entries(fields).map(([name, { read, otherwise, means }]) => {
+  return Object.entries(fields).map(([name, { read, defaultValue, description }]) => {
     const value =
-      otherwise === undefined || otherwise === '' ? '' : `\`${JSON.stringify(otherwise)}\``
-    return `| \`${name}\` | ${read.takes} | ${value} | ${means} |`
+      defaultValue === undefined || defaultValue === '' ? '' : `\`${JSON.stringify(defaultValue)}\``
+    return `| \`${name}\` | ${read.accepts} | ${value} | ${description} |`
   })
 }

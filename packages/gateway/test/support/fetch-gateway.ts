@@ -11,7 +11,7 @@ export type Visit = (
  * A site that lets in whom the gateway lets in. The decision is the last one that the hook was told. It has patience with
  * a busy machine, unless the test says how much.
  */
-export function visiting(options: FetchGatewayOptions): Visit {
+export function fetchGateway(options: FetchGatewayOptions): Visit {
   let last: Decision | undefined
   const onDecision = (decision: Decision) => {
     last = decision

@@ -5,9 +5,9 @@ import { DID, lookupBody, startImpostor, startSite } from '../../../test/support
 import { claimAgent, startTestService, type TestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
 import { Clock } from './support/clock.ts'
-import { visiting } from './support/direct.ts'
+import { fetchGateway } from './support/fetch-gateway.ts'
 
-/** Something in front of a service that counts what is asked, and can hold answers back. */
+/** A proxy in front of the service that counts requests and can delay responses. */
 async function startCounter(t: TestContext, service: TestService) {
   const asked: IncomingMessage[] = []
   let held: Promise<void> | null = null
@@ -38,9 +38,9 @@ async function start(t: TestContext) {
   return { service, did, counter: await startCounter(t, service), clock: new Clock() }
 }
 
-test('one question for all who name the same agent at the same time', async (t) => {
+test('concurrent requests for the same agent cause one lookup', async (t) => {
   const { did, counter } = await start(t)
-  const visit = visiting({ service: counter.url })
+  const visit = fetchGateway({ service: counter.url })
   const release = counter.hold()
   const visits = Array.from({ length: 50 }, (_, i) =>
     visit({ ServiceID: i % 2 ? did : did.slice(-24) }),
@@ -51,9 +51,9 @@ test('one question for all who name the same agent at the same time', async (t) 
   assert.equal(counter.asked.length, 1)
 })
 
-test('an answer is used for cacheSeconds, then the service is asked by ETag; a revoked agent is out by then', async (t) => {
+test('a lookup is cached for cacheSeconds, then revalidated by ETag, so that a revoked agent is refused', async (t) => {
   const { service, did, counter, clock } = await start(t)
-  const visit = visiting({ service: counter.url, now: clock.now, policy: { cacheSeconds: 5 } })
+  const visit = fetchGateway({ service: counter.url, now: clock.now, policy: { cacheSeconds: 5 } })
   const headers = { ServiceID: did }
   assert.equal((await visit(headers)).decision.source, 'service')
   clock.pass(4999)
@@ -74,9 +74,9 @@ test('an answer is used for cacheSeconds, then the service is asked by ETag; a r
   )
 })
 
-test('an answer is as old as its question: what took long to come is not used any longer for that', async (t) => {
+test('the age of a cached lookup counts from the request, not from the response', async (t) => {
   const { did, counter, clock } = await start(t)
-  const visit = visiting({ service: counter.url, now: clock.now })
+  const visit = fetchGateway({ service: counter.url, now: clock.now })
   const release = counter.hold()
   const first = visit({ ServiceID: did })
   while (counter.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -88,30 +88,30 @@ test('an answer is as old as its question: what took long to come is not used an
   assert.equal(counter.asked.length, 2)
 })
 
-test('a cache that was told to keep a lookup for longer makes no difference: the service is asked', async (t) => {
+test('a long max-age of a lookup does not delay the next check by the gateway', async (t) => {
   const headers = { 'cache-control': 'public, max-age=3600' }
   const revoked = { headers, body: lookupBody('revoked') }
   const { url, asked } = await startImpostor(t, { headers, body: lookupBody() }, revoked)
   const clock = new Clock()
-  const visit = visiting({ service: url, now: clock.now })
+  const visit = fetchGateway({ service: url, now: clock.now })
   assert.equal((await visit({ ServiceID: DID })).status, 200)
   clock.pass(5000)
   assert.equal((await visit({ ServiceID: DID })).status, 403)
   assert.equal(asked.length, 2)
 })
 
-test('cacheSeconds 0 asks for every request', async (t) => {
+test('cacheSeconds 0 looks the agent up for every request', async (t) => {
   const { service, did, counter } = await start(t)
-  const visit = visiting({ service: counter.url, policy: { cacheSeconds: 0 } })
+  const visit = fetchGateway({ service: counter.url, policy: { cacheSeconds: 0 } })
   assert.equal((await visit({ ServiceID: did })).status, 200)
   await setStatus(service, did, 'suspended')
   assert.equal((await visit({ ServiceID: did })).status, 403)
   assert.equal(counter.asked.length, 2)
 })
 
-test('agents that do not exist are remembered as well, for as long', async (t) => {
+test('unknown agents are cached for the same time', async (t) => {
   const { counter, clock } = await start(t)
-  const visit = visiting({ service: counter.url, now: clock.now })
+  const visit = fetchGateway({ service: counter.url, now: clock.now })
   const unknown = `svc:agent:${'z'.repeat(24)}`
   for (let i = 0; i < 3; i++) assert.equal((await visit({ ServiceID: unknown })).status, 403)
   assert.equal(counter.asked.length, 1)
@@ -120,9 +120,9 @@ test('agents that do not exist are remembered as well, for as long', async (t) =
   assert.equal(counter.asked.length, 2)
 })
 
-test('what cannot be a DID costs no question', async (t) => {
+test('a text that cannot be a DID causes no lookup', async (t) => {
   const { counter } = await start(t)
-  const visit = visiting({ service: counter.url })
+  const visit = fetchGateway({ service: counter.url })
   for (const ServiceID of [
     '',
     'x',
@@ -135,9 +135,13 @@ test('what cannot be a DID costs no question', async (t) => {
   assert.equal(counter.asked.length, 0)
 })
 
-test('a minimum grade costs a second question, which the service lets be kept for longer', async (t) => {
+test('a minimum grade causes a second request, which is cached for as long as the service allows', async (t) => {
   const { did, counter, clock } = await start(t)
-  const strict = visiting({ service: counter.url, now: clock.now, policy: { minimumGrade: 'B' } })
+  const strict = fetchGateway({
+    service: counter.url,
+    now: clock.now,
+    policy: { minimumGrade: 'B' },
+  })
   const { status, decision } = await strict({ ServiceID: did })
   assert.deepEqual([status, decision.grade, decision.reasons[0].code], [403, 'C', 'grade-too-low'])
   assert.match(decision.reasons[0].message, /is C, and B is needed/)
@@ -148,15 +152,15 @@ test('a minimum grade costs a second question, which the service lets be kept fo
   clock.pass(5000)
   await strict({ ServiceID: did })
   assert.equal(counter.asked.length, 3)
-  const lax = visiting({ service: counter.url, policy: { minimumGrade: 'C' } })
+  const lax = fetchGateway({ service: counter.url, policy: { minimumGrade: 'C' } })
   assert.equal((await lax({ ServiceID: did })).status, 200)
 })
 
-test('other names: the header, the DIDs and the headers for the site are the deployment’s own', async (t) => {
+test('the header, the DIDs and the forwarded headers use the names of the deployment', async (t) => {
   const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const naming = { shortName: 'acme', idHeader: 'AcmeID' }
-  const visit = visiting({ service: service.url, naming })
+  const visit = fetchGateway({ service: service.url, naming })
   assert.match(did, /^acme:agent:/)
   assert.equal((await visit({ AcmeID: did })).status, 200)
   const other = await visit({ ServiceID: did })

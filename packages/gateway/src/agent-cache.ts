@@ -1,0 +1,118 @@
+import type { CountersignError, Registry } from '@countersign/sdk'
+import { BoundedMap } from './bounded-map.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
+import type { LookupResult } from './decision/decide.ts'
+import type { AgentData } from './decision/decision.ts'
+
+/** What the service answered for one DID. */
+export interface CacheEntry<Derived> {
+  /** Null if the service does not know the agent. */
+  readonly agent: AgentData | null
+  /** When the request was sent, so that a slow answer does not count as fresher than it is. */
+  readonly requestedAt: number
+  /** Results that the caller computed from this answer. They are discarded together with it. */
+  readonly derived: Derived[]
+}
+
+export interface AgentCacheOptions {
+  readonly registry: Registry
+  readonly cacheMs: number
+  readonly timeoutMs: number
+  /** Whether decisions depend on the grade, which takes a second request. */
+  readonly withGrade: boolean
+  /** A monotonic clock, in milliseconds. */
+  readonly now: () => number
+}
+
+const MAX_AGENTS = 10_000
+/** Kept apart from existing agents, so that a flood of invented DIDs evicts none of them. */
+const MAX_UNKNOWN_AGENTS = 1_000
+
+/** Looks agents up at the service, caches the answers, and sends concurrent requests for the same agent only once. */
+export class AgentCache<Derived> {
+  readonly #options: AgentCacheOptions
+  readonly #agents = new BoundedMap<string, CacheEntry<Derived>>(MAX_AGENTS)
+  readonly #unknownAgents = new BoundedMap<string, CacheEntry<Derived>>(MAX_UNKNOWN_AGENTS)
+  readonly #pending = new Map<string, Promise<LookupResult>>()
+  readonly #circuitBreaker = new CircuitBreaker()
+
+  constructor(options: AgentCacheOptions) {
+    this.#options = options
+  }
+
+  /** @returns the cached answer if it is younger than `cacheMs` */
+  getFresh(did: string): CacheEntry<Derived> | undefined {
+    const entry = this.#get(did)
+    if (entry === undefined) return undefined
+    return this.#options.now() - entry.requestedAt < this.#options.cacheMs ? entry : undefined
+  }
+
+  /** Asks the service. Never rejects: every error becomes `unreachable`. */
+  lookup(did: string): Promise<LookupResult> {
+    const pending = this.#pending.get(did)
+    if (pending !== undefined) return pending
+    const result = this.#lookup(did).finally(() => this.#pending.delete(did))
+    this.#pending.set(did, result)
+    return result
+  }
+
+  /** Takes over the answers of a cache for the same service, unless they lack a grade that is needed here. */
+  copyFrom(other: AgentCache<Derived>): void {
+    if (this.#options.withGrade && !other.#options.withGrade) return
+    for (const entries of [other.#agents, other.#unknownAgents]) {
+      for (const [did, entry] of entries) this.#set(did, { ...entry, derived: [] })
+    }
+  }
+
+  async #lookup(did: string): Promise<LookupResult> {
+    const requestedAt = this.#options.now()
+    if (!this.#circuitBreaker.allowsRequest(requestedAt)) return this.#unreachable(did)
+    try {
+      const agent = await this.#fetch(did)
+      this.#circuitBreaker.recordSuccess()
+      this.#set(did, { agent, requestedAt, derived: [] })
+      return { kind: 'answered', agent }
+    } catch (error) {
+      this.#circuitBreaker.recordFailure(error, this.#options.now())
+      return this.#unreachable(did)
+    }
+  }
+
+  async #fetch(did: string): Promise<AgentData | null> {
+    const { registry, timeoutMs, withGrade } = this.#options
+    const signal = AbortSignal.timeout(timeoutMs)
+    try {
+      // The lookup bypasses HTTP caches, so that a revocation takes effect. The grade may come from one.
+      const [{ verified, owner, certificate }, report] = await Promise.all([
+        registry.lookup(did, { fresh: true, signal, staleIfErrorMs: 0 }),
+        withGrade ? registry.grade(did, { signal, staleIfErrorMs: 0 }) : null,
+      ])
+      const { identityMethod } = owner
+      const grade = report?.grade ?? null
+      return Object.freeze({ did, status: certificate.status, verified, identityMethod, grade })
+    } catch (error) {
+      if ((error as Partial<CountersignError> | null)?.code === 'NOT_FOUND') return null
+      throw error
+    }
+  }
+
+  #unreachable(did: string): LookupResult {
+    const entry = this.#get(did)
+    if (entry === undefined) return { kind: 'unreachable', last: null }
+    const ageSeconds = (this.#options.now() - entry.requestedAt) / 1000
+    return { kind: 'unreachable', last: { agent: entry.agent, ageSeconds } }
+  }
+
+  #set(did: string, entry: CacheEntry<Derived>): void {
+    const [target, other] =
+      entry.agent === null
+        ? [this.#unknownAgents, this.#agents]
+        : [this.#agents, this.#unknownAgents]
+    target.set(did, entry)
+    other.delete(did)
+  }
+
+  #get(did: string): CacheEntry<Derived> | undefined {
+    return this.#agents.get(did) ?? this.#unknownAgents.get(did)
+  }
+}

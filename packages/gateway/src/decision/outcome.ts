@@ -1,0 +1,78 @@
+import type { Naming } from '@countersign/protocol'
+import { type ForwardedHeaders, forwardedHeaders } from '../forwarded-headers.ts'
+import type { Mode, Policy, WhenUnreachable } from '../policy/policy.ts'
+import { type Caller, UNAVAILABLE, type Verdict } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { reason } from './reasons.ts'
+
+/** A decision with the headers for the site behind the gateway. */
+export interface Outcome {
+  readonly decision: Decision
+  readonly forwarded: ForwardedHeaders
+}
+
+interface OutcomeContext {
+  readonly naming: Naming
+  readonly policy: Pick<Policy, 'mode'>
+}
+
+/** Completes a verdict. @param source where the agent's data comes from, if it is not stale */
+export function outcomeOf(
+  context: OutcomeContext,
+  caller: Caller,
+  { action, level, reasons, refusal, agent, stale }: Verdict,
+  source: 'service' | 'cache' | null,
+): Outcome {
+  const named = caller.kind === 'named' ? caller : null
+  return freeze(context, {
+    action,
+    admitted: isAdmitted(context.policy.mode, action),
+    mode: context.policy.mode,
+    level,
+    reasons,
+    refusal,
+    did: named?.did ?? null,
+    status: agent?.status ?? null,
+    verified: agent?.verified ?? false,
+    identityLevel: agent === null ? null : (agent.identityMethod ?? 'unverified'),
+    grade: agent?.grade ?? null,
+    source: stale ? 'stale' : source,
+    proofOfPossession: named?.proven ?? false,
+  })
+}
+
+/** Turns an outcome into a refusal with status 429. @param seconds until the next request is allowed */
+export function rateLimitedOutcome(
+  context: OutcomeContext,
+  { decision }: Outcome,
+  seconds: number,
+): Outcome {
+  return freeze(context, {
+    ...decision,
+    action: 'deny',
+    admitted: isAdmitted(decision.mode, 'deny'),
+    reasons: [reason('over-limit', seconds), ...decision.reasons],
+    refusal: { status: 429, code: 'RATE_LIMITED', retryAfterSeconds: seconds },
+  })
+}
+
+/** The outcome if the gateway itself fails: the same as for an unreachable service without a cached answer. */
+export function failureOutcome(context: OutcomeContext, rule: WhenUnreachable): Outcome {
+  const action = rule === 'stale' ? 'deny' : rule
+  const refusal = action === 'deny' ? UNAVAILABLE : null
+  const reasons = [reason('gateway-failed')] as const
+  const verdict: Verdict = { action, level: null, reasons, refusal, agent: null, stale: false }
+  return outcomeOf(context, { kind: 'none' }, verdict, null)
+}
+
+function isAdmitted(mode: Mode, action: Decision['action']): boolean {
+  return mode === 'shadow' || action !== 'deny'
+}
+
+/** Freezes the decision, because it is shared between requests. */
+function freeze({ naming }: OutcomeContext, decision: Decision): Outcome {
+  for (const each of decision.reasons) Object.freeze(each)
+  Object.freeze(decision.reasons)
+  Object.freeze(decision.refusal)
+  return { decision: Object.freeze(decision), forwarded: forwardedHeaders(naming, decision) }
+}
