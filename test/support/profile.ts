@@ -46,7 +46,7 @@ export async function giveProfile(
         ...times,
       })
     }
-    await appendEvent(tx, { seq, at, type: 'agent.updated', tail, ownerId: null, facts: {} })
+    await appendEvent(tx, { seq, at, type: 'agent.updated', tail, ownerId: null, payload: {} })
   })
   await until(service, did, ({ updatedAt }) => updatedAt === new Date(at).toISOString())
 }
@@ -65,7 +65,7 @@ export async function giveOwnerName(
       .set({ display_name: displayName })
       .where('id', '=', ownerId)
       .execute()
-    const event = { seq, at: Date.now(), tail: null, ownerId, facts: {} }
+    const event = { seq, at: Date.now(), tail: null, ownerId, payload: {} }
     await appendEvent(tx, { ...event, type: 'owner.updated' })
   })
   await until(service, did, ({ owner }) => owner?.displayName === displayName)

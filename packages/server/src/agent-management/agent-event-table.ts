@@ -90,7 +90,7 @@ const SAYS_WHOSE = [
 ] as const
 
 /** Takes what says who an owner was out of the events that told of it; that there was a change remains. */
-export async function eraseFacts(tx: Tx, ownerId: number): Promise<void> {
+export async function erasePayloads(tx: Tx, ownerId: number): Promise<void> {
   const erased = { facts: JSON.stringify({ erased: true }) }
   const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
   await tx.db

@@ -77,8 +77,8 @@ export async function writeStatus(
   const { tail, status: from, owner_id: ownerId } = agent
   const version = tx.nextSeq()
   await updateStatus(tx, { tail, from, to, reason, setBy: by, at, version })
-  const facts = { status: to, reason }
-  await appendEvent(tx, { seq: version, at, type: EVENT[to], tail, ownerId, facts })
+  const payload = { status: to, reason }
+  await appendEvent(tx, { seq: version, at, type: EVENT[to], tail, ownerId, payload })
   await regradeAgent(tx, { ...agent, status: to }, at)
   if (to === 'revoked') await stopChecks(tx, tail)
 }

@@ -1,5 +1,5 @@
 import { gradeOf, type OwnerAgents, type OwnerAgentsQuery } from '@countersign/protocol'
-import type { OwnerFacts } from '../agents/agent-record.ts'
+import type { OwnerRecord } from '../agents/agent-record.ts'
 import { displayNameOf } from '../agents/card.ts'
 import { loadOwner, loadRecord } from '../agents/read-model/rows.ts'
 import type { AgentRow } from '../core/database/database.ts'
@@ -43,7 +43,7 @@ interface Page {
 /** Neither a grade nor the case of every letter is known to the database: what it finds is looked at once more. */
 async function findPage(
   { db, site }: ListDeps,
-  owner: OwnerFacts,
+  owner: OwnerRecord,
   { search, status, grade, after }: OwnerAgentsQuery,
   at: number,
 ): Promise<Page> {

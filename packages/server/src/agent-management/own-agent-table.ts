@@ -1,7 +1,7 @@
 import type { AgentStatus } from '@countersign/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { AgentRow, Db, Tx } from '../core/database/database.ts'
-import { unlessTaken } from '../core/database/ignore-unique-violation.ts'
+import { ignoreUniqueViolation } from '../core/database/ignore-unique-violation.ts'
 import { prepared } from '../core/database/prepared.ts'
 
 export interface OwnAgents {
@@ -67,7 +67,7 @@ export async function updateFace(
   face: Partial<AgentFace>,
   { at, version }: { readonly at: number; readonly version: number },
 ): Promise<boolean> {
-  return unlessTaken(tx, ['agents_username', 'agents_username_skeleton'], () =>
+  return ignoreUniqueViolation(tx, ['agents_username', 'agents_username_skeleton'], () =>
     tx.db
       .updateTable('agents')
       .set({ ...face, updated_at: at, version })

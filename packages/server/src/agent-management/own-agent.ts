@@ -1,5 +1,5 @@
 import { gradeOf, keyThumbprint, type OwnerAgent } from '@countersign/protocol'
-import type { OwnerFacts } from '../agents/agent-record.ts'
+import type { OwnerRecord } from '../agents/agent-record.ts'
 import { cardOf } from '../agents/card.ts'
 import { identityLevelOf } from '../agents/identity-of-owner.ts'
 import { loadOwner, loadRecord } from '../agents/read-model/rows.ts'
@@ -27,7 +27,7 @@ export async function describeOwnAgent(
   db: Db,
   site: Site,
   row: AgentRow,
-  owner: OwnerFacts,
+  owner: OwnerRecord,
   now: number,
 ): Promise<OwnerAgent> {
   const agent = await loadRecord(db, row)

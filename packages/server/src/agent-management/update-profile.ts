@@ -52,7 +52,7 @@ export async function changeFace(
     type: 'agent.updated',
     tail: row.tail,
     ownerId: row.owner_id,
-    facts: Object.fromEntries(changed.map((column) => [NAMES[column], face[column]])),
+    payload: Object.fromEntries(changed.map((column) => [NAMES[column], face[column]])),
   })
   return true
 }

@@ -43,7 +43,7 @@ export function plainProfile(claimedAt: number): AgentProfile {
 }
 
 /** The public side of an owner. */
-export interface OwnerFacts {
+export interface OwnerRecord {
   readonly id: number
   readonly username: string
   readonly displayName: string
@@ -58,5 +58,5 @@ export interface OwnerFacts {
 /** An agent and who stands behind it: what every answer about an agent is made of. */
 export interface AgentView {
   readonly agent: AgentRecord
-  readonly owner: OwnerFacts
+  readonly owner: OwnerRecord
 }

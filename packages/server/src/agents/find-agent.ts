@@ -10,10 +10,10 @@ import type { Db } from '../core/database/database.ts'
 import type { Site } from '../core/site.ts'
 import type { AgentView } from './agent-record.ts'
 import { tailOfUsername } from './agent-table.ts'
-import type { Registry } from './read-model/agent-read-model.ts'
+import type { AgentReadModel } from './read-model/agent-read-model.ts'
 
 export interface ReadDeps {
-  readonly registry: Registry
+  readonly readModel: AgentReadModel
   readonly site: Site
   readonly now: () => number
 }
@@ -57,7 +57,7 @@ export function findAgentByTail(deps: ReadDeps, text: string): Promise<AgentView
 }
 
 export async function findOrRefuse(deps: ReadDeps, reference: AgentReference): Promise<AgentView> {
-  const view = await deps.registry.find(reference)
+  const view = await deps.readModel.find(reference)
   if (view !== null) return view
   throw new CodedError('NOT_FOUND', 'There is no agent with this DID or key.')
 }

@@ -25,7 +25,7 @@ export function answerPlainLookups({ read, metrics, isReady }: AheadDeps): Ahead
     if (method !== 'GET' || url === undefined || !url.startsWith(LOOKUP_PREFIX)) return false
     const tail = parseDidOrTail(read.site.naming, decodeColons(url.slice(LOOKUP_PREFIX.length)))
     if (tail === null || !isPlain(request.rawHeaders) || !isReady()) return false
-    const view = read.registry.inMemory(tail)
+    const view = read.readModel.inMemory(tail)
     if (view === null) return false
     const started = performance.now()
     const answer = lookupText(read.site, view, read.now())

@@ -33,8 +33,8 @@ export async function tellOfGrade(
   if (from === to) return
   const seq = tx.nextSeq()
   await setGrade(tx, { tail, grade: to, version: seq })
-  const facts = { from, to }
-  await appendEvent(tx, { seq, at, type: 'agent.grade_changed', tail, ownerId, facts })
+  const payload = { from, to }
+  await appendEvent(tx, { seq, at, type: 'agent.grade_changed', tail, ownerId, payload })
 }
 
 /** The grade with which an agent of an owner begins: it has been reached nowhere yet. */

@@ -8,7 +8,7 @@ import { scheduleCheck, scheduleCheckBy } from './check-table.ts'
 import { type ChannelDeps, requireKind } from './deps.ts'
 import { type ChannelKind, HandleRefusal } from './kinds/kind.ts'
 import { isLookedFor, newToken } from './proof.ts'
-import { tellOfChannel } from './record-channel-event.ts'
+import { recordChannelEvent } from './record-channel-event.ts'
 import { tokenCheckAt } from './schedule.ts'
 import { requireOwnChannel, showChannel } from './show-channels.ts'
 
@@ -152,7 +152,7 @@ export async function removeChannel(
     await deleteChannel(tx, id)
     await planEnd(tx, id, null)
     if (channel.verified_at === null) return
-    const told = { channel, type: 'channel.removed', facts: { reason: 'owner' } } as const
-    await tellOfChannel(tx, agent, { ...told, at: deps.now() })
+    const told = { channel, type: 'channel.removed', payload: { reason: 'owner' } } as const
+    await recordChannelEvent(tx, agent, { ...told, at: deps.now() })
   })
 }

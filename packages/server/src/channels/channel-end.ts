@@ -9,7 +9,7 @@ import {
   updateChannel,
 } from './channel-table.ts'
 import { scheduleCheck } from './check-table.ts'
-import { tellOfChannel } from './record-channel-event.ts'
+import { recordChannelEvent } from './record-channel-event.ts'
 
 export const END_CHANNEL = 'end-channel'
 
@@ -29,8 +29,8 @@ export async function endChannel(tx: Tx, { subject: id }: JobRow, at: number): P
   if (channel.fresh_until > at) return planEnd(tx, id, channel.fresh_until)
   await updateChannel(tx, id, { stale_since: channel.fresh_until })
   await scheduleCheck(tx, id, null)
-  const facts = { reason: 'expired' }
-  await tellOfChannel(tx, agent, { channel, type: 'channel.stale', facts, at })
+  const payload = { reason: 'expired' }
+  await recordChannelEvent(tx, agent, { channel, type: 'channel.stale', payload, at })
 }
 
 /**
@@ -48,8 +48,8 @@ export async function eraseChannels(
     await planEnd(tx, channel.id, null)
     if (channel.verified_at === null) continue
     const agent = (await agentByTail(tx.db, channel.tail)) as AgentRow
-    const facts = { reason }
-    await tellOfChannel(tx, agent, { channel, type: 'channel.removed', facts, at })
+    const payload = { reason }
+    await recordChannelEvent(tx, agent, { channel, type: 'channel.removed', payload, at })
   }
 }
 

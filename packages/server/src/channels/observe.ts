@@ -1,5 +1,5 @@
 import type { ChannelCheck, CheckOutcome } from '@countersign/protocol'
-import { NotThere, OutOfReach, type Perspective } from '../core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../core/network/perspective.ts'
 import type { ChannelKind, Proof, Wanted } from './kinds/kind.ts'
 import type { CheckResult } from './schedule.ts'
 
@@ -103,7 +103,7 @@ async function viewFrom(from: Perspective, kind: ChannelKind, wanted: Wanted): P
   const { name } = from
   try {
     const found = await kind.check?.look(from, wanted)
-    if (found === undefined) throw new OutOfReach('Nothing looks for it.')
+    if (found === undefined) throw new Unreachable('Nothing looks for it.')
     return { seen: { name, outcome: 'proven', detail: found.detail }, method: found.method }
   } catch (error) {
     const outcome = outcomeOf(error)
@@ -113,8 +113,8 @@ async function viewFrom(from: Perspective, kind: ChannelKind, wanted: Wanted): P
 
 /** @throws what is no failure of a check but a mistake of ours */
 function outcomeOf(error: unknown): CheckOutcome {
-  if (error instanceof NotThere) return 'absent'
-  if (error instanceof OutOfReach) return 'unreachable'
+  if (error instanceof ProofAbsent) return 'absent'
+  if (error instanceof Unreachable) return 'unreachable'
   throw error
 }
 
@@ -125,7 +125,7 @@ function outcomeOf(error: unknown): CheckOutcome {
 export function forOneCheck(from: Perspective, over: AbortSignal): Perspective {
   const answers = new Map<string, Promise<unknown>>()
   const ended = new Promise<never>((_resolve, reject) => {
-    const end = () => reject(new OutOfReach('The check took too long and was given up.'))
+    const end = () => reject(new Unreachable('The check took too long and was given up.'))
     if (over.aborted) end()
     else over.addEventListener('abort', end, { once: true })
   })

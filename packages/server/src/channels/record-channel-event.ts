@@ -7,20 +7,20 @@ interface Told {
   readonly channel: Pick<ChannelRow, 'kind' | 'handle_or_domain'>
   readonly type: 'channel.verified' | 'channel.stale' | 'channel.removed'
   /** Beside kind and handle, public facts only. */
-  readonly facts: object
+  readonly payload: object
   readonly at: number
 }
 
 /** Tells of a change of a channel, after it was written, and of the grade that came of it. */
-export async function tellOfChannel(
+export async function recordChannelEvent(
   tx: Tx,
   agent: AgentRow,
-  { channel, type, facts, at }: Told,
+  { channel, type, payload, at }: Told,
 ): Promise<void> {
   const { tail, owner_id: ownerId } = agent
   const seq = tx.nextSeq()
   await touchAgent(tx, tail, { at, version: seq })
   const place = { kind: channel.kind, handleOrDomain: channel.handle_or_domain }
-  await appendEvent(tx, { seq, at, type, tail, ownerId, facts: { ...place, ...facts } })
+  await appendEvent(tx, { seq, at, type, tail, ownerId, payload: { ...place, ...payload } })
   await regrade(tx, tail, at)
 }

@@ -4,7 +4,7 @@ import { planEnd } from './channel-end.ts'
 import { channelsOfOthers, deleteChannel, updateChannel } from './channel-table.ts'
 import { insertCheck } from './check-table.ts'
 import type { Look } from './observe.ts'
-import { tellOfChannel } from './record-channel-event.ts'
+import { recordChannelEvent } from './record-channel-event.ts'
 import type { AfterCheck } from './schedule.ts'
 
 export interface Recorded {
@@ -30,8 +30,8 @@ export async function recordCheck(
   if (after.told === null) return
   if (after.told === 'verified' && !isMereName) await takeFromOthers(tx, agent, channel, at)
   await planEnd(tx, id, after.told === 'verified' ? (after.patch.fresh_until ?? null) : null)
-  const facts = after.told === 'stale' ? { reason: 'not-found' } : {}
-  await tellOfChannel(tx, agent, { channel, type: `channel.${after.told}`, facts, at })
+  const payload = after.told === 'stale' ? { reason: 'not-found' } : {}
+  await recordChannelEvent(tx, agent, { channel, type: `channel.${after.told}`, payload, at })
 }
 
 /** Who proves a place last has it: it cannot be where two owners' agents are reached. */
@@ -46,7 +46,7 @@ async function takeFromOthers(
     await deleteChannel(tx, other.id)
     await planEnd(tx, other.id, null)
     if (holder === undefined) continue
-    const facts = { reason: 'proven-by-another' }
-    await tellOfChannel(tx, holder, { channel: other, type: 'channel.removed', facts, at })
+    const payload = { reason: 'proven-by-another' }
+    await recordChannelEvent(tx, holder, { channel: other, type: 'channel.removed', payload, at })
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '@countersign/protocol'
 import { agentByTail } from '../agents/agent-table.ts'
 import { findAgent } from '../agents/find-agent.ts'
-import type { Registry } from '../agents/read-model/agent-read-model.ts'
+import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import type { Ed25519Verifier } from '../core/crypto/ed25519.ts'
 import type { ChannelRow, Tx } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
@@ -25,7 +25,7 @@ import { type AfterCheck, afterCheck, isCounting } from './schedule.ts'
 /** What the runtime channel works on. */
 export interface RuntimeDeps
   extends Pick<CoreDeps, 'db' | 'site' | 'pepper' | 'now' | 'randomBytes'> {
-  readonly registry: Registry
+  readonly readModel: AgentReadModel
   readonly ed25519: Ed25519Verifier
 }
 

@@ -69,11 +69,11 @@ export async function insertAgents(tx: Tx, agents: readonly NewAgent[]): Promise
 
 export async function appendEvents(tx: Tx, events: readonly NewEvent[]): Promise<void> {
   const column = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name])
-  const facts = events.map((event) => JSON.stringify(event.facts))
+  const payloads = events.map((event) => JSON.stringify(event.payload))
   await sql`insert into events (seq, at, type, tail, owner_id, facts)
     select * from unnest(${column('seq')}::bigint[], ${column('at')}::bigint[],
       ${column('type')}::text[], ${column('tail')}::text[], ${column('ownerId')}::bigint[],
-      ${facts}::text[])`.execute(tx.db)
+      ${payloads}::text[])`.execute(tx.db)
 }
 
 /** Makes the owner's token that could still be used unusable. At most one can be there. */

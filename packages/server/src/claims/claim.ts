@@ -9,7 +9,7 @@ import {
   decodeSignature,
   isClaimToken,
 } from '@countersign/protocol'
-import type { Registry } from '../agents/read-model/agent-read-model.ts'
+import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import { type Ed25519Verifier, isCertifiableKey } from '../core/crypto/ed25519.ts'
 import type { Batch, Database } from '../core/database/database.ts'
 import { tokenByHash } from './claim-table.ts'
@@ -18,7 +18,7 @@ import { mintMany } from './mint-many.ts'
 
 export interface ClaimDeps extends MintDeps {
   readonly db: Database
-  readonly registry: Registry
+  readonly readModel: AgentReadModel
   readonly ed25519: Ed25519Verifier
 }
 
@@ -35,7 +35,7 @@ export async function claim(deps: ClaimDeps, request: ClaimRequest): Promise<Did
   const decoded = decodeClaim(deps, request)
   requireRedeemable(await tokenByHash(deps.db.read, decoded.tokenHash), deps.now())
   await requireSignature(deps, decoded)
-  return deps.db.writeTogether(MINTING, { deps, decoded })
+  return deps.db.writeBatched(MINTING, { deps, decoded })
 }
 
 /** The hash under which a token is stored: a stolen database redeems nothing. */
@@ -68,7 +68,7 @@ function decodeClaim(deps: ClaimDeps, request: ClaimRequest): Claim {
   if (!isClaimToken(deps.naming, token) || publicKey === null || signature === null) {
     throw new CodedError('VALIDATION_ERROR', 'The claim is malformed.')
   }
-  if (!deps.registry.hasSeenKey(publicKey) && !isCertifiableKey(publicKey)) {
+  if (!deps.readModel.hasSeenKey(publicKey) && !isCertifiableKey(publicKey)) {
     throw new CodedError(
       'VALIDATION_ERROR',
       'publicKey is not a sound Ed25519 key: not canonical, not on the curve, or not of the prime order.',

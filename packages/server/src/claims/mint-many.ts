@@ -81,8 +81,8 @@ async function readKnown(tx: Tx, claims: readonly DecodedClaim[]): Promise<Known
     tokens: new Map(tokens.map((token) => [textOf(token.hash), token])),
     live: Map.groupBy(live, ({ public_key }) => textOf(public_key)),
     gradeOfOwner(owner, now) {
-      const facts = (verifications.get(owner) ?? []).map(factsOfVerification)
-      return gradeOf({ status: 'active', verifications: facts, channels: [], now }).grade
+      const verified = (verifications.get(owner) ?? []).map(factsOfVerification)
+      return gradeOf({ status: 'active', verifications: verified, channels: [], now }).grade
     },
   }
 }

@@ -96,6 +96,6 @@ export function pairTaken(): CodedError {
 
 export function claimedEvent(agent: NewAgent): NewEvent {
   const { seq, claimed_at: at, tail, owner_id: ownerId, public_key: key } = agent
-  const facts = { publicKey: encodeBase64(key) }
-  return { seq, at, type: 'agent.claimed', tail, ownerId, facts }
+  const payload = { publicKey: encodeBase64(key) }
+  return { seq, at, type: 'agent.claimed', tail, ownerId, payload }
 }

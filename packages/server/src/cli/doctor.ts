@@ -37,14 +37,14 @@ export function doctorCommand(program: Command): void {
     .command('doctor')
     .description('check the machine, the settings, the data and the server')
     .action(async (_options: unknown, command: Command) => {
-      const findings = await examine(readSettings(process.env))
+      const findings = await inspect(readSettings(process.env))
       const text = findings.map((f) => `${f.verdict.padEnd(4)}  ${f.check}: ${f.detail}`).join('\n')
       print(command, findings, text)
       if (findings.some(({ verdict }) => verdict === 'fail')) process.exitCode = EXIT.failure
     })
 }
 
-async function examine(settings: Settings): Promise<Finding[]> {
+async function inspect(settings: Settings): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const [check, run] of Object.entries(CHECKS)) {
     const found = await run(settings).catch((error: Error) => fail(error.message))

@@ -1,7 +1,7 @@
 import { CodedError, type Did, type Tail } from '@countersign/protocol'
 import { agentEventsAfter } from '../agent-management/agent-event-table.ts'
 import { agentByTail } from '../agents/agent-table.ts'
-import type { Registry } from '../agents/read-model/agent-read-model.ts'
+import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import type { EventRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { didOfAgent } from '../core/site.ts'
@@ -15,7 +15,7 @@ const RETRY_AFTER_SECONDS = 5
 const MOST_MISSED = 500
 
 export interface FollowDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
-  readonly registry: Registry
+  readonly readModel: AgentReadModel
 }
 
 /** Something that happened to an agent, for its owner. */
@@ -40,7 +40,7 @@ export class AgentFollowers {
 
   constructor(deps: FollowDeps) {
     this.#deps = deps
-    deps.registry.onApplied((events) => this.#tell(events))
+    deps.readModel.onApplied((events) => this.#tell(events))
   }
 
   /**
@@ -54,7 +54,7 @@ export class AgentFollowers {
     after: number | null,
     sink: NoticeSink,
   ): { readonly from: number; stop(): void } {
-    const { db, registry } = this.#deps
+    const { db, readModel } = this.#deps
     const followers = this.#byOwner.get(ownerId) ?? new Set()
     if (followers.size >= MOST_FOLLOWERS) {
       throw new CodedError(
@@ -63,7 +63,7 @@ export class AgentFollowers {
         { retryAfterSeconds: RETRY_AFTER_SECONDS },
       )
     }
-    const from = Math.min(after ?? registry.position, registry.position)
+    const from = Math.min(after ?? readModel.position, readModel.position)
     const follower = new Follower(this.#deps, from, sink)
     this.#byOwner.set(ownerId, followers.add(follower))
     if (after !== null) follower.take(agentEventsAfter(db.read, ownerId, from, MOST_MISSED))

@@ -2,7 +2,7 @@ import type { Pepper } from '../core/crypto/secrets.ts'
 import type { Database, Db } from '../core/database/database.ts'
 import { first } from '../core/database/migrations/0001-first.ts'
 import { facts } from '../core/database/migrations/0005-facts.ts'
-import { factOf, noteFact, replaceFact } from '../core/database/settings-table.ts'
+import { insertSetting, readSetting, writeSetting } from '../core/database/settings-table.ts'
 import { peppersInUse } from './verification-table.ts'
 
 /** The data were written with another pepper: under this one nobody in them would be known again. */
@@ -40,7 +40,7 @@ export async function comparePepper(
   missing: readonly string[] = [],
 ): Promise<'same' | 'other' | 'unsaid'> {
   if (missing.includes(first.name)) return 'unsaid'
-  const known = missing.includes(facts.name) ? null : await factOf(db, FACT)
+  const known = missing.includes(facts.name) ? null : await readSetting(db, FACT)
   if (known !== null)
     return pepper !== null && digestOfPepper(pepper).value === known ? 'same' : 'other'
   // Data from before this was noted may tell as well.
@@ -57,12 +57,12 @@ export async function requireSamePepper({ db, pepper }: Parts): Promise<void> {
   if (found === 'same') return
   if (found === 'other') throw new OtherPepperError()
   const { name, value } = digestOfPepper(pepper)
-  const noted = await db.write((tx) => noteFact(tx, name, value))
+  const noted = await db.write((tx) => insertSetting(tx, name, value))
   if (noted !== value) throw new OtherPepperError()
 }
 
 /** From now on the pepper of this node is the one. Whoever was verified under another is not known again. */
 export async function acceptPepper({ db, pepper }: Parts): Promise<void> {
   const { name, value } = digestOfPepper(pepper)
-  await db.write((tx) => replaceFact(tx, name, value))
+  await db.write((tx) => writeSetting(tx, name, value))
 }

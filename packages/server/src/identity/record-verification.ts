@@ -58,9 +58,16 @@ export async function verifyOwner(
       expires_at: expiresAt,
     })
     if (!isTheirs) throw anotherAccount()
-    const facts = { provider, assurance }
+    const payload = { provider, assurance }
     const seq = tx.nextSeq()
-    await appendEvent(tx, { seq, at, type: 'owner.identity_verified', tail: null, ownerId, facts })
+    await appendEvent(tx, {
+      seq,
+      at,
+      type: 'owner.identity_verified',
+      tail: null,
+      ownerId,
+      payload,
+    })
     await planExpiry(tx, ownerId, provider, expiresAt)
     await regradeOwner(tx, ownerId, at)
     return true
@@ -90,9 +97,9 @@ export async function unverifyOwner(
   return deps.db.write(async (tx) => {
     if (!(await deleteVerification(tx, ownerId, provider))) return false
     const at = deps.now()
-    const facts = { provider, reason: 'removed' }
+    const payload = { provider, reason: 'removed' }
     const seq = tx.nextSeq()
-    await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, facts })
+    await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, payload })
     await planExpiry(tx, ownerId, provider, null)
     await regradeOwner(tx, ownerId, at)
     return true
@@ -114,8 +121,8 @@ async function planExpiry(
 /** A job: records that a verification has expired. It has not counted since its date; followers learn it from the event. */
 export async function expireVerification(tx: Tx, job: JobRow, at: number): Promise<void> {
   const { ownerId, provider } = JSON.parse(job.subject) as { ownerId: number; provider: string }
-  const facts = { provider, reason: 'expired' }
+  const payload = { provider, reason: 'expired' }
   const seq = tx.nextSeq()
-  await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, facts })
+  await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, payload })
   await regradeOwner(tx, ownerId, at)
 }

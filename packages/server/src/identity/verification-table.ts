@@ -1,12 +1,12 @@
 import type { Db, IdentityVerificationRow, Tx } from '../core/database/database.ts'
-import { unlessTaken } from '../core/database/ignore-unique-violation.ts'
+import { ignoreUniqueViolation } from '../core/database/ignore-unique-violation.ts'
 
 /**
  * Adds a verification, or renews the one that the owner has from the same provider.
  * @returns false where another owner has one of the same subject: of all who try, one gets it
  */
 export async function upsertVerification(tx: Tx, row: IdentityVerificationRow): Promise<boolean> {
-  return unlessTaken(tx, ['identity_verifications_subject'], () => upsert(tx, row))
+  return ignoreUniqueViolation(tx, ['identity_verifications_subject'], () => upsert(tx, row))
 }
 
 async function upsert(tx: Tx, row: IdentityVerificationRow): Promise<void> {

@@ -37,8 +37,8 @@ export async function editAccount(
     }
     if (displayName !== undefined) await updateOwner(tx, ownerId, { display_name: displayName })
     const seq = tx.nextSeq()
-    const facts = { ...(username && { username }), ...(displayName && { displayName }) }
-    await appendEvent(tx, { seq, at: now(), type: 'owner.updated', tail: null, ownerId, facts })
+    const payload = { ...(username && { username }), ...(displayName && { displayName }) }
+    await appendEvent(tx, { seq, at: now(), type: 'owner.updated', tail: null, ownerId, payload })
     return (await ownerById(tx.db, ownerId)) as OwnerRow
   })
 }

@@ -1,9 +1,9 @@
 import type { Db, PasskeyRow, Tx } from '../core/database/database.ts'
-import { unlessTaken } from '../core/database/ignore-unique-violation.ts'
+import { ignoreUniqueViolation } from '../core/database/ignore-unique-violation.ts'
 
 /** @returns false where the credential is registered already */
 export async function insertPasskey(tx: Tx, row: PasskeyRow): Promise<boolean> {
-  return unlessTaken(tx, ['passkeys_pkey'], () =>
+  return ignoreUniqueViolation(tx, ['passkeys_pkey'], () =>
     tx.db.insertInto('passkeys').values(row).execute(),
   )
 }

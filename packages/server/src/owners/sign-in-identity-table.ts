@@ -1,9 +1,9 @@
 import type { Db, SignInIdentityRow, Tx } from '../core/database/database.ts'
-import { unlessTaken } from '../core/database/ignore-unique-violation.ts'
+import { ignoreUniqueViolation } from '../core/database/ignore-unique-violation.ts'
 
 /** @returns false where the account elsewhere opens an account here already, or the owner has linked another one of it */
 export async function insertSignInIdentity(tx: Tx, row: SignInIdentityRow): Promise<boolean> {
-  return unlessTaken(tx, ['sign_in_identities_pk', 'sign_in_identities_owner'], () =>
+  return ignoreUniqueViolation(tx, ['sign_in_identities_pk', 'sign_in_identities_owner'], () =>
     tx.db.insertInto('sign_in_identities').values(row).execute(),
   )
 }

@@ -8,7 +8,7 @@ import { certificatePath } from '../core/site.ts'
 import { type Certificate, certificateOf } from './certificate.ts'
 import type { PageSide } from './page-side.ts'
 import type { PageContext } from './views/context.ts'
-import type { PreviewFacts } from './views/preview.tsx'
+import type { PreviewData } from './views/preview.tsx'
 
 const STYLES = ['flat', 'seal'] as const
 /** A picture that is opened as a page of its own can do nothing. */
@@ -69,7 +69,7 @@ export function previewRoute(app: App, { read, pages, previews }: PageSide): voi
     handler: async (params: { agent: string }, reply) => {
       const view = await findAgentForPage(read, params.agent)
       const certificate = certificateOf(read.site, view, read.now())
-      const png = await previews.of(previewFactsOf(pages.context, certificate))
+      const png = await previews.of(previewDataOf(pages.context, certificate))
       reply.type('image/png').headers(INERT_PICTURE)
       return png
     },
@@ -77,10 +77,10 @@ export function previewRoute(app: App, { read, pages, previews }: PageSide): voi
 }
 
 /** What a preview shows of a certificate. */
-function previewFactsOf(
+function previewDataOf(
   { serviceName, site }: PageContext,
   { agent, grade, verification }: Certificate,
-): PreviewFacts {
+): PreviewData {
   return {
     serviceName,
     host: site.host,

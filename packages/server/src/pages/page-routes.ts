@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import type { App } from '../core/http/server.ts'
-import type { Room } from '../core/limits/concurrency.ts'
+import type { ConcurrencyLimiter } from '../core/limits/concurrency.ts'
 import { badgeRoute, previewRoute, qrRoute } from './badge-routes.ts'
 import { certificateRoute } from './certificate-routes.ts'
 import { checkRoutes } from './check-routes.ts'
@@ -15,10 +15,13 @@ import { frontRoutes } from './start-routes.ts'
  */
 export async function servePages(
   app: App,
-  { room, ...parts }: Omit<PageSide, 'previews'> & { readonly room: Room },
+  {
+    previewLimiter,
+    ...parts
+  }: Omit<PageSide, 'previews'> & { readonly previewLimiter: ConcurrencyLimiter },
 ): Promise<void> {
   const { pages } = parts
-  const previews = new PreviewImages(pages, room)
+  const previews = new PreviewImages(pages, previewLimiter)
   app.addHook('onClose', () => previews.close())
   const side = { ...parts, previews }
   if (pages.isBuilt) {

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
-import type { Room } from '../core/limits/concurrency.ts'
+import type { ConcurrencyLimiter } from '../core/limits/concurrency.ts'
 import type { Pages } from './load.ts'
 import type { PreviewJob, PreviewResult } from './preview-worker.ts'
-import type { PreviewFacts } from './views/preview.tsx'
+import type { PreviewData } from './views/preview.tsx'
 
 /** How many pictures are kept, at about 60 KB each. */
 const KEPT = 200
@@ -15,28 +15,28 @@ interface Waiting {
 /** Preview images: drawn by a thread of their own, which starts with the first, and kept while they are asked for. */
 export class PreviewImages {
   readonly #pages: Pages
-  readonly #room: Room
+  readonly #limiter: ConcurrencyLimiter
   readonly #kept = new Map<string, Promise<Buffer>>()
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | null = null
   #count = 0
 
   /** @param room for those that wait to be drawn */
-  constructor(pages: Pages, room: Room) {
+  constructor(pages: Pages, limiter: ConcurrencyLimiter) {
     this.#pages = pages
-    this.#room = room
+    this.#limiter = limiter
   }
 
   /**
    * The picture of some facts, a PNG.
    * @throws CodedError UNAVAILABLE where too many wait already
    */
-  async of(facts: PreviewFacts): Promise<Buffer> {
-    const key = JSON.stringify(facts)
+  async of(data: PreviewData): Promise<Buffer> {
+    const key = JSON.stringify(data)
     const known = this.#kept.get(key)
     if (known === undefined) {
-      this.#room.enter()
-      return this.#keep(key, this.#draw(facts))
+      this.#limiter.enter()
+      return this.#keep(key, this.#draw(data))
     }
     // What was asked for last is forgotten last.
     this.#kept.delete(key)
@@ -56,17 +56,17 @@ export class PreviewImages {
     return drawn
   }
 
-  async #draw(facts: PreviewFacts): Promise<Buffer> {
+  async #draw(data: PreviewData): Promise<Buffer> {
     try {
       this.#worker ??= this.#start()
       const id = this.#count++
       const drawn = new Promise<Buffer>((resolve, reject) => {
         this.#waiting.set(id, { resolve, reject })
       })
-      this.#worker.postMessage({ id, facts } satisfies PreviewJob)
+      this.#worker.postMessage({ id, data } satisfies PreviewJob)
       return await drawn
     } finally {
-      this.#room.leave()
+      this.#limiter.leave()
     }
   }
 

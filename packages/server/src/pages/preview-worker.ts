@@ -4,14 +4,14 @@ import { parentPort, workerData } from 'node:worker_threads'
 import satori, { type Font } from 'satori'
 import sharp from 'sharp'
 import { importBuilt } from './load.ts'
-import type { PreviewFacts } from './views/preview.tsx'
+import type { PreviewData } from './views/preview.tsx'
 import { FONT_SUBSETS, PREVIEW_HEIGHT, PREVIEW_WIDTH } from './views/preview-styles.ts'
 
 /** A thread that draws previews, one at a time: a drawing takes as long as a thousand lookups. */
 
 export interface PreviewJob {
   readonly id: number
-  readonly facts: PreviewFacts
+  readonly data: PreviewData
 }
 
 export type PreviewResult =
@@ -28,9 +28,9 @@ parentPort?.on('message', (job: PreviewJob) => {
   last = last.then(async () => parentPort?.postMessage(await resultOf(job)))
 })
 
-async function resultOf({ id, facts }: PreviewJob): Promise<PreviewResult> {
+async function resultOf({ id, data }: PreviewJob): Promise<PreviewResult> {
   try {
-    const svg = await satori(pages.previewCard(facts), {
+    const svg = await satori(pages.previewCard(data), {
       width: PREVIEW_WIDTH,
       height: PREVIEW_HEIGHT,
       fonts,

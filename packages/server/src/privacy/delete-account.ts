@@ -1,4 +1,4 @@
-import { eraseFacts } from '../agent-management/agent-event-table.ts'
+import { erasePayloads } from '../agent-management/agent-event-table.ts'
 import { agentsWithFace, liveAgents } from '../agent-management/own-agent-table.ts'
 import { AGENTS_AT_ONCE, requireConfirmed, revokeAgents } from '../agent-management/revoke-all.ts'
 import { changeFace } from '../agent-management/update-profile.ts'
@@ -43,7 +43,7 @@ export async function deleteAccount(
   const last = await confirmed(async (tx, at) => {
     const revoked = await revokeAgents(tx, ownerId, REASON, at, ALL)
     await eraseChannels(tx, ownerId, REASON, at)
-    await eraseFacts(tx, ownerId)
+    await erasePayloads(tx, ownerId)
     await blankFaces(tx, await agentsWithFace(tx.db, ownerId, ALL), at)
     await blankAgents(tx, ownerId, BLANK)
     await deleteJobs(tx, `${EXPIRE_VERIFICATION}:${ownerId}:`)
@@ -52,7 +52,7 @@ export async function deleteAccount(
     // No username has a colon, so that nobody has this one.
     await blankOwner(tx, ownerId, `deleted:${ownerId}`, at)
     const seq = tx.nextSeq()
-    await appendEvent(tx, { seq, at, type: 'owner.deleted', tail: null, ownerId, facts: {} })
+    await appendEvent(tx, { seq, at, type: 'owner.deleted', tail: null, ownerId, payload: {} })
     return revoked
   })
   return before + last

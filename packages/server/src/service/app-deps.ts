@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import { join } from 'node:path'
 import type { RuntimeAnswer } from '@countersign/protocol'
 import type { Logger } from 'pino'
-import type { Registry } from '../agents/read-model/agent-read-model.ts'
+import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import type { Outside } from '../channels/deps.ts'
 import { answerRuntime, challengeRuntime } from '../channels/runtime-answer.ts'
 import { claim } from '../claims/claim.ts'
@@ -30,7 +30,7 @@ const DOCS_DIR = join(import.meta.dirname, '../../dist/docs')
 /** What the service is made of, once it is open. */
 export interface Parts {
   readonly db: Database
-  readonly registry: Registry
+  readonly readModel: AgentReadModel
   readonly metrics: RequestMetrics
   readonly overload: Overload
   /** Null where rates are not limited. */
@@ -48,17 +48,17 @@ export interface State {
 
 /** What the HTTP side works on. */
 export function appDeps(settings: Settings, log: Logger, parts: Parts): AppDeps {
-  const { db, registry, metrics, overload, limiter, state, providers, outside, now } = parts
+  const { db, readModel, metrics, overload, limiter, state, providers, outside, now } = parts
   const { naming, keyReuse, serviceName, trustedProxies } = settings
   const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers), outside.kinds)
   const ed25519 = new Ed25519Verifier()
-  const claimDeps = { db, registry, ed25519, naming, keyReuse, now, randomBytes }
-  const verifyDeps = { registry, ed25519, site, now }
+  const claimDeps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
+  const verifyDeps = { readModel, ed25519, site, now }
   const pepper = loadPepper(settings.dataDir)
-  const runtimeDeps = { db, registry, ed25519, site, pepper, now, randomBytes }
+  const runtimeDeps = { db, readModel, ed25519, site, pepper, now, randomBytes }
   return {
     log,
-    read: { registry, site, now },
+    read: { readModel, site, now },
     claim: (request: Parameters<typeof claim>[1]) =>
       metrics.claims.of(claim(claimDeps, request), () => 'claimed'),
     verify: (request: Parameters<typeof verifyChallenge>[1]) =>
@@ -71,8 +71,8 @@ export function appDeps(settings: Settings, log: Logger, parts: Parts): AppDeps 
         answerRuntime(runtimeDeps, reference, answer),
     },
     isReady: () => state.phase === 'ready',
-    vouches: () => registry.vouches,
-    reportDatabase: databaseReporter(db, registry),
+    vouches: () => readModel.vouches,
+    reportDatabase: databaseReporter(db, readModel),
     isDraining: () => state.phase === 'draining',
     onServer: (server: Server, another: () => Server) => state.listeners.watch(server, another),
     metrics,
@@ -85,7 +85,7 @@ export function appDeps(settings: Settings, log: Logger, parts: Parts): AppDeps 
     cardFormats: settings.previews.has('card-formats'),
     owners: {
       db,
-      registry,
+      readModel,
       site,
       serviceName,
       pepper,

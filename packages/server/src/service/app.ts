@@ -10,7 +10,7 @@ import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
 import { Cookies } from '../core/http/cookies.ts'
-import { greet } from '../core/http/early-checks.ts'
+import { earlyChecks } from '../core/http/early-checks.ts'
 import { type FailurePage, handleErrors, routerErrorsTo } from '../core/http/error-handler.ts'
 import { parseJsonStrictly } from '../core/http/json-body.ts'
 import { MethodGuard } from '../core/http/methods.ts'
@@ -74,7 +74,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const guard = new MethodGuard(app)
   parseJsonStrictly(app)
   handleErrors(app, failurePage)
-  app.addHook('onRequest', greet(deps.isDraining, guard))
+  app.addHook('onRequest', earlyChecks(deps.isDraining, guard))
   countRequests(app, deps.metrics)
   await collectOpenApi(app, deps.openapi, (route) => isLimited(deps.limiter, route))
   guardAgainstOverload(app as unknown as FastifyInstance, deps.overload)
@@ -84,7 +84,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     read: { ...deps.read, db: deps.owners.db.read },
     pages,
     verify: deps.verify,
-    room: deps.overload.rooms.previews,
+    previewLimiter: deps.overload.limiters.previews,
   })
   await serveOwners(app, deps.owners)
   await webhookRoute(app, deps.owners)

@@ -8,14 +8,14 @@ import type { Gauges } from '../core/metrics/gauges-type.ts'
 import { WriteMetrics } from '../core/metrics/write-metrics.ts'
 import type { Parts } from './app-deps.ts'
 
-type Measured = Pick<Parts, 'db' | 'registry' | 'overload' | 'limiter' | 'state' | 'now'> & {
+type Measured = Pick<Parts, 'db' | 'readModel' | 'overload' | 'limiter' | 'state' | 'now'> & {
   readonly checks: DueChecks
 }
 
 /** What `/metrics` reads of the service. Counts transactions from here on. */
 export function gaugesOf(
   settings: Settings,
-  { db, registry, overload, limiter, state, now, checks }: Measured,
+  { db, readModel, overload, limiter, state, now, checks }: Measured,
 ): Gauges {
   const writes = new WriteMetrics()
   db.onTransaction((end) => writes.observe(end))
@@ -23,10 +23,10 @@ export function gaugesOf(
     build: { version: VERSION, node: process.version, database: settings.database.kind },
     phase: () => state.phase,
     readModel: () => ({
-      agents: registry.agentsInMemory,
-      position: registry.position,
-      secondsStale: registry.staleness() / 1000,
-      vouches: registry.vouches,
+      agents: readModel.agentsInMemory,
+      position: readModel.position,
+      secondsStale: readModel.staleness() / 1000,
+      vouches: readModel.vouches,
     }),
     clock: () => now() / 1000,
     freeBytes: () => freeBytes(directoryOf(settings.database, settings.dataDir)),

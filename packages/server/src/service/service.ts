@@ -101,29 +101,29 @@ async function start(
   resources.defer(() => db.close())
   if (primary === null) await db.check()
   await requireSamePepper({ db, pepper: loadPepper(settings.dataDir) })
-  const registry = await openReadModel(settings, db, resources)
+  const readModel = await openReadModel(settings, db, resources)
 
   const state: State = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
   const overload = new Overload()
   const limiter = await openRateLimits({ settings, log, db, now }, resources)
-  const parts = { db, registry, metrics, overload, limiter, state, providers, outside, now }
+  const parts = { db, readModel, metrics, overload, limiter, state, providers, outside, now }
   const deps = appDeps(settings, log, parts)
   const app = await createApp(deps)
   const checks = new DueChecks(deps.owners, (err) => log.error({ err }, 'a check failed'))
-  const gauges = gaugesOf(settings, { db, registry, overload, limiter, state, now, checks })
+  const gauges = gaugesOf(settings, { db, readModel, overload, limiter, state, now, checks })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.takeMetrics(text)
-  startTimers({ db, registry, now, checks, every }, log, resources)
+  startTimers({ db, readModel, now, checks, every }, log, resources)
   resources.defer(() => state.listeners.close(app))
   // Before the listeners: requests that wait for the outside world would hold the listeners up.
   resources.defer(() => perspectives.close())
   // And before that: a check that is given up is to be made again, not to have found nobody there.
   resources.defer(() => checks.stop())
-  if (primary?.othersServe) await registry.load()
+  if (primary?.othersServe) await readModel.load()
   const address = await state.listeners.listen(app, settings.host, settings.port)
-  if (!primary?.othersServe) await registry.load()
+  if (!primary?.othersServe) await readModel.load()
   await primary?.allReady(address)
   state.phase = 'ready'
   if (primary === null) tellOfProviders(providers, log)

@@ -24,21 +24,21 @@ export const everyInterval: Every = (milliseconds, run) => {
 export function startTimers(
   {
     db,
-    registry,
+    readModel,
     now,
     checks,
     every,
-  }: Pick<Parts, 'db' | 'registry' | 'now'> & {
+  }: Pick<Parts, 'db' | 'readModel' | 'now'> & {
     readonly checks: DueChecks
     readonly every: Every
   },
   log: Logger,
   resources: AsyncDisposableStack,
 ): void {
-  db.onElsewhere(() => void registry.catchUp())
+  db.onElsewhere(() => void readModel.catchUp())
   const endPoll = every(POLL_MS, () => {
     try {
-      if (db.changedElsewhere() || registry.isBehind) void registry.catchUp()
+      if (db.changedElsewhere() || readModel.isBehind) void readModel.catchUp()
     } catch (error) {
       log.error({ err: error }, 'the database cannot be watched')
     }

@@ -12,12 +12,12 @@ import {
 import type { AgentView } from '../agents/agent-record.ts'
 import { displayNameOf } from '../agents/card.ts'
 import { identityLevelOf } from '../agents/identity-of-owner.ts'
-import type { Registry } from '../agents/read-model/agent-read-model.ts'
+import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import type { Ed25519Verifier } from '../core/crypto/ed25519.ts'
 import { didOfAgent, type Site } from '../core/site.ts'
 
 export interface VerifyDeps {
-  readonly registry: Registry
+  readonly readModel: AgentReadModel
   readonly ed25519: Ed25519Verifier
   readonly site: Site
   readonly now: () => number
@@ -63,7 +63,7 @@ async function findHolder(
   const tail = did === undefined ? null : parseDidOrTail(deps.site.naming, did)
   const reference: AgentReference =
     tail === null ? { kind: 'key', publicKey } : { kind: 'tail', tail }
-  const view = await deps.registry.find(reference)
+  const view = await deps.readModel.find(reference)
   if (view !== null && Buffer.compare(view.agent.publicKey, publicKey) === 0) return view
   throw new CodedError('NOT_FOUND', 'No agent has a certificate of this key.')
 }

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { randomTail } from '@countersign/protocol'
 import { type Operator, openOperator, testEnv } from '../../../../test/support/service.ts'
 import { revokeAll } from '../../src/agent-management/revoke-all.ts'
-import { Registry } from '../../src/agents/read-model/agent-read-model.ts'
+import { AgentReadModel } from '../../src/agents/read-model/agent-read-model.ts'
 import { insertAgent } from '../../src/claims/claim-table.ts'
 import { readSettings } from '../../src/config/config.ts'
 import type { Database } from '../../src/core/database/database.ts'
@@ -16,18 +16,18 @@ const AGENTS = 450
 
 test('many agents are revoked in parts, so that others write in between, and nodes follow', async (t) => {
   const { db, ownerId } = await manyAgents(t, 'ada')
-  const registry = new Registry(db, 1000, randomBytes)
-  await registry.start()
-  await registry.load()
+  const readModel = new AgentReadModel(db, 1000, randomBytes)
+  await readModel.start()
+  await readModel.load()
   let transactions = 0
   db.onTransaction(() => (transactions += 1))
 
   assert.equal(await revokeAll({ db, now: Date.now }, ownerId, 'ada', null), AGENTS)
   assert.equal(transactions, 3)
-  await registry.follow()
+  await readModel.follow()
   for (const { tail, status } of await agentsOf(db)) {
     assert.equal(status, 'revoked')
-    assert.equal(registry.inMemory(tail as never)?.agent.status, 'revoked')
+    assert.equal(readModel.inMemory(tail as never)?.agent.status, 'revoked')
   }
 })
 
@@ -66,8 +66,8 @@ async function manyAgents(t: TestContext, username: string) {
       const [seq, tail, key] = [tx.nextSeq(), randomTail(randomBytes), randomBytes(32)]
       const fixed = { seq, tail, public_key: key, agent_id: 'main', owner_id: ownerId }
       await insertAgent(tx, { ...fixed, claimed_at: Date.now(), grade: 'C' })
-      const facts = { publicKey: key.toString('base64') }
-      await appendEvent(tx, { seq, at: Date.now(), type: 'agent.claimed', tail, ownerId, facts })
+      const payload = { publicKey: key.toString('base64') }
+      await appendEvent(tx, { seq, at: Date.now(), type: 'agent.claimed', tail, ownerId, payload })
     }
     await tx.db.updateTable('agents').set({ display_name: 'Ada’s' }).execute()
   })

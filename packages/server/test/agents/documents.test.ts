@@ -88,7 +88,7 @@ test('the compact card says verified, claim or unverified', async (t) => {
     await tx.db.deleteFrom('identity_verifications').execute()
     const seq = tx.nextSeq()
     const type = 'owner.identity_expired'
-    await appendEvent(tx, { seq, at: Date.now(), type, tail: null, ownerId: 1, facts: {} })
+    await appendEvent(tx, { seq, at: Date.now(), type, tail: null, ownerId: 1, payload: {} })
   })
   await until(service, did, ({ verification }) => verification === null)
   assert.equal(await says(), 'claim')
@@ -134,7 +134,7 @@ function update({ operator }: TestService, did: string, row: Partial<AgentRow>):
       .set({ ...row, version })
       .where('tail', '=', tail)
       .execute()
-    const event = { seq: version, at: Date.now(), tail, ownerId: 1, facts: {} }
+    const event = { seq: version, at: Date.now(), tail, ownerId: 1, payload: {} }
     await appendEvent(tx, { ...event, type: 'agent.updated' })
   })
 }

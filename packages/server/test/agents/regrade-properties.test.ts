@@ -8,12 +8,12 @@ import { claimBody, openOperator, testEnv } from '../../../../test/support/servi
 import { changeStatus } from '../../src/agent-management/change-status.ts'
 import { agentByTail, agentsOfOwner } from '../../src/agents/agent-table.ts'
 import { provenChannels } from '../../src/agents/proven-channel-table.ts'
-import { Registry } from '../../src/agents/read-model/agent-read-model.ts'
+import { AgentReadModel } from '../../src/agents/read-model/agent-read-model.ts'
 import { factsOfChannel, factsOfVerification } from '../../src/agents/read-model/rows.ts'
 import { verificationsOfOwner } from '../../src/agents/verification-table.ts'
 import { planEnd } from '../../src/channels/channel-end.ts'
 import { channelsOfAgent, deleteChannel, updateChannel } from '../../src/channels/channel-table.ts'
-import { tellOfChannel } from '../../src/channels/record-channel-event.ts'
+import { recordChannelEvent } from '../../src/channels/record-channel-event.ts'
 import { claim } from '../../src/claims/claim.ts'
 import { readSettings } from '../../src/config/config.ts'
 import { Ed25519Verifier } from '../../src/core/crypto/ed25519.ts'
@@ -61,7 +61,7 @@ async function openWorld(t: TestContext) {
   const settings = readSettings(await testEnv(t))
   const operator = await openOperator(settings, now)
   const { db } = operator
-  const registry = new Registry(db, 100, () => Buffer.alloc(16))
+  const readModel = new AgentReadModel(db, 100, () => Buffer.alloc(16))
   const pepper = loadPepper(settings.dataDir)
   const owner = await operator.addVerifiedOwner('ada', 'low')
   const ed25519 = new Ed25519Verifier()
@@ -70,7 +70,7 @@ async function openWorld(t: TestContext) {
   const tails: Tail[] = []
   for (let i = 0; i < 3; i++) {
     const body = claimBody(await operator.issueToken(owner), newKey())
-    const deps = { db, registry, ed25519, naming, keyReuse, now, randomBytes }
+    const deps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
     tails.push((await claim(deps, body)).slice(-24) as Tail)
   }
   const runJobs = () =>
@@ -120,7 +120,7 @@ async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: numb
     else await insertProvenChannel(tx, tail, { id, kind, handle_or_domain: place, tier, ...times })
     await planEnd(tx, id, fresh_until)
     const channel = { kind, handle_or_domain: place }
-    return tellOfChannel(tx, row, { channel, type: 'channel.verified', facts: {}, at })
+    return recordChannelEvent(tx, row, { channel, type: 'channel.verified', payload: {}, at })
   }
   const [channel] = known
   if (channel === undefined) return
@@ -128,7 +128,7 @@ async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: numb
   else await deleteChannel(tx, channel.id)
   await planEnd(tx, channel.id, null)
   const type = change.kind === 'stale' ? 'channel.stale' : 'channel.removed'
-  await tellOfChannel(tx, row, { channel, type, facts: {}, at })
+  await recordChannelEvent(tx, row, { channel, type, payload: {}, at })
 }
 
 test('after any changes, the grade that was told last is the one that is computed', async (t) => {

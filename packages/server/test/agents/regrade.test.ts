@@ -14,7 +14,7 @@ import {
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { agentByTail } from '../../src/agents/agent-table.ts'
 import { planEnd } from '../../src/channels/channel-end.ts'
-import { tellOfChannel } from '../../src/channels/record-channel-event.ts'
+import { recordChannelEvent } from '../../src/channels/record-channel-event.ts'
 import { loadPepper } from '../../src/core/crypto/secrets.ts'
 import type { AgentRow, ChannelRow, Tx } from '../../src/core/database/database.ts'
 import { unverifyOwner, verifyOwner } from '../../src/identity/record-verification.ts'
@@ -47,13 +47,13 @@ function changeChannel(
   did: string,
   at: number,
   change: (tx: Tx, tail: string) => Promise<unknown>,
-  type: Parameters<typeof tellOfChannel>[2]['type'],
+  type: Parameters<typeof recordChannelEvent>[2]['type'],
 ): Promise<void> {
   return operator.db.write(async (tx) => {
     const tail = did.slice(-24)
     await change(tx, tail)
     const agent = (await agentByTail(tx.db, tail)) as AgentRow
-    await tellOfChannel(tx, agent, { channel: domain, type, facts: {}, at })
+    await recordChannelEvent(tx, agent, { channel: domain, type, payload: {}, at })
   })
 }
 

@@ -10,7 +10,7 @@ import { CHANNEL_KINDS } from '../../src/channels/kinds/kinds.ts'
 import { DueChecks, secondsLate } from '../../src/channels/recheck-due.ts'
 import { openDatabase } from '../../src/core/database/open-database.ts'
 import { openPerspectives } from '../../src/core/network/open-perspectives.ts'
-import { NotThere, type Perspective } from '../../src/core/network/perspective.ts'
+import { type Perspective, ProofAbsent } from '../../src/core/network/perspective.ts'
 import { siteOf } from '../../src/core/site.ts'
 import { DAY, HOUR, MINUTE } from './support/days.ts'
 import {
@@ -167,9 +167,9 @@ suite('several nodes on one database', () => {
         name,
         txt: async () => {
           await gate.promise
-          throw new NotThere('Nothing is there.')
+          throw new ProofAbsent('Nothing is there.')
         },
-        get: () => Promise.reject(new NotThere('Nothing is there.')),
+        get: () => Promise.reject(new ProofAbsent('Nothing is there.')),
       }),
     })
     const other = await startNode(t, ground, { ahead: () => DAY + 3 * MINUTE })

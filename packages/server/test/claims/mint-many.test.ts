@@ -102,7 +102,7 @@ for (const keyReuse of ['owner', 'any'] as const) {
             one.push(await settled(single.db.write((tx) => batch.one(tx, claim))))
           }
           const many = await Promise.all(
-            claims.map((claim) => settled(together.db.writeTogether(batch, claim))),
+            claims.map((claim) => settled(together.db.writeBatched(batch, claim))),
           )
           assert.deepEqual(many.map(nameOf), one.map(nameOf))
           assert.deepEqual(await leftBy(together), await leftBy(single))

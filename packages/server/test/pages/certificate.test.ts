@@ -102,7 +102,7 @@ test('an agent whose owner is gone has nobody behind it', async (t) => {
     const gone = { display_name: '', username: 'deleted-1', deleted_at: Date.now() }
     await tx.db.updateTable('owners').set(gone).where('id', '=', owner).execute()
     await tx.db.deleteFrom('identity_verifications').where('owner_id', '=', owner).execute()
-    const event = { seq: tx.nextSeq(), at: Date.now(), tail: null, ownerId: owner, facts: {} }
+    const event = { seq: tx.nextSeq(), at: Date.now(), tail: null, ownerId: owner, payload: {} }
     await appendEvent(tx, { ...event, type: 'owner.deleted' })
   })
   await setStatus(service, did, 'revoked', 'owner_deleted')

@@ -6,12 +6,12 @@ import {
   StorageFailure,
 } from '../../core/database/database.ts'
 import type { Replica } from '../../core/database/postgres/replica.ts'
-import type { AgentRecord, AgentView, OwnerFacts } from '../agent-record.ts'
+import type { AgentRecord, AgentView, OwnerRecord } from '../agent-record.ts'
 import { AgentIndex } from './agent-index.ts'
+import { CacheFiller, DatabaseFallback } from './database-fallback.ts'
 import { EventFollower, type Staleness } from './follower.ts'
 import { loadAll } from './load.ts'
 import { OwnerCache } from './owner-cache.ts'
-import { KeptReads, PointReads } from './point-reads.ts'
 import { loadOwner, loadRecords, recordOfClaim } from './rows.ts'
 
 /** After so long a load that has failed is tried again. */
@@ -28,13 +28,13 @@ export interface ReadModelOptions {
  * The read model: every answer about an agent comes from here. It holds agents and owners in memory, follows the
  * event sequence, and asks the database for what it does not hold.
  */
-export class Registry {
+export class AgentReadModel {
   readonly #read: Db
-  readonly #news: Db
+  readonly #eventReader: Db
   readonly #limit: number
   readonly #randomBytes: (count: number) => Uint8Array
-  readonly #points: PointReads
-  readonly #kept: KeptReads
+  readonly #points: DatabaseFallback
+  readonly #kept: CacheFiller
   readonly #replica: Replica | null
   readonly #events: EventFollower
   #agents: AgentIndex
@@ -47,27 +47,27 @@ export class Registry {
 
   /** @param limit how many agents, and how many owners, it holds at most */
   constructor(
-    db: Pick<Database, 'read' | 'points' | 'news'>,
+    db: Pick<Database, 'read' | 'points' | 'eventReader'>,
     limit: number,
     randomBytes: (count: number) => Uint8Array,
     { staleness = null, replica = null }: ReadModelOptions = {},
   ) {
     this.#read = db.read
-    this.#news = db.news
+    this.#eventReader = db.eventReader
     this.#limit = limit
     this.#randomBytes = randomBytes
     this.#agents = new AgentIndex(limit, randomBytes)
     this.#owners = new OwnerCache(limit)
     this.#replica = replica
-    this.#events = new EventFollower(db.news, staleness, {
+    this.#events = new EventFollower(db.eventReader, staleness, {
       apply: (events) => this.#apply(events),
       applied: (events) => {
         for (const listener of this.#listeners) listener(events)
       },
       startOver: () => this.#startOver(),
     })
-    this.#points = new PointReads(db.points, replica, () => this.#events.lastChange)
-    this.#kept = new KeptReads(() => ({ agents: this.#agents, owners: this.#owners }))
+    this.#points = new DatabaseFallback(db.points, replica, () => this.#events.lastChange)
+    this.#kept = new CacheFiller(() => ({ agents: this.#agents, owners: this.#owners }))
   }
 
   /** Starts following the events. From here on every answer is right, from the database until `load` has ended. */
@@ -132,13 +132,13 @@ export class Registry {
    * @throws StorageFailure where the database failed: never a null that might be wrong
    */
   async find(reference: AgentReference): Promise<AgentView | null> {
-    this.#requireVouching()
+    this.#assertFresh()
     const agent = await this.#agentOf(reference)
     if (agent === null) return null
     const known = this.#owners.get(agent.ownerId)
     const owner = known ?? (await this.#ownerOf(agent))
     // Reading may have taken until nothing more is known of what has changed.
-    this.#requireVouching()
+    this.#assertFresh()
     if (known !== undefined) return { agent, owner }
     // And meanwhile the agent may have changed: what has been seen of it is newer.
     return { agent: this.#agents.byTail(agent.tail) ?? agent, owner }
@@ -174,7 +174,7 @@ export class Registry {
     return this.#events.catchUp()
   }
 
-  #requireVouching(): void {
+  #assertFresh(): void {
     if (this.vouches) return
     throw new StorageFailure('The events cannot be followed.', { cause: this.#events.failure })
   }
@@ -206,8 +206,9 @@ export class Registry {
       if (type.startsWith('owner.') && owner_id !== null) owners.add(owner_id)
     }
     this.#kept.tellChanged(changed, owners)
-    for (const record of await loadRecords(this.#news, [...changed])) this.#agents.upsert(record)
-    for (const id of owners) this.#owners.set(await loadOwner(this.#news, id))
+    for (const record of await loadRecords(this.#eventReader, [...changed]))
+      this.#agents.upsert(record)
+    for (const id of owners) this.#owners.set(await loadOwner(this.#eventReader, id))
   }
 
   async #agentOf(reference: AgentReference): Promise<AgentRecord | null> {
@@ -230,14 +231,14 @@ export class Registry {
       const known = inMemory()
       if (known !== null) return known
       // Another node may have answered its claim a moment ago.
-      await this.#events.upToDate()
+      await this.#events.syncToLatest()
       const found = inMemory()
       if (found !== null || this.isComplete) return found
     }
     return this.#kept.agent(inDatabase)
   }
 
-  #ownerOf({ ownerId }: AgentRecord): Promise<OwnerFacts> {
+  #ownerOf({ ownerId }: AgentRecord): Promise<OwnerRecord> {
     return this.#kept.owner(ownerId, () => this.#points.owner(ownerId))
   }
 }

@@ -106,7 +106,7 @@ export class EventFollower {
    * Reads what anybody had committed before the call. Whoever asks while one reading is under way shares the next.
    * @throws StorageFailure
    */
-  upToDate(): Promise<void> {
+  syncToLatest(): Promise<void> {
     this.#next ??= this.#following.then(() => {
       this.#next = null
       return this.#readOn().catch((cause) => {

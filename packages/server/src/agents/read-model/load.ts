@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AGENT_STATUSES, type AgentStatus, TAIL_LENGTH, type Tail } from '@countersign/protocol'
 import type { Db } from '../../core/database/database.ts'
-import { type AgentRecord, type OwnerFacts, plainProfile } from '../agent-record.ts'
+import { type AgentRecord, type OwnerRecord, plainProfile } from '../agent-record.ts'
 import { type AgentPage, agentPageAfter, countAgents, touchedAgents } from '../agent-table.ts'
 import { publicOwnersAfter } from '../owner-table.ts'
 import { type ProvenChannelRow, provenChannelsBetween } from '../proven-channel-table.ts'
 import { verificationsBetween } from '../verification-table.ts'
 import type { AgentIndex } from './agent-index.ts'
-import { factsOfChannel, ownerFactsOf, recordOf } from './rows.ts'
+import { factsOfChannel, ownerRecordOf, recordOf } from './rows.ts'
 import { KEY_WORDS } from './words.ts'
 
 /** Few enough that a request which comes meanwhile waits a few milliseconds, and that what was read is soon forgotten. */
 const PAGE = 2000
-/** Room for those that come. */
+/** ConcurrencyLimiter for those that come. */
 const SPARE = 1.1
 
 const KEY_BYTES = KEY_WORDS * 4
@@ -26,7 +26,7 @@ export async function loadAll(
   db: Db,
   agents: AgentIndex,
   limit: number,
-  keep: (owner: OwnerFacts) => void,
+  keep: (owner: OwnerRecord) => void,
 ): Promise<boolean> {
   const count = await countAgents(db)
   if (count > limit) return false
@@ -36,14 +36,14 @@ export async function loadAll(
   return !agents.overflowed
 }
 
-async function loadOwners(db: Db, keep: (owner: OwnerFacts) => void): Promise<void> {
+async function loadOwners(db: Db, keep: (owner: OwnerRecord) => void): Promise<void> {
   for (let after = 0; ; ) {
     const owners = await publicOwnersAfter(db, after, PAGE)
     const last = owners.at(-1)
     if (last === undefined) return
     const verifications = await verificationsBetween(db, after + 1, last.id)
     const byOwner = Map.groupBy(verifications, (each) => each.owner_id)
-    for (const owner of owners) keep(ownerFactsOf(owner, byOwner.get(owner.id) ?? []))
+    for (const owner of owners) keep(ownerRecordOf(owner, byOwner.get(owner.id) ?? []))
     after = last.id
     await nextTurn()
   }

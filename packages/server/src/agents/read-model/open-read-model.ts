@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Settings } from '../../config/config.ts'
 import type { Database } from '../../core/database/database.ts'
 import { openReplica } from '../../core/database/postgres/replica.ts'
-import { Registry } from './agent-read-model.ts'
+import { AgentReadModel } from './agent-read-model.ts'
 import type { Staleness } from './follower.ts'
 
 /** The read model over a database, with the standbys that it may ask. It follows what this process commits. */
@@ -10,15 +10,15 @@ export async function openReadModel(
   settings: Settings,
   db: Database,
   resources: AsyncDisposableStack,
-): Promise<Registry> {
+): Promise<AgentReadModel> {
   const { replicaUrl, readModelAgents } = settings
   const replica = replicaUrl === null ? null : openReplica(replicaUrl)
   resources.defer(() => replica?.close())
   const staleness = boundOf(settings)
-  const registry = new Registry(db, readModelAgents, randomBytes, { staleness, replica })
-  db.onCommit(() => registry.follow())
-  await registry.start()
-  return registry
+  const readModel = new AgentReadModel(db, readModelAgents, randomBytes, { staleness, replica })
+  db.onCommit(() => readModel.follow())
+  await readModel.start()
+  return readModel
 }
 
 /** Where the data are in a file, whoever reads it reads what is there. */

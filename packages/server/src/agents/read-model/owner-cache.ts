@@ -1,5 +1,5 @@
 import { ASSURANCES, type VerificationFact } from '@countersign/protocol'
-import type { OwnerFacts } from '../agent-record.ts'
+import type { OwnerRecord } from '../agent-record.ts'
 
 /** Words of an owner, 32 bytes: the place of a verification's provider, its assurance and its times among them. */
 const OWNER_WORDS = 8
@@ -36,7 +36,7 @@ export class OwnerCache {
   }
 
   /** The owner as it stands in its place, read member by member: good until the next change. */
-  peek(id: number): OwnerFacts | undefined {
+  peek(id: number): OwnerRecord | undefined {
     const place = id % this.#limit
     return this.#words[place * OWNER_WORDS + WORD.id] === id
       ? new OwnerInPlace(id, place, this)
@@ -44,14 +44,14 @@ export class OwnerCache {
   }
 
   /** A copy that lasts. */
-  get(id: number): OwnerFacts | undefined {
+  get(id: number): OwnerRecord | undefined {
     const owner = this.peek(id)
     if (owner === undefined) return undefined
     const { username, displayName, deleted, verifications, strongest } = owner
     return { id, username, displayName, deleted, verifications, strongest }
   }
 
-  set(owner: OwnerFacts): void {
+  set(owner: OwnerRecord): void {
     const place = owner.id % this.#limit
     this.#makeRoom(place)
     const word = place * OWNER_WORDS
@@ -118,7 +118,7 @@ export class OwnerCache {
   }
 }
 
-class OwnerInPlace implements OwnerFacts {
+class OwnerInPlace implements OwnerRecord {
   readonly id: number
   readonly #place: number
   readonly #owners: OwnerCache

@@ -6,7 +6,7 @@ import {
   type VerificationFact,
 } from '@countersign/protocol'
 import type { AgentRow, Db, EventRow } from '../../core/database/database.ts'
-import { type AgentRecord, type OwnerFacts, plainProfile } from '../agent-record.ts'
+import { type AgentRecord, type OwnerRecord, plainProfile } from '../agent-record.ts'
 import { agentsByTails } from '../agent-table.ts'
 import { ownerById, type PublicOwnerRow } from '../owner-table.ts'
 import { type ProvenChannelRow, provenChannels, provenChannelsOf } from '../proven-channel-table.ts'
@@ -81,10 +81,10 @@ export async function loadRecords(db: Db, tails: readonly string[]): Promise<Age
   return rows.map((row) => recordOf(row, channels.get(row.tail) ?? []))
 }
 
-export function ownerFactsOf(
+export function ownerRecordOf(
   row: PublicOwnerRow,
   rows: readonly VerificationOfOwner[],
-): OwnerFacts {
+): OwnerRecord {
   const verifications = rows.map(factsOfVerification)
   return {
     id: row.id,
@@ -96,13 +96,13 @@ export function ownerFactsOf(
   }
 }
 
-export async function findOwner(db: Db, id: number): Promise<OwnerFacts | null> {
+export async function findOwner(db: Db, id: number): Promise<OwnerRecord | null> {
   const row = await ownerById(db, id)
-  return row === undefined ? null : ownerFactsOf(row, await verificationsOfOwner(db, id))
+  return row === undefined ? null : ownerRecordOf(row, await verificationsOfOwner(db, id))
 }
 
 /** @throws Error where there is no such owner: every agent has one, by a foreign key */
-export async function loadOwner(db: Db, id: number): Promise<OwnerFacts> {
+export async function loadOwner(db: Db, id: number): Promise<OwnerRecord> {
   const owner = await findOwner(db, id)
   if (owner === null) throw new Error(`owner ${id} is missing`)
   return owner

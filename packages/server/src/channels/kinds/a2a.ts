@@ -1,5 +1,5 @@
 import { a2aIdentityUri } from '@countersign/protocol'
-import { NotThere, type Perspective } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent } from '../../core/network/perspective.ts'
 import { type AgentCard, isSignedBy, readAgentCard } from './agent-card.ts'
 import { fetchWellKnown, wellKnownUrl } from './domain.ts'
 import { expiryFault } from './expiry.ts'
@@ -39,13 +39,13 @@ async function look(from: Perspective, wanted: Wanted): Promise<Found> {
   const url = cardUrl(wanted.proof)
   const { text } = await fetchWellKnown(from, url, 'application/json')
   const card = await readAgentCard(text)
-  if (card === null) throw new NotThere(`What is at ${url} is no agent card of A2A 1.0.`)
+  if (card === null) throw new ProofAbsent(`What is at ${url} is no agent card of A2A 1.0.`)
   requireNamed(card, wanted)
   if (card.signatures.length === 0) {
-    throw new NotThere('The agent card names this agent, but nobody has signed it.')
+    throw new ProofAbsent('The agent card names this agent, but nobody has signed it.')
   }
   if (!(await isSignedBy(wanted.proof, card))) {
-    throw new NotThere(
+    throw new ProofAbsent(
       'The agent card names this agent, but none of its signatures is by the agent’s certified key on the card as it is.',
     )
   }
@@ -55,7 +55,7 @@ async function look(from: Perspective, wanted: Wanted): Promise<Found> {
   }
 }
 
-/** @throws NotThere which says what the card says instead */
+/** @throws ProofAbsent which says what the card says instead */
 function requireNamed({ extensions }: AgentCard, { proof, provenBy, now }: Wanted): void {
   const uri = a2aIdentityUri(proof.baseUrl)
   const found = extensions.filter((each) => each.uri === uri).map(({ params }) => params)
@@ -63,10 +63,10 @@ function requireNamed({ extensions }: AgentCard, { proof, provenBy, now }: Wante
   const ours = named.filter(({ nonce }) => nonce === proof.token)
   const faults = ours.map(({ expiry }) => (provenBy === null ? expiryFault(expiry, now) : null))
   if (faults.includes(null)) return
-  if (ours.length > 0) throw new NotThere(`The agent card names this agent ${faults[0]}.`)
-  if (named.length > 0) throw new NotThere('The agent card names this agent with another nonce.')
-  if (found.length > 0) throw new NotThere('The agent card names another agent.')
-  throw new NotThere(`The agent card has no extension ${uri}.`)
+  if (ours.length > 0) throw new ProofAbsent(`The agent card names this agent ${faults[0]}.`)
+  if (named.length > 0) throw new ProofAbsent('The agent card names this agent with another nonce.')
+  if (found.length > 0) throw new ProofAbsent('The agent card names another agent.')
+  throw new ProofAbsent(`The agent card has no extension ${uri}.`)
 }
 
 /** The extension as it stands in a card (A2A 1.0 section 4.4.4). */

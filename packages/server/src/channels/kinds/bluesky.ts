@@ -1,4 +1,4 @@
-import { NotThere, type Perspective } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
 import { askJson, ofKnownHost, ownText, unknownAnswer } from './json-answer.ts'
 import { bareHandle, parseDomain, requireForm } from './names.ts'
@@ -45,12 +45,12 @@ async function readProfile(from: Perspective, handle: string): Promise<string[]>
   url.searchParams.set('actor', handle)
   const answer = await askJson(ofKnownHost(from), url)
   if (answer.status === 400 && saysNobody(answer.body)) {
-    throw new NotThere(`Bluesky shows no account with the handle ${handle}.`)
+    throw new ProofAbsent(`Bluesky shows no account with the handle ${handle}.`)
   }
   const shown = ownText(answer.body, 'handle')
   if (answer.status !== 200 || shown === null) throw unknownAnswer(url, answer)
   if (shown === INVALID || shown.toLowerCase() !== handle) {
-    throw new NotThere(`The handle ${handle} does not name an account on Bluesky any more.`)
+    throw new ProofAbsent(`The handle ${handle} does not name an account on Bluesky any more.`)
   }
   return [ownText(answer.body, 'description') ?? '']
 }

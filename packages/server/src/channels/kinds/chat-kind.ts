@@ -1,5 +1,5 @@
 import type { ProofMethodInWords } from '@countersign/protocol'
-import { NotThere, type Perspective } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent } from '../../core/network/perspective.ts'
 import type { ChannelKind, Found, Proof, Wanted } from './kind.ts'
 
 const FRESH_FOR_MS = 90 * 24 * 3_600_000
@@ -15,7 +15,7 @@ export interface Place {
   /**
    * Reads what the account itself shows there.
    * @returns its texts
-   * @throws NotThere where there is no such account, OutOfReach where nobody knows
+   * @throws ProofAbsent where there is no such account, Unreachable where nobody knows
    */
   read(from: Perspective, handle: string): Promise<readonly string[]>
 }
@@ -58,7 +58,7 @@ async function look(
     }
   }
   const names = searched.map(({ name }) => name).join(' or ')
-  throw new NotThere(`${label} shows the account, but the text does not stand in ${names}.`)
+  throw new ProofAbsent(`${label} shows the account, but the text does not stand in ${names}.`)
 }
 
 /**

@@ -1,8 +1,8 @@
 import {
-  NotThere,
-  OutOfReach,
   type Page,
   type Perspective,
+  ProofAbsent,
+  Unreachable,
 } from '../../core/network/perspective.ts'
 import { expiryFault } from './expiry.ts'
 import type { ChannelKind, Found, Proof, Wanted } from './kind.ts'
@@ -51,20 +51,20 @@ const PLACES = [
 /** Either place is enough; that there is no proof takes both to say so. */
 async function look(from: Perspective, wanted: Wanted): Promise<Found> {
   const { provenBy } = wanted
-  const misses: (NotThere | OutOfReach)[] = []
+  const misses: (ProofAbsent | Unreachable)[] = []
   for (const { method, find } of PLACES) {
     if (provenBy !== null && provenBy !== method) continue
     try {
       return { method, detail: await find(from, wanted) }
     } catch (error) {
-      if (!(error instanceof NotThere || error instanceof OutOfReach)) throw error
+      if (!(error instanceof ProofAbsent || error instanceof Unreachable)) throw error
       misses.push(error)
     }
   }
   const detail = misses.map(({ message }) => message).join(' ')
-  throw misses.every((miss) => miss instanceof NotThere)
-    ? new NotThere(detail)
-    : new OutOfReach(detail)
+  throw misses.every((miss) => miss instanceof ProofAbsent)
+    ? new ProofAbsent(detail)
+    : new Unreachable(detail)
 }
 
 async function findRecord(from: Perspective, wanted: Wanted): Promise<string> {
@@ -99,7 +99,7 @@ function challengeLine({ token, did, expiresAt }: Proof): string {
 /**
  * Looks for the line among those that stand at a place.
  * @param place in words that `hold` can follow
- * @throws NotThere which says what stands there instead
+ * @throws ProofAbsent which says what stands there instead
  */
 function requireLine(lines: readonly string[], wanted: Wanted, place: string): void {
   const { token, did } = wanted.proof
@@ -108,7 +108,7 @@ function requireLine(lines: readonly string[], wanted: Wanted, place: string): v
   const named = ours.filter((fields) => fields.get('did') === did)
   const faults = named.map((fields) => faultOf(fields.get('expiry'), wanted))
   if (faults.includes(null)) return
-  throw new NotThere(`${place} hold ${describe()}.`)
+  throw new ProofAbsent(`${place} hold ${describe()}.`)
 
   function describe(): string {
     if (named.length > 0) return `the token of this channel ${faults[0]}`
@@ -141,11 +141,13 @@ export function wellKnownUrl(domain: string, name: string): URL {
 
 /**
  * Fetches it.
- * @throws NotThere where the domain says that there is nothing, OutOfReach where it says anything else
+ * @throws ProofAbsent where the domain says that there is nothing, Unreachable where it says anything else
  */
 export async function fetchWellKnown(from: Perspective, url: URL, accept: string): Promise<Page> {
   const page = await from.get(url, accept)
   if (page.status === 200) return page
   const answer = `${url} answers ${page.status}.`
-  throw page.status === 404 || page.status === 410 ? new NotThere(answer) : new OutOfReach(answer)
+  throw page.status === 404 || page.status === 410
+    ? new ProofAbsent(answer)
+    : new Unreachable(answer)
 }

@@ -1,4 +1,4 @@
-import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
 import {
   askJson,
@@ -64,7 +64,7 @@ async function readBio(from: Perspective, login: string): Promise<string[]> {
   const shown = ownText(answer.body, 'login')
   if (shown === null) throw unknownAnswer(url, answer)
   if (shown.toLowerCase() !== login) {
-    throw new NotThere(`GitHub shows another account in the place of ${login}.`)
+    throw new ProofAbsent(`GitHub shows another account in the place of ${login}.`)
   }
   return [ownText(answer.body, 'bio') ?? '']
 }
@@ -85,10 +85,10 @@ async function readGists(from: Perspective, login: string): Promise<string[]> {
 async function ask(from: Perspective, url: URL, login: string): Promise<JsonAnswer> {
   const answer = await askJson(ofKnownHost(from), url, MEDIA_TYPE)
   if (answer.status === 404 && ownText(answer.body, 'message') === 'Not Found') {
-    throw new NotThere(`GitHub shows no account ${login}.`)
+    throw new ProofAbsent(`GitHub shows no account ${login}.`)
   }
   if (answer.status === 403) {
-    throw new OutOfReach('GitHub does not answer now: it has been asked too often.')
+    throw new Unreachable('GitHub does not answer now: it has been asked too often.')
   }
   if (answer.status !== 200) throw unknownAnswer(url, answer)
   return answer

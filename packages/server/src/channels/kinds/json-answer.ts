@@ -1,8 +1,8 @@
 import {
-  NotThere,
-  OutOfReach,
   type Page,
   type Perspective,
+  ProofAbsent,
+  Unreachable,
 } from '../../core/network/perspective.ts'
 
 /** What a platform's API has answered. */
@@ -14,7 +14,7 @@ export interface JsonAnswer {
 
 /**
  * Asks an API of a platform.
- * @throws NotThere where the host has no address, OutOfReach where it does not answer as it should or asks us to wait
+ * @throws ProofAbsent where the host has no address, Unreachable where it does not answer as it should or asks us to wait
  */
 export async function askJson(
   from: Perspective,
@@ -38,24 +38,24 @@ export function ofKnownHost(from: Perspective): Perspective {
       try {
         return await from.get(url, accept)
       } catch (error) {
-        if (!(error instanceof NotThere)) throw error
-        throw new OutOfReach(`${url.hostname} is not known to ${from.name}.`)
+        if (!(error instanceof ProofAbsent)) throw error
+        throw new Unreachable(`${url.hostname} is not known to ${from.name}.`)
       }
     },
   }
 }
 
-/** @throws OutOfReach where a server has failed, or has no time for us now */
+/** @throws Unreachable where a server has failed, or has no time for us now */
 export function requireTime({ status }: Page, { hostname }: URL): void {
   if (status === 429) {
-    throw new OutOfReach(`${hostname} has been asked too often and wants us to come back later.`)
+    throw new Unreachable(`${hostname} has been asked too often and wants us to come back later.`)
   }
-  if (status >= 500) throw new OutOfReach(`${hostname} has a failure of its own (${status}).`)
+  if (status >= 500) throw new Unreachable(`${hostname} has a failure of its own (${status}).`)
 }
 
 /** For an answer of which nothing can be learnt. */
-export function unknownAnswer({ hostname }: URL, { status }: Pick<Page, 'status'>): OutOfReach {
-  return new OutOfReach(`${hostname} gives an answer that cannot be read (${status}).`)
+export function unknownAnswer({ hostname }: URL, { status }: Pick<Page, 'status'>): Unreachable {
+  return new Unreachable(`${hostname} gives an answer that cannot be read (${status}).`)
 }
 
 function parsed(text: string): unknown {

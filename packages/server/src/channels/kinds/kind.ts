@@ -74,7 +74,7 @@ interface ChannelCheck {
   readonly agreement: 'most' | 'first'
   /**
    * Looks for a proof.
-   * @throws NotThere where the place says that there is none, OutOfReach where nobody knows
+   * @throws ProofAbsent where the place says that there is none, Unreachable where nobody knows
    */
   look(from: Perspective, wanted: Wanted): Promise<Found>
 }

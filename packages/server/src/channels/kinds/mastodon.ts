@@ -1,4 +1,4 @@
-import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
 import { textOfHtml } from './html.ts'
 import { askJson, own, ownText, unknownAnswer } from './json-answer.ts'
@@ -70,10 +70,10 @@ async function readProfile(from: Perspective, handle: string): Promise<string[]>
   const answer = await askJson(from, url)
   const { status, body } = answer
   if ((status === 404 || status === 410) && ownText(body, 'error') !== null) {
-    throw new NotThere(`${home} shows no account ${handle}.`)
+    throw new ProofAbsent(`${home} shows no account ${handle}.`)
   }
   if (status === 401 || status === 403 || status === 422) {
-    throw new OutOfReach(
+    throw new Unreachable(
       `${home} does not show its profiles to everybody, so nothing can be checked.`,
     )
   }
@@ -82,7 +82,7 @@ async function readProfile(from: Perspective, handle: string): Promise<string[]>
   if (status !== 200 || username === null || acct === null) throw unknownAnswer(url, answer)
   // Of its own accounts a server leaves itself out: one with a server is another server's.
   if (username.toLowerCase() !== user || acct.toLowerCase() !== user) {
-    throw new NotThere(`${home} shows another account in the place of ${handle}.`)
+    throw new ProofAbsent(`${home} shows another account in the place of ${handle}.`)
   }
   requireActive(body, handle)
   return textsOf(body)
@@ -90,8 +90,8 @@ async function readProfile(from: Perspective, handle: string): Promise<string[]>
 
 /** https://docs.joinmastodon.org/entities/Account/ */
 function requireActive(body: unknown, handle: string): void {
-  if (own(body, 'suspended') === true) throw new NotThere(`${handle} is suspended.`)
-  if ((own(body, 'moved') ?? null) !== null) throw new NotThere(`${handle} has moved elsewhere.`)
+  if (own(body, 'suspended') === true) throw new ProofAbsent(`${handle} is suspended.`)
+  if ((own(body, 'moved') ?? null) !== null) throw new ProofAbsent(`${handle} has moved elsewhere.`)
 }
 
 function textsOf(body: unknown): string[] {

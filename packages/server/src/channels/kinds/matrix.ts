@@ -1,4 +1,4 @@
-import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
 import { askJson, own, ownText, unknownAnswer } from './json-answer.ts'
 import { HandleRefusal } from './kind.ts'
@@ -59,10 +59,10 @@ async function readProfile(from: Perspective, id: string): Promise<string[]> {
   const answer = await askJson(from, url)
   const { status, body } = answer
   if (status === 404 && ownText(body, 'errcode') === 'M_NOT_FOUND') {
-    throw new NotThere(`${server} shows no profile of ${id}.`)
+    throw new ProofAbsent(`${server} shows no profile of ${id}.`)
   }
   if (status === 401 || status === 403) {
-    throw new OutOfReach(
+    throw new Unreachable(
       `${server} does not show profiles to everybody, so nothing can be checked.`,
     )
   }
@@ -79,7 +79,7 @@ const LONGEST = 512
  * Where the API of a Matrix server is, as the server says itself
  * (https://spec.matrix.org/latest/client-server-api/#well-known-uri); at its own name where it says nothing.
  * @returns an https address on the usual port, without a slash at the end
- * @throws NotThere, OutOfReach
+ * @throws ProofAbsent, Unreachable
  */
 async function requireHomeserver(from: Perspective, server: string): Promise<string> {
   const url = new URL(`https://${server}/.well-known/matrix/client`)
@@ -100,5 +100,5 @@ function addressOf(base: string, server: string): string {
   } catch (error) {
     if (!(error instanceof HandleRefusal)) throw error
   }
-  throw new OutOfReach(`${server} says that its API is at an address that is not looked at.`)
+  throw new Unreachable(`${server} says that its API is at an address that is not looked at.`)
 }

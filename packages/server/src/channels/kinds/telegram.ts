@@ -1,4 +1,4 @@
-import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
 import { piecesOf } from './html.ts'
 import { ofKnownHost, requireTime, unknownAnswer } from './json-answer.ts'
@@ -53,9 +53,9 @@ async function readBio(from: Perspective, username: string): Promise<string[]> {
   const meta = metaOf(page.text)
   const title = meta.get('og:title')
   if (page.status !== 200 || title === undefined) throw unknownAnswer(url, page)
-  if (NOBODY.test(title)) throw new NotThere(`Telegram shows no account @${username}.`)
+  if (NOBODY.test(title)) throw new ProofAbsent(`Telegram shows no account @${username}.`)
   if (APP_LINK.exec(meta.get('al:ios:url') ?? '')?.[1]?.toLowerCase() !== username) {
-    throw new OutOfReach(`t.me gives a page that is not about @${username}.`)
+    throw new Unreachable(`t.me gives a page that is not about @${username}.`)
   }
   return [meta.get('og:description') ?? '']
 }

@@ -1,4 +1,4 @@
-import { NotThere, OutOfReach, type Perspective } from '../../core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
 import { askJson, own, ownText, unknownAnswer } from './json-answer.ts'
 import { HandleRefusal } from './kind.ts'
 import { parseDomain } from './names.ts'
@@ -15,7 +15,7 @@ interface Resource {
 
 /**
  * The host at which an account of the fediverse lives: the server of its handle, or another one that both sides name.
- * @throws NotThere, OutOfReach
+ * @throws ProofAbsent, Unreachable
  */
 export async function requireHomeOf(
   from: Perspective,
@@ -27,7 +27,7 @@ export async function requireHomeOf(
   // Anyone can point at somebody else's account: it is theirs where that account's server says so too.
   const there = await finger(from, user, home)
   if (there.home === home && there.subject === `acct:${user}@${server}`) return home
-  throw new NotThere(`${server} says that the account is at ${home}, which does not say so.`)
+  throw new ProofAbsent(`${server} says that the account is at ${home}, which does not say so.`)
 }
 
 /** RFC 7033 */
@@ -36,7 +36,7 @@ async function finger(from: Perspective, user: string, server: string): Promise<
   url.searchParams.set('resource', `acct:${user}@${server}`)
   const answer = await askJson(from, url, MEDIA_TYPE)
   if (answer.status === 404 || answer.status === 410) {
-    throw new NotThere(`${server} shows no account @${user}@${server}.`)
+    throw new ProofAbsent(`${server} shows no account @${user}@${server}.`)
   }
   const subject = ownText(answer.body, 'subject')
   const actor = actorOf(answer.body)
@@ -53,7 +53,7 @@ function actorOf(body: unknown): string | null {
   return ownText(self, 'href')
 }
 
-/** @throws OutOfReach where the address is not one that is fetched */
+/** @throws Unreachable where the address is not one that is fetched */
 function hostOf(address: string, server: string): string {
   const url = URL.parse(address)
   const plain = url?.protocol === 'https:' && url.port === '' && url.username === ''
@@ -62,5 +62,5 @@ function hostOf(address: string, server: string): string {
   } catch (error) {
     if (!(error instanceof HandleRefusal)) throw error
   }
-  throw new OutOfReach(`${server} says that the account is at an address that is not looked at.`)
+  throw new Unreachable(`${server} says that the account is at an address that is not looked at.`)
 }

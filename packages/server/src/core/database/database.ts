@@ -1,7 +1,7 @@
 import type { AgentStatus, Assurance, Grade, SignInMethod } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
 import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow, RateCountRow } from './rows.ts'
-import type { ConnectionFigures, DatabaseState, TransactionEnd } from './stats.ts'
+import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 
 export type { ChannelCheckRow, ChannelLeaseRow, ChannelRow }
 
@@ -206,7 +206,7 @@ export interface Database {
   /** For small reads that somebody waits for: given up after a second. */
   readonly points: Db
   /** For following what others write, in a connection that nothing else keeps busy: given up after a second. */
-  readonly news: Db
+  readonly eventReader: Db
   /**
    * Runs `work` in a writing transaction. Whatever it throws undoes its own changes and nothing else's. It may be run
    * a second time, after its changes were undone, so it changes nothing but the database.
@@ -214,9 +214,9 @@ export interface Database {
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** The same, of a write that may be done together with others of its kind. */
-  writeTogether<I, T>(batch: Batch<I, T>, item: I): Promise<T>
+  writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T>
   /** Null where the data are in a file. */
-  readonly connections: ConnectionFigures | null
+  readonly connections: ConnectionStats | null
   /** How many writes have been asked for and not answered. */
   readonly waitingWrites: number
   /** Called after each transaction that wrote, or tried to. */

@@ -24,7 +24,7 @@ export interface NewEvent {
   readonly tail: string | null
   readonly ownerId: number | null
   /** Public facts only: events are what subscribers and audits will read. */
-  readonly facts: object
+  readonly payload: object
 }
 
 const insert = prepared<EventRow, object>((db, param) =>
@@ -40,8 +40,8 @@ const insert = prepared<EventRow, object>((db, param) =>
 
 /** Appends an event in the transaction of the change that it tells of. */
 export async function appendEvent(tx: Tx, event: NewEvent): Promise<void> {
-  const { ownerId, facts, ...rest } = event
-  await insert(tx.db, { ...rest, owner_id: ownerId, facts: JSON.stringify(facts) })
+  const { ownerId, payload, ...rest } = event
+  await insert(tx.db, { ...rest, owner_id: ownerId, facts: JSON.stringify(payload) })
 }
 
 const selectLast = prepared<object, { last: number | null }>((db) =>

@@ -66,7 +66,7 @@ export class GroupCommit {
     return this.#ask<T>({ run: work, together: null })
   }
 
-  writeTogether<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
+  writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
     const together = { batch: batch as unknown as Batch<unknown, unknown>, item }
     return this.#ask<T>({ run: (tx) => batch.one(tx, item), together })
   }

@@ -23,7 +23,7 @@ const ROLLBACK_TO = CompiledQuery.raw('rollback to attempt')
  * a savepoint.
  * @returns false where one of these constraints has refused it, and nothing changed
  */
-export async function unlessTaken(
+export async function ignoreUniqueViolation(
   tx: Pick<Tx, 'db'>,
   constraints: readonly Constraint[],
   statement: () => Promise<unknown>,

@@ -1,6 +1,6 @@
 import type { Db, Tx } from './database.ts'
 
-export async function factOf(db: Db, name: string): Promise<string | null> {
+export async function readSetting(db: Db, name: string): Promise<string | null> {
   const row = await db
     .selectFrom('facts')
     .select('value')
@@ -10,17 +10,17 @@ export async function factOf(db: Db, name: string): Promise<string | null> {
 }
 
 /** Notes a fact where there is none of the name. @returns the one that is there afterwards */
-export async function noteFact(tx: Tx, name: string, value: string): Promise<string> {
+export async function insertSetting(tx: Tx, name: string, value: string): Promise<string> {
   await tx.db
     .insertInto('facts')
     .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
-  return (await factOf(tx.db, name)) as string
+  return (await readSetting(tx.db, name)) as string
 }
 
 /** Notes a fact in the place of whatever was there. */
-export async function replaceFact(tx: Tx, name: string, value: string): Promise<void> {
+export async function writeSetting(tx: Tx, name: string, value: string): Promise<void> {
   await tx.db
     .insertInto('facts')
     .values({ name, value })

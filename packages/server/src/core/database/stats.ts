@@ -1,5 +1,5 @@
 /** Connections for reading, and how many reads wait for one. */
-export interface ConnectionFigures {
+export interface ConnectionStats {
   readonly busy: number
   readonly idle: number
   readonly waiting: number

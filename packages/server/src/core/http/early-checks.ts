@@ -5,7 +5,7 @@ import { NOTHING_HERE } from './error-handler.ts'
 import type { MethodGuard } from './methods.ts'
 
 /** A hook for every request, before anything else looks at it. */
-export function greet(isDraining: () => boolean, guard: MethodGuard) {
+export function earlyChecks(isDraining: () => boolean, guard: MethodGuard) {
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     reply.header('x-content-type-options', 'nosniff')
     // A caller that keeps its connection would send its next request into the end of the service.

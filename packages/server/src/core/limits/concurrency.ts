@@ -7,36 +7,38 @@ import { CodedError } from '@countersign/protocol'
  * database is asked every second whether its session still is. Pictures are made one at a time; those that owners send
  * are 5 MiB in memory each.
  */
-function rooms() {
+function limiters() {
   return {
-    verifications: new Room(2048, 'verifications'),
-    claims: new Room(1024, 'claims'),
-    'sign-ins': new Room(512, 'sign-ins'),
-    changes: new Room(1024, 'changes'),
-    reads: new Room(4096, 'requests'),
-    streams: new Room(1000, 'streams'),
-    pictures: new Room(8, 'pictures'),
-    previews: new Room(40, 'previews'),
+    verifications: new ConcurrencyLimiter(2048, 'verifications'),
+    claims: new ConcurrencyLimiter(1024, 'claims'),
+    'sign-ins': new ConcurrencyLimiter(512, 'sign-ins'),
+    changes: new ConcurrencyLimiter(1024, 'changes'),
+    reads: new ConcurrencyLimiter(4096, 'requests'),
+    streams: new ConcurrencyLimiter(1000, 'streams'),
+    pictures: new ConcurrencyLimiter(8, 'pictures'),
+    previews: new ConcurrencyLimiter(40, 'previews'),
   }
 }
 
-export type RoomName = keyof ReturnType<typeof rooms>
+export type LimiterName = keyof ReturnType<typeof limiters>
 
 /** How busy a process is, and how often it has refused for that. */
 export class Overload {
-  readonly rooms = rooms()
+  readonly limiters = limiters()
   /** Requests refused because the process as a whole could not keep up. */
   refusedUnderPressure = 0
 
   /** Refusals by reason: the name of a room that was full, or `pressure`. */
   get refused(): ReadonlyMap<string, number> {
-    const counts = Object.entries(this.rooms).map(([name, { refused }]) => [name, refused] as const)
+    const counts = Object.entries(this.limiters).map(
+      ([name, { refused }]) => [name, refused] as const,
+    )
     return new Map([...counts, ['pressure', this.refusedUnderPressure]])
   }
 
   /** Requests that are being worked on, by room. */
   get inside(): ReadonlyMap<string, number> {
-    return new Map(Object.entries(this.rooms).map(([name, { inside }]) => [name, inside]))
+    return new Map(Object.entries(this.limiters).map(([name, { inside }]) => [name, inside]))
   }
 }
 
@@ -44,7 +46,7 @@ export class Overload {
 const RETRY_AFTER_SECONDS = 1
 
 /** So many requests of one kind are worked on at once, and no more wait: the next is told to come back. */
-export class Room {
+export class ConcurrencyLimiter {
   readonly #most: number
   readonly #whatFor: string
   inside = 0

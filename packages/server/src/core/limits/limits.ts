@@ -1,4 +1,4 @@
-import { isAlwaysAnswered, type RouteFacts } from './route-class.ts'
+import { isAlwaysAnswered, type RouteInfo } from './route-class.ts'
 
 /** What a limit counts, and for whom. How much it allows is the host's setting of the same name (RATE_LIMITS). */
 export interface Limit {
@@ -56,7 +56,7 @@ const LIMITS_OF: Readonly<Record<string, readonly Limit[]>> = {
 }
 
 /** The limits that a route is under. What costs next to nothing, and taking an agent back, is under none. */
-export function limitsOf(route: RouteFacts): readonly Limit[] {
+export function limitsOf(route: RouteInfo): readonly Limit[] {
   const { operationId, url, method } = route
   if (operationId === 'lookup' || operationId === 'identify') return [LIMITS.reads]
   if (isAlwaysAnswered(route)) return []

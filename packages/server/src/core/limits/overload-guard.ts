@@ -2,13 +2,13 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { CodedError } from '@countersign/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import type { Overload, Room } from './concurrency.ts'
-import { hooksOf, isAlwaysAnswered, roomOf, routeFacts } from './route-class.ts'
+import type { ConcurrencyLimiter, Overload } from './concurrency.ts'
+import { hooksOf, isAlwaysAnswered, limiterNameOf, routeInfoOf } from './route-class.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Where it has a place; null where it has none, or none any more. */
-    room: Room | null
+    limiter: ConcurrencyLimiter | null
   }
 }
 
@@ -18,16 +18,16 @@ type Done = (error?: Error) => void
 
 /** Refuses, early and of every route that is registered after it, what there is no room for. */
 export function guardAgainstOverload(app: FastifyInstance, overload: Overload): void {
-  app.decorateRequest('room', null)
+  app.decorateRequest('limiter', null)
   const isUnderPressure = measurePressure(app)
   const requireCalm = (_request: FastifyRequest, _reply: FastifyReply, done: Done): void =>
     done(isUnderPressure() ? turnAway(overload) : undefined)
   app.addHook('onRoute', (route) => {
-    const facts = routeFacts(route)
-    if (!isAlwaysAnswered(facts)) route.onRequest = [...hooksOf(route.onRequest), requireCalm]
-    const name = roomOf(facts)
+    const info = routeInfoOf(route)
+    if (!isAlwaysAnswered(info)) route.onRequest = [...hooksOf(route.onRequest), requireCalm]
+    const name = limiterNameOf(info)
     if (name !== null)
-      admit(route, overload.rooms[name], name === 'streams' ? 'closed' : 'answered')
+      admit(route, overload.limiters[name], name === 'streams' ? 'closed' : 'answered')
   })
 }
 
@@ -45,14 +45,18 @@ function turnAway(overload: Overload): CodedError {
  * only looks whether there is one. The place is free again once there is an answer, so that nobody keeps one by reading
  * slowly, but not because the client has gone: its request is still being worked on.
  */
-function admit(route: RouteOptions, room: Room, until: 'answered' | 'closed'): void {
+function admit(
+  route: RouteOptions,
+  limiter: ConcurrencyLimiter,
+  until: 'answered' | 'closed',
+): void {
   const look = (_request: FastifyRequest, _reply: FastifyReply, done: Done) =>
-    done(refusalOf(() => room.requireSpace()))
+    done(refusalOf(() => limiter.requireSpace()))
   const enter = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
-    const refusal = refusalOf(() => room.enter())
+    const refusal = refusalOf(() => limiter.enter())
     if (refusal === undefined) {
-      if (until === 'closed') reply.raw.once('close', () => room.leave())
-      else request.room = room
+      if (until === 'closed') reply.raw.once('close', () => limiter.leave())
+      else request.limiter = limiter
     }
     done(refusal)
   }
@@ -67,8 +71,8 @@ function leave(
   payload: unknown,
   done: (error: null, payload: unknown) => void,
 ): void {
-  request.room?.leave()
-  request.room = null
+  request.limiter?.leave()
+  request.limiter = null
   done(null, payload)
 }
 

@@ -4,8 +4,8 @@ import { limitFailures } from './guard-failures.ts'
 import { tellOfLimits } from './headers.ts'
 import type { Limiter } from './limiter.ts'
 import { limitsOf } from './limits.ts'
-import type { RouteFacts } from './route-class.ts'
-import { hooksOf, routeFacts } from './route-class.ts'
+import type { RouteInfo } from './route-class.ts'
+import { hooksOf, routeInfoOf } from './route-class.ts'
 import { type Rule, type Ruler, refusalOf, whoIs } from './rule.ts'
 
 /**
@@ -19,17 +19,17 @@ export function limitRates(app: FastifyInstance, limiter: Limiter | null, cookie
   app.decorateRequest('limits', null)
   app.decorateRequest('attempts', null)
   app.addHook('onRoute', (route) => {
-    const rules = rulesOf(limiter, routeFacts(route))
+    const rules = rulesOf(limiter, routeInfoOf(route))
     if (rules.length > 0) limitRoute(route, { limiter, cookies }, rules)
   })
 }
 
 /** Whether a route can answer 429. */
-export function isLimited(limiter: Limiter | null, route: RouteFacts): boolean {
+export function isLimited(limiter: Limiter | null, route: RouteInfo): boolean {
   return limiter !== null && rulesOf(limiter, route).length > 0
 }
 
-function rulesOf(limiter: Limiter, route: RouteFacts): Rule[] {
+function rulesOf(limiter: Limiter, route: RouteInfo): Rule[] {
   return limitsOf(route).flatMap((limit) => {
     const rate = limiter.rateOf(limit)
     return rate === null ? [] : [{ limit, rate }]

@@ -1,8 +1,8 @@
 import type { RouteOptions } from 'fastify'
-import type { RoomName } from './concurrency.ts'
+import type { LimiterName } from './concurrency.ts'
 
 /** HEAD is as much work as GET, which Fastify makes it of. */
-export function routeFacts({ schema, url, method }: RouteOptions): RouteFacts {
+export function routeInfoOf({ schema, url, method }: RouteOptions): RouteInfo {
   const operationId = (schema as { operationId?: string } | undefined)?.operationId ?? null
   const methods = [method].flat() as string[]
   const isRead = methods.some((each) => each === 'GET' || each === 'HEAD')
@@ -15,7 +15,7 @@ export function hooksOf<T>(hooks: T | T[] | undefined): T[] {
 }
 
 /** What of a route decides about its room. */
-export interface RouteFacts {
+export interface RouteInfo {
   readonly operationId: string | null
   readonly url: string
   readonly method: string
@@ -30,7 +30,7 @@ const ALWAYS = new Set([
   ...['revokeAgent', 'suspendAgent', 'revokeAllAgents', 'signOut'],
 ])
 
-const ROOMS: Readonly<Record<string, RoomName>> = {
+const LIMITERS: Readonly<Record<string, LimiterName>> = {
   verify: 'verifications',
   claim: 'claims',
   challengeRuntime: 'claims',
@@ -39,17 +39,17 @@ const ROOMS: Readonly<Record<string, RoomName>> = {
   setAvatar: 'pictures',
 }
 
-export function isAlwaysAnswered({ operationId, method }: RouteFacts): boolean {
+export function isAlwaysAnswered({ operationId, method }: RouteInfo): boolean {
   return method === 'OPTIONS' || (operationId !== null && ALWAYS.has(operationId))
 }
 
 /** The room in which a request is worked on; null where there is no bound. */
-export function roomOf(route: RouteFacts): RoomName | null {
+export function limiterNameOf(route: RouteInfo): LimiterName | null {
   const { operationId, url, method } = route
   // A lookup that memory cannot answer waits for the database, like every other read.
   if (operationId === 'lookup' || operationId === 'identify') return 'reads'
   if (isAlwaysAnswered(route)) return null
-  const own = ROOMS[operationId ?? '']
+  const own = LIMITERS[operationId ?? '']
   if (own !== undefined) return own
   if (method === 'GET') return 'reads'
   if (url === '/check') return 'verifications'

@@ -7,14 +7,14 @@ export interface Gauges {
   /** What runs: labels of a metric that is always 1. */
   readonly build: Readonly<Record<'version' | 'node' | 'database', string>>
   readonly phase: () => Phase
-  readonly readModel: () => ReadModelFigures
+  readonly readModel: () => ReadModelStats
   /** Seconds since 1970, by the clock that expiries are held against. */
   readonly clock: () => number
   /** What is free where the data are. */
   readonly freeBytes: () => Promise<number>
-  readonly database: () => Promise<DatabaseFigures>
+  readonly database: () => Promise<DatabaseStats>
   /** Connections for reading; null where the data are in a file. */
-  readonly connections: () => ConnectionFigures | null
+  readonly connections: () => ConnectionStats | null
   readonly writes: WriteMetrics
   /** How many writes have been asked for and not answered. */
   readonly waitingWrites: () => number
@@ -32,7 +32,7 @@ export interface Gauges {
 
 type Phase = 'starting' | 'ready' | 'draining'
 
-interface DatabaseFigures {
+interface DatabaseStats {
   readonly role: 'file' | 'primary' | 'unreachable'
   readonly commits: {
     /** What an acknowledged write is known to be on. */
@@ -40,10 +40,10 @@ interface DatabaseFigures {
     /** Whether what they wait for is there. */
     readonly satisfied: boolean | null
   }
-  readonly standbys: readonly StandbyFigures[]
+  readonly standbys: readonly StandbyStats[]
 }
 
-interface StandbyFigures {
+interface StandbyStats {
   readonly name: string
   readonly state: string
   readonly sync: string
@@ -51,14 +51,14 @@ interface StandbyFigures {
   readonly lagMs: number | null
 }
 
-interface ConnectionFigures {
+interface ConnectionStats {
   readonly busy: number
   readonly idle: number
   /** Reads that wait for a connection. */
   readonly waiting: number
 }
 
-interface ReadModelFigures {
+interface ReadModelStats {
   readonly agents: number
   /** The number of the last event that shows in answers. */
   readonly position: number

@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises'
-import { NotThere, OutOfReach } from './perspective.ts'
+import { ProofAbsent, Unreachable } from './perspective.ts'
 
 /** How long one try takes at most, and how many there are. */
 export interface DnsPatience {
@@ -39,7 +39,7 @@ export class DnsView {
 
   /**
    * The TXT records of a name, the strings of each joined (RFC 7208 section 3.3).
-   * @throws NotThere, OutOfReach
+   * @throws ProofAbsent, Unreachable
    */
   async txt(name: string): Promise<readonly string[]> {
     const records = await this.#records(name, 'TXT record', (at) => this.#resolver.resolveTxt(at))
@@ -48,7 +48,7 @@ export class DnsView {
 
   /**
    * The addresses of a host, IPv4 before IPv6; one of the two kinds is enough.
-   * @throws NotThere where it has neither, OutOfReach where nobody knows
+   * @throws ProofAbsent where it has neither, Unreachable where nobody knows
    */
   async addresses(host: string): Promise<readonly string[]> {
     const views = await Promise.allSettled([
@@ -58,7 +58,7 @@ export class DnsView {
     const found = views.flatMap((view) => (view.status === 'fulfilled' ? view.value : []))
     if (found.length > 0) return found
     const reasons = views.flatMap((view) => (view.status === 'rejected' ? [view.reason] : []))
-    throw reasons.find((reason) => !(reason instanceof NotThere)) ?? reasons[0]
+    throw reasons.find((reason) => !(reason instanceof ProofAbsent)) ?? reasons[0]
   }
 
   close(): void {
@@ -83,7 +83,7 @@ export class DnsView {
       if (target === undefined) break
       at = target
     }
-    throw new OutOfReach(`${name} leads from CNAME to CNAME without an end.`)
+    throw new Unreachable(`${name} leads from CNAME to CNAME without an end.`)
   }
 
   async #translated<T>(words: string, wanted: string, ask: () => Promise<T>): Promise<T> {
@@ -92,10 +92,10 @@ export class DnsView {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (typeof code !== 'string') throw error
-      if (code === 'ENOTFOUND') throw new NotThere(`${words} does not exist in the DNS.`)
-      if (code === 'ENODATA') throw new NotThere(`${words} has no ${wanted} in the DNS.`)
+      if (code === 'ENOTFOUND') throw new ProofAbsent(`${words} does not exist in the DNS.`)
+      if (code === 'ENODATA') throw new ProofAbsent(`${words} has no ${wanted} in the DNS.`)
       const why = FAILURES[code] ?? `fails to look it up (${code})`
-      throw new OutOfReach(`${words}: the DNS server ${this.#server} ${why}.`)
+      throw new Unreachable(`${words}: the DNS server ${this.#server} ${why}.`)
     }
   }
 }

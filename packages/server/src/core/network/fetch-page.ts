@@ -1,6 +1,6 @@
 import { Client } from 'undici'
 import { type ConnectRules, guardedConnect } from './guarded-connect.ts'
-import { OutOfReach, type Page } from './perspective.ts'
+import { type Page, Unreachable } from './perspective.ts'
 import { inTime } from './timeout.ts'
 
 /** What a fetch works with. */
@@ -23,7 +23,7 @@ const HOST_NAME =
  * Fetches a page under the rules of `Perspective.get`. Every hop looks the host up anew and has a connection of its
  * own, so that no connection outlives the check of its address.
  * @param end ends it before its time
- * @throws NotThere, OutOfReach
+ * @throws ProofAbsent, Unreachable
  */
 export async function fetchPage(
   url: URL,
@@ -39,27 +39,27 @@ export async function fetchPage(
     if (!('location' in answer)) return answer
     place = redirected(place, answer.location)
   }
-  throw new OutOfReach(`${url.hostname} redirects more than ${REDIRECTS} times.`)
+  throw new Unreachable(`${url.hostname} redirects more than ${REDIRECTS} times.`)
 }
 
-/** @throws OutOfReach where a URL is none that is fetched */
+/** @throws Unreachable where a URL is none that is fetched */
 function requireAllowed({ protocol, hostname, port, username, password }: URL): void {
-  if (protocol !== 'https:') throw new OutOfReach(`${hostname} is only asked over https.`)
-  if (port !== '') throw new OutOfReach(`${hostname} is only asked on the usual port of https.`)
+  if (protocol !== 'https:') throw new Unreachable(`${hostname} is only asked over https.`)
+  if (port !== '') throw new Unreachable(`${hostname} is only asked on the usual port of https.`)
   if (username !== '' || password !== '') {
-    throw new OutOfReach(`${hostname} is not asked with a user name or a password.`)
+    throw new Unreachable(`${hostname} is not asked with a user name or a password.`)
   }
   if (!HOST_NAME.test(hostname)) {
-    throw new OutOfReach(`${hostname} is not the name of a host on the public internet.`)
+    throw new Unreachable(`${hostname} is not the name of a host on the public internet.`)
   }
 }
 
-/** @throws OutOfReach where it leads to another host */
+/** @throws Unreachable where it leads to another host */
 function redirected(from: URL, location: string): URL {
   const to = URL.parse(location, from.href)
-  if (to === null) throw new OutOfReach(`${from.hostname} redirects to what is no address.`)
+  if (to === null) throw new Unreachable(`${from.hostname} redirects to what is no address.`)
   if (to.hostname !== from.hostname) {
-    throw new OutOfReach(`${from.hostname} redirects to another host, which is not followed.`)
+    throw new Unreachable(`${from.hostname} redirects to another host, which is not followed.`)
   }
   return to
 }
@@ -84,7 +84,7 @@ async function ask(
     if (REDIRECT_STATUSES.includes(statusCode) && typeof location === 'string') return { location }
     const encoding = joined(headers['content-encoding'])
     if (encoding !== '' && encoding !== 'identity') {
-      throw new OutOfReach(`${url.hostname} answers compressed, which was not asked for.`)
+      throw new Unreachable(`${url.hostname} answers compressed, which was not asked for.`)
     }
     return {
       status: statusCode,
@@ -107,7 +107,7 @@ function clientOver(url: URL, socket: Awaited<ReturnType<typeof guardedConnect>>
   let given = false
   return new Client(url.origin, {
     connect(_options, callback) {
-      const refused = given ? new OutOfReach(`${url.hostname} closes the connection.`) : null
+      const refused = given ? new Unreachable(`${url.hostname} closes the connection.`) : null
       given = true
       // Not at once: undici would go on before it knows that it is connected.
       queueMicrotask(() => (refused ? callback(refused, null) : callback(null, socket)))

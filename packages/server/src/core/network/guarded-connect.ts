@@ -1,11 +1,11 @@
 import { isIP, type Socket, type TcpNetConnectOpts } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
-import { OutOfReach } from './perspective.ts'
+import { Unreachable } from './perspective.ts'
 
 /** Where a client may connect to. */
 export interface ConnectRules {
-  /** @returns at least one address. @throws NotThere, OutOfReach */
+  /** @returns at least one address. @throws ProofAbsent, Unreachable */
   readonly addressesOf: (host: string) => Promise<readonly string[]>
   /** Hosts that have to be on loopback, and the port there in the place of the usual one. */
   readonly loopbackHosts: ReadonlyMap<string, number>
@@ -21,7 +21,7 @@ const NEXT_ADDRESS_MS = 1500
 /**
  * Connects to a host by TLS, at an address that was looked up and checked now. The connection is made to that address,
  * never to what a second look-up would say, and nothing is sent before its other end is checked too.
- * @throws NotThere where the host has no address, OutOfReach where one of them is not public, errors of node:net and
+ * @throws ProofAbsent where the host has no address, Unreachable where one of them is not public, errors of node:net and
  * node:tls otherwise
  */
 export async function guardedConnect(
@@ -29,7 +29,7 @@ export async function guardedConnect(
   rules: ConnectRules,
   signal: AbortSignal,
 ): Promise<TLSSocket> {
-  if (isIP(host) !== 0) throw new OutOfReach(`${host} is an address, not the name of a host.`)
+  if (isIP(host) !== 0) throw new Unreachable(`${host} is an address, not the name of a host.`)
   const loopbackPort = rules.loopbackHosts.get(host)
   const isAllowed = loopbackPort === undefined ? isPublicAddress : isLoopbackAddress
   const addresses = await rules.addressesOf(host)
@@ -47,9 +47,9 @@ export async function guardedConnect(
   return secure(socket, host, signal)
 }
 
-function refusal(host: string, address: string, mustBePublic: boolean): OutOfReach {
+function refusal(host: string, address: string, mustBePublic: boolean): Unreachable {
   const wrong = mustBePublic ? 'not a public address' : 'not on loopback, as LOOPBACK_HOSTS has it'
-  return new OutOfReach(`${host} resolves to ${address}, which is ${wrong}.`)
+  return new Unreachable(`${host} resolves to ${address}, which is ${wrong}.`)
 }
 
 interface Connecting {

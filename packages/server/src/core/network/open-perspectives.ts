@@ -16,7 +16,7 @@ export interface OutsideSettings {
 
 export interface Perspectives {
   readonly all: readonly Perspective[]
-  /** Ends what is under way, as OutOfReach. */
+  /** Ends what is under way, as Unreachable. */
   close(): Promise<void>
 }
 

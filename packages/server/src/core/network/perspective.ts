@@ -7,7 +7,7 @@ export interface Perspective {
   readonly name: string
   /**
    * The TXT records of a name, the strings of each joined (RFC 7208 section 3.3), CNAMEs followed.
-   * @throws NotThere where the name or the type does not exist, OutOfReach where nobody knows
+   * @throws ProofAbsent where the name or the type does not exist, Unreachable where nobody knows
    */
   txt(name: string): Promise<readonly string[]>
   /**
@@ -15,7 +15,7 @@ export interface Perspective {
    * the same host only, 64 KiB and 10 seconds at most, nothing compressed.
    * @param accept the media types that are asked for, as `Accept` has them
    * @returns the page, whatever its status
-   * @throws NotThere where the host has no address, OutOfReach where it does not answer as it should
+   * @throws ProofAbsent where the host has no address, Unreachable where it does not answer as it should
    */
   get(url: URL, accept: string): Promise<Page>
 }
@@ -29,11 +29,11 @@ export interface Page {
 }
 
 /** What was asked for does not exist, as the place itself says. The message is a sentence for people. */
-export class NotThere extends Error {
-  override readonly name = 'NotThere'
+export class ProofAbsent extends Error {
+  override readonly name = 'ProofAbsent'
 }
 
 /** Nobody knows: a time-out, a server's own failure, an address that is not public. A sentence for people. */
-export class OutOfReach extends Error {
-  override readonly name = 'OutOfReach'
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable'
 }

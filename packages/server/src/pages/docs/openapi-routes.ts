@@ -2,7 +2,7 @@ import { ERROR_STATUS, type ErrorCode, type Naming } from '@countersign/protocol
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { LIMIT_HEADERS } from '../../core/limits/headers.ts'
-import type { RouteFacts } from '../../core/limits/route-class.ts'
+import type { RouteInfo } from '../../core/limits/route-class.ts'
 import { needsSession } from './curl-example.ts'
 import type { ApiDocument, Operation } from './openapi-types.ts'
 
@@ -20,7 +20,7 @@ export interface OpenApiDeps {
 export async function collectOpenApi(
   app: FastifyInstance,
   deps: OpenApiDeps,
-  isLimited: (route: RouteFacts) => boolean,
+  isLimited: (route: RouteInfo) => boolean,
 ): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -48,7 +48,7 @@ export async function collectOpenApi(
 }
 
 /** Tells of each operation with which codes it refuses. */
-function withErrors(document: ApiDocument, isLimited: (route: RouteFacts) => boolean): ApiDocument {
+function withErrors(document: ApiDocument, isLimited: (route: RouteInfo) => boolean): ApiDocument {
   const paths = Object.entries(document.paths).map(([path, methods]) => {
     const told = Object.entries(methods).map(([method, operation]) => {
       const { operationId } = operation
@@ -60,7 +60,7 @@ function withErrors(document: ApiDocument, isLimited: (route: RouteFacts) => boo
   return { ...document, paths: Object.fromEntries(paths) }
 }
 
-function withCodes({ method }: RouteFacts, operation: Operation, isLimited: boolean): Operation {
+function withCodes({ method }: RouteInfo, operation: Operation, isLimited: boolean): Operation {
   const { responses } = operation
   const limited = { ...responses, '4XX': { ...responses['4XX'], headers: LIMIT_HEADERS } }
   return {

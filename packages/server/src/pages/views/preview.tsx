@@ -5,7 +5,7 @@ import { nameStyle, STYLES } from './preview-styles.ts'
 import { clipped } from './svg-text.ts'
 
 /** What a preview shows, and nothing else: the same facts make the same picture. */
-export interface PreviewFacts {
+export interface PreviewData {
   readonly serviceName: string
   readonly host: string
   readonly did: string
@@ -30,17 +30,17 @@ const GROUNDS: Readonly<Record<AgentStatus, string>> = {
 }
 
 /** What social networks show of a certificate. Names in letters that the fonts lack give way to the username or the DID. */
-export function previewCard(facts: PreviewFacts): ReactElement {
-  const { status } = facts
+export function previewCard(data: PreviewData): ReactElement {
+  const { status } = data
   const ink = INKS[status]
-  const name = drawable(facts.displayName) ?? plainName(facts)
+  const name = drawable(data.displayName) ?? plainName(data)
   return (
     <div style={{ ...STYLES.ground, backgroundColor: GROUNDS[status] }}>
       <div style={{ ...STYLES.frame, border: `3px solid ${ink}` }}>
         <div style={{ ...STYLES.inside, border: `1px solid ${ink}` }}>
           <div style={STYLES.sheet}>
             <div style={STYLES.heading}>
-              <span>{clipped(drawable(facts.serviceName) ?? facts.host, 40)}</span>
+              <span>{clipped(drawable(data.serviceName) ?? data.host, 40)}</span>
               <span>Certificate of a software agent</span>
             </div>
             <div style={STYLES.middle}>
@@ -50,11 +50,11 @@ export function previewCard(facts: PreviewFacts): ReactElement {
                   {status === 'revoked' ? 'REVOKED' : STATUS_WORDS[status]}
                 </span>
               </div>
-              <Seal facts={facts} ink={ink} />
+              <Seal data={data} ink={ink} />
             </div>
             <div style={STYLES.foot}>
-              <span>{ownerLine(facts)}</span>
-              <span style={STYLES.soft}>{identityLine(facts)}</span>
+              <span>{ownerLine(data)}</span>
+              <span style={STYLES.soft}>{identityLine(data)}</span>
             </div>
           </div>
         </div>
@@ -63,16 +63,16 @@ export function previewCard(facts: PreviewFacts): ReactElement {
   )
 }
 
-function plainName({ username, did }: PreviewFacts): string {
+function plainName({ username, did }: PreviewData): string {
   return username === null ? `Agent ${did.slice(-24, -18)}` : `@${username}`
 }
 
-function ownerLine({ owner }: PreviewFacts): string {
+function ownerLine({ owner }: PreviewData): string {
   if (owner === null) return 'Nobody stands behind it any more'
   return `Owner: ${clipped(drawable(owner) ?? 'see the certificate', 48)}`
 }
 
-function identityLine({ status, identity }: PreviewFacts): string {
+function identityLine({ status, identity }: PreviewData): string {
   if (status !== 'active') return 'Do not rely on this certificate'
   if (identity === null) return 'Nobody has verified the owner’s identity'
   return `Identity verified: ${clipped(drawable(identity) ?? 'yes', 48)}`
@@ -86,12 +86,12 @@ const SEAL = {
   style: STYLES.layer,
 } as const
 
-function Seal({ facts, ink }: { readonly facts: PreviewFacts; readonly ink: string }) {
+function Seal({ data, ink }: { readonly data: PreviewData; readonly ink: string }) {
   return (
     <div style={STYLES.seal}>
       <svg aria-hidden="true" {...SEAL} stroke={ink}>
         <path d={SEAL_EDGE} strokeWidth="1.5" />
-        {rosettesOf(facts.did).flatMap(({ path, turns }) =>
+        {rosettesOf(data.did).flatMap(({ path, turns }) =>
           turns.map((turn) => (
             <path
               key={`${path.length} ${turn}`}
@@ -105,8 +105,8 @@ function Seal({ facts, ink }: { readonly facts: PreviewFacts; readonly ink: stri
         <circle r="43.5" strokeWidth=".6" />
         <circle r="25" fill="#fff" />
       </svg>
-      <div style={{ ...STYLES.letter, color: ink }}>{facts.grade}</div>
-      {facts.status === 'revoked' && (
+      <div style={{ ...STYLES.letter, color: ink }}>{data.grade}</div>
+      {data.status === 'revoked' && (
         <svg aria-hidden="true" {...SEAL} strokeLinecap="round">
           <path d="M-42 30 42-30" stroke="#fff" strokeWidth="10" />
           <path d="M-44 31.4 44-31.4" stroke={ink} strokeWidth="5" />

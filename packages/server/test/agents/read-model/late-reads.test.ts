@@ -6,7 +6,7 @@ import type { KyselyPlugin, QueryResult, UnknownRow } from 'kysely'
 import { POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
 import { changeStatus } from '../../../src/agent-management/change-status.ts'
-import { Registry } from '../../../src/agents/read-model/agent-read-model.ts'
+import { AgentReadModel } from '../../../src/agents/read-model/agent-read-model.ts'
 import { insertAgent } from '../../../src/claims/claim-table.ts'
 import { readSettings } from '../../../src/config/config.ts'
 import type { Db } from '../../../src/core/database/database.ts'
@@ -20,21 +20,21 @@ test(
   'an agent read late stays revoked, though that was followed and left out again meanwhile',
   POSTGRES_ONLY,
   async (t) => {
-    const { operator, registry, late } = await open(t, (row) => 'public_key' in row)
+    const { operator, readModel, late } = await open(t, (row) => 'public_key' in row)
     const { db } = operator
     const ownerId = await operator.addVerifiedOwner()
     const tail = await addAgent(operator, ownerId)
     const others = [await addAgent(operator, ownerId), await addAgent(operator, ownerId)]
-    await registry.start()
+    await readModel.start()
     const status = async (of: Tail) =>
-      (await registry.find({ kind: 'tail', tail: of }))?.agent.status
+      (await readModel.find({ kind: 'tail', tail: of }))?.agent.status
 
     const finding = status(tail)
     await late.reached
     await changeStatus({ db, now: Date.now }, { tail, to: 'revoked', reason: null, by: 'owner' })
-    await registry.follow()
+    await readModel.follow()
     for (const other of others) assert.equal(await status(other), 'active')
-    assert.equal(registry.inMemory(tail), null, 'it was left out')
+    assert.equal(readModel.inMemory(tail), null, 'it was left out')
     late.open()
 
     assert.equal(await finding, 'revoked')
@@ -46,23 +46,23 @@ test(
   'an owner read late stays unverified, though that was followed and left out again meanwhile',
   POSTGRES_ONLY,
   async (t) => {
-    const { operator, registry, late } = await open(t, isVerification)
+    const { operator, readModel, late } = await open(t, isVerification)
     const owners = []
     for (const name of ['ada', 'bob', 'eve']) owners.push(await operator.addVerifiedOwner(name))
     // The first and the last take each other's place.
     const [ownerId, , otherId] = owners as [number, number, number]
     assert.equal(ownerId % LIMIT, otherId % LIMIT)
     const [tail, other] = [await addAgent(operator, ownerId), await addAgent(operator, otherId)]
-    await registry.start()
+    await readModel.start()
     const verifications = async (of: Tail) =>
-      (await registry.find({ kind: 'tail', tail: of }))?.owner.verifications.length
+      (await readModel.find({ kind: 'tail', tail: of }))?.owner.verifications.length
 
     const finding = verifications(tail)
     await late.reached
     await endVerifications(operator, ownerId)
-    await registry.follow()
+    await readModel.follow()
     assert.equal(await verifications(other), 1)
-    assert.equal(registry.inMemory(tail), null, 'its owner was left out')
+    assert.equal(readModel.inMemory(tail), null, 'its owner was left out')
     late.open()
 
     assert.equal(await finding, 0)
@@ -74,24 +74,24 @@ test(
   'an owner read late stays unverified, though the read ends while more of what comes with that is followed',
   POSTGRES_ONLY,
   async (t) => {
-    const { operator, registry, late, news } = await open(t, isVerification)
+    const { operator, readModel, late, eventReader } = await open(t, isVerification)
     const owners = []
     for (const name of ['ada', 'bob', 'eve']) owners.push(await operator.addVerifiedOwner(name))
     const [ownerId, , otherId] = owners as [number, number, number]
     const tail = await addAgent(operator, ownerId)
-    await registry.start()
+    await readModel.start()
     const verifications = async () =>
-      (await registry.find({ kind: 'tail', tail }))?.owner.verifications.length
+      (await readModel.find({ kind: 'tail', tail }))?.owner.verifications.length
 
     const finding = verifications()
     await late.reached
     // Followed together: the second takes the place of the first, and the third is on its way then.
     await endVerifications(operator, ownerId, otherId, owners[1] as number)
-    const following = registry.follow()
-    await news.reached
+    const following = readModel.follow()
+    await eventReader.reached
     late.open()
     assert.equal(await finding, 0)
-    news.open()
+    eventReader.open()
     await following
 
     assert.equal(await verifications(), 0)
@@ -109,7 +109,7 @@ const isOwner = (row: UnknownRow) => 'display_name' in row && !('tail' in row)
 async function open(t: TestContext, isLate: (row: UnknownRow) => boolean) {
   // Made before the database is opened, so that they are open before that one closes.
   const late = new Gate(t)
-  const news = new Gate(t)
+  const eventReader = new Gate(t)
   const operator = await openOperator(readSettings(await testEnv(t)))
   t.after(() => operator.close())
   const { db } = operator
@@ -117,12 +117,12 @@ async function open(t: TestContext, isLate: (row: UnknownRow) => boolean) {
   const slow = {
     read: db.read,
     points: seen(db.points, (row) => (isLate(row) ? late.pass() : undefined)),
-    news: seen(db.news, (row) => {
+    eventReader: seen(db.eventReader, (row) => {
       if (isOwner(row)) followed += 1
-      return followed === 3 ? news.pass() : undefined
+      return followed === 3 ? eventReader.pass() : undefined
     }),
   }
-  return { operator, late, news, registry: new Registry(slow, LIMIT, randomBytes) }
+  return { operator, late, eventReader, readModel: new AgentReadModel(slow, LIMIT, randomBytes) }
 }
 
 function addAgent({ db }: Operator, ownerId: number): Promise<Tail> {
@@ -131,8 +131,8 @@ function addAgent({ db }: Operator, ownerId: number): Promise<Tail> {
     const at = Date.now()
     const fixed = { seq, tail, public_key: key, agent_id: 'main', owner_id: ownerId }
     await insertAgent(tx, { ...fixed, claimed_at: at, grade: 'C' })
-    const facts = { publicKey: key.toString('base64') }
-    await appendEvent(tx, { seq, at, type: 'agent.claimed', tail, ownerId, facts })
+    const payload = { publicKey: key.toString('base64') }
+    await appendEvent(tx, { seq, at, type: 'agent.claimed', tail, ownerId, payload })
     return tail
   })
 }
@@ -141,7 +141,7 @@ function endVerifications({ db }: Operator, ...owners: readonly number[]): Promi
   return db.write(async (tx) => {
     await tx.db.deleteFrom('identity_verifications').where('owner_id', 'in', owners).execute()
     for (const ownerId of owners) {
-      const event = { type: 'owner.identity_expired', tail: null, ownerId, facts: {} } as const
+      const event = { type: 'owner.identity_expired', tail: null, ownerId, payload: {} } as const
       await appendEvent(tx, { ...event, seq: tx.nextSeq(), at: Date.now() })
     }
   })

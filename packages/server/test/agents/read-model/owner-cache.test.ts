@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ASSURANCES, strongestVerification, type VerificationFact } from '@countersign/protocol'
 import fc from 'fast-check'
-import type { OwnerFacts } from '../../../src/agents/agent-record.ts'
+import type { OwnerRecord } from '../../../src/agents/agent-record.ts'
 import { OwnerCache } from '../../../src/agents/read-model/owner-cache.ts'
 
 const PLAIN = { noNullPrototype: true }
@@ -17,7 +17,7 @@ const verification = fc.record<VerificationFact>(
   PLAIN,
 )
 
-const owner = (id: fc.Arbitrary<number>): fc.Arbitrary<OwnerFacts> =>
+const owner = (id: fc.Arbitrary<number>): fc.Arbitrary<OwnerRecord> =>
   fc
     .record(
       {
@@ -41,7 +41,7 @@ test('within the limit every owner comes out as it went in last, as a copy and a
         assert.deepEqual(cache.get(id), facts)
         const { username, displayName, deleted, verifications, strongest } = cache.peek(
           id,
-        ) as OwnerFacts
+        ) as OwnerRecord
         assert.deepEqual(
           { id, username, displayName, deleted, verifications, strongest },
           cache.get(id),
@@ -58,7 +58,7 @@ test('past the limit one makes room for another, and none is taken for another',
   fc.assert(
     fc.property(fc.array(owner(fc.integer({ min: 1, max: 20 })), { minLength: 5 }), (owners) => {
       const cache = new OwnerCache(3)
-      const last = new Map<number, OwnerFacts>()
+      const last = new Map<number, OwnerRecord>()
       for (const each of owners) {
         cache.set(each)
         last.set(each.id, each)
@@ -73,7 +73,7 @@ test('past the limit one makes room for another, and none is taken for another',
 
 test('a copy stays as it was, whatever comes after', () => {
   const cache = new OwnerCache(10)
-  const before: OwnerFacts = {
+  const before: OwnerRecord = {
     id: 1,
     username: 'ada',
     displayName: 'Ada',

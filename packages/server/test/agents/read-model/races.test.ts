@@ -8,7 +8,7 @@ import { openRaw } from '../../../../../test/support/raw-database.ts'
 import { openOperator, testEnv } from '../../../../../test/support/service.ts'
 import { until } from '../../../../../test/support/until.ts'
 import { changeStatus } from '../../../src/agent-management/change-status.ts'
-import { Registry } from '../../../src/agents/read-model/agent-read-model.ts'
+import { AgentReadModel } from '../../../src/agents/read-model/agent-read-model.ts'
 import { insertAgent } from '../../../src/claims/claim-table.ts'
 import { readSettings } from '../../../src/config/config.ts'
 import type { Database, Db } from '../../../src/core/database/database.ts'
@@ -27,13 +27,17 @@ test(
     const points = seen(db.points, (row) =>
       'display_name' in row && !('tail' in row) ? owner : null,
     )
-    const registry = new Registry({ read: db.read, points, news: db.news }, LIMIT, randomBytes)
-    await registry.start()
+    const readModel = new AgentReadModel(
+      { read: db.read, points, eventReader: db.eventReader },
+      LIMIT,
+      randomBytes,
+    )
+    await readModel.start()
 
-    const finding = registry.find({ kind: 'tail', tail })
+    const finding = readModel.find({ kind: 'tail', tail })
     await owner.reached
     await changeStatus({ db, now: Date.now }, { tail, to: 'revoked', reason: null, by: 'owner' })
-    await registry.follow()
+    await readModel.follow()
     owner.open()
 
     assert.equal((await finding)?.agent.status, 'revoked')
@@ -51,19 +55,23 @@ test(
     const read = seen(db.read, (row) =>
       'provider' in row ? owners : 'tails' in row ? agents : null,
     )
-    const registry = new Registry({ read, points: db.points, news: db.news }, LIMIT, randomBytes)
-    await registry.start()
+    const readModel = new AgentReadModel(
+      { read, points: db.points, eventReader: db.eventReader },
+      LIMIT,
+      randomBytes,
+    )
+    await readModel.start()
     const verified = async () =>
-      (await registry.find({ kind: 'tail', tail }))?.owner.verifications.length
+      (await readModel.find({ kind: 'tail', tail }))?.owner.verifications.length
 
-    const loading = registry.load()
+    const loading = readModel.load()
     await owners.reached
     await db.write(async (tx) => {
       await tx.db.deleteFrom('identity_verifications').execute()
-      const event = { type: 'owner.identity_expired', tail: null, ownerId, facts: {} } as const
+      const event = { type: 'owner.identity_expired', tail: null, ownerId, payload: {} } as const
       await appendEvent(tx, { ...event, seq: tx.nextSeq(), at: Date.now() })
     })
-    await registry.follow()
+    await readModel.follow()
     assert.equal(await verified(), 0)
     owners.open()
     await agents.reached
@@ -87,24 +95,28 @@ test('everything is loaded again after a history that was lost, though that fail
     failed += 1
     throw new Error('a read fails')
   })
-  const registry = new Registry({ read, points: db.points, news: db.news }, LIMIT, randomBytes)
-  await registry.start()
-  await registry.load()
-  assert.ok(registry.isComplete)
+  const readModel = new AgentReadModel(
+    { read, points: db.points, eventReader: db.eventReader },
+    LIMIT,
+    randomBytes,
+  )
+  await readModel.start()
+  await readModel.load()
+  assert.ok(readModel.isComplete)
 
   isFailing = true
   await raw.exec('UPDATE events SET at = at + 1')
   await until(async () => {
-    await registry.catchUp()
+    await readModel.catchUp()
     return failed > 0
   }, 20_000)
-  assert.ok(!registry.isComplete)
+  assert.ok(!readModel.isComplete)
   isFailing = false
   await until(async () => {
-    await registry.catchUp()
-    return registry.isComplete
+    await readModel.catchUp()
+    return readModel.isComplete
   }, 20_000)
-  assert.equal(registry.agentsInMemory, 1)
+  assert.equal(readModel.agentsInMemory, 1)
 })
 
 async function openData(t: TestContext) {
@@ -124,8 +136,8 @@ function addAgent(db: Database, ownerId: number): Promise<Tail> {
     ]
     const fixed = { seq, tail, public_key: key, agent_id: 'main', owner_id: ownerId }
     await insertAgent(tx, { ...fixed, claimed_at: at, grade: 'C' })
-    const facts = { publicKey: key.toString('base64') }
-    await appendEvent(tx, { seq, at, type: 'agent.claimed', tail, ownerId, facts })
+    const payload = { publicKey: key.toString('base64') }
+    await appendEvent(tx, { seq, at, type: 'agent.claimed', tail, ownerId, payload })
     return tail
   })
 }

@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { POSTGRES_ONLY, query, startPostgres } from '../../../../../test/support/postgres.ts'
 import { until } from '../../../../../test/support/until.ts'
 import { type Tx, UnknownOutcome } from '../../../src/core/database/database.ts'
-import { unlessTaken } from '../../../src/core/database/ignore-unique-violation.ts'
+import { ignoreUniqueViolation } from '../../../src/core/database/ignore-unique-violation.ts'
 import { openPostgres } from '../../../src/core/database/postgres/postgres-database.ts'
 
 const HOST = '127.0.0.1'
@@ -33,7 +33,7 @@ test(
       })
     const before = await backend()
     const isFree = await db.write((tx) =>
-      unlessTaken(tx, ['passkeys_pkey'], () => insertPasskey(tx)),
+      ignoreUniqueViolation(tx, ['passkeys_pkey'], () => insertPasskey(tx)),
     )
     assert.equal(isFree, false)
     assert.equal(await backend(), before, 'a refused statement is no reason for another connection')

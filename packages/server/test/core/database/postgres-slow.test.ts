@@ -18,14 +18,17 @@ test(
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(of)
       return rows[0]?.pid
     }
-    const backends = async () => [await db.write((tx) => backend(tx.db)), await backend(db.news)]
+    const backends = async () => [
+      await db.write((tx) => backend(tx.db)),
+      await backend(db.eventReader),
+    ]
     const before = await backends()
     const slow = sql`select pg_sleep(3)`.execute(db.points)
     const refused = assert.rejects(slow)
     // As a node asks for news.
     for (let i = 0; i < 15; i++) {
       await sleep(100)
-      await backend(db.news)
+      await backend(db.eventReader)
     }
     await refused
     assert.deepEqual(await backends(), before)

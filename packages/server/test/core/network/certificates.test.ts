@@ -27,7 +27,7 @@ test('a certificate for the host from an authority that is trusted is taken, a w
 test('a certificate for another name is refused, and nothing is asked', async (t) => {
   const { site, get } = await siteWith(t, { certifiedFor: ['other.example.com'] })
   assert.deepEqual(await get(), {
-    error: 'OutOfReach',
+    error: 'Unreachable',
     words: `${HOST} shows a certificate that is for another name.`,
   })
   assert.equal(site.requests.length, 0)
@@ -36,7 +36,7 @@ test('a certificate for another name is refused, and nothing is asked', async (t
 test('a certificate from an authority that nobody knows is refused, and nothing is asked', async (t) => {
   const { site, get } = await siteWith(t, { authority: 'unknown' })
   const refused = await get()
-  assert.ok('error' in refused && refused.error === 'OutOfReach')
+  assert.ok('error' in refused && refused.error === 'Unreachable')
   assert.match(refused.words, /^agents\.example\.com shows a certificate of an authority that /)
   assert.equal(site.requests.length, 0)
 })
@@ -46,7 +46,7 @@ test('NODE_TLS_REJECT_UNAUTHORIZED does not switch that off', async (t) => {
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   t.after(() => delete process.env.NODE_TLS_REJECT_UNAUTHORIZED)
   const refused = await get()
-  assert.ok('error' in refused && refused.error === 'OutOfReach')
+  assert.ok('error' in refused && refused.error === 'Unreachable')
   assert.equal(site.requests.length, 0)
 })
 
@@ -59,7 +59,7 @@ test('a host that speaks plain HTTP where TLS is expected is out of reach', asyn
   const { port } = plain.address() as AddressInfo
   const { get } = lookingOut(t, dns, { loopbackHosts: new Map([[HOST, port]]) })
   assert.deepEqual(await get(`https://${HOST}/`), {
-    error: 'OutOfReach',
+    error: 'Unreachable',
     words: `${HOST} does not speak TLS as it should.`,
   })
 })

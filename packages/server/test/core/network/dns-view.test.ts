@@ -27,7 +27,7 @@ test('a wildcard answers for names that do not exist, and not for those that do'
   assert.deepEqual(await txt(NAME), { found: ['wild'] })
   dns.set(NAME, 'A', ['192.0.2.1'])
   assert.deepEqual(await txt(NAME), {
-    error: 'NotThere',
+    error: 'ProofAbsent',
     words: `${NAME} has no TXT record in the DNS.`,
   })
 })
@@ -50,11 +50,11 @@ test('a CNAME whose target has no such record, or does not exist, is no record',
     dns.set(NAME, 'CNAME', ['other.example.net'])
     const none = await txt(NAME)
     assert.ok('error' in none)
-    assert.equal(none.error, 'NotThere')
+    assert.equal(none.error, 'ProofAbsent')
     dns.set('other.example.net', 'A', ['192.0.2.1'])
     const noText = await txt(NAME)
     assert.ok('error' in noText)
-    assert.equal(noText.error, 'NotThere')
+    assert.equal(noText.error, 'ProofAbsent')
     assert.ok(noText.words.startsWith(`other.example.net, to which ${NAME} leads, has no TXT`))
   }
 })
@@ -65,19 +65,19 @@ test('CNAMEs in a circle are nobody knows', async (t) => {
     dns.set(NAME, 'CNAME', ['other.example.net'])
     dns.set('other.example.net', 'CNAME', [NAME])
     const circle = await txt(NAME)
-    assert.ok('error' in circle && circle.error === 'OutOfReach')
+    assert.ok('error' in circle && circle.error === 'Unreachable')
   }
 })
 
 test('NXDOMAIN and no such record: it is not there', async (t) => {
   const { dns, txt } = await viewOf(t)
   assert.deepEqual(await txt(NAME), {
-    error: 'NotThere',
+    error: 'ProofAbsent',
     words: `${NAME} does not exist in the DNS.`,
   })
   dns.set(`below.${NAME}`, 'TXT', ['deeper'])
   assert.deepEqual(await txt(NAME), {
-    error: 'NotThere',
+    error: 'ProofAbsent',
     words: `${NAME} has no TXT record in the DNS.`,
   })
 })
@@ -91,21 +91,21 @@ test('SERVFAIL, REFUSED, silence and a name that is none: nobody knows', async (
   for (const failure of ['SERVFAIL', 'REFUSED', 'silence'] as const) {
     dns.fail(NAME, failure)
     const failed = await (failure === 'silence' ? seen(impatient.txt(NAME)) : txt(NAME))
-    assert.ok('error' in failed && failed.error === 'OutOfReach', failure)
+    assert.ok('error' in failed && failed.error === 'Unreachable', failure)
     assert.ok(failed.words.startsWith(`${NAME}: the DNS server ${dns.address} `), failed.words)
     assert.ok(failed.words.includes(why[failure]), failed.words)
   }
   dns.fail(NAME, null)
   assert.deepEqual(await txt(NAME), { found: ['there'] })
   const noName = await txt('two..dots')
-  assert.ok('error' in noName && noName.error === 'OutOfReach')
+  assert.ok('error' in noName && noName.error === 'Unreachable')
 })
 
 test('a resolver that is not there: nobody knows', async (t) => {
   const view = new DnsView(`127.0.0.1:${await freePort()}`, { timeoutMs: 250, tries: 1 })
   t.after(() => view.close())
   const lost = await seen(view.txt(NAME))
-  assert.ok('error' in lost && lost.error === 'OutOfReach')
+  assert.ok('error' in lost && lost.error === 'Unreachable')
 })
 
 test('a truncated answer is asked for again over TCP', async (t) => {
@@ -125,7 +125,7 @@ test('nothing is kept: a record that has changed is seen at once', async (t) => 
   assert.deepEqual(await txt(NAME), { found: ['after'] })
   dns.remove(NAME)
   const gone = await txt(NAME)
-  assert.ok('error' in gone && gone.error === 'NotThere')
+  assert.ok('error' in gone && gone.error === 'ProofAbsent')
 })
 
 test('addresses: one kind is enough, neither is not there, one that fails is nobody knows', async (t) => {
@@ -137,10 +137,10 @@ test('addresses: one kind is enough, neither is not there, one that fails is nob
   assert.deepEqual(await view.addresses(host), ['192.0.2.2', '192.0.2.3', '2001:db8::1'])
   dns.remove(host)
   const none = await seen(view.addresses(host))
-  assert.deepEqual(none, { error: 'NotThere', words: `${host} does not exist in the DNS.` })
+  assert.deepEqual(none, { error: 'ProofAbsent', words: `${host} does not exist in the DNS.` })
   dns.fail(host, 'SERVFAIL')
   const failed = await seen(view.addresses(host))
-  assert.ok('error' in failed && failed.error === 'OutOfReach')
+  assert.ok('error' in failed && failed.error === 'Unreachable')
 })
 
 test('a resolver with an IPv6 address is asked', async (t) => {

@@ -33,8 +33,8 @@ function writeForever(response: ServerResponse, chunk: Uint8Array): Promise<numb
   })
 }
 
-const tooMuch = { error: 'OutOfReach', words: `${HOST} answers with more than 64 KiB.` }
-const tooLate = { error: 'OutOfReach', words: `${HOST} does not answer in time.` }
+const tooMuch = { error: 'Unreachable', words: `${HOST} answers with more than 64 KiB.` }
+const tooLate = { error: 'Unreachable', words: `${HOST} does not answer in time.` }
 
 test('a page of 64 KiB is read, one byte more is too much', async (t) => {
   for (const announced of [true, false]) {
@@ -98,7 +98,7 @@ test('headers that are too large are refused', async (t) => {
     response.end('small')
   })
   assert.deepEqual(await get(), {
-    error: 'OutOfReach',
+    error: 'Unreachable',
     words: `${HOST} answers with headers that are too large.`,
   })
 })
@@ -115,7 +115,7 @@ test('what comes compressed is not unpacked, be it small or a bomb', async (t) =
       response.end(body)
     })
     assert.deepEqual(await get(), {
-      error: 'OutOfReach',
+      error: 'Unreachable',
       words: `${HOST} answers compressed, which was not asked for.`,
     })
   }
@@ -128,7 +128,7 @@ test('a host that hangs up, refuses or does not speak HTTP is out of reach, and 
     request.socket.destroy()
   })
   assert.deepEqual(await hangsUp.get(), {
-    error: 'OutOfReach',
+    error: 'Unreachable',
     words: `${HOST} closes the connection.`,
   })
   assert.equal(asked, 1)
@@ -139,11 +139,11 @@ test('a host that hangs up, refuses or does not speak HTTP is out of reach, and 
     setImmediate(() => response.destroy())
   })
   const half = await halfway.get()
-  assert.ok('error' in half && half.error === 'OutOfReach')
+  assert.ok('error' in half && half.error === 'Unreachable')
 
   const babbles = await siteThat(t, (request) => request.socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
   assert.deepEqual(await babbles.get(), {
-    error: 'OutOfReach',
+    error: 'Unreachable',
     words: `${HOST} answers with what is not HTTP.`,
   })
 
@@ -152,7 +152,7 @@ test('a host that hangs up, refuses or does not speak HTTP is out of reach, and 
   const loopbackHosts = new Map([[HOST, await freePort()]])
   const nobody = lookingOut(t, dns, { loopbackHosts })
   assert.deepEqual(await nobody.get(`https://${HOST}/`), {
-    error: 'OutOfReach',
+    error: 'Unreachable',
     words: `${HOST} refuses connections.`,
   })
 })
@@ -161,15 +161,15 @@ test('a host without an address is not there; one that nobody can look up is out
   const dns = await startDnsServer(t)
   const { get } = lookingOut(t, dns)
   assert.deepEqual(await get(`https://${HOST}/`), {
-    error: 'NotThere',
+    error: 'ProofAbsent',
     words: `${HOST} does not exist in the DNS.`,
   })
   dns.set(HOST, 'TXT', ['no address'])
   assert.deepEqual(await get(`https://${HOST}/`), {
-    error: 'NotThere',
+    error: 'ProofAbsent',
     words: `${HOST} has no address in the DNS.`,
   })
   dns.fail(HOST, 'SERVFAIL')
   const failed = await get(`https://${HOST}/`)
-  assert.ok('error' in failed && failed.error === 'OutOfReach')
+  assert.ok('error' in failed && failed.error === 'Unreachable')
 })

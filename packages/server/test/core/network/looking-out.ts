@@ -4,19 +4,19 @@ import type { TestContext } from 'node:test'
 import type { TestDns } from '../../../../../test/support/dns-server.ts'
 import { DnsView } from '../../../src/core/network/dns-view.ts'
 import { type FetchRules, fetchPage } from '../../../src/core/network/fetch-page.ts'
-import { NotThere, OutOfReach, type Page } from '../../../src/core/network/perspective.ts'
+import { type Page, ProofAbsent, Unreachable } from '../../../src/core/network/perspective.ts'
 
 /** What came of looking: a page or records, or which of the two errors, in which words. */
 export type Seen<T> =
   | { readonly found: T }
-  | { readonly error: 'NotThere' | 'OutOfReach'; readonly words: string }
+  | { readonly error: 'ProofAbsent' | 'Unreachable'; readonly words: string }
 
 /** @throws what is neither of the two errors that an owner is told of */
 export async function seen<T>(work: Promise<T>): Promise<Seen<T>> {
   try {
     return { found: await work }
   } catch (error) {
-    if (error instanceof NotThere || error instanceof OutOfReach) {
+    if (error instanceof ProofAbsent || error instanceof Unreachable) {
       return { error: error.name, words: error.message }
     }
     throw error

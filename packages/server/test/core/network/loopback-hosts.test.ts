@@ -80,7 +80,7 @@ test('only the host that is named may be on loopback', async (t) => {
       port: canary.port,
     })
     const answer = await get(`https://${name}/`)
-    assert.ok('error' in answer && answer.error === 'OutOfReach', name)
+    assert.ok('error' in answer && answer.error === 'Unreachable', name)
   }
   assert.equal(canary.connections, 0)
 })
@@ -92,7 +92,7 @@ test('and it may be nowhere else: neither on private nor on public addresses', a
   for (const address of ['10.0.0.1', '0.0.0.0', '169.254.169.254', '1.1.1.1']) {
     dns.set(HOST, 'A', ['127.0.0.1', address])
     assert.deepEqual(await get(`https://${HOST}/`), {
-      error: 'OutOfReach',
+      error: 'Unreachable',
       words: `${HOST} resolves to ${address}, which is not on loopback, as LOOPBACK_HOSTS has it.`,
     })
   }
@@ -122,7 +122,7 @@ test('each resolver is a view of its own, and closing ends what is under way', a
   ]
   await perspectives.close()
   for (const each of await Promise.all(waiting)) {
-    assert.ok('error' in each && each.error === 'OutOfReach')
+    assert.ok('error' in each && each.error === 'Unreachable')
     assert.match(each.words, /was not waited for\.$/)
   }
 })

@@ -43,7 +43,7 @@ test('a name that is public when it is checked and on loopback afterwards leads 
   const answer = await get(`https://${HOST}/`)
   assert.deepEqual(dialled, [[{ address: '1.1.1.1', family: 4 }]])
   assert.equal(dns.asked(HOST, 'A'), 1)
-  assert.ok('error' in answer && answer.error === 'OutOfReach')
+  assert.ok('error' in answer && answer.error === 'Unreachable')
 })
 
 test('where the network leads elsewhere than to a public address, nothing is sent', async (t) => {
@@ -53,7 +53,7 @@ test('where the network leads elsewhere than to a public address, nothing is sen
   const { get } = lookingOut(t, dns, { dial: () => connect(canary.port, '127.0.0.1') })
   const answer = await get(`https://${HOST}/`)
   assert.deepEqual(answer, {
-    error: 'OutOfReach',
+    error: 'Unreachable',
     words: `${HOST} resolves to 127.0.0.1, which is not a public address.`,
   })
   assert.equal(canary.bytes, 0)

@@ -47,7 +47,7 @@ test('redirects within the host are followed, relative or not, at most three', a
   redirect('/0', '/1')
   const tooMany = await get(`https://${HOST}/0`)
   assert.deepEqual(tooMany, {
-    error: 'OutOfReach',
+    error: 'Unreachable',
     words: `${HOST} redirects more than 3 times.`,
   })
 })
@@ -56,7 +56,7 @@ test('a circle of redirects ends', async (t) => {
   const { site, redirect, get } = await redirecting(t)
   redirect('/round', '/round')
   const answer = await get(`https://${HOST}/round`)
-  assert.ok('error' in answer && answer.error === 'OutOfReach')
+  assert.ok('error' in answer && answer.error === 'Unreachable')
   assert.equal(site.requests.length, 4)
 })
 
@@ -94,7 +94,7 @@ test('no redirect leads to another host, to an address, to plain http or to anot
   ]) {
     redirect('/', location)
     const answer = await get(`https://${HOST}/`)
-    assert.ok('error' in answer && answer.error === 'OutOfReach', location)
+    assert.ok('error' in answer && answer.error === 'Unreachable', location)
     assert.ok(!answer.words.includes('secret'), answer.words)
   }
   assert.equal(other.requests.length, 0)
@@ -106,7 +106,7 @@ test('a host that moves to an address that is not public in mid-redirect is not 
   dns.setInTurn(HOST, 'A', [['127.0.0.1'], ['10.0.0.1']])
   redirect('/', '/end')
   const answer = await get(`https://${HOST}/`)
-  assert.ok('error' in answer && answer.error === 'OutOfReach')
+  assert.ok('error' in answer && answer.error === 'Unreachable')
   assert.equal(site.requests.length, 1)
 })
 
@@ -118,7 +118,7 @@ test('the URL that a check begins with has to be https on 443 without credential
     ...['https://example/', 'https://com./', `https://${HOST}./end`, 'data:text/plain,hello'],
   ]) {
     const answer = await get(url)
-    assert.ok('error' in answer && answer.error === 'OutOfReach', url)
+    assert.ok('error' in answer && answer.error === 'Unreachable', url)
     assert.ok(!answer.words.includes('secret'), answer.words)
   }
   assert.equal(site.connections, 0)

@@ -22,7 +22,7 @@ test('no address in the URL is connected to, however it is spelt, nor localhost'
   const { get } = lookingOut(t, dns, { port: canary.port })
   for (const host of LITERALS) {
     const answer = await get(`https://${host}/`)
-    assert.ok('error' in answer && answer.error === 'OutOfReach', host)
+    assert.ok('error' in answer && answer.error === 'Unreachable', host)
     assert.match(answer.words, /is not the name of a host on the public internet\.$/, host)
   }
   assert.equal(canary.connections, 0)
@@ -50,7 +50,7 @@ test('no address that is not public is connected to, whatever the DNS says', asy
       dns.remove('agents.example.com')
       dns.set('agents.example.com', type, [address])
       const answer = await get('https://agents.example.com/')
-      assert.ok('error' in answer && answer.error === 'OutOfReach', address)
+      assert.ok('error' in answer && answer.error === 'Unreachable', address)
       assert.match(
         answer.words,
         /^agents\.example\.com resolves to [0-9a-f.:]+, which is not a public address\.$/,
@@ -77,7 +77,7 @@ test('one address that is not public among public ones is enough to refuse them 
       dns.set('agents.example.com', type as 'A' | 'AAAA', records)
     }
     const answer = await get('https://agents.example.com/')
-    assert.ok('error' in answer && answer.error === 'OutOfReach')
+    assert.ok('error' in answer && answer.error === 'Unreachable')
     assert.match(answer.words, /resolves to (127\.0\.0\.1|::1), which is not a public address/)
   }
   assert.deepEqual(dialled, [])

@@ -53,7 +53,7 @@ export async function importSqlite(
     await migratePostgres(url, now)
     return await inOneTransaction(url, async (db) => {
       await requireEmpty(db)
-      await requireSameFact(db, pepper.fact)
+      await assertSameSetting(db, pepper.fact)
       const tables: ImportedTable[] = []
       for (const table of Object.keys(TABLE_KEYS)) tables.push(await copy(source, db, table))
       await sql`analyze`.execute(db)
@@ -110,7 +110,7 @@ function requirePepper(source: DatabaseSync, { id, fact }: PepperMarks): void {
 }
 
 /** A node that has been started on the target has noted its pepper there: what is imported notes the same. */
-async function requireSameFact(db: Db, { name, value }: PepperMarks['fact']): Promise<void> {
+async function assertSameSetting(db: Db, { name, value }: PepperMarks['fact']): Promise<void> {
   const { rows } = await sql<Row>`select value from facts where name = ${name}`.execute(db)
   if (rows.some((row) => row.value !== value)) {
     throw new ImportRefusal(

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { Examined } from '../inspected.ts'
+import type { Inspection } from '../inspection.ts'
 import type { DatabasePlace } from '../open-database.ts'
 import { examinePostgres } from '../postgres/postgres-database.ts'
 import { kyselyOver } from '../sqlite/connection.ts'
@@ -12,12 +12,12 @@ import { orDamaged, requireSound } from '../sqlite/sqlite-damage.ts'
  */
 export function examineDatabase<T>(
   place: DatabasePlace,
-  work: (data: Examined) => Promise<T>,
+  work: (data: Inspection) => Promise<T>,
 ): Promise<T> {
   return place.kind === 'sqlite' ? examineFile(place.file, work) : examinePostgres(place.url, work)
 }
 
-async function examineFile<T>(file: string, work: (data: Examined) => Promise<T>): Promise<T> {
+async function examineFile<T>(file: string, work: (data: Inspection) => Promise<T>): Promise<T> {
   // It is opened for reading: what the service needs has to be asked for.
   accessSync(file, constants.R_OK | constants.W_OK)
   const connection = openAsItIs(file)

@@ -11,7 +11,7 @@ const EVERY_MS = 1000
  * Asks all hosts again and again whether one of them has become the primary: connections to the one before may go on
  * as if nothing had happened. Where there is one host there is nobody to ask.
  */
-export class Lookout {
+export class PrimaryMonitor {
   readonly #hosts: Hosts
   readonly #promoted: () => void
   readonly #clients = new Map<string, pg.Client>()
@@ -116,7 +116,7 @@ const GOOD_FOR_MS = 1000
 const PATIENCE_MS = 800
 
 /** Something that is asked for at most once a second, however many want to know, and keeps none of them waiting. */
-export class Watched<T> {
+export class CachedProbe<T> {
   readonly #ask: () => Promise<T>
   readonly #unknown: T
   #asked: { readonly at: number; readonly answer: Promise<T> } | null = null

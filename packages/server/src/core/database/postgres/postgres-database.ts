@@ -9,11 +9,11 @@ import {
   UnknownOutcome,
 } from '../database.ts'
 import { GroupCommit } from '../group-commit.ts'
-import type { Examined } from '../inspected.ts'
+import type { Inspection } from '../inspection.ts'
 import { isUpToDate, migrate } from '../migrate.ts'
-import type { ConnectionFigures, TransactionEnd } from '../stats.ts'
+import type { ConnectionStats, TransactionEnd } from '../stats.ts'
 import { type DatabaseState, UNREACHABLE } from '../stats.ts'
-import { Lookout, postgresState, Watched } from './health.ts'
+import { CachedProbe, PrimaryMonitor, postgresState } from './health.ts'
 import { connectPrimary, endClient, execute, executeScript, kyselyOver } from './postgres.ts'
 import { Hosts } from './postgres-hosts.ts'
 import { PostgresListener } from './postgres-listener.ts'
@@ -23,7 +23,7 @@ import { BEGIN, DURABLE, isWarning, PostgresWriter } from './writer.ts'
 /** A point read takes a fraction of a millisecond: few connections carry much, and servers have few to give. */
 const READERS = { max: 6 }
 const POINTS = { max: 6, patience: 1000 }
-const NEWS = { max: 1, patience: 1000 }
+const EVENT_READER = { max: 1, patience: 1000 }
 
 const OLDEST_VERSION = 150_000
 
@@ -56,7 +56,10 @@ export function migratePostgres(url: string, now: () => number): Promise<string[
 }
 
 /** Works on the data as they are, through a connection of its own. */
-export function examinePostgres<T>(url: string, work: (data: Examined) => Promise<T>): Promise<T> {
+export function examinePostgres<T>(
+  url: string,
+  work: (data: Inspection) => Promise<T>,
+): Promise<T> {
   return connected(url, (client) => {
     const db = kyselyOverClient(client)
     return work({ db, check: () => requireUsable(db) })
@@ -113,12 +116,12 @@ function kyselyOverClient(client: pg.Client): Db {
 class PostgresDatabase implements Database {
   readonly read: Db
   readonly points: Db
-  readonly news: Db
+  readonly eventReader: Db
   readonly #writer: PostgresWriter
   readonly #commits: GroupCommit
   readonly #listener: PostgresListener
-  readonly #lookout: Lookout
-  readonly #state: Watched<DatabaseState>
+  readonly #primaryMonitor: PrimaryMonitor
+  readonly #state: CachedProbe<DatabaseState>
   readonly #onCommit: (() => Promise<void>)[] = []
   readonly #onElsewhere: (() => void)[] = []
 
@@ -126,19 +129,19 @@ class PostgresDatabase implements Database {
     const hosts = new Hosts(url)
     this.read = kyselyOverPool(hosts, READERS)
     this.points = kyselyOverPool(hosts, POINTS)
-    this.news = kyselyOverPool(hosts, NEWS)
-    this.#state = new Watched(() => postgresState(this.points), UNREACHABLE)
+    this.eventReader = kyselyOverPool(hosts, EVENT_READER)
+    this.#state = new CachedProbe(() => postgresState(this.points), UNREACHABLE)
     this.#writer = new PostgresWriter(hosts)
     this.#commits = new GroupCommit(this.#writer, () => this.#announce())
     this.#listener = new PostgresListener(hosts, (processId) => {
       if (processId !== null && processId === this.#writer.processId) return
       for (const listener of this.#onElsewhere) listener()
     })
-    this.#lookout = new Lookout(hosts, () => this.#listener.renew())
+    this.#primaryMonitor = new PrimaryMonitor(hosts, () => this.#listener.renew())
   }
 
   listen(): Promise<void> {
-    this.#lookout.start()
+    this.#primaryMonitor.start()
     return this.#listener.start()
   }
 
@@ -146,12 +149,12 @@ class PostgresDatabase implements Database {
     return this.#commits.write(work)
   }
 
-  writeTogether<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
-    return this.#commits.writeTogether(batch, item)
+  writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
+    return this.#commits.writeBatched(batch, item)
   }
 
-  get connections(): ConnectionFigures {
-    return connectionsOf([this.read, this.points, this.news])
+  get connections(): ConnectionStats {
+    return connectionsOf([this.read, this.points, this.eventReader])
   }
 
   get waitingWrites(): number {
@@ -185,10 +188,10 @@ class PostgresDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#commits.close()
-    await this.#lookout.close()
+    await this.#primaryMonitor.close()
     await this.#listener.close()
     await this.#writer.close()
-    await Promise.all([this.read, this.points, this.news].map((each) => each.destroy()))
+    await Promise.all([this.read, this.points, this.eventReader].map((each) => each.destroy()))
   }
 
   async #announce(): Promise<void> {

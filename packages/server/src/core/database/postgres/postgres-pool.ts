@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import type { Tables } from '../database.ts'
-import type { ConnectionFigures } from '../stats.ts'
+import type { ConnectionStats } from '../stats.ts'
 import {
   connectionConfig,
   EndingClient,
@@ -32,9 +32,9 @@ export function kyselyOverPool(hosts: Hosts, options: PoolOptions): Kysely<Table
 }
 
 /** How the connections of several pools stand, taken together. */
-export function connectionsOf(dbs: readonly Kysely<Tables>[]): ConnectionFigures {
-  const all = dbs.map((db) => pools.get(db)?.figures)
-  const sum = (of: keyof ConnectionFigures) => all.reduce((n, each) => n + (each?.[of] ?? 0), 0)
+export function connectionsOf(dbs: readonly Kysely<Tables>[]): ConnectionStats {
+  const all = dbs.map((db) => pools.get(db)?.stats)
+  const sum = (of: keyof ConnectionStats) => all.reduce((n, each) => n + (each?.[of] ?? 0), 0)
   return { busy: sum('busy'), idle: sum('idle'), waiting: sum('waiting') }
 }
 
@@ -52,7 +52,7 @@ class ReadPool implements PostgresPool {
     this.#config = { ...connectionConfig(), ...changes, max }
   }
 
-  get figures(): ConnectionFigures {
+  get stats(): ConnectionStats {
     const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#pool ?? {}
     return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount }
   }

@@ -60,7 +60,7 @@ export async function migrateFile(file: string, now: () => number): Promise<stri
 class SqliteDatabase implements Database {
   readonly read: Db
   readonly points: Db
-  readonly news: Db
+  readonly eventReader: Db
   readonly #writer: Db
   readonly #writing: DatabaseSync
   readonly #reader: DatabaseSync
@@ -79,7 +79,7 @@ class SqliteDatabase implements Database {
     this.#reader = openConnection(file)
     this.read = kyselyOver(this.#reader)
     this.points = this.read
-    this.news = this.read
+    this.eventReader = this.read
     this.#commits = new GroupCommit(writerOver(this.#writer, turn), () => this.#announce())
     const statement = this.#reader.prepare('PRAGMA data_version')
     this.#dataVersion = () => statement.get()?.data_version
@@ -91,7 +91,7 @@ class SqliteDatabase implements Database {
   }
 
   /** Statements cost no round trip here: each by itself is as cheap. */
-  writeTogether<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
+  writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
     return this.write((tx) => batch.one(tx, item))
   }
 

@@ -1,7 +1,7 @@
 import type { Tail } from '@countersign/protocol'
 import type { Db, EventRow } from '../../core/database/database.ts'
 import type { Replica } from '../../core/database/postgres/replica.ts'
-import type { AgentRecord, OwnerFacts } from '../agent-record.ts'
+import type { AgentRecord, OwnerRecord } from '../agent-record.ts'
 import { agentByTail, chosenTailOfKey } from '../agent-table.ts'
 import type { AgentIndex } from './agent-index.ts'
 import type { OwnerCache } from './owner-cache.ts'
@@ -11,7 +11,7 @@ import { findOwner, loadOwner, loadRecord } from './rows.ts'
  * Asks for what is not in memory: a replica where that is sure to know of every change that this node knows of, else
  * the primary. What a replica lacks may not have arrived there, so that only the primary says that there is none.
  */
-export class PointReads {
+export class DatabaseFallback {
   readonly #primary: Db
   readonly #replica: Replica | null
   readonly #lastChange: () => EventRow | null
@@ -36,7 +36,7 @@ export class PointReads {
     return this.#read(work, (agent) => agent?.status === 'active')
   }
 
-  async owner(id: number): Promise<OwnerFacts> {
+  async owner(id: number): Promise<OwnerRecord> {
     return (await this.#read((db) => findOwner(db, id), isThere)) ?? loadOwner(this.#primary, id)
   }
 
@@ -72,7 +72,7 @@ export interface Memory {
  * Brings answers of point reads into memory. What has changed while one was read is newer than the answer, though memory
  * may have left it out again: that one is read once more, since no event would ever set the old answer right.
  */
-export class KeptReads {
+export class CacheFiller {
   readonly #memory: () => Memory
   /** For each read under way the agents, by tail, and the owners, by number, that have changed since it began. */
   readonly #changed = new Set<Set<string | number>>()
@@ -105,7 +105,7 @@ export class KeptReads {
     }
   }
 
-  async owner(id: number, read: () => Promise<OwnerFacts>): Promise<OwnerFacts> {
+  async owner(id: number, read: () => Promise<OwnerRecord>): Promise<OwnerRecord> {
     for (;;) {
       const { owners } = this.#memory()
       const { found, changed } = await this.#noting(read)

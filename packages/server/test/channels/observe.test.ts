@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { type Did, namingFor } from '@countersign/protocol'
 import type { ChannelKind, Proof } from '../../src/channels/kinds/kind.ts'
 import { forOneCheck, look, type Sought } from '../../src/channels/observe.ts'
-import { NotThere, OutOfReach, type Perspective } from '../../src/core/network/perspective.ts'
+import { type Perspective, ProofAbsent, Unreachable } from '../../src/core/network/perspective.ts'
 
 const NEVER = new AbortController().signal
 
@@ -49,7 +49,7 @@ function kindOf(agreement: 'most' | 'first'): ChannelKind {
           const tokens = await from.txt(method)
           if (tokens.includes(proof.token)) return { method, detail: `${proof.token} by ${method}` }
         }
-        throw new NotThere(`no ${proof.token}`)
+        throw new ProofAbsent(`no ${proof.token}`)
       },
     },
   }
@@ -62,7 +62,7 @@ function seenAs(sights: readonly Sight[]): Perspective[] {
   return sights.map((sight, i) => ({
     name: `p${i}`,
     async txt(method) {
-      if (sight === null) throw new OutOfReach('no answer')
+      if (sight === null) throw new Unreachable('no answer')
       return (sight[method as 'a' | 'b'] ?? '').split(' ')
     },
     get: () => Promise.reject(new Error('not asked for')),
@@ -167,7 +167,7 @@ suite('a perspective for one check', () => {
         name: 'p',
         async txt(name) {
           asked.push(name)
-          if (name === 'gone') throw new NotThere('gone')
+          if (name === 'gone') throw new ProofAbsent('gone')
           return [name]
         },
         async get(url, accept) {
@@ -179,7 +179,7 @@ suite('a perspective for one check', () => {
     )
     for (let i = 0; i < 2; i++) {
       assert.deepEqual(await Promise.all([view.txt('a'), view.txt('a')]), [['a'], ['a']])
-      await assert.rejects(view.txt('gone'), NotThere)
+      await assert.rejects(view.txt('gone'), ProofAbsent)
       assert.equal(await view.get(new URL('https://a.example/x'), 'text/plain'), page)
       await view.get(new URL('https://a.example/x'), 'application/json')
     }
@@ -207,6 +207,6 @@ suite('a perspective for one check', () => {
     over.abort()
     const { outcome, token } = await checked
     assert.deepEqual([outcome, token, asked], ['unreachable', null, 1])
-    await assert.rejects(forOneCheck(silent, over.signal).txt('a'), OutOfReach)
+    await assert.rejects(forOneCheck(silent, over.signal).txt('a'), Unreachable)
   })
 })
