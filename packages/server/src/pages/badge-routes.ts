@@ -6,19 +6,19 @@ import { pageParam, publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
 import { certificatePath } from '../core/site.ts'
 import { type Certificate, certificateOf } from './certificate.ts'
-import type { PageSide } from './page-side.ts'
+import type { PageRouteContext } from './page-route-context.ts'
 import type { PageContext } from './views/context.ts'
 import type { PreviewData } from './views/preview.tsx'
 
 const STYLES = ['flat', 'seal'] as const
-/** A picture that is opened as a page of its own can do nothing. */
+/** Headers of images: opened as a document of its own, an image can run nothing and load nothing. */
 export const INERT_PICTURE = {
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
   'cross-origin-resource-policy': 'cross-origin',
 }
 
-/** A badge for other people's pages. */
-export function badgeRoute(app: App, { read, pages }: PageSide): void {
+/** GET /agent/{agent}/badge.svg: a badge for other sites, an SVG that follows the certificate. */
+export function badgeRoute(app: App, { read, pages }: PageRouteContext): void {
   publicRead(app, read.site.naming, {
     url: '/agent/:agent/badge.svg',
     cacheControl: BRIEFLY,
@@ -49,8 +49,8 @@ export function badgeRoute(app: App, { read, pages }: PageSide): void {
   })
 }
 
-/** What social networks show of a certificate. */
-export function previewRoute(app: App, { read, pages, previews }: PageSide): void {
+/** GET /agent/{agent}/preview.png: the image that social networks show for a certificate page. */
+export function previewRoute(app: App, { read, pages, previews }: PageRouteContext): void {
   publicRead(app, read.site.naming, {
     url: '/agent/:agent/preview.png',
     cacheControl: BRIEFLY,
@@ -76,7 +76,7 @@ export function previewRoute(app: App, { read, pages, previews }: PageSide): voi
   })
 }
 
-/** What a preview shows of a certificate. */
+/** Picks the data of a preview image out of a certificate. */
 function previewDataOf(
   { serviceName, site }: PageContext,
   { agent, grade, verification }: Certificate,
@@ -94,8 +94,8 @@ function previewDataOf(
   }
 }
 
-/** The address of a certificate, for cameras. */
-export function qrRoute(app: App, { read }: PageSide): void {
+/** GET /agent/{agent}/qr.svg: the URL of the certificate page as a QR code. */
+export function qrRoute(app: App, { read }: PageRouteContext): void {
   publicRead(app, read.site.naming, {
     url: '/agent/:agent/qr.svg',
     cacheControl: BRIEFLY,

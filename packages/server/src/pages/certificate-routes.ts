@@ -6,10 +6,10 @@ import { pageParam } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
 import { refusalsAt } from '../core/http/wants-page.ts'
 import { certificateOf } from './certificate.ts'
-import type { PageSide } from './page-side.ts'
+import type { PageRouteContext } from './page-route-context.ts'
 
-/** Where `verifyUrl` and `certificateUrl` lead. */
-export function certificateRoute(app: App, { read, pages }: PageSide): void {
+/** GET /agent/{agent}: the certificate page, to which `verifyUrl` and `certificateUrl` point (contract 2.2, 2.4). */
+export function certificateRoute(app: App, { read, pages }: PageRouteContext): void {
   const headers = pageHeaders(read.site.baseUrl)
   app.get('/agent/:agent', {
     schema: {

@@ -15,19 +15,19 @@ import { type PublicChannel, publicChannel } from '../agents/public-channel.ts'
 import type { Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
 
-/** All that the certificate page says of an agent. Times in ISO 8601. */
+/** The data of the certificate page. Times are ISO 8601 in UTC. */
 export interface Certificate {
   readonly agent: AgentObject
-  /** The verification that the grade counts: the strongest current one. */
+  /** The verification that counts for the grade: the strongest current one. */
   readonly verification: {
     readonly label: string
     readonly assurance: Assurance
     readonly verifiedAt: string
     readonly expiresAt: string | null
   } | null
-  /** Those that are fresh, the strongest first. */
+  /** Fresh channels, the strongest first. */
   readonly channels: readonly CertifiedChannel[]
-  /** Of them the one that the grade counts. */
+  /** The channel that counts for the grade. */
   readonly strongestChannel: CertifiedChannel | null
   readonly grade: GradeResult
 }

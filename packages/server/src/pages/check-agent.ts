@@ -3,21 +3,20 @@ import type { AgentView } from '../agents/agent-record.ts'
 import { findAgentForPage, type PageReadDeps } from '../agents/find-agent.ts'
 import type { Site } from '../core/site.ts'
 
-/** What can be said to somebody who asks for an agent in their own words. */
+/** The outcome of looking up what somebody typed into the check page. */
 export type AgentCheck =
   | { readonly kind: 'found'; readonly view: AgentView }
   | { readonly kind: 'unknown' }
-  /** The address of a page, or a DID, of another deployment. */
+  /** A URL or DID of another deployment. */
   | { readonly kind: 'elsewhere'; readonly host: string }
-  /** A claim token, which is nobody's name but a secret. */
+  /** A claim token: a secret, which the page must not echo. */
   | { readonly kind: 'token' }
   | { readonly kind: 'unreadable' }
 
 const MOST = 2048
 
 /**
- * The agent that somebody names by what they have: a username, a DID, its tail, a did:web, a public key, or the
- * address of a page of ours.
+ * Finds the agent that somebody names by username, DID, tail, did:web, base64 public key, or the URL of one of our pages.
  * @throws StorageFailure
  */
 export async function checkAgent(deps: PageReadDeps, text: string): Promise<AgentCheck> {
@@ -25,8 +24,8 @@ export async function checkAgent(deps: PageReadDeps, text: string): Promise<Agen
   const asked = text.trim()
   if (asked.length > MOST) return { kind: 'unreadable' }
   if (asked.startsWith(site.naming.tokenPrefix)) return { kind: 'token' }
-  const address = addressOf(site, asked)
-  const place = address === null ? placeOfDidWeb(site, asked) : placeOfAddress(site, address)
+  const address = parseUrl(site, asked)
+  const place = address === null ? referenceInDidWeb(site, asked) : referenceInUrl(site, address)
   if (typeof place !== 'string') return place
   try {
     return { kind: 'found', view: await findAgentForPage(deps, place) }
@@ -38,14 +37,14 @@ export async function checkAgent(deps: PageReadDeps, text: string): Promise<Agen
   }
 }
 
-/** A web address, with its scheme or, where it is one of ours, without. */
-function addressOf({ baseUrl, host }: Site, text: string): URL | null {
+/** Parses a URL. Our own host may stand without a scheme. */
+function parseUrl({ baseUrl, host }: Site, text: string): URL | null {
   if (/^https?:\/\//i.test(text)) return URL.parse(text)
   return text.startsWith(`${host}/`) ? URL.parse(baseUrl + text.slice(host.length)) : null
 }
 
-/** The reference in an address of ours: a certificate, what lies below it, or the same for programs. */
-function placeOfAddress({ baseUrl, naming }: Site, url: URL): string | AgentCheck {
+/** Extracts the agent reference from a URL of this service: a certificate page, anything below it, or an API path. */
+function referenceInUrl({ baseUrl, naming }: Site, url: URL): string | AgentCheck {
   if (url.origin !== baseUrl) return { kind: 'elsewhere', host: url.host }
   const tail = new RegExp(`^/agent/${naming.shortName}/agent/([^/]+)/did\\.json$`).exec(
     url.pathname,
@@ -58,8 +57,8 @@ function placeOfAddress({ baseUrl, naming }: Site, url: URL): string | AgentChec
   }
 }
 
-/** The DID in a did:web of ours; what is no did:web as it is, without the @ that people put before a username. */
-function placeOfDidWeb({ host }: Site, text: string): string | AgentCheck {
+/** Extracts the DID from a did:web of this host. Other text is returned unchanged but for a leading @. */
+function referenceInDidWeb({ host }: Site, text: string): string | AgentCheck {
   if (!text.startsWith('did:web:')) return text.replace(/^@/, '')
   const ours = didWebOf(host, '' as Did)
   if (text.startsWith(ours)) return text.slice(ours.length)

@@ -2,12 +2,12 @@ import type { Card } from '@countersign/protocol'
 import { cardOf } from '../agents/card.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import type { AgentCheck } from './check-agent.ts'
-import type { SignatureCheck, SignatureQuestion } from './check-signature.ts'
+import type { SignatureCheck, SignatureForm } from './check-signature.ts'
 
-/** What the check page shows: what was asked, and what is said to it. */
+/** The data of the check page: the input and its result. Null: that form was not sent. */
 export interface CheckPageData {
   readonly agent: { readonly asked: string; readonly answer: AgentAnswer } | null
-  readonly proof: { readonly asked: SignatureQuestion; readonly answer: SignatureCheck } | null
+  readonly proof: { readonly asked: SignatureForm; readonly answer: SignatureCheck } | null
 }
 
 export type AgentAnswer =

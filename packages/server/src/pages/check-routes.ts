@@ -5,13 +5,13 @@ import type { App } from '../core/http/server.ts'
 import { checkAgent } from './check-agent.ts'
 import { agentAnswer, type CheckPageData } from './check-data.ts'
 import { checkSignature } from './check-signature.ts'
-import type { PageSide } from './page-side.ts'
+import type { PageRouteContext } from './page-route-context.ts'
 
 const URL = '/check'
 
-/** Checking an agent, or a signature, with nothing but a browser; no script is needed, and nothing is kept. */
-export async function checkRoutes(app: App, side: PageSide): Promise<void> {
-  const { read, pages } = side
+/** /check: looks up an agent and verifies a pasted signature without JavaScript. Nothing is stored. */
+export async function checkRoutes(app: App, context: PageRouteContext): Promise<void> {
+  const { read, pages } = context
   const headers = { ...pageHeaders(read.site.baseUrl), 'cache-control': 'no-store' }
   const page = (data: CheckPageData) => pages.make.checkPage(pages.context, data)
 
@@ -36,7 +36,7 @@ export async function checkRoutes(app: App, side: PageSide): Promise<void> {
         challenge: field('challenge'),
         signature: field('signature'),
       }
-      const answer = await checkSignature(side, asked)
+      const answer = await checkSignature(context, asked)
       const data = { agent: null, proof: { asked, answer } }
       return reply.headers(headers).type('text/html; charset=utf-8').send(page(data))
     })
@@ -45,7 +45,7 @@ export async function checkRoutes(app: App, side: PageSide): Promise<void> {
 
 const FORM = 'application/x-www-form-urlencoded'
 
-/** Takes forms, and nothing else, at the addresses of a scope: the rest of the service takes JSON only. */
+/** Accepts only form bodies in this scope. All other routes accept only JSON. */
 function parseFormsStrictly(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(FORM, { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
@@ -56,7 +56,7 @@ function parseFormsStrictly(scope: FastifyInstance): void {
   })
 }
 
-/** @throws CodedError VALIDATION_ERROR where it is not UTF-8, percent-encoded, with each name once */
+/** @throws CodedError VALIDATION_ERROR if the form is not percent-encoded UTF-8 or repeats a field */
 function parseForm(body: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>()
   for (const pair of body.split('&')) {

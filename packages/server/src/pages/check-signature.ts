@@ -14,9 +14,9 @@ export interface SignatureCheckDeps {
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
 }
 
-/** What somebody has pasted in. */
-export interface SignatureQuestion {
-  /** A key, or whatever names an agent. */
+/** The fields of the form, as typed. */
+export interface SignatureForm {
+  /** A base64 public key, or any reference that `checkAgent` understands. */
   readonly agent: string
   readonly challenge: string
   readonly signature: string
@@ -25,36 +25,36 @@ export interface SignatureQuestion {
 export type SignatureCheck =
   | { readonly kind: 'valid'; readonly answer: VerifyResponse }
   | { readonly kind: 'invalid' }
-  /** Valid, and the key is nobody's here. */
+  /** The signature is valid, but no agent has this key. */
   | { readonly kind: 'uncertified' }
   | { readonly kind: 'malformed'; readonly message: string }
   | Exclude<AgentCheck, { kind: 'found' }>
 
 /**
- * Checks a challenge and its signature for somebody who has nothing but a form in a browser.
- * @throws CodedError and StorageFailure where the service is at fault, never for what was pasted in
+ * Verifies a pasted challenge and signature.
+ * @throws CodedError, StorageFailure for faults of the service, never for the input
  */
 export async function checkSignature(
   deps: SignatureCheckDeps,
-  { agent, challenge, signature }: SignatureQuestion,
+  { agent, challenge, signature }: SignatureForm,
 ): Promise<SignatureCheck> {
-  const holder = await holderOf(deps.read, agent)
+  const holder = await keyToVerifyWith(deps.read, agent)
   if ('kind' in holder) return holder
   let check: SignatureCheck = { kind: 'invalid' }
-  for (const each of readingsOf(challenge)) {
-    check = await verifyOne(deps, { ...holder, challenge: each, signature: signature.trim() })
+  for (const each of lineEndVariants(challenge)) {
+    check = await verifyVariant(deps, { ...holder, challenge: each, signature: signature.trim() })
     if (check.kind !== 'invalid') break
   }
   return check
 }
 
-/** Forms turn every line end into CR LF (HTML, section 4.10.21.4): what was sent may have had LF. */
-function readingsOf(challenge: string): Set<string> {
+/** Browsers send line ends of a form as CR LF (HTML 4.10.21.4), while the signed challenge may contain LF: try both. */
+function lineEndVariants(challenge: string): Set<string> {
   return new Set([challenge, challenge.replaceAll('\r\n', '\n')])
 }
 
-/** Whose key to check with: one that is named, or the one of an agent that is, whose DID then has to be the answer. */
-async function holderOf(deps: PageReadDeps, agent: string) {
+/** The key to verify with: a given one, or that of the named agent. In the latter case the DID must match as well. */
+async function keyToVerifyWith(deps: PageReadDeps, agent: string) {
   const key = agent.trim()
   if (decodeKey(key) !== null) return { publicKey: key }
   const found = await checkAgent(deps, agent)
@@ -67,7 +67,7 @@ async function holderOf(deps: PageReadDeps, agent: string) {
   }
 }
 
-async function verifyOne(
+async function verifyVariant(
   { verify }: SignatureCheckDeps,
   request: VerifyRequest,
 ): Promise<SignatureCheck> {

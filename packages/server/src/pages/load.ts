@@ -5,20 +5,20 @@ import { CodedError } from '@countersign/protocol'
 import type { Site } from '../core/site.ts'
 import type { PageAssets, PageContext } from './views/context.ts'
 
-/** What `npm run build` makes of index.tsx: functions from data to a complete document. */
+/** The build of views/index.tsx: functions from data to a complete HTML document. */
 type Built = typeof import('./views/index.tsx')
 
 export interface PagesDeps {
   readonly serviceName: string
   readonly site: Site
-  /** What the build has made: the pages and, in `assets`, what browsers load with them. */
+  /** Output folder of the build: the page functions and, in `assets`, the files that browsers load. */
   readonly dir: string
 }
 
 /** The public pages. */
 export class Pages {
   readonly context: PageContext
-  /** What the build has made. */
+  /** Output folder of the build. */
   readonly dir: string
   readonly #built: Built | null
 
@@ -32,7 +32,7 @@ export class Pages {
     return this.#built !== null
   }
 
-  /** @throws CodedError UNAVAILABLE where nobody has built them */
+  /** @throws CodedError UNAVAILABLE if the pages have not been built */
   get make(): Built {
     if (this.#built !== null) return this.#built
     throw new CodedError('UNAVAILABLE', 'The public pages are not built: npm run build')
@@ -48,7 +48,7 @@ export async function loadPages({ serviceName, site, dir }: PagesDeps): Promise<
   return new Pages({ serviceName, site, assets }, dir, await importBuilt(dir))
 }
 
-/** The functions that make pages, out of a directory where they are. */
+/** Imports the page functions from the output folder of the build. */
 export function importBuilt(dir: string): Promise<Built> {
   return import(pathToFileURL(join(dir, ENTRY)).href)
 }
@@ -56,7 +56,7 @@ export function importBuilt(dir: string): Promise<Built> {
 const ENTRY = 'pages.js'
 const NO_ASSETS: PageAssets = { style: '', script: '', fonts: [] }
 
-/** @param file Vite's manifest: for each entry its file, and what that refers to */
+/** @param file Vite's manifest: the output file of each entry and the assets that it refers to */
 function readAssets(file: string): PageAssets {
   const manifest: Record<string, { file: string; assets?: string[] }> = JSON.parse(
     readFileSync(file, 'utf8'),

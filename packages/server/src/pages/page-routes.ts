@@ -5,25 +5,25 @@ import type { ConcurrencyLimiter } from '../core/limits/concurrency.ts'
 import { badgeRoute, previewRoute, qrRoute } from './badge-routes.ts'
 import { certificateRoute } from './certificate-routes.ts'
 import { checkRoutes } from './check-routes.ts'
-import type { PageSide } from './page-side.ts'
+import type { PageRouteContext } from './page-route-context.ts'
 import { PreviewImages } from './preview-images.ts'
-import { frontRoutes } from './start-routes.ts'
+import { startRoutes } from './start-routes.ts'
 
 /**
- * Everything that people see without an account, and what their browsers load with it.
- * @param room for the previews that are being drawn
+ * The public pages and their assets.
+ * @param previewLimiter bounds the preview images that are being rendered or wait for it
  */
 export async function servePages(
   app: App,
   {
     previewLimiter,
     ...parts
-  }: Omit<PageSide, 'previews'> & { readonly previewLimiter: ConcurrencyLimiter },
+  }: Omit<PageRouteContext, 'previews'> & { readonly previewLimiter: ConcurrencyLimiter },
 ): Promise<void> {
   const { pages } = parts
   const previews = new PreviewImages(pages, previewLimiter)
   app.addHook('onClose', () => previews.close())
-  const side = { ...parts, previews }
+  const context = { ...parts, previews }
   if (pages.isBuilt) {
     await app.register(fastifyStatic, {
       root: join(pages.dir, 'assets'),
@@ -36,10 +36,10 @@ export async function servePages(
       schemaHide: true,
     })
   }
-  frontRoutes(app, side)
-  await checkRoutes(app, side)
-  certificateRoute(app, side)
-  badgeRoute(app, side)
-  previewRoute(app, side)
-  qrRoute(app, side)
+  startRoutes(app, context)
+  await checkRoutes(app, context)
+  certificateRoute(app, context)
+  badgeRoute(app, context)
+  previewRoute(app, context)
+  qrRoute(app, context)
 }

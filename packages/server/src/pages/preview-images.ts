@@ -4,43 +4,43 @@ import type { Pages } from './load.ts'
 import type { PreviewJob, PreviewResult } from './preview-worker.ts'
 import type { PreviewData } from './views/preview.tsx'
 
-/** How many pictures are kept, at about 60 KB each. */
-const KEPT = 200
+/** Number of cached images, about 60 KB each. */
+const MAX_CACHED = 200
 
 interface Waiting {
   resolve(png: Buffer): void
   reject(error: Error): void
 }
 
-/** Preview images: drawn by a thread of their own, which starts with the first, and kept while they are asked for. */
+/** Renders preview images in a worker thread, started for the first image, and caches the most recently used ones. */
 export class PreviewImages {
   readonly #pages: Pages
   readonly #limiter: ConcurrencyLimiter
-  readonly #kept = new Map<string, Promise<Buffer>>()
+  readonly #cache = new Map<string, Promise<Buffer>>()
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | null = null
   #count = 0
 
-  /** @param room for those that wait to be drawn */
+  /** @param limiter bounds the images that are being rendered or wait for it */
   constructor(pages: Pages, limiter: ConcurrencyLimiter) {
     this.#pages = pages
     this.#limiter = limiter
   }
 
   /**
-   * The picture of some facts, a PNG.
-   * @throws CodedError UNAVAILABLE where too many wait already
+   * Renders a PNG, or returns it from the cache.
+   * @throws CodedError UNAVAILABLE if too many are waiting
    */
   async of(data: PreviewData): Promise<Buffer> {
     const key = JSON.stringify(data)
-    const known = this.#kept.get(key)
+    const known = this.#cache.get(key)
     if (known === undefined) {
       this.#limiter.enter()
-      return this.#keep(key, this.#draw(data))
+      return this.#store(key, this.#draw(data))
     }
-    // What was asked for last is forgotten last.
-    this.#kept.delete(key)
-    this.#kept.set(key, known)
+    // Reinsert at the end: the map is ordered from the least recently used.
+    this.#cache.delete(key)
+    this.#cache.set(key, known)
     return known
   }
 
@@ -48,11 +48,11 @@ export class PreviewImages {
     await this.#worker?.terminate()
   }
 
-  #keep(key: string, drawn: Promise<Buffer>): Promise<Buffer> {
-    this.#kept.set(key, drawn)
-    drawn.catch(() => this.#kept.delete(key))
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > KEPT && oldest !== undefined) this.#kept.delete(oldest)
+  #store(key: string, drawn: Promise<Buffer>): Promise<Buffer> {
+    this.#cache.set(key, drawn)
+    drawn.catch(() => this.#cache.delete(key))
+    const [oldest] = this.#cache.keys()
+    if (this.#cache.size > MAX_CACHED && oldest !== undefined) this.#cache.delete(oldest)
     return drawn
   }
 
@@ -81,13 +81,13 @@ export class PreviewImages {
       if ('png' in result) waiting?.resolve(Buffer.from(result.png))
       else waiting?.reject(new Error(result.failure))
     })
-    // A thread that ended answers nobody; the next picture starts another.
+    // A worker that ended will not answer: fail what waits for it. The next image starts another worker.
     worker.on('error', (error) => this.#fail(worker, error as Error))
     worker.on('exit', () => this.#fail(worker, new Error('the thread that draws has ended')))
     return worker
   }
 
-  /** An error comes before the end of its thread: by then another may be drawing, and what waits waits for that. */
+  /** `error` comes before `exit`. By then a new worker may be running, whose jobs must not fail. */
   #fail(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return
     this.#worker = null

@@ -7,7 +7,7 @@ import { importBuilt } from './load.ts'
 import type { PreviewData } from './views/preview.tsx'
 import { FONT_SUBSETS, PREVIEW_HEIGHT, PREVIEW_WIDTH } from './views/preview-styles.ts'
 
-/** A thread that draws previews, one at a time: a drawing takes as long as a thousand lookups. */
+/** Worker thread that renders one preview at a time. On the main thread an image would block about a thousand lookups. */
 
 export interface PreviewJob {
   readonly id: number

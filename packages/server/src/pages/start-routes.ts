@@ -2,10 +2,10 @@ import { cached, REVALIDATE } from '../core/http/caching.ts'
 import { pageHeaders } from '../core/http/page-headers.ts'
 import type { App } from '../core/http/server.ts'
 import { INERT_PICTURE } from './badge-routes.ts'
-import type { PageSide } from './page-side.ts'
+import type { PageRouteContext } from './page-route-context.ts'
 
-/** The start page, and the icon of all pages. */
-export function frontRoutes(app: App, { read, pages }: PageSide): void {
+/** GET / and the favicon. */
+export function startRoutes(app: App, { read, pages }: PageRouteContext): void {
   const headers = pageHeaders(read.site.baseUrl)
   app.get('/', {
     schema: { hide: true },
@@ -14,7 +14,7 @@ export function frontRoutes(app: App, { read, pages }: PageSide): void {
       reply
         .headers(headers)
         .type('text/html; charset=utf-8')
-        .send(pages.make.frontPage(pages.context)),
+        .send(pages.make.startPage(pages.context)),
   })
   app.get('/icon.svg', {
     schema: { hide: true },
@@ -24,7 +24,7 @@ export function frontRoutes(app: App, { read, pages }: PageSide): void {
   })
 }
 
-/** The logo as a picture of its own, for browsers' tabs: on light and dark grounds alike. */
+/** The logo as favicon, in colours that work on light and dark tab bars. */
 const ICON_SVG =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke-linecap="round">' +
   '<circle cx="16" cy="16" r="15" fill="#fff" stroke="#1b1f19" stroke-width="1.6"/>' +

@@ -14,7 +14,7 @@ import { setStatus } from '../../../../test/support/set-status.ts'
 interface Scene {
   readonly service: TestService
   readonly browser: Browser
-  /** Every public page by what it is of. */
+  /** URLs of every public page, by name. */
   readonly pages: Readonly<Record<string, string>>
 }
 
@@ -51,7 +51,7 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
   return { service, browser: await openBrowser(t), pages }
 }
 
-test('axe finds nothing on any public page, light or dark, wide or narrow', async (t) => {
+test('axe finds no violation on any public page, in both themes, wide and narrow', async (t) => {
   const { service, browser, pages } = await scene(t)
   const { page, problems } = await newPage(browser)
   for (const [name, path] of Object.entries(pages)) {
@@ -71,7 +71,7 @@ test('axe finds nothing on any public page, light or dark, wide or narrow', asyn
   }
 })
 
-test('every public page is complete without a script', async (t) => {
+test('every public page is complete without JavaScript', async (t) => {
   const { service, browser, pages } = await scene(t)
   for (const [name, path] of Object.entries(pages)) {
     await t.test(name, async () => {
@@ -89,7 +89,7 @@ test('every public page is complete without a script', async (t) => {
   }
 })
 
-/** What is to be read: buttons that only copy need a script, and without one are not there. */
+/** The visible text without copy buttons, which exist only with JavaScript. */
 async function textWithoutButtons(page: Page): Promise<string> {
   let text = await page.locator('main').innerText()
   for (const each of await page.locator('[data-copy]').all()) {
@@ -98,7 +98,7 @@ async function textWithoutButtons(page: Page): Promise<string> {
   return text.replace(/req_\w+/, '').replaceAll(/\s+/g, ' ')
 }
 
-test('a button copies what stands beside it', async (t) => {
+test('a copy button copies the text beside it', async (t) => {
   const { service, browser } = await scene(t)
   const { page, problems } = await newPage(browser)
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -113,13 +113,13 @@ test('a button copies what stands beside it', async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('the forms of the check page work with the keyboard alone, and without a script', async (t) => {
+test('the forms of the check page work by keyboard alone and without JavaScript', async (t) => {
   const { service, browser } = await scene(t)
   const { page, problems } = await newPage(browser, { javaScript: false })
   await page.goto(service.url)
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
-  // The way past the navigation comes first.
+  // The skip link comes first.
   await page.waitForURL('**/#main')
   await page.getByLabel('Have you met one?').focus()
   await page.keyboard.type('the-active')

@@ -16,14 +16,14 @@ const FIVE = [
   { kind: 'a2a', handleOrDomain: 'api.shopper.example', tier: 2 },
 ] as const
 
-/** What the page says of where the agent can be reached. */
+/** The channels section of the page. */
 function channelsOn(html: string): string {
   const [, section] = /<section aria-labelledby="channels"(.*?)<\/section>/s.exec(html) ?? []
   assert.ok(section !== undefined)
   return section
 }
 
-test('each fresh channel stands on the page: what it is, what it proves, its tier, its last check, the strongest first', async (t) => {
+test('the certificate page lists fresh channels with kind, proof, tier and last check, the strongest first', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'high'))
   await giveProfile(service, did, { channels: FIVE })
@@ -54,7 +54,7 @@ test('each fresh channel stands on the page: what it is, what it proves, its tie
   assert.match(textOf(html), /Where can it be reached\? Domain: shopper\.example, last checked on/)
 })
 
-test('a link is an address with https or there is none, whatever the handle says', async (t) => {
+test('a channel links to an https address or not at all, whatever its handle contains', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const channels = [
@@ -69,7 +69,7 @@ test('a link is an address with https or there is none, whatever the handle says
   assert.match(text, /gone: javascript:alert\(1\) Tier 1 of 2/, 'a kind that nobody knows any more')
 })
 
-test('a channel that is lost is gone from the page and from the reasons, which say what is left and the next step', async (t) => {
+test('a lost channel disappears from the page and the grade, which shows what remains and the next step', async (t) => {
   const clock = { ahead: 0 }
   const service = await startTestService(t, {}, () => Date.now() + clock.ahead)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'high'))

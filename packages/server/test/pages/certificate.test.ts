@@ -14,7 +14,7 @@ const CHANNELS = [
   { kind: 'github', handleOrDomain: '@shopper', tier: 1 },
 ] as const
 
-test('a certificate is found by username, DID, tail and key, and is one page', async (t) => {
+test('a certificate page is found by username, DID, tail and key, always with the same content', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
@@ -32,7 +32,7 @@ test('a certificate is found by username, DID, tail and key, and is one page', a
   assert.ok(html.includes(`<link rel="canonical" href="${service.url}/agent/shopper"/>`))
 })
 
-test('an active certificate says who stands behind the agent, how well known, and why the grade', async (t) => {
+test('an active certificate shows the owner, the assurance of their verification and the reasons of the grade', async (t) => {
   const service = await startTestService(t, { SERVICE_NAME: 'Guild of Agents' })
   const key = newKey()
   const owner = await service.operator.addVerifiedOwner('ada', 'high')
@@ -67,7 +67,7 @@ test('an active certificate says who stands behind the agent, how well known, an
   assert.doesNotMatch(text, /agentId|\bmain\b/, 'the label is the owner’s own')
 })
 
-test('what has lapsed is not shown, and what is missing is said', async (t) => {
+test('expired verifications are not shown, and missing ones are named as missing', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const did = await claimAgent(service, owner)
@@ -86,7 +86,7 @@ test('what has lapsed is not shown, and what is missing is said', async (t) => {
   assert.match(text, /Why the grade is E/)
 })
 
-test('an owner of whom only an account elsewhere is known has not proved who they are', async (t) => {
+test('an owner verified with a low-assurance account is not shown as having proved their identity', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'low'))
   const text = textOf((await ask(service, `/agent/${did}`)).text)
@@ -94,7 +94,7 @@ test('an owner of whom only an account elsewhere is known has not proved who the
   assert.doesNotMatch(text, /has proved/)
 })
 
-test('an agent whose owner is gone has nobody behind it', async (t) => {
+test('the certificate of an agent whose owner was deleted shows no owner', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner('ada', 'high')
   const did = await claimAgent(service, owner)
@@ -113,7 +113,7 @@ test('an agent whose owner is gone has nobody behind it', async (t) => {
 })
 
 for (const status of ['suspended', 'revoked'] as const) {
-  test(`a certificate that is ${status} cannot be taken for a good one`, async (t) => {
+  test(`a certificate that is ${status} cannot be mistaken for an active one`, async (t) => {
     const service = await startTestService(t)
     const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'high'))
     await giveProfile(service, did, { displayName: 'Courier', channels: CHANNELS })
@@ -137,7 +137,7 @@ for (const status of ['suspended', 'revoked'] as const) {
   })
 }
 
-test('the names of the deployment are on the page, and no other', async (t) => {
+test('a certificate page uses the names of the deployment and no default names', async (t) => {
   const service = await startTestService(t, {
     SHORT_NAME: 'acme',
     ID_HEADER: 'AcmeID',
@@ -160,7 +160,7 @@ test('the names of the deployment are on the page, and no other', async (t) => {
   }
 })
 
-test('a certificate is asked anew each time, and told unchanged where it is', async (t) => {
+test('a certificate page is revalidated on each request, with 304 if it has not changed', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const first = await ask(service, `/agent/${did}`)
@@ -173,7 +173,7 @@ test('a certificate is asked anew each time, and told unchanged where it is', as
   assert.equal((await ask(service, `/agent/${did}`, { headers })).status, 200)
 })
 
-test('the page carries what schema.org calls a certification', async (t) => {
+test('a certificate page has JSON-LD of a schema.org Certification', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const { text: html } = await ask(service, `/agent/${did}`)

@@ -26,7 +26,7 @@ async function prove(service: TestService, fields: Record<string, string>): Prom
   return textOf(answer.text)
 }
 
-test('an agent is checked by whatever somebody has of it', async (t) => {
+test('the check page finds an agent by username, DID, tail, did:web, key and page URL', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
@@ -57,7 +57,7 @@ test('an agent is checked by whatever somebody has of it', async (t) => {
   }
 })
 
-test('what names no agent of ours is told apart', async (t) => {
+test('the check page distinguishes unknown agents, other deployments and unreadable input', async (t) => {
   const service = await startTestService(t)
   const cases: [string, RegExp][] = [
     ['nobody', /Unknown here.*proved nothing/],
@@ -83,7 +83,7 @@ test('what names no agent of ours is told apart', async (t) => {
   assert.equal(twice.status, 200)
 })
 
-test('a claim token that somebody pastes in is a secret, and not shown again', async (t) => {
+test('the check page does not echo a pasted claim token', async (t) => {
   const service = await startTestService(t)
   const token = await service.operator.issueToken(await service.operator.addVerifiedOwner())
   const { text: html } = await ask(service, `/check?agent=${token}`)
@@ -92,7 +92,7 @@ test('a claim token that somebody pastes in is a secret, and not shown again', a
 })
 
 for (const status of ['suspended', 'revoked'] as const) {
-  test(`the check of an agent that is ${status} says so first`, async (t) => {
+  test(`the check of an agent that is ${status} shows the status first`, async (t) => {
     const service = await startTestService(t)
     const key = newKey()
     const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
@@ -110,7 +110,7 @@ for (const status of ['suspended', 'revoked'] as const) {
   })
 }
 
-test('a challenge and its signature are checked by key, DID or username', async (t) => {
+test('the check page verifies a signature by key, DID or username', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
@@ -137,7 +137,7 @@ test('a challenge and its signature are checked by key, DID or username', async 
   assert.match(await prove(service, { ...asAFormSendsIt, signature: crlf }), /Valid Whoever/)
 })
 
-test('what is no proof is told why', async (t) => {
+test('the check page says why a signature proves nothing', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   const stranger = newKey()
@@ -172,7 +172,7 @@ test('what is no proof is told why', async (t) => {
   }
 })
 
-test('the form takes forms, well-formed and small, and nothing else does', async (t) => {
+test('the check page accepts only small, well-formed form bodies, and no other route accepts forms', async (t) => {
   const service = await startTestService(t)
   const refused: [string, string, number, RegExp][] = [
     ['{}', 'application/json', 415, /must be a form/],

@@ -6,7 +6,7 @@ import satori from 'satori'
 import { drawable } from '../../src/pages/views/preview.tsx'
 import { FONT_SUBSETS } from '../../src/pages/views/preview-styles.ts'
 
-test('the fonts of a preview have every character that it keeps', async () => {
+test('the fonts of a preview image have every character that is kept', async () => {
   const fonts = FONT_SUBSETS.map((name) => {
     const file = `@fontsource/inter/files/inter-${name}-700-normal.woff`
     const data = readFileSync(fileURLToPath(import.meta.resolve(file)))
@@ -36,7 +36,7 @@ test('the fonts of a preview have every character that it keeps', async () => {
   assert.deepEqual(lacking, [])
 })
 
-test('a name with letters that cannot be drawn is not drawn in part', () => {
+test('a name with letters missing from the fonts is not rendered in part', () => {
   assert.equal(drawable('Ada 東京'), null)
   assert.equal(drawable('Ἀριθμός'), null)
   assert.equal(drawable('🤖 Shopper  🛒 9000'), 'Shopper 9000')

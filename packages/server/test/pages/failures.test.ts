@@ -23,7 +23,7 @@ async function pageOf(response: Response) {
   return { status: response.status, text: textOf(html), html }
 }
 
-test('a person who follows a wrong address reads a page about it', async (t) => {
+test('a browser that requests an unknown address gets an error page', async (t) => {
   const service = await startTestService(t)
   const cases: [string, number, RegExp][] = [
     ['/nowhere', 404, /There is nothing here/],
@@ -42,7 +42,7 @@ test('a person who follows a wrong address reads a page about it', async (t) => 
   }
 })
 
-test('a program gets the envelope, whatever it asks for wrongly', async (t) => {
+test('a program gets the error envelope for every kind of wrong request', async (t) => {
   const service = await startTestService(t)
   const accepts = ['*/*', 'application/json', 'application/json, text/html', 'image/*', 'x', '']
   for (const accept of accepts) {
@@ -54,7 +54,7 @@ test('a program gets the envelope, whatever it asks for wrongly', async (t) => {
   assertRefused(await askRaw(service, bare), 404, 'NOT_FOUND')
 })
 
-test('what only programs ask for is refused in their form, even in a browser', async (t) => {
+test('API addresses answer errors with the envelope, even to browsers', async (t) => {
   const service = await startTestService(t)
   for (const target of ['/api/nowhere', '/api/agents/x', '/api/v1/agent/x', '/webhooks/x']) {
     const answer = await ask(service, target, { headers: { accept: BROWSER } })
@@ -67,7 +67,7 @@ function assertRefusedSomehow(answer: Answer): void {
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
 }
 
-test('other methods on a page are refused in words', async (t) => {
+test('a browser that uses another method on a page gets an error page', async (t) => {
   const service = await startTestService(t)
   const response = await fetch(service.url, { method: 'DELETE', headers: { accept: BROWSER } })
   assert.equal(response.headers.get('allow'), 'GET, HEAD')
@@ -76,7 +76,7 @@ test('other methods on a page are refused in words', async (t) => {
   assert.match(page.text, /This address answers to GET, HEAD/)
 })
 
-test('a service in trouble says so, and never that there is no such certificate', async (t) => {
+test('a database failure is 503 on a certificate page, never 404', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   await giveProfile(service, did, { username: 'shopper' })

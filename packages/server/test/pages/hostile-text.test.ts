@@ -7,7 +7,7 @@ import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { jsonLdOf, metaOf } from './support/html.ts'
 
-/** Texts that would run, or break out, where anything forgets to escape. */
+/** Texts that would execute or break the markup if they were not escaped. */
 const HOSTILE = [
   '</script><script>document.title="owned"</script>',
   '"><img src=x onerror=document.title="owned">',
@@ -21,7 +21,7 @@ const HOSTILE = [
   '\ufffe</style><style>*{display:none}',
 ]
 
-test('names and descriptions are inert on every page and in every picture', async (t) => {
+test('hostile names and descriptions are inert on every page and in every image', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const did = await claimAgent(service, owner)
@@ -62,7 +62,7 @@ test('names and descriptions are inert on every page and in every picture', asyn
   }
 })
 
-test('what somebody asks the check page comes back as text, and only as text', async (t) => {
+test('the check page echoes input as text only', async (t) => {
   const service = await startTestService(t)
   const browser = await openBrowser(t)
   const { page, problems } = await newPage(browser)
@@ -81,7 +81,7 @@ test('what somebody asks the check page comes back as text, and only as text', a
   assert.deepEqual(problems, [])
 })
 
-test('an address that is not there is not repeated on the page about it', async (t) => {
+test('the error page does not repeat the unknown address', async (t) => {
   const service = await startTestService(t)
   const headers = { accept: 'text/html' }
   for (const path of ['/<script>x</script>', '/agent/"onload="x', '/agent/%3Cscript%3E']) {

@@ -11,7 +11,7 @@ import { claimAgent, startTestService } from '../../../../test/support/service.t
 const PATHS = ['/', '/agent/the-active', '/check?agent=the-active', '/docs/operating', '/nowhere']
 
 for (const width of [1280, 360]) {
-  test(`nothing on a page moves once it is there, at ${width} pixels`, async (t) => {
+  test(`no page shifts its layout after the first paint, at ${width} pixels`, async (t) => {
     const url = await startServiceWithProfile(t)
     const { page } = await newPage(await openBrowser(t), { width })
     for (const path of PATHS) {
@@ -19,7 +19,7 @@ for (const width of [1280, 360]) {
     }
   })
 
-  test(`nor while it arrives in parts, at ${width} pixels`, async (t) => {
+  test(`no page shifts its layout while it arrives in parts, at ${width} pixels`, async (t) => {
     const url = await startSlowLine(t, await startServiceWithProfile(t))
     const { page } = await newPage(await openBrowser(t), { width })
     for (const path of PATHS) {
@@ -40,7 +40,7 @@ async function startServiceWithProfile(t: TestContext): Promise<string> {
   return service.url
 }
 
-/** The layout shifts of more than a thousandth, each with what moved. */
+/** Layout shifts above 0.001, each with the elements that moved. */
 async function movesWhileLoading(page: Page, url: string): Promise<string[]> {
   await page.addInitScript(`globalThis.moves = []
     new PerformanceObserver((list) => {
@@ -51,12 +51,12 @@ async function movesWhileLoading(page: Page, url: string): Promise<string[]> {
       }
     }).observe({ type: 'layout-shift', buffered: true })`)
   await page.goto(url, { waitUntil: 'load' })
-  // What is painted last is told of one frame later.
+  // The observer reports a shift one frame after the paint.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))')
   return page.evaluate<string[]>('globalThis.moves')
 }
 
-/** A way to the service on which pages come in twenty parts, with time to paint between them. */
+/** A proxy that sends each page in twenty parts with time to paint in between. */
 async function startSlowLine(t: TestContext, service: string): Promise<string> {
   const line = createServer(({ url = '/', headers }, reply) => {
     const plain = { ...headers, 'accept-encoding': 'identity' }

@@ -17,7 +17,7 @@ async function pictureOf(service: TestService, target: string): Promise<Buffer> 
   return Buffer.from(await response.arrayBuffer())
 }
 
-test('a badge says how the certificate stands, in word and colour, within seconds', async (t) => {
+test('a badge shows the certificate status in text and colour, and follows a change within its cache time', async (t) => {
   const service = await startTestService(t, { SERVICE_NAME: 'Guild & Co' })
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   await giveProfile(service, did, { username: 'shopper', displayName: 'Shopper' })
@@ -52,7 +52,7 @@ test('a badge says how the certificate stands, in word and colour, within second
   }
 })
 
-test('a badge needs nothing from elsewhere, and has only the styles there are', async (t) => {
+test('a badge is self-contained, and an unknown style is refused', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   for (const style of ['flat', 'seal']) {
@@ -70,7 +70,7 @@ test('a badge needs nothing from elsewhere, and has only the styles there are', 
   assertRefused(await ask(service, '/agent/nobody/badge.svg'), 404, 'NOT_FOUND')
 })
 
-test('a preview is a picture of 1200 by 630 pixels, another one for each status', async (t) => {
+test('a preview image has 1200 by 630 pixels and differs by status', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const first = await ask(service, `/agent/${did}/preview.png`)
@@ -98,7 +98,7 @@ test('a preview is a picture of 1200 by 630 pixels, another one for each status'
   )
 })
 
-test('a preview is drawn for every name, in whatever script', async (t) => {
+test('a preview image is rendered for names in any script', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const plain = await pictureOf(service, `/agent/${did}/preview.png`)
@@ -127,7 +127,7 @@ test('a preview is drawn for every name, in whatever script', async (t) => {
   assert.ok(fallback.equals(plain), 'the name that the agent would have without one')
 })
 
-test('of many previews that are asked for at once, each is drawn once, or refused in good order', async (t) => {
+test('concurrent requests render each preview image once or are refused with 503', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const dids: string[] = []
@@ -145,7 +145,7 @@ test('of many previews that are asked for at once, each is drawn once, or refuse
   assert.ok(others.every((each) => one?.equals(each)))
 })
 
-test('a QR code is a picture that does nothing, of the address of the certificate', async (t) => {
+test('a QR code is an inert SVG with the URL of the certificate', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const before = await ask(service, `/agent/${did}/qr.svg`)

@@ -16,10 +16,9 @@ import { readSettings } from '../../src/config/config.ts'
 const SERVER = 'packages/server'
 
 /**
- * The first thread that draws fails, and takes a while to end after it has said so; the second begins to draw only when
- * the first has ended.
+ * A program in which the first render thread fails and exits some time later; the second starts rendering only then.
  */
-function clumsyThreads(first: string, ended: string): string {
+function failingThreads(first: string, ended: string): string {
   return `
 import { existsSync, mkdirSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
@@ -42,8 +41,8 @@ if (!isMainThread) {
 `
 }
 
-/** The same program, whose threads are clumsy. @returns its countersignd, and what there is once the first has ended */
-function withClumsyThreads(t: Cleanup): { program: string; ended: string } {
+/** A copy of the service with such threads. @returns its countersignd, and a file that exists once the first thread has exited */
+function withFailingThreads(t: Cleanup): { program: string; ended: string } {
   const root = tempDir(t)
   const server = join(root, SERVER)
   for (const part of ['bin', 'src', 'package.json', 'dist/pages']) {
@@ -58,12 +57,12 @@ function withClumsyThreads(t: Cleanup): { program: string; ended: string } {
   }
   const ended = join(root, 'ended')
   const pages = join(server, 'dist/pages/pages.js')
-  writeFileSync(pages, clumsyThreads(join(root, 'first'), ended) + readFileSync(pages, 'utf8'))
+  writeFileSync(pages, failingThreads(join(root, 'first'), ended) + readFileSync(pages, 'utf8'))
   return { program: join(server, 'bin/countersignd.mjs'), ended }
 }
 
-test('a thread that fails takes with it what it was to draw, and nothing of the next one', async (t) => {
-  const { program, ended } = withClumsyThreads(t)
+test('a failed render thread fails its own jobs and none of its successor's', async (t) => {
+  const { program, ended } = withFailingThreads(t)
   const service = await startServiceProcess(t, {}, program)
   const operator = await openOperator(readSettings(service.env))
   t.after(() => operator.close())

@@ -5,7 +5,7 @@ import { rowOf, rowsOf, type SchemaRow } from './schema-rows.ts'
 /** The operations of one tag. */
 export interface ApiGroup {
   readonly name: string
-  /** In a few words, what they are for. */
+  /** What the operations are for, in a few words. */
   readonly title: string
   readonly operations: readonly ApiOperation[]
 }
@@ -39,7 +39,7 @@ interface ApiResponse {
   readonly bodies: readonly ApiBody[]
 }
 
-/** What the pages of the HTTP reference show, out of the service's own OpenAPI document. */
+/** Builds the data of the HTTP reference from the service's own OpenAPI document. */
 export function apiModel(document: ApiDocument, context: CurlContext): ApiGroup[] {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -68,7 +68,7 @@ function describe(
     requestBody,
     responses,
   } = operation
-  // Refusals all look the same, and are told of by their codes.
+  // Errors share one shape and are listed by code instead.
   const successes = Object.entries(responses).filter(([status]) => !/^[45]XX$/.test(status))
   return {
     id: operationId,

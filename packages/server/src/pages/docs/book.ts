@@ -1,4 +1,4 @@
-/** The documentation as `npm run build` leaves it: everything but the names of the deployment. */
+/** The documentation as built, with placeholders for the names of the deployment. */
 export interface Book {
   readonly groups: readonly BookGroup[]
   readonly pages: readonly BookPage[]
@@ -6,19 +6,19 @@ export interface Book {
 
 export interface BookGroup {
   readonly title: string
-  /** Names of pages, in the order in which they are read. */
+  /** Names of pages in reading order. */
   readonly pages: readonly string[]
 }
 
 /** A page of the documentation. */
 export interface BookPage {
-  /** The last part of its address. */
+  /** The last segment of its path. */
   readonly name: string
   readonly title: string
-  /** One sentence: whom it is for, or what is in it. */
+  /** One sentence: the audience or the content. */
   readonly summary: string
   readonly markdown: string
-  /** Without its title. */
+  /** HTML without the title. */
   readonly html: string
   readonly headings: readonly BookHeading[]
 }

@@ -7,7 +7,7 @@ export interface CurlContext {
   readonly baseUrl: string
 }
 
-/** A command that asks for an operation as it stands, with made-up values: one line for each thing that it sends. */
+/** A curl command for an operation, with example values and one option a line. */
 export function curlExample(
   { naming, baseUrl }: CurlContext,
   method: string,
@@ -30,12 +30,12 @@ export function curlExample(
   return lines.join(' \\\n  ')
 }
 
-/** Whether an operation is for owners who have signed in. */
+/** Whether an operation needs an owner's session. */
 export function needsSession({ operationId, responses }: Operation): boolean {
   return !OPEN.has(operationId) && !('303' in responses)
 }
 
-/** What the owners' side has for those who have not signed in yet, and for providers. */
+/** Operations of the owners' API that work without a session. */
 const OPEN: ReadonlySet<string> = new Set([
   'session',
   'signUpOptions',
@@ -61,7 +61,7 @@ function bodyOf(
   return [header, `-d ${quoted(JSON.stringify({ ...exampleBody(naming, media.schema), ...own }))}`]
 }
 
-/** Pictures belong in a file; a stream is shown as it comes. */
+/** Options for the response: images go to a file, streams are shown unbuffered. */
 function resultOf({ responses }: Operation): string[] {
   const [type = ''] = Object.keys(responses['200']?.content ?? {})
   if (type === 'text/event-stream') return ['-N']
@@ -69,12 +69,12 @@ function resultOf({ responses }: Operation): string[] {
   return extension === undefined ? [] : [`-o picture.${extension}`]
 }
 
-/** Headers are told in lower case; people read them as the deployment spells them. */
+/** The schema has header names in lower case; show the identification header as the deployment spells it. */
 function headerName({ idHeader }: Naming, name: string): string {
   return name === idHeader.toLowerCase() ? idHeader : name
 }
 
-/** Colons of DIDs need no encoding, and are easier to read without. */
+/** Encodes a path segment but leaves colons, which need no encoding and keep DIDs readable. */
 function pathSegment(text: string): string {
   return encodeURIComponent(text).replaceAll('%3A', ':')
 }

@@ -14,8 +14,8 @@ import { llmsText, skillName, skillOf, skillsIndex } from './skill.ts'
 
 const MARKDOWN = /\.md$/
 
-/** The documentation, for people and, as Markdown, for whoever reads that. */
-export function docsRoutes(app: App, { library, pages, api }: DocsSide): void {
+/** The documentation as HTML pages and as Markdown. */
+export function docsRoutes(app: App, { library, pages, api }: DocsRouteContext): void {
   const headers = pageHeaders(library.names.baseUrl)
   const map = once((): DocsMap => {
     const groups = library.groups.map((each) => ({
@@ -62,14 +62,14 @@ export function docsRoutes(app: App, { library, pages, api }: DocsSide): void {
 const NO_GROUP = 'The HTTP reference has no part of this name.'
 
 /** What the routes of the documentation share. */
-export interface DocsSide {
+export interface DocsRouteContext {
   readonly library: Library
   readonly pages: Pages
-  /** The HTTP reference, out of the service's own OpenAPI document: complete once the service is. */
+  /** The HTTP reference. Call it only after all routes are registered. */
   readonly api: () => readonly ApiGroup[]
 }
 
-/** What is computed once, when it is first asked for. */
+/** Computes a value on first use and caches it. */
 export function once<T>(compute: () => T): () => T {
   let known: { readonly value: T } | null = null
   return () => {
@@ -80,8 +80,8 @@ export function once<T>(compute: () => T): () => T {
 
 const SHORTLY = 'public, max-age=300'
 
-/** What agents that are driven by a model read: the same words as the documentation. */
-export function skillRoutes(app: App, { library }: DocsSide): void {
+/** /skill.md, /llms.txt and the skills index, for agents that are driven by a model. */
+export function skillRoutes(app: App, { library }: DocsRouteContext): void {
   const { naming } = library.names
   const skill = once(() => skillOf(library))
   const text = (

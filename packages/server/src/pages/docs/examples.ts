@@ -1,10 +1,10 @@
 import type { Naming } from '@countersign/protocol'
 import type { Schema } from './openapi-types.ts'
 
-/** The tail of an agent that nobody has. */
+/** The tail of an agent that does not exist. */
 const TAIL = '7Xk2mPqR9sTvWyZaBcDeFgHj'
 
-/** Values that fields and parameters of a name are shown with. The key and the signature (of "hello") are of RFC 8032's first test. */
+/** Example values by name of field or parameter. Key and signature (of "hello") use the key of RFC 8032, test 1. */
 function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
   const did = `${naming.didPrefix}${TAIL}`
   return {
@@ -37,7 +37,7 @@ function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
 const SIGNATURE =
   'URykl8TUJwsJixr9WuTjuVGl2iydpunAUo9XYYg2duffbkwPDhtaCkRE9CmLGILdgi+xEzy9Sav7mWyHzVuFBg=='
 
-/** A value that a schema takes, told by the name of what it is for. */
+/** An example value for a schema, chosen by the name of the field. */
 export function exampleOf(naming: Naming, name: string, schema: Schema): unknown {
   const known = valuesOf(naming)[name]
   if (known !== undefined) return known
@@ -55,7 +55,7 @@ export function exampleOf(naming: Naming, name: string, schema: Schema): unknown
           : {}
 }
 
-/** Where a field of an operation is more than its name says. */
+/** Examples for single operations, if the name of a field alone is ambiguous. */
 export function ownExamples(
   operationId: string,
   naming: Naming,
@@ -65,7 +65,7 @@ export function ownExamples(
   return operationId === 'answerRuntime' ? { challenge } : {}
 }
 
-/** A body with what it must have; where it must have nothing, with the first of what it may. */
+/** An example body with the required members, or with the first optional one if none is required. */
 export function exampleBody(naming: Naming, schema: Schema): Record<string, unknown> {
   const { properties = {}, required = [] } = schema
   const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1)

@@ -4,7 +4,7 @@ import { CodedError } from '@countersign/protocol'
 import type { Book, BookGroup, BookPage } from './book.ts'
 import { type DeploymentNames, escapeHtml, fillNames } from './names.ts'
 
-/** The documentation of a deployment, in its own names. */
+/** The documentation with the names of this deployment filled in. */
 export class Library {
   readonly names: DeploymentNames
   readonly #book: Book | null
@@ -16,12 +16,12 @@ export class Library {
     for (const page of book?.pages ?? []) this.#pages.set(page.name, filled(page, names))
   }
 
-  /** Every page, in groups. @throws CodedError UNAVAILABLE where nobody has built them */
+  /** All pages, in groups. @throws CodedError UNAVAILABLE if the documentation has not been built */
   get groups(): readonly BookGroup[] {
     return this.#built.groups
   }
 
-  /** @throws CodedError NOT_FOUND, or UNAVAILABLE where nobody has built them */
+  /** @throws CodedError NOT_FOUND, UNAVAILABLE if the documentation has not been built */
   page(name: string): BookPage {
     const page = this.#built && this.#pages.get(name)
     if (page === undefined)
@@ -35,7 +35,7 @@ export class Library {
   }
 }
 
-/** @param dir what the build has made; without it the service still answers everything else */
+/** @param dir output folder of the build; may be missing, then only the documentation is unavailable */
 export function openLibrary(dir: string, names: DeploymentNames): Library {
   const file = join(dir, 'book.json')
   return new Library(names, existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null)

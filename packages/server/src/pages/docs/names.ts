@@ -1,6 +1,6 @@
 import type { Naming } from '@countersign/protocol'
 
-/** What a deployment goes by: what the documentation says in the place of the defaults. */
+/** The names of a deployment, which replace the defaults in the documentation. */
 export interface DeploymentNames {
   readonly naming: Naming
   readonly serviceName: string
@@ -9,33 +9,33 @@ export interface DeploymentNames {
 }
 
 /**
- * Characters that stand for a deployment's names in documentation that is built but not served yet. They are of
- * Unicode's private use area: no text of ours has them, and Markdown takes them for letters.
+ * Placeholders for a deployment's names in the built documentation. They are private-use characters: they occur in none
+ * of our texts, and Markdown treats them as letters.
  */
 export const PLACEHOLDER = {
   shortName: '\ue000',
   idHeader: '\ue001',
-  /** The header's name as many programs show it. */
+  /** The header's name in lower case, as HTTP/2 and many programs show it. */
   idHeaderLower: '\ue002',
-  /** The same in the names of variables, such as nginx has. */
+  /** The header's name in variable names, such as nginx's. */
   idHeaderVariable: '\ue003',
   serviceName: '\ue004',
   baseUrl: '\ue005',
   host: '\ue006',
 } as const
 
-/** The characters above, and nothing else. */
+/** Matches any placeholder. */
 export const PLACEHOLDERS = /[\ue000-\ue006]/g
 
 /**
  * Fills in the names of a deployment.
  * @param template Markdown or HTML, with placeholders
- * @param fit makes a name fit for the template: HTML needs its own
+ * @param escapeName escapes a name for the template, such as for HTML
  */
 export function fillNames(
   template: string,
   names: DeploymentNames,
-  fit: (text: string) => string = (text) => text,
+  escapeName: (text: string) => string = (text) => text,
 ): string {
   const { naming, serviceName, baseUrl } = names
   const lower = naming.idHeader.toLowerCase()
@@ -48,10 +48,10 @@ export function fillNames(
     [PLACEHOLDER.baseUrl]: baseUrl,
     [PLACEHOLDER.host]: new URL(baseUrl).host,
   }
-  return template.replaceAll(PLACEHOLDERS, (mark) => fit(filled[mark] as string))
+  return template.replaceAll(PLACEHOLDERS, (mark) => escapeName(filled[mark] as string))
 }
 
-/** For text and quoted attributes. */
+/** Escapes HTML text and quoted attribute values. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

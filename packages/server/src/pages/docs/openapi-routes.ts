@@ -15,7 +15,7 @@ export interface OpenApiDeps {
 
 /**
  * Collects the schemas of the routes that are registered after it.
- * @param isLimited which of them can answer 429
+ * @param isLimited whether a route can answer 429
  */
 export async function collectOpenApi(
   app: FastifyInstance,
@@ -47,7 +47,7 @@ export async function collectOpenApi(
   })
 }
 
-/** Tells of each operation with which codes it refuses. */
+/** Adds the error codes of each operation as `x-errors`. */
 function withErrors(document: ApiDocument, isLimited: (route: RouteInfo) => boolean): ApiDocument {
   const paths = Object.entries(document.paths).map(([path, methods]) => {
     const told = Object.entries(methods).map(([method, operation]) => {
@@ -70,7 +70,7 @@ function withCodes({ method }: RouteInfo, operation: Operation, isLimited: boole
   }
 }
 
-/** `/openapi.json`, for programs. */
+/** GET /openapi.json. */
 export function serveOpenApi(app: FastifyInstance): void {
   app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
     reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300')
@@ -78,7 +78,7 @@ export function serveOpenApi(app: FastifyInstance): void {
   })
 }
 
-/** Beyond what follows from the form of an operation. */
+/** Error codes that do not follow from the shape of an operation. */
 const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   claim: ['INVALID_SIGNATURE', 'NOT_FOUND', 'KEY_ALREADY_CLAIMED', 'TOKEN_EXPIRED'],
   verify: ['INVALID_SIGNATURE', 'NOT_FOUND'],
@@ -92,9 +92,9 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
 }
 
 /**
- * The codes with which an operation can refuse, by status. The document tells of them as `x-errors`, and every answer
- * of every test is held against that. 405 is no answer of an operation.
- * @param isLimited whether it is under a limit of the preview `rate-limit`
+ * The error codes of an operation, sorted by status. Tests compare every response with this list. 405 is left out: it is
+ * the answer to a method that has no operation.
+ * @param isLimited whether the preview `rate-limit` applies
  */
 function errorsOf(method: string, operation: Operation, isLimited: boolean): ErrorCode[] {
   const { operationId, summary, parameters = [], tags = [] } = operation

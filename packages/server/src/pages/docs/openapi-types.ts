@@ -1,4 +1,4 @@
-/** The part of OpenAPI 3.1 that our own document uses: no references, no unions but of types. */
+/** The subset of OpenAPI 3.1 that our document uses: no references, and unions of types only. */
 export interface ApiDocument {
   readonly tags?: readonly { readonly name: string; readonly description?: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>

@@ -1,21 +1,21 @@
 import type { Schema } from './openapi-types.ts'
 
-/** A row of the table that a schema is shown as. */
+/** A row of the table that documents a schema. */
 export interface SchemaRow {
-  /** `owner.identityMethod`, `channels[].kind`; empty for a body that is one value. */
+  /** Path such as `owner.identityMethod` or `channels[].kind`; empty if the body is a single value. */
   readonly name: string
   readonly type: string
   readonly optional: boolean
   readonly description: string
 }
 
-/** Every member of a body, each with the path that leads to it. */
+/** One row for each member of a schema, nested ones included. */
 export function rowsOf(schema: Schema): SchemaRow[] {
   if (schema.properties !== undefined || schema.items !== undefined) return membersOf(schema, '')
   return typeInWords(schema) === 'anything' ? [] : [rowOf('', schema, false)]
 }
 
-/** A parameter, or one value. */
+/** The row of a parameter or a single value. */
 export function rowOf(name: string, schema: Schema, optional: boolean): SchemaRow {
   return { name, type: typeInWords(schema), optional, description: describe(schema) }
 }
@@ -63,7 +63,7 @@ function describe(schema: Schema): string {
   const { description, minLength, maxLength, minimum, maximum } = schema
   const limits = [
     range(minLength, maxLength, 'characters'),
-    // What JSON counts exactly is no limit of ours.
+    // MAX_SAFE_INTEGER is JSON's limit, not one of the API: leave it out.
     range(minimum, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, ''),
   ]
   return [description, ...(description === undefined ? limits : [])].filter(Boolean).join('; ')

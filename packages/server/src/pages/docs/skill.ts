@@ -2,23 +2,23 @@ import { hash } from 'node:crypto'
 import type { Library } from './library.ts'
 import type { DeploymentNames } from './names.ts'
 
-/** What an agent that is driven by a model reads to learn how to use this deployment (agentskills.io). */
+/** A skill (agentskills.io): instructions for agents that are driven by a model. */
 export interface Skill {
-  /** Of lower-case letters, digits and hyphens; the short name tells two deployments apart. */
+  /** Lower-case letters, digits and hyphens. It contains the short name, which distinguishes deployments. */
   readonly name: string
-  /** What it does and when to use it, in at most 1,024 characters. */
+  /** What it does and when to use it, at most 1,024 characters. */
   readonly description: string
-  /** SKILL.md, front matter and all. */
+  /** The whole SKILL.md, with front matter. */
   readonly text: string
 }
 
-/** The skill is the quick start for agents, with links that lead somewhere from wherever it is kept. */
+/** Builds the skill from the quick start for agents, with absolute links. */
 export function skillOf(library: Library): Skill {
   const { naming, serviceName, baseUrl } = library.names
   const name = skillName(library.names)
   const description = `Get and use a verifiable identity from ${serviceName} (${baseUrl}): make an Ed25519 key, redeem a claim token for a DID, show the identity card, identify yourself with the ${naming.idHeader} header, and answer challenges safely. Use it when you are given a claim token (${naming.tokenPrefix}…), are asked who you are, for your DID (${naming.didPrefix}…) or to sign a challenge, or meet another agent and want to know who is behind it.`
   const body = withAbsoluteLinks(library.page('agents').markdown, baseUrl)
-  // JSON is YAML: a name of a service may have any character in it.
+  // JSON strings are valid YAML: the service name may contain any character.
   const front = `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n---\n`
   return { name, description, text: `${front}\n${body}` }
 }
@@ -27,7 +27,7 @@ export function skillName({ naming }: DeploymentNames): string {
   return `${naming.shortName}-agent-identity`
 }
 
-/** `/.well-known/agent-skills/index.json`, as Agent Skills Discovery 0.2.0 has it. */
+/** `/.well-known/agent-skills/index.json` (Agent Skills Discovery 0.2.0). */
 export function skillsIndex({ name, description, text }: Skill) {
   return {
     $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json',
@@ -43,7 +43,7 @@ export function skillsIndex({ name, description, text }: Skill) {
   }
 }
 
-/** `/llms.txt`, as llmstxt.org has it: what there is to read, for those who read Markdown. */
+/** `/llms.txt` (llmstxt.org): a list of the pages in Markdown. */
 export function llmsText(library: Library): string {
   const { serviceName, baseUrl } = library.names
   const groups = library.groups.map(({ title, pages }) => {
@@ -77,7 +77,7 @@ function link(title: string, url: string, summary: string): string {
   return `- [${title}](${url}): ${summary}`
 }
 
-/** `sdk.md#x` is relative to /docs/, where the skill is not. */
+/** Links such as `sdk.md#x` are relative to /docs/, but the skill is served elsewhere. */
 function withAbsoluteLinks(markdown: string, baseUrl: string): string {
   return markdown.replaceAll(
     /\]\(([\w-]+\.md)(#[\w-]+)?\)/g,

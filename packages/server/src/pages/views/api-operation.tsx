@@ -2,7 +2,7 @@ import type { ApiBody, ApiOperation } from '../docs/api-model.ts'
 import type { SchemaRow } from '../docs/schema-rows.ts'
 import { ScrollingCode, ScrollingTable } from './scrolling.tsx'
 
-/** An operation: its address, what it takes, what it answers, how it refuses, and a command that asks for it. */
+/** An operation of the HTTP reference: path, parameters, body, responses, errors and a curl example. */
 export function Operation({ operation }: { readonly operation: ApiOperation }) {
   const { id, method, path, summary, description, parameters, body, responses, errors, curl } =
     operation

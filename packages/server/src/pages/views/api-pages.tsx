@@ -10,7 +10,7 @@ import { ScrollingTable } from './scrolling.tsx'
 
 const PATH = '/docs/api'
 
-/** The first page of the HTTP reference: every operation in a line, and what all have in common. */
+/** The index of the HTTP reference: all operations and their common rules. */
 export function apiIndexPage(
   context: PageContext,
   map: DocsMap,
@@ -102,7 +102,7 @@ function GroupList({ group: { name, title, operations } }: { readonly group: Api
   )
 }
 
-/** One page of the HTTP reference: the operations of a tag, each with everything that is known of it. */
+/** A page of the HTTP reference with the operations of one tag. */
 export function apiGroupPage(context: PageContext, map: DocsMap, group: ApiGroup): string {
   const path = `${PATH}/${group.name}`
   const headings = group.operations.map(({ id, summary }: ApiOperation) => heading(id, summary))

@@ -8,7 +8,7 @@ import { clipped, textWidth, xmlText } from './svg-text.ts'
 
 type BadgeStyle = 'flat' | 'seal'
 
-/** On light and dark grounds alike, and so fixed; white on each has a contrast of 4.5 or more. */
+/** Fixed colours for light and dark pages; white text on each has a contrast of at least 4.5. */
 const COLOURS: Readonly<Record<AgentStatus, string>> = {
   active: '#0f6b3a',
   suspended: '#8a5200',
@@ -17,7 +17,7 @@ const COLOURS: Readonly<Record<AgentStatus, string>> = {
 
 const FONT = 'Inter, Verdana, DejaVu Sans, Helvetica, Arial, sans-serif'
 
-/** A badge for other people's pages: a picture that needs nothing else. */
+/** A self-contained SVG badge for other sites. */
 export function badgeSvg(
   context: PageContext,
   certificate: Certificate,
@@ -32,15 +32,15 @@ interface BadgeProps {
   readonly certificate: Certificate
 }
 
-/** `active · A`; a grade of what is not active would only distract. */
-function standingOf({ agent, grade }: Certificate): string {
+/** `active · A`. Without the grade if the agent is not active. */
+function badgeLabel({ agent, grade }: Certificate): string {
   const word = STATUS_WORDS[agent.status].toLowerCase()
   return agent.status === 'active' ? `${word} · ${grade.grade}` : word
 }
 
 function FlatBadge({ context, certificate }: BadgeProps) {
   const label = clipped(xmlText(context.serviceName), 32)
-  const standing = standingOf(certificate)
+  const standing = badgeLabel(certificate)
   const left = textWidth(label, 11) + 16
   const right = textWidth(standing, 11) + 16
   const width = left + right

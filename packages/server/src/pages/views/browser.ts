@@ -1,6 +1,6 @@
 import { enableCopying } from '@countersign/ui'
 
-/** All that the public pages do with a script. The service itself is compiled without the names of a browser. */
+/** The only script of the public pages. The declarations replace the DOM types, which the service is compiled without. */
 const { document, navigator } = globalThis as unknown as {
   document: Parameters<typeof enableCopying>[0]
   navigator: { clipboard: Parameters<typeof enableCopying>[1] }

@@ -7,9 +7,8 @@ import { CARD_VERDICTS, VERDICTS } from '../../agents/wording.ts'
 import type { PageContext } from './context.ts'
 
 /*
- * Cards as fragments for pages of others. No style of ours: a strict policy of the page around would block it and report
- * it, and what takes its letters and colours from that page fits it, in the dark as in the light. What is to be styled
- * has a class or a data attribute (docs/cards.md). Every address is a whole one.
+ * Cards as HTML fragments for other sites. They have no styles of their own: a strict Content-Security-Policy of the site
+ * would block them. Classes and data attributes let the site style them (docs/cards.md). All URLs are absolute.
  */
 
 /** The full card as HTML. */

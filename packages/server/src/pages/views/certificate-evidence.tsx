@@ -9,7 +9,7 @@ export interface EvidenceProps {
   readonly certificate: Certificate
 }
 
-/** Who stands behind it. */
+/** The owner and their identity verification. */
 export function OwnerClause({ certificate: { agent, verification } }: EvidenceProps) {
   const { owner } = agent
   return (
@@ -51,7 +51,7 @@ export function OwnerClause({ certificate: { agent, verification } }: EvidencePr
   )
 }
 
-/** Why this letter: the two questions, what each is worth, what would raise it. */
+/** The grade: points for each of its two criteria, and the next step up. */
 export function GradeClause({
   certificate: { agent, grade, verification, strongestChannel: channel },
 }: EvidenceProps) {
@@ -133,7 +133,7 @@ function PointDots({ points }: { readonly points: Points }) {
   )
 }
 
-/** Where it has been reached: what is fresh, and nothing else. */
+/** The fresh channels. */
 export function ChannelsClause({ certificate: { channels } }: EvidenceProps) {
   return (
     <Clause id="channels" title="Where it can be reached">

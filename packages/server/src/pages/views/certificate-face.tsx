@@ -17,7 +17,7 @@ export interface FaceProps {
   readonly certificate: Certificate
 }
 
-/** What is read first: how the certificate stands, whose it is, what it says in a sentence. */
+/** The head of a certificate: status, names and a summary. */
 export function CertificateFace({ context, certificate }: FaceProps) {
   const { agent, grade } = certificate
   const { status } = agent
@@ -77,7 +77,7 @@ function StatusBand({ status }: { readonly status: AgentStatus }) {
   )
 }
 
-/** The certificate in a sentence or two. */
+/** The certificate in one or two sentences. */
 function Statement({ context, certificate }: FaceProps): ReactNode {
   const { agent } = certificate
   if (agent.status === 'suspended') {

@@ -3,7 +3,7 @@ import { grouped, reasonWords } from '../../agents/wording.ts'
 import type { FaceProps } from './certificate-face.tsx'
 import { Clause } from './sheet.tsx'
 
-/** The key, and the names by which programs know the agent. */
+/** The public key and the identifiers of the agent. */
 export function KeyClause({ context, certificate: { agent } }: FaceProps) {
   const did = agent[context.site.naming.didField]
   return (
@@ -16,7 +16,7 @@ export function KeyClause({ context, certificate: { agent } }: FaceProps) {
           <span className="flex items-start gap-3">
             <code className="flex min-w-0 flex-1 flex-wrap gap-x-2.5 gap-y-1 py-1 font-mono text-base">
               {grouped(agent.keyThumbprint).map((four, i) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: two groups may be the same, and nothing moves
+                // biome-ignore lint/suspicious/noArrayIndexKey: groups may repeat, and their order never changes
                 <span key={i}>{four}</span>
               ))}
             </code>
@@ -34,7 +34,7 @@ export function KeyClause({ context, certificate: { agent } }: FaceProps) {
   )
 }
 
-/** What happened when. */
+/** The dates of the certificate. */
 export function DatesClause({ certificate: { agent } }: Pick<FaceProps, 'certificate'>) {
   const { status, statusReason, claimedAt, statusChangedAt, updatedAt } = agent
   const changed = statusChangedAt !== claimedAt

@@ -85,7 +85,7 @@ function Banner({ status }: { readonly status: keyof typeof BANNERS }) {
   )
 }
 
-/** A certificate in the vocabulary of schema.org (Certification). */
+/** JSON-LD of a certificate (schema.org Certification). */
 function certificateJsonLd(
   { serviceName, site }: PageContext,
   { agent, grade }: Certificate,

@@ -4,7 +4,7 @@ import type { FaceProps } from './certificate-face.tsx'
 import { pathOf } from './context.ts'
 import { Clause } from './sheet.tsx'
 
-/** How to find out for oneself what the page says. */
+/** How to verify the certificate yourself. */
 export function CheckClause({ context, certificate: { agent } }: FaceProps) {
   const did = agent[context.site.naming.didField]
   const { links } = agent
@@ -53,7 +53,7 @@ function Step({ title, children }: { readonly title: string; readonly children: 
 
 const LINK = 'text-accent underline underline-offset-4 hover:text-accent-strong'
 
-/** The badge, the QR code, and the same for programs. */
+/** Badge, QR code and links for programs. */
 export function ShareClause({ context, certificate: { agent } }: FaceProps) {
   const { links, certificateUrl } = agent
   const path = pathOf(certificateUrl)
@@ -117,7 +117,7 @@ function embedCode(serviceName: string, url: string, style: string): string {
   return `<a href="${url}"><img src="${url}/badge.svg?style=${style}" alt="${name} certificate"></a>`
 }
 
-/** What a certificate says, and what it does not. */
+/** The limits of what a certificate says. */
 export function SmallPrint({ context, certificate: { agent } }: FaceProps) {
   const { serviceName } = context
   return (

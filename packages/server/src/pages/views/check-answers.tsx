@@ -14,7 +14,7 @@ interface AnswerProps<T> {
   readonly answer: T
 }
 
-/** What is said of an agent that somebody has named. */
+/** The result of an agent lookup. */
 export function AgentAnswerView({ context, answer }: AnswerProps<AgentAnswer>) {
   if (answer.kind !== 'found') return <NotFound context={context} answer={answer} />
   const { card } = answer
@@ -71,7 +71,7 @@ function NotFound({ context, answer }: AnswerProps<NotFoundAnswer>) {
   }
 }
 
-/** What is said of a signature. */
+/** The result of a signature check. */
 export function SignatureAnswerView({ context, answer }: AnswerProps<SignatureCheck>) {
   switch (answer.kind) {
     case 'valid':
@@ -126,7 +126,7 @@ function Valid({ context, answer }: AnswerProps<Extract<SignatureCheck, { kind: 
 }
 
 interface VerdictProps {
-  /** `plain`: neither good nor bad, such as a question that cannot be read. */
+  /** `plain`: neither good nor bad, such as input that cannot be parsed. */
   readonly tone: AgentStatus | 'plain'
   readonly title: string
   readonly children?: ReactNode
@@ -139,7 +139,7 @@ const TONES: Readonly<Record<VerdictProps['tone'], string>> = {
   plain: 'bg-sunken text-ink',
 }
 
-/** An answer that nobody can miss. */
+/** A prominent result. */
 function Verdict({ tone, title, children }: VerdictProps) {
   return (
     <div role="status" className={`flex items-start gap-4 rounded-xl px-5 py-5 ${TONES[tone]}`}>

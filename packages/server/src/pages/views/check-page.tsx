@@ -5,7 +5,7 @@ import { AgentForm, SubmitButton, TextArea, TextField } from './fields.tsx'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'
 
-/** Two forms, and above each what is said to it. */
+/** The check page: two forms, each with its result above it. */
 export function checkPage(context: PageContext, { agent, proof }: CheckPageData): string {
   return htmlOf(
     <Shell
@@ -67,7 +67,7 @@ export function checkPage(context: PageContext, { agent, proof }: CheckPageData)
 
 const HEADING = 'text-2xl/8 font-semibold tracking-tight text-balance'
 
-/** What was asked, to be corrected; but a secret is not shown again. */
+/** Refills the form with the input, except a claim token, which is a secret. */
 function askedOf(agent: CheckPageData['agent']): { value?: string } {
   return agent === null || agent.answer.kind === 'token' ? {} : { value: agent.asked }
 }

@@ -1,21 +1,21 @@
 import type { Site } from '../../core/site.ts'
 
-/** What every page needs to know of the deployment. */
+/** The deployment's data that every page needs. */
 export interface PageContext {
   readonly serviceName: string
   readonly site: Site
   readonly assets: PageAssets
 }
 
-/** Addresses of what the build has made for browsers. */
+/** URLs of the built assets. */
 export interface PageAssets {
   readonly style: string
   readonly script: string
-  /** Fonts: a browser that learns of them from the style alone uses them a page too late. */
+  /** Fonts to preload: a browser that finds them in the style sheet alone loads them too late for the first page. */
   readonly fonts: readonly string[]
 }
 
-/** An address of ours without its origin, so that a page works wherever it is reached. */
+/** Path and query of one of our URLs, so that links work under any address of the service. */
 export function pathOf(url: string): string {
   const { pathname, search } = new URL(url)
   return pathname + search

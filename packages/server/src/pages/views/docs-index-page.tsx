@@ -4,7 +4,7 @@ import type { DocsMap } from './docs-view.ts'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'
 
-/** The first page of the documentation: who you are decides where you begin. */
+/** The index of the documentation, by role of the reader. */
 export function docsIndexPage(context: PageContext, map: DocsMap): string {
   const { serviceName } = context
   const [start, ...groups] = map.groups

@@ -12,7 +12,7 @@ export interface DocsLayoutProps extends HeadProps {
   readonly children: ReactNode
 }
 
-/** A page of the documentation: the others at its side, or below it where there is no room. */
+/** Layout of the documentation: navigation beside the text, or below it on narrow screens. */
 export function DocsLayout({ place, heading, children, ...head }: DocsLayoutProps) {
   return (
     <Shell {...head} wide>
@@ -35,7 +35,7 @@ export function DocsLayout({ place, heading, children, ...head }: DocsLayoutProp
   )
 }
 
-/** Where there is room, the same stands at the side. */
+/** Table of contents for narrow screens; wide ones show it in the side bar. */
 function OnThisPage({ headings }: Pick<DocsPlace, 'headings'>) {
   const parts = partsOf(headings)
   if (parts.length < 3) return null
@@ -124,12 +124,12 @@ function NavPage({ path, title, place }: NavPageProps) {
   )
 }
 
-/** Of long pages the parts, not the parts of parts. */
+/** Only second-level headings, to keep the list short. */
 function partsOf(headings: readonly BookHeading[]): readonly BookHeading[] {
   return headings.filter(({ level }) => level === 2)
 }
 
-/** A page of the documentation, whose text was Markdown. */
+/** A documentation page rendered from Markdown. */
 export function docsPage(context: PageContext, map: DocsMap, page: BookPage): string {
   const { name, title, summary, html, headings } = page
   const path = `/docs/${name}`
@@ -145,7 +145,7 @@ export function docsPage(context: PageContext, map: DocsMap, page: BookPage): st
     >
       <div
         className="doc mt-8"
-        // biome-ignore lint/security/noDangerouslySetInnerHtml: made by our build, which writes HTML in Markdown as text
+        // biome-ignore lint/security/noDangerouslySetInnerHtml: made by our build, which escapes HTML in Markdown
         dangerouslySetInnerHTML={{ __html: html }}
       />
       <p className="mt-14 border-t border-line pt-5 text-sm text-soft">

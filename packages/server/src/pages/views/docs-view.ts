@@ -1,7 +1,7 @@
 import type { ApiGroup } from '../docs/api-model.ts'
 import type { BookHeading, BookPage } from '../docs/book.ts'
 
-/** What stands at the side of every page of the documentation. */
+/** The navigation of the documentation. */
 export interface DocsMap {
   readonly groups: readonly {
     readonly title: string
@@ -10,10 +10,10 @@ export interface DocsMap {
   readonly api: readonly Pick<ApiGroup, 'name' | 'title'>[]
 }
 
-/** Where a reader is. */
+/** The current page, for the navigation. */
 export interface DocsPlace {
   readonly map: DocsMap
-  /** The path of the page. */
+  /** Path of the page. */
   readonly path: string
   readonly headings: readonly BookHeading[]
 }

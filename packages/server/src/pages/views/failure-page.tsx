@@ -3,7 +3,7 @@ import type { PageContext } from './context.ts'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'
 
-/** What people see in place of the error envelope. */
+/** The error page for people, instead of the error envelope. */
 export function failurePage(context: PageContext, failure: Failure): string {
   const { title, advice } = wordsFor(failure)
   return htmlOf(

@@ -9,7 +9,7 @@ export interface FieldProps {
   readonly label: string
   readonly hint?: string
   readonly value?: string
-  /** Written as it stands, letter by letter: a key, a signature. */
+  /** Monospaced and without autocorrection, for keys and signatures. */
   readonly code?: boolean
 }
 
@@ -83,7 +83,7 @@ export function SubmitButton({ children }: { readonly children: string }) {
   )
 }
 
-/** One field for whatever names an agent; it leads to the check page. */
+/** A form with one agent reference, which leads to the check page. */
 export function AgentForm({ value, label }: { readonly value?: string; readonly label: string }) {
   return (
     <form method="get" action="/check" className="space-y-2">

@@ -4,17 +4,17 @@ export interface HeadProps {
   readonly context: PageContext
   readonly title: string
   readonly description: string
-  /** The address that is the page's own, or none where it is nobody's: a page that is not there. */
+  /** Canonical path of the page; null for error pages, which have none. */
   readonly path: string | null
-  /** What social networks show. */
+  /** The image that social networks show. */
   readonly image?: { readonly path: string; readonly alt: string }
-  /** The same for programs, at other addresses. */
+  /** Machine-readable alternates of the page. */
   readonly alternates?: readonly { readonly type: string; readonly href: string }[]
-  /** What the page says, in the vocabulary of schema.org. */
+  /** Structured data in the vocabulary of schema.org. */
   readonly jsonLd?: object
 }
 
-/** The id of what every page ends with. */
+/** The id of the last element of every page. */
 export const END_OF_PAGE = 'end-of-page'
 
 export function Head(props: HeadProps) {
@@ -43,7 +43,7 @@ export function Head(props: HeadProps) {
       <meta name="twitter:title" content={title} />
       <meta name="twitter:description" content={description} />
       {image !== undefined && <Preview url={site.baseUrl + image.path} alt={image.alt} />}
-      {/* Nothing is painted before all of it has arrived: what comes in parts would move what is there. */}
+      {/* Paint only when the whole page has arrived, so that nothing shifts while it loads. */}
       <link rel="expect" href={`#${END_OF_PAGE}`} blocking="render" />
       <link rel="icon" href="/icon.svg" type="image/svg+xml" />
       {assets.fonts.map((href) => (
@@ -57,7 +57,7 @@ export function Head(props: HeadProps) {
       {jsonLd !== undefined && (
         <script
           type="application/ld+json"
-          // biome-ignore lint/security/noDangerouslySetInnerHtml: data, with every character escaped that could end it
+          // biome-ignore lint/security/noDangerouslySetInnerHtml: JSON in which every character that could end the element is escaped
           dangerouslySetInnerHTML={{ __html: scriptSafeJson(jsonLd) }}
         />
       )}
@@ -81,7 +81,7 @@ function Preview({ url, alt }: { readonly url: string; readonly alt: string }) {
 
 const UNSAFE = /[<>&\u2028\u2029]/g
 
-/** JSON that can stand in a `<script>`: nothing in it ends the element, begins a comment or breaks a line. */
+/** JSON for a `<script>` element: it cannot end the element, begin a comment or break a line. */
 function scriptSafeJson(value: object): string {
   return JSON.stringify(value).replaceAll(
     UNSAFE,

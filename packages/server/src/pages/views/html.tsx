@@ -1,7 +1,7 @@
 import type { ReactElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 
-/** A complete document. */
+/** Renders a complete HTML document. */
 export function htmlOf(page: ReactElement): string {
   return `<!doctype html>${renderToStaticMarkup(page)}`
 }

@@ -1,6 +1,6 @@
 import type { CSSProperties } from 'react'
 
-/** The subsets of Inter that a preview is drawn with: each is a font of its own, and the next one fills in. */
+/** Subsets of Inter, each a font of its own; a character is taken from the first that has it. */
 export const FONT_SUBSETS = [
   'latin',
   'latin-ext',
@@ -16,11 +16,11 @@ export const PREVIEW_HEIGHT = 630
 const COLUMN = { display: 'flex', flexDirection: 'column' } as const
 const ROW = { display: 'flex', justifyContent: 'space-between' } as const
 
-/** Fixed: what social networks show has no dark side. */
+/** Fixed colours: social networks have no dark variant of a preview image. */
 const INK = '#1b1f19'
 const SOFT = '#55594f'
 
-/** How a preview is laid out, for satori, which knows inline styles only. */
+/** Inline styles, the only ones that satori supports. */
 export const STYLES = {
   ground: {
     ...COLUMN,
@@ -69,7 +69,7 @@ export const STYLES = {
   },
 } as const satisfies Record<string, CSSProperties>
 
-/** Long names in smaller letters. */
+/** Makes the font smaller for long names. */
 export function nameStyle(name: string, struck: boolean): CSSProperties {
   const fontSize = name.length <= 16 ? 92 : name.length <= 32 ? 70 : 52
   return {

@@ -4,7 +4,7 @@ import type { ReactElement } from 'react'
 import { nameStyle, STYLES } from './preview-styles.ts'
 import { clipped } from './svg-text.ts'
 
-/** What a preview shows, and nothing else: the same facts make the same picture. */
+/** The data of a preview image. Equal data gives an equal image, so it is also the cache key. */
 export interface PreviewData {
   readonly serviceName: string
   readonly host: string
@@ -29,7 +29,7 @@ const GROUNDS: Readonly<Record<AgentStatus, string>> = {
   revoked: INKS.revoked,
 }
 
-/** What social networks show of a certificate. Names in letters that the fonts lack give way to the username or the DID. */
+/** The preview image of a certificate. If the fonts lack letters of a name, it shows the username or the DID instead. */
 export function previewCard(data: PreviewData): ReactElement {
   const { status } = data
   const ink = INKS[status]
@@ -116,13 +116,13 @@ function Seal({ data, ink }: { readonly data: PreviewData; readonly ink: string 
   )
 }
 
-/** What the fonts of a preview have: Latin, Greek and Cyrillic letters, and the punctuation that goes with them. */
+/** Characters that the fonts have: Latin, Greek and Cyrillic letters with their punctuation. */
 const DRAWN =
   /[ -~\u00a0-\u00ac\u00ae-\u0148\u014a-\u01c3\u01c5-\u024f\u0384-\u038a\u038c\u038e-\u03a1\u03a3-\u03ce\u0400-\u0479\u0480-\u049d\u04a0-\u04ff\u1e00-\u1e9b\u1e9e-\u1eff\u2013\u2014\u2018-\u201a\u201c-\u201e\u2020\u2022\u2026\u2039\u203a\u20ac\u2116\u2122]/u
 
 /**
- * The text without the signs that the fonts of a preview lack: emoji, what has no shape.
- * @returns null where it has letters that they lack, or none at all: half a name is another name
+ * Removes characters that the fonts lack and that are no letters, such as emoji.
+ * @returns null if letters are missing from the fonts or nothing is left: half a name would be another name
  */
 export function drawable(text: string): string | null {
   const characters = [...text.normalize('NFC')]

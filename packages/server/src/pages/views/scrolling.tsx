@@ -1,24 +1,24 @@
 import type { ReactNode } from 'react'
 
 interface ScrollingTableProps {
-  /** What it shows, for those who do not see it. */
+  /** Accessible name. */
   readonly label: string
-  /** Of its columns. */
+  /** Column headings. */
   readonly heads: readonly string[]
-  /** Where there is little room, a row is a block with its first cell as the title. */
+  /** On narrow screens, each row becomes a block with its first cell as title. */
   readonly members?: boolean
   readonly children: ReactNode
 }
 
-/** A table that scrolls by itself where it is wider than the page, also with the keyboard. */
+/** A table that scrolls horizontally if it is wider than the page, also with the keyboard. */
 export function ScrollingTable({ label, heads, members = false, children }: ScrollingTableProps) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: it is no set of fields
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would be wrong: there are no form fields
     <div
       className={`doc-table ${members ? 'api-members' : ''}`}
       role="group"
       aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls what has the focus (WCAG 2.1.1)
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the focused element (WCAG 2.1.1)
       tabIndex={0}
     >
       <table>
@@ -37,10 +37,10 @@ export function ScrollingTable({ label, heads, members = false, children }: Scro
   )
 }
 
-/** Code as it stands, which scrolls by itself as well. */
+/** A code block that scrolls horizontally. */
 export function ScrollingCode({ children }: { readonly children: string }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls what has the focus (WCAG 2.1.1)
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the focused element (WCAG 2.1.1)
     <pre tabIndex={0}>
       <code>{children}</code>
     </pre>

@@ -12,7 +12,7 @@ export interface SheetProps {
   readonly children: ReactNode
 }
 
-/** The sheet of paper that a certificate stands on, with a frame as certificates have one. */
+/** The paper sheet and frame of a certificate. */
 export function Sheet({ status = 'active', children }: SheetProps) {
   return (
     <div className={`rounded-2xl border-2 bg-surface p-1.5 sm:p-2 ${EDGES[status]}`}>
@@ -27,7 +27,7 @@ export interface ClauseProps {
   readonly children: ReactNode
 }
 
-/** A part of a sheet: what it is about on the left, what it says on the right. */
+/** A section of a sheet: its title on the left, its content on the right. */
 export function Clause({ id, title, children }: ClauseProps) {
   return (
     <section

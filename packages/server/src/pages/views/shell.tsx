@@ -5,11 +5,11 @@ import type { PageContext } from './context.ts'
 import { END_OF_PAGE, Head, type HeadProps } from './head.tsx'
 
 export interface ShellProps extends HeadProps {
-  /** Of a certificate that is not active, the whole page changes. */
+  /** Status of the certificate: the whole page is styled by it. */
   readonly status?: AgentStatus
-  /** Stands above everything. */
+  /** Shown above everything else. */
   readonly banner?: ReactNode
-  /** With something at its side. */
+  /** Leaves space for a side bar. */
   readonly wide?: boolean
   readonly children: ReactNode
 }
@@ -20,7 +20,7 @@ const GROUNDS: Readonly<Record<AgentStatus, string>> = {
   revoked: 'bg-bad-wash',
 }
 
-/** What all pages share: the head, a way past the navigation, header, main, footer. */
+/** The frame of all pages: head, skip link, header, main, footer. */
 export function Shell({ status = 'active', banner, wide = false, children, ...head }: ShellProps) {
   const { context } = head
   const width = `${WIDTH} ${wide ? 'max-w-7xl' : 'max-w-5xl'}`
@@ -51,7 +51,7 @@ const LINK = 'py-1 hover:text-accent hover:underline underline-offset-4'
 
 interface FrameProps {
   readonly context: PageContext
-  /** Classes that say how wide. */
+  /** Tailwind classes for the width. */
   readonly width: string
 }
 

@@ -1,12 +1,12 @@
-/** What XML 1.0 has no room for, escaped or not (section 2.2). */
+/** Characters that XML 1.0 forbids, even escaped (section 2.2). */
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu
 
-/** The text without characters that would make an SVG unreadable. */
+/** Removes characters that would make an SVG invalid. */
 export function xmlText(text: string): string {
   return text.replaceAll(NOT_XML, '')
 }
 
-/** At most so many characters, the last of them an ellipsis where some are missing. */
+/** Cuts a text to a number of characters, ending in an ellipsis if it was longer. */
 export function clipped(text: string, most: number): string {
   const characters = [...new Intl.Segmenter('en').segment(text)].map(({ segment }) => segment)
   return characters.length <= most ? text : `${characters.slice(0, most - 1).join('')}…`
@@ -16,8 +16,8 @@ const NARROW = /[ilj.,:;'|!·() ]/
 const WIDE = /[MWmw@%—…]|[\u0530-\u{10ffff}]/u
 
 /**
- * About how wide a text is in a semi-bold sans serif, in pixels: nobody knows which font a reader has, so that the
- * picture also says how wide the text is to be drawn.
+ * Estimates the width of a text in pixels, in a semi-bold sans serif. The SVG also sets `textLength`, because the
+ * reader's font is unknown.
  */
 export function textWidth(text: string, fontSize: number): number {
   let ems = 0

@@ -29,7 +29,7 @@ async function operationsOf(service: TestService): Promise<Told[]> {
   )
 }
 
-/** The part of a page that is about one operation. */
+/** The section of one operation. */
 async function sectionOf(service: TestService, { tag, operationId }: Told): Promise<string> {
   const { text } = await ask(service, `/docs/api/${tag}`)
   const [, section] =
@@ -38,7 +38,7 @@ async function sectionOf(service: TestService, { tag, operationId }: Told): Prom
   return unescaped(section.replaceAll(/<\/?b>/g, ''))
 }
 
-test('the reference has every operation of /openapi.json, with all of its fields and codes', async (t) => {
+test('the HTTP reference has every operation of /openapi.json with all fields and error codes', async (t) => {
   const service = await startTestService(t)
   const { text: index } = await ask(service, '/docs/api')
   const operations = await operationsOf(service)
@@ -56,7 +56,7 @@ test('the reference has every operation of /openapi.json, with all of its fields
   }
 })
 
-/** The names of all fields of bodies, but for those of errors. */
+/** Names of all fields of bodies, except those of errors. */
 function fieldsIn({ requestBody, responses }: Operation): string[] {
   const successes = Object.entries(responses).filter(([status]) => !/XX/.test(status))
   const schemas = [requestBody, ...successes.map(([, response]) => response)]
@@ -71,7 +71,7 @@ function fieldsIn({ requestBody, responses }: Operation): string[] {
   return [...names]
 }
 
-test('every code of an error is told with its status', async (t) => {
+test('the HTTP reference lists every error code with its status', async (t) => {
   const service = await startTestService(t)
   const { text } = await ask(service, '/docs/api')
   for (const [code, status] of Object.entries(ERROR_STATUS)) {
@@ -79,7 +79,7 @@ test('every code of an error is told with its status', async (t) => {
   }
 })
 
-test('every curl command of the reference runs, and asks what the service understands', async (t) => {
+test('every curl command of the HTTP reference runs and is understood by the service', async (t) => {
   needTool('curl')
   const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
   const dir = tempDir(t)
@@ -91,7 +91,7 @@ test('every curl command of the reference runs, and asks what the service unders
     const section = await sectionOf(service, operation)
     const [, command = ''] = /<pre[^>]*><code>(curl .*?)<\/code><\/pre>/s.exec(section) ?? []
     assert.ok(command.includes(service.url), operation.operationId)
-    // A stream goes on for as long as it is read; without a session there is none.
+    // Without a session the event stream is refused; otherwise curl would not end.
     const answer = await shell.run(
       `${command} -o answer -w '%{http_code} %{method}' && echo && cat answer`,
     )
@@ -99,7 +99,7 @@ test('every curl command of the reference runs, and asks what the service unders
     const [status, method] = line.split(' ')
     assert.equal(method, operation.method, command)
     const code = /"code":"(\w+)"/.exec(body)?.[1]
-    // Nobody is signed in, and the agent is nobody's: everything else of the request is good.
+    // The requests are valid but for the missing session and the example agent, which does not exist.
     const expected = [
       'NOT_FOUND',
       'UNAUTHENTICATED',

@@ -9,7 +9,7 @@ for (const [part, isIn] of [
   ['the documentation, from h to z', (path: string) => /^\/docs\/[h-z]/.test(path)],
   ['the HTTP reference', (path: string) => path.startsWith('/docs/api')],
 ] as const) {
-  test(`axe finds nothing in ${part}, light or dark, wide or narrow, and nothing needs a script`, async (t) => {
+  test(`axe finds no violation in ${part}, in both themes, wide and narrow, without JavaScript`, async (t) => {
     const service = await startTestService(t)
     const browser = await openBrowser(t)
     const { page, problems } = await newPage(browser)
@@ -32,7 +32,7 @@ for (const [part, isIn] of [
   })
 }
 
-test('a reader finds the parts of a page, at its side or folded above it, with the keyboard too', async (t) => {
+test('the table of contents of a page is beside it or folded above it, and works by keyboard', async (t) => {
   const service = await startTestService(t)
   const { page } = await newPage(await openBrowser(t), { width: 360, javaScript: false })
   await page.goto(`${service.url}/docs/agents`)
@@ -51,14 +51,14 @@ test('a reader finds the parts of a page, at its side or folded above it, with t
   await page.getByRole('heading', { name: 'Redeem a claim token for a DID' }).waitFor()
 })
 
-test('what is too wide scrolls by itself, with the keyboard', async (t) => {
+test('wide tables and code scroll by themselves, also by keyboard', async (t) => {
   const service = await startTestService(t)
   const { page } = await newPage(await openBrowser(t), { width: 360 })
   await page.goto(`${service.url}/docs/quickstart`)
   const code = page.locator('pre').filter({ hasText: 'openssl genpkey' })
   await code.focus()
   await page.keyboard.press('ArrowRight')
-  // Asked from here: what asks in the page is text to be evaluated, which its policy forbids.
+  // Poll from the test: waitForFunction would evaluate text in the page, which its policy forbids.
   await until(() => page.evaluate('document.activeElement.scrollLeft > 0'), 20_000)
   assert.equal(await page.evaluate('document.activeElement.localName'), 'pre')
 })

@@ -31,7 +31,7 @@ const REQUESTS: readonly [string, readonly [number, ErrorCode]][] = [
   ['/docs/api/%ff', MALFORMED],
 ]
 
-test('what the documentation does not have is refused with the envelope', async (t) => {
+test('unknown documentation pages answer 404', async (t) => {
   const service = await startTestService(t)
   for (const [address, refusal] of REQUESTS) {
     await t.test(address.slice(0, 40), async () => {
@@ -41,7 +41,7 @@ test('what the documentation does not have is refused with the envelope', async 
   }
 })
 
-test('pages of the documentation answer to GET and HEAD alone', async (t) => {
+test('documentation pages accept only GET and HEAD', async (t) => {
   const service = await startTestService(t)
   for (const target of [
     '/docs',
@@ -57,7 +57,7 @@ test('pages of the documentation answer to GET and HEAD alone', async (t) => {
   }
 })
 
-test('/docs/ leads to /docs', async (t) => {
+test('/docs/ redirects to /docs', async (t) => {
   const service = await startTestService(t)
   const { status, headers } = await ask(service, '/docs/')
   assert.deepEqual([status, headers.get('location')], [308, '/docs'])

@@ -13,14 +13,14 @@ import {
 import { openLibrary } from '../../../src/pages/docs/library.ts'
 import { metaOf, textOf } from '../support/html.ts'
 
-/** Every page of the documentation, as its first page links to them. */
+/** Paths of all documentation pages, from the links of the index. */
 async function docsPaths(service: TestService): Promise<string[]> {
   const { text } = await ask(service, '/docs')
   const links = [...text.matchAll(/href="(\/docs\/[\w/-]+)"/g)].map(([, path]) => path as string)
   return ['/docs', ...new Set(links)]
 }
 
-test('the first page leads everyone to where they begin', async (t) => {
+test('the documentation index links each role to its first page', async (t) => {
   const service = await startTestService(t)
   const { status, headers, text: html } = await ask(service, '/docs')
   assert.equal(status, 200)
@@ -43,7 +43,7 @@ test('the first page leads everyone to where they begin', async (t) => {
   }
 })
 
-test('every link within the documentation leads somewhere, to the very heading', async (t) => {
+test('every link within the documentation resolves, including its heading', async (t) => {
   const service = await startTestService(t)
   const pages = new Map<string, string>()
   const htmlOf = async (path: string) => {
@@ -66,13 +66,13 @@ test('every link within the documentation leads somewhere, to the very heading',
       const id = fragment?.slice(1)
       if (id) assert.ok(target.includes(`id="${id}"`), `${path}: ${to}${fragment}`)
     }
-    // No link to what only the repository has.
+    // No link may point to a file that only the repository has.
     assert.doesNotMatch(main, /href="(?!https?:|\/|#)/, path)
   }
   assert.ok(followed > 200)
 })
 
-test('every page has a title, a summary, its own address, and one of each id', async (t) => {
+test('every documentation page has a title, a summary, a canonical URL and unique ids', async (t) => {
   const service = await startTestService(t)
   for (const path of await docsPaths(service)) {
     const { text: html } = await ask(service, path)
@@ -85,7 +85,7 @@ test('every page has a title, a summary, its own address, and one of each id', a
   }
 })
 
-test('a page is its Markdown, which is served as well', async (t) => {
+test('every documentation page is also served as Markdown', async (t) => {
   const service = await startTestService(t)
   const { text: html } = await ask(service, '/docs/security')
   const { text: markdown } = await ask(service, '/docs/security.md')
@@ -97,7 +97,7 @@ test('a page is its Markdown, which is served as well', async (t) => {
   assert.match(html, /<link rel="alternate" type="text\/markdown" href="\/docs\/security\.md"\/>/)
 })
 
-test('whatever the service is called, its name is text', async (t) => {
+test('a service name with HTML in it is shown as text in the documentation', async (t) => {
   const service = await startTestService(t, { SERVICE_NAME: '<i>"A" & \'B\'</i>' })
   for (const path of await docsPaths(service)) {
     const { text: html } = await ask(service, path)
@@ -105,7 +105,7 @@ test('whatever the service is called, its name is text', async (t) => {
   }
 })
 
-test('documentation that nobody has built says how to', (t) => {
+test('documentation that has not been built answers 503 and names the build command', (t) => {
   const names = { naming: namingFor(), serviceName: 'x', baseUrl: 'http://localhost:8080' }
   const library = openLibrary(tempDir(t), names)
   assert.throws(() => library.page('agents'), { code: 'UNAVAILABLE', message: /npm run build/ })

@@ -9,7 +9,7 @@ import { type OpenApi, openApiOf } from '../../../../../test/support/openapi.ts'
 import { verifyBody } from '../../../../../test/support/refused-posts.ts'
 import { claimBody, startTestService } from '../../../../../test/support/service.ts'
 
-/** The contract's endpoints of part 4, and what this service adds to them: public pages, and the owners' side. */
+/** The endpoints of contract section 4 and those that this service adds. */
 const ROUTES = {
   '/api/v1/agent/{agent}': ['get'],
   '/api/v1/agent/verify': ['post'],
@@ -79,7 +79,7 @@ const ROUTES = {
   '/.well-known/agent-skills/index.json': ['get'],
 }
 
-test('/openapi.json tells of every route, and of none that is not there', async (t) => {
+test('/openapi.json lists exactly the routes that exist', async (t) => {
   const service = await startTestService(t)
   const { document } = await openApiOf(service)
   const told = Object.entries(document.paths).map(([path, operations]) => [
@@ -104,13 +104,13 @@ test('no route under /api is missing from /openapi.json', async (t) => {
   assert.ok(written.length >= 40)
   for (const url of written as string[]) {
     const path = url.replaceAll(/:(\w+)/g, '{$1}')
-    // One that ends in a slash goes on elsewhere.
+    // A path that ends in a slash is a prefix that is completed elsewhere.
     const found = told.some((each) => (url.endsWith('/') ? each.startsWith(path) : each === path))
     assert.ok(found, url)
   }
 })
 
-test('every method of every address that is not refused with 405 is in /openapi.json', async (t) => {
+test('/openapi.json has every method of every address that does not answer 405', async (t) => {
   const service = await startTestService(t)
   const openApi = await openApiOf(service)
   const addresses = Object.keys(ROUTES).map((path) => path.replace(/\{\w+\}/, 'x'))
@@ -123,7 +123,7 @@ test('every method of every address that is not refused with 405 is in /openapi.
   }
 })
 
-test('/openapi.json is OpenAPI 3.1: each reference leads somewhere, each operation has its own name', async (t) => {
+test('/openapi.json is OpenAPI 3.1 with resolvable references and unique operation ids', async (t) => {
   const service = await startTestService(t, { BASE_URL: 'https://agents.example' })
   const { document } = await openApiOf(service)
   assert.match(document.openapi, /^3\.1\./)
@@ -137,7 +137,7 @@ test('/openapi.json is OpenAPI 3.1: each reference leads somewhere, each operati
   }
 })
 
-test('every schema in /openapi.json is a JSON Schema, and every parameter of a path is told', async (t) => {
+test('every schema in /openapi.json is a valid JSON Schema, and every path parameter is declared', async (t) => {
   const service = await startTestService(t)
   const { document } = await openApiOf(service)
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
@@ -158,7 +158,7 @@ test('every schema in /openapi.json is a JSON Schema, and every parameter of a p
   }
 })
 
-test('every operation tells of its refusals, and every answer that may be kept of 304', async (t) => {
+test('every operation declares its errors, and every cacheable one 304', async (t) => {
   const service = await startTestService(t)
   const { document } = await openApiOf(service)
   for (const [path, operations] of Object.entries(document.paths)) {
@@ -166,7 +166,7 @@ test('every operation tells of its refusals, and every answer that may be kept o
       assert.ok('4XX' in responses && '5XX' in responses, path)
     }
   }
-  // Of what owners see, nothing may be kept.
+  // Responses to owners are not cacheable.
   const kept = Object.entries(document.paths).filter(
     ([path, { get }]) => path.includes('{') && get !== undefined && !get.tags?.includes('owner'),
   )
@@ -174,7 +174,7 @@ test('every operation tells of its refusals, and every answer that may be kept o
   for (const [path, { get }] of kept) assert.ok('304' in (get?.responses ?? {}), path)
 })
 
-test('the schemas of bodies take what the service takes, and refuse what it refuses by its form', async (t) => {
+test('body schemas accept and refuse the same bodies as the service', async (t) => {
   const openApi = await openApiOf(await startTestService(t))
   const claim = claimBody(`svc-verify-${'0'.repeat(32)}`)
   const verification = verifyBody(newKey())
@@ -191,7 +191,7 @@ test('the schemas of bodies take what the service takes, and refuse what it refu
   assertBody(openApi, '/api/v1/agent/verify', { ...verification, signature: 'x' }, false)
 })
 
-test('/openapi.json speaks the names of the deployment', async (t) => {
+test('/openapi.json uses the names of the deployment', async (t) => {
   const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
   const { document } = await openApiOf(service)
   const text = JSON.stringify(document)

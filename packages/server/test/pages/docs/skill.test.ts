@@ -20,7 +20,7 @@ interface Index {
   readonly skills: readonly Record<'name' | 'type' | 'description' | 'url' | 'digest', string>[]
 }
 
-test('the index names the skill, and its digest is that of the bytes at its address', async (t) => {
+test('the skills index names the skill with the digest of the served bytes', async (t) => {
   const service = await startTestService(t, ACME)
   const { headers, text } = await ask(service, INDEX)
   assert.match(headers.get('content-type') ?? '', /^application\/json/)
@@ -39,7 +39,7 @@ test('the index names the skill, and its digest is that of the bytes at its addr
   assertRefused(await ask(service, '/.well-known/agent-skills/other/SKILL.md'), 404, 'NOT_FOUND')
 })
 
-test('the skill has front matter, the words of docs/agents.md, and the names of the deployment', async (t) => {
+test('the skill has front matter, the text of docs/agents.md and the names of the deployment', async (t) => {
   const service = await startTestService(t, ACME)
   const { headers, text } = await ask(service, '/skill.md')
   assert.equal(headers.get('content-type'), 'text/markdown; charset=utf-8')
@@ -62,7 +62,7 @@ test('the skill has front matter, the words of docs/agents.md, and the names of 
   for (const heading of headings) assert.ok(body.includes(`${heading}\n`), heading)
 })
 
-test('every link of the skill and of llms.txt leads somewhere, and what it leads to is Markdown', async (t) => {
+test('every link of the skill and llms.txt resolves to Markdown', async (t) => {
   const service = await startTestService(t)
   for (const target of ['/skill.md', '/llms.txt']) {
     const { text } = await ask(service, target)
@@ -90,7 +90,7 @@ test('llms.txt is a title, a summary and sections of links', async (t) => {
   assert.doesNotMatch(text, /svc|ServiceID|Countersign|localhost/)
 })
 
-test('all of them may be read from any page, kept for a while, and asked for anew', async (t) => {
+test('skill files allow any origin, short caching and revalidation', async (t) => {
   const service = await startTestService(t)
   for (const target of ['/skill.md', '/llms.txt', INDEX, '/docs/agents.md']) {
     const { headers } = await ask(service, target)

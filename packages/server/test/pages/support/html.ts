@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 
-/** What a reader reads of a document: its body without markup, spaces made one. */
+/** The text of a document's body without markup, white space collapsed. */
 export function textOf(html: string): string {
   const body = html.replace(/^.*?<body[^>]*>/s, '')
   const text = body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
   return unescaped(text).replaceAll(' .', '.').replaceAll(' ,', ',')
 }
 
-/** The title, or the content of a `<meta>` by its name or property, as it stands in the markup. */
+/** The raw title, or the raw content of a `<meta>` by name or property. */
 export function metaOf(html: string, name: string): string {
   const pattern =
     name === 'title'
@@ -18,14 +18,14 @@ export function metaOf(html: string, name: string): string {
   return content
 }
 
-/** What the page says in JSON-LD. */
+/** The JSON-LD of a page. */
 export function jsonLdOf(html: string): Record<string, unknown> {
   const [, json] = /<script type="application\/ld\+json">(.*?)<\/script>/s.exec(html) ?? []
   assert.ok(json !== undefined, 'the page has JSON-LD')
   return JSON.parse(json)
 }
 
-/** Text as it was before it became markup. */
+/** Decodes HTML character references. */
 export function unescaped(text: string): string {
   return text
     .replaceAll('&lt;', '<')

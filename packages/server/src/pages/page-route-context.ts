@@ -4,7 +4,7 @@ import type { Pages } from './load.ts'
 import type { PreviewImages } from './preview-images.ts'
 
 /** What the routes of the public pages share. */
-export interface PageSide {
+export interface PageRouteContext {
   readonly read: PageReadDeps
   readonly pages: Pages
   readonly previews: PreviewImages

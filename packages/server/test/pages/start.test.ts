@@ -9,7 +9,7 @@ import { metaOf, textOf } from './support/html.ts'
 
 const BROTLI = { 'accept-encoding': 'br' }
 
-test('the start page speaks to everyone, in the names of the deployment', async (t) => {
+test('the start page addresses every role and uses the names of the deployment', async (t) => {
   const service = await startTestService(t, {
     SHORT_NAME: 'acme',
     ID_HEADER: 'AcmeID',
@@ -41,7 +41,7 @@ test('the start page speaks to everyone, in the names of the deployment', async 
   assert.equal(metaOf(html, 'og:url'), 'https://agents.example/')
 })
 
-test('every page is sent with a policy that allows nothing inline and nothing from elsewhere', async (t) => {
+test('every page has a Content-Security-Policy without inline code and foreign origins', async (t) => {
   const service = await startTestService(t)
   for (const target of [
     '/',
@@ -72,7 +72,7 @@ test('every page is sent with a policy that allows nothing inline and nothing fr
   }
 })
 
-test('what pages load is kept for ever, and comes compressed', async (t) => {
+test('assets of pages are immutable and compressed', async (t) => {
   const service = await startTestService(t)
   const html = (await ask(service, '/')).text
   const urls = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, url]) => url)
@@ -88,7 +88,7 @@ test('what pages load is kept for ever, and comes compressed', async (t) => {
   assert.equal(icon.headers.get('content-type'), 'image/svg+xml')
 })
 
-test('pages that nobody has built say how to', async (t) => {
+test('pages that have not been built answer 503 and name the build command', async (t) => {
   const site = siteOf(namingFor(), new URL('http://localhost:8080'))
   const pages = await loadPages({ serviceName: 'x', site, dir: tempDir(t) })
   assert.equal(pages.isBuilt, false)

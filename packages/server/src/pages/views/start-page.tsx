@@ -1,12 +1,12 @@
 import { AgentCard, GradeMark } from '@countersign/ui'
 import type { PageContext } from './context.ts'
 import { AgentForm } from './fields.tsx'
-import { Audiences } from './front-audiences.tsx'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'
+import { Audiences } from './start-audiences.tsx'
 
-/** What the service is, for everyone who may have to do with it. */
-export function frontPage(context: PageContext): string {
+/** The start page. */
+export function startPage(context: PageContext): string {
   const { serviceName } = context
   return htmlOf(
     <Shell
@@ -29,7 +29,7 @@ export function frontPage(context: PageContext): string {
             <AgentForm label="Have you met one? Check it" />
           </div>
         </div>
-        <Specimen context={context} />
+        <SampleCard context={context} />
       </div>
       <Audiences context={context} />
       <Grades />
@@ -80,15 +80,15 @@ const PICTURE = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><path fill="#0b5d4b" d="M0 0h64v64H0z"/><path fill="none" stroke="#e3f1ec" stroke-width="3" d="M12 40c8-26 14-26 16-6s8 14 12-4 8-12 12 6"/></svg>',
 )}`
 
-/** What a card looks like, of an agent that does not exist. */
-function Specimen({ context: { site } }: { readonly context: PageContext }) {
+/** A sample card of an agent that does not exist. */
+function SampleCard({ context: { site } }: { readonly context: PageContext }) {
   return (
     <figure className="min-w-0">
       <AgentCard
         picture={PICTURE}
         card={{
           [site.naming.didField]: '',
-          displayName: 'Specimen',
+          displayName: 'SampleCard',
           username: 'specimen',
           description: 'Compares prices, fills baskets, and pays up to 50 euros.',
           avatarUrl: PICTURE,

@@ -4,7 +4,7 @@ import type { PageContext } from './context.ts'
 
 const LINK = 'text-accent underline underline-offset-4 hover:text-accent-strong'
 
-/** Those who may have to do with the service, and what each does with it. */
+/** The roles that use the service and what each does with it. */
 export function Audiences({ context }: { readonly context: PageContext }) {
   const { serviceName, site } = context
   const { baseUrl, naming } = site
