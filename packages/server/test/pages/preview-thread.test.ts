@@ -61,7 +61,7 @@ function withFailingThreads(t: Cleanup): { program: string; ended: string } {
   return { program: join(server, 'bin/countersignd.mjs'), ended }
 }
 
-test('a failed render thread fails its own jobs and none of its successor's', async (t) => {
+test('a failed render thread fails its own jobs and none of the next thread', async (t) => {
   const { program, ended } = withFailingThreads(t)
   const service = await startServiceProcess(t, {}, program)
   const operator = await openOperator(readSettings(service.env))
