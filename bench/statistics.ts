@@ -4,13 +4,13 @@ export interface Point {
 }
 
 export interface Slope {
-  /** y for each x, by least squares. */
+  /** The slope of a least-squares line: y per x. */
   readonly slope: number
-  /** Its standard error, as if the points did not depend on one another. */
+  /** Its standard error, assuming independent points. */
   readonly error: number
 }
 
-/** @returns null of fewer than three points: nothing can be said of them */
+/** @returns null for fewer than three points */
 export function slopeOf(points: readonly Point[]): Slope | null {
   const n = points.length
   if (n < 3) return null
@@ -21,4 +21,14 @@ export function slopeOf(points: readonly Point[]): Slope | null {
   const slope = sxy / sxx
   const rest = points.reduce((sum, p) => sum + (p.y - y - slope * (p.x - x)) ** 2, 0)
   return { slope, error: Math.sqrt(rest / (n - 2) / sxx) }
+}
+
+/**
+ * @param share 0.5 for the median
+ * @param values in any order
+ * @returns 0 if there are none
+ */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }

@@ -1,20 +1,20 @@
 import { connect, type Socket } from 'node:net'
-import { HOST } from './exchange.ts'
-import { quantile } from './quantile.ts'
+import { HOST } from './http-exchange.ts'
+import { quantile } from './statistics.ts'
 
-export interface PumpTask {
+export interface SendTask {
   readonly port: number
   readonly connections: number
   readonly seconds: number
-  /** The bytes of the next request, or null where there are no more. */
+  /** The bytes of the next request, or null if there are no more. */
   readonly next: () => Buffer | null
 }
 
-export interface Pumped {
+export interface SendResult {
   readonly requests: number
-  /** To the last answer. */
+  /** Seconds until the last response. */
   readonly seconds: number
-  /** Answers other than 200. */
+  /** Responses with another status than 200. */
   readonly refused: number
   /** The first of those. */
   readonly firstRefusal: string | null
@@ -23,11 +23,11 @@ export interface Pumped {
 }
 
 /**
- * Sends each request once, over connections that stay open, one in flight on each: for what cannot be sent twice.
- * Ends when the time is over or the requests are, and everything sent has been answered.
- * @throws Error where a connection breaks
+ * Sends each request once over keep-alive connections, with one request in flight on each. For requests that cannot
+ * be repeated. Ends when the time or the requests are used up and all responses have arrived.
+ * @throws Error if a connection breaks
  */
-export async function pump(task: PumpTask): Promise<Pumped> {
+export async function sendRequests(task: SendTask): Promise<SendResult> {
   const sockets = await Promise.all(Array.from({ length: task.connections }, () => open(task.port)))
   const times: number[] = []
   const refusals: string[] = []
@@ -61,7 +61,7 @@ export async function pump(task: PumpTask): Promise<Pumped> {
       }
       socket.on('data', (chunk) => {
         pending += chunk.toString('latin1')
-        const whole = isWhole(pending)
+        const whole = isComplete(pending)
         if (whole === null) return reject(new Error(`an answer without its length: ${pending}`))
         if (!whole) return
         times.push(performance.now() - sent)
@@ -83,8 +83,8 @@ function open(port: number): Promise<Socket> {
   })
 }
 
-/** Whether an answer has come to its end; null where it does not say how long it is. */
-function isWhole(answer: string): boolean | null {
+/** Whether a response is complete; null if it declares no length. */
+function isComplete(answer: string): boolean | null {
   const end = answer.indexOf('\r\n\r\n')
   if (end < 0) return false
   const length = /\r\ncontent-length: (\d+)/i.exec(answer)?.[1]

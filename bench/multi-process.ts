@@ -1,33 +1,33 @@
-import { type Ask, HOST } from './exchange.ts'
+import { HOST, type HttpRequest } from './http-exchange.ts'
 import type { Options } from './options.ts'
 import { descendantsOf, type ServerProcess } from './process.ts'
 import type { Seed } from './seed.ts'
 import type { DataCopy } from './stores.ts'
 import { type Bench, startNode } from './systems.ts'
 
-/** How several processes share the work: one port (WORKERS), or one PostgreSQL. */
-export type By = 'workers' | 'nodes'
+/** How several processes share the load: one port (WORKERS), or one PostgreSQL. */
+export type MultiProcessKind = 'workers' | 'nodes'
 
-/** Processes with the same data, on whatever core is free. */
-export interface Several {
-  readonly by: By
+/** Starts processes on the same data, on any core. */
+export interface MultiProcess {
+  readonly by: MultiProcessKind
   readonly count: number
   readonly copy: DataCopy
-  /** One for each node; workers have one together. */
+  /** One port per node; workers share one. */
   readonly ports: readonly number[]
   readonly pids: readonly number[]
   stop(): Promise<void>
 }
 
-const READY: Ask = { method: 'GET', path: '/readyz' }
+const READY: HttpRequest = { method: 'GET', path: '/readyz' }
 
-/** @param count 1: one process, in the same circumstances */
-export async function startSeveral(
+/** @param count 1: a single process under the same conditions */
+export async function startMultiProcess(
   bench: Bench,
   seed: Seed,
-  by: By,
+  by: MultiProcessKind,
   count: number,
-): Promise<Several> {
+): Promise<MultiProcess> {
   const copy = await bench.store.copy(seed)
   const nodes = by === 'nodes' ? count : 1
   const settings = { WORKERS: by === 'workers' ? String(count) : '1' }
@@ -51,7 +51,7 @@ export async function startSeveral(
   }
 }
 
-/** Of workers and nodes those of which there are to be several. */
-export function severalOf(options: Options): readonly By[] {
+/** Returns the kinds (workers, nodes) of which the options request several. */
+export function multiProcessKinds(options: Options): readonly MultiProcessKind[] {
   return (['workers', 'nodes'] as const).filter((by) => options[by] > 1)
 }

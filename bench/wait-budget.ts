@@ -2,27 +2,27 @@ import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const WINDOW_MS = 1000
-/** The share of the processors that others may take where the machine counts as quiet. */
-const OTHERS = 0.1
+/** The machine counts as idle if other programs use less than this share of its processors. */
+const IDLE_THRESHOLD = 0.1
 
-/** How long a run may wait, in all, for other programs on the machine to leave it alone. */
-export class Patience {
+/** Limits the total time that a run waits for other programs. */
+export class WaitBudget {
   #leftMs: number
 
   constructor(seconds: number) {
     this.#leftMs = seconds * 1000
   }
 
-  get isOver(): boolean {
+  get isExhausted(): boolean {
     return this.#leftMs <= 0
   }
 
-  /** Resolves when the machine has been quiet for a second, or the patience is over. */
-  async untilQuiet(): Promise<void> {
-    while (!this.isOver && (await this.spend(busyShare)) > OTHERS) {}
+  /** Resolves when the machine was idle for a second, or the time is used up. */
+  async waitUntilIdle(): Promise<void> {
+    while (!this.isExhausted && (await this.spend(busyShare)) > IDLE_THRESHOLD) {}
   }
 
-  /** Takes the time that some work needs out of the patience. */
+  /** Subtracts the time that some work needs from the remaining waiting time. */
   async spend<T>(work: () => Promise<T>): Promise<T> {
     const started = performance.now()
     const result = await work()
@@ -31,7 +31,7 @@ export class Patience {
   }
 }
 
-/** The share of all processors that was in use for a second. */
+/** The share of all processors in use during one second. */
 async function busyShare(): Promise<number> {
   const before = processorTimes()
   await sleep(WINDOW_MS)

@@ -1,68 +1,68 @@
-/** A number that the project wants to reach. */
+/** A figure that the project aims for. */
 export interface Aim {
   readonly of: 'ceiling' | 'naive' | 'one' | 'perSecond'
   readonly atLeast: number
-  /** Where it differs from one database to the other. */
+  /** If it depends on the database. */
   readonly on?: 'sqlite' | 'postgres'
 }
 
-interface Common {
+interface ScenarioBase {
   readonly title: string
   readonly aims: readonly Aim[]
 }
 
-/** A GET of `before`, a tail, `after`. */
-export interface ReadQuestion extends Common {
+/** A GET of the path `before` + tail + `after`. */
+export interface ReadScenario extends ScenarioBase {
   readonly kind: 'read'
   readonly before: string
   readonly after: string
   readonly headers: Readonly<Record<string, string>>
-  /** Whether one agent is asked for again and again, or all of them in turn. */
+  /** Whether to request one agent repeatedly, or all of them in turn. */
   readonly over: 'one' | 'all'
 }
 
-export interface VerifyQuestion extends Common {
+export interface VerifyScenario extends ScenarioBase {
   readonly kind: 'verify'
 }
 
-export interface ClaimQuestion extends Common {
+export interface ClaimScenario extends ScenarioBase {
   readonly kind: 'claim'
-  /** Whether each claim brings a key of its own, or one of 64 that have certificates already. */
+  /** Whether each claim has a new key, or one of 64 that already have certificates. */
   readonly keys: 'fresh' | 'known'
 }
 
-/** What a claim asks of the database, without HTTP and signatures. */
-interface TransactionQuestion extends Common {
+/** The database work of a claim, without HTTP and signatures. */
+interface TransactionScenario extends ScenarioBase {
   readonly kind: 'transaction'
 }
 
-/** Several processes beside one, which answer another question. */
-export interface ScaleQuestion extends Common {
+/** MultiProcess processes compared with one, for another measurement. */
+export interface ScaleScenario extends ScenarioBase {
   readonly kind: 'scale'
-  /** Whether they share a port (WORKERS), or a PostgreSQL. */
+  /** Whether they share a port (WORKERS) or a PostgreSQL. */
   readonly by: 'workers' | 'nodes'
   readonly asks: 'lookup' | 'verify'
 }
 
-/** A site with a gateway. Its ceiling is the same site without. */
-export interface GatewayQuestion extends Common {
+/** A site with a gateway. Its ceiling is the same site without one. */
+export interface GatewayScenario extends ScenarioBase {
   readonly kind: 'gateway'
   readonly framework: 'express' | 'fastify'
-  /** Whether the service is asked now and then, about one agent, or for every request, about all of them in turn. */
+  /** Whether the gateway caches one agent, or looks another one up for every request. */
   readonly cached: boolean
 }
 
-export type Question =
-  | ReadQuestion
-  | VerifyQuestion
-  | ClaimQuestion
-  | TransactionQuestion
-  | ScaleQuestion
-  | GatewayQuestion
+export type Scenario =
+  | ReadScenario
+  | VerifyScenario
+  | ClaimScenario
+  | TransactionScenario
+  | ScaleScenario
+  | GatewayScenario
 
 const DID_PREFIX = 'svc:agent:'
 const TWICE_NAIVE: Aim = { of: 'naive', atLeast: 2 }
-/** With 128 in flight. */
+/** With 128 requests in flight. */
 const CLAIMS: readonly Aim[] = [
   { of: 'perSecond', atLeast: 15_000, on: 'sqlite' },
   { of: 'perSecond', atLeast: 20_000, on: 'postgres' },
@@ -70,8 +70,8 @@ const CLAIMS: readonly Aim[] = [
 
 const read = { kind: 'read', after: '', headers: {}, over: 'all', aims: [] } as const
 
-/** Everything that is measured, in this order. */
-export const QUESTIONS = {
+/** All measurements, in the order of the report. */
+export const SCENARIOS = {
   'lookup-hot': {
     ...read,
     title: 'lookup, one agent',
@@ -168,10 +168,10 @@ export const QUESTIONS = {
     cached: false,
     aims: [],
   },
-} as const satisfies Record<string, Question>
+} as const satisfies Record<string, Scenario>
 
-export type QuestionName = keyof typeof QUESTIONS
-export const QUESTION_NAMES = Object.keys(QUESTIONS) as readonly QuestionName[]
+export type ScenarioName = keyof typeof SCENARIOS
+export const SCENARIO_NAMES = Object.keys(SCENARIOS) as readonly ScenarioName[]
 
 export const VERIFY_PATH = '/api/v1/agent/verify'
 export const CLAIM_PATH = '/api/v1/claim'

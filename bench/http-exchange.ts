@@ -2,34 +2,38 @@ import { Agent, request as httpRequest } from 'node:http'
 
 export const HOST = '127.0.0.1'
 
-export interface Ask {
+export interface HttpRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
-  /** Names and values in turn, as they came. */
+  /** Names and values alternating, as received. */
   readonly rawHeaders: readonly string[]
   readonly body: Buffer
-  /** On the wire, head and body. */
+  /** Head and body as received. */
   readonly bytes: number
 }
 
 /**
- * Asks once.
- * @param agent whose connection it goes over; without it over one of its own, that stays alive as those of the load do
+ * Sends one request.
+ * @param agent the connection to use; without it, a new keep-alive connection like those of the load
  */
-export function ask(port: number, question: Ask, agent?: Agent): Promise<Answer> {
-  if (agent !== undefined) return askOver(agent, port, question)
+export function sendRequest(
+  port: number,
+  scenario: HttpRequest,
+  agent?: Agent,
+): Promise<HttpResponse> {
+  if (agent !== undefined) return sendOver(agent, port, scenario)
   const own = new Agent({ keepAlive: true })
-  return askOver(own, port, question).finally(() => own.destroy())
+  return sendOver(own, port, scenario).finally(() => own.destroy())
 }
 
-function askOver(agent: Agent, port: number, { method, path, headers, body }: Ask) {
-  return new Promise<Answer>((resolve, reject) => {
+function sendOver(agent: Agent, port: number, { method, path, headers, body }: HttpRequest) {
+  return new Promise<HttpResponse>((resolve, reject) => {
     const options = { host: HOST, port, method, path, agent, headers: { ...headers } }
     const request = httpRequest(options, (response) => {
       const chunks: Buffer[] = []
