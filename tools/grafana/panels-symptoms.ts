@@ -1,10 +1,10 @@
-import { quantile, type RowPlan } from './plan.ts'
+import { quantile, type RowPlan } from './panel-plan.ts'
 
 const REQUESTS = 'http_request_duration_seconds'
 const LOOKUP = 'route="/api/v1/agent/:agent"'
 
-/** What callers notice. */
-export const OUTSIDE: readonly RowPlan[] = [
+/** Panels of symptoms that callers notice. */
+export const SYMPTOMS: readonly RowPlan[] = [
   {
     title: 'Is it well?',
     panels: [

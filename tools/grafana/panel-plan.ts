@@ -1,11 +1,11 @@
-/** A panel of the dashboard. `$I` in a query stands for the nodes that are looked at, `$R` for the span of a rate. */
+/** A panel of the dashboard. In queries, `$I` stands for the selected nodes and `$R` for the range of a rate. */
 export interface PanelPlan {
   readonly title: string
-  /** Of Grafana's units: what the axis says. */
+  /** A unit of Grafana, for the axis. */
   readonly unit: string
-  /** Legend and query. */
+  /** Pairs of legend and query. */
   readonly queries: readonly (readonly [string, string])[]
-  /** One large number in the place of a graph. */
+  /** Shows one large number instead of a graph. */
   readonly stat?: true
   readonly description?: string
 }
@@ -15,6 +15,6 @@ export interface RowPlan {
   readonly panels: readonly PanelPlan[]
 }
 
-/** @param by labels, `le` among them */
+/** @param by the labels to group by, including `le` */
 export const quantile = (q: number, by: string, selector: string) =>
   `histogram_quantile(${q}, sum by (${by}) (rate(${selector}[$R])))`

@@ -1,7 +1,7 @@
-import { quantile, type RowPlan } from './plan.ts'
+import { quantile, type RowPlan } from './panel-plan.ts'
 
-/** Why they notice it. */
-export const INSIDE: readonly RowPlan[] = [
+/** Panels that explain a symptom: internals of the service. */
+export const INTERNALS: readonly RowPlan[] = [
   {
     title: 'How fresh it is',
     panels: [
