@@ -9,15 +9,15 @@ import type { Tally } from './claim-load.ts'
 const IN_FLIGHT = 16
 
 /**
- * Looks every acknowledged claim up over HTTP, at a service that was started after the fault.
- * @returns the DIDs that are not there as they were acknowledged
+ * Looks up every acknowledged claim at a service that was started after the fault.
+ * @returns the DIDs that are missing or differ from the acknowledgement
  */
-export async function lostOf(
+export async function findLostClaims(
   { url }: Pick<ServiceProcess, 'url'>,
   { acknowledged }: Pick<Tally, 'acknowledged'>,
 ): Promise<string[]> {
   const lost: string[] = []
-  for (const [did, said] of await saidOf({ url }, { acknowledged })) {
+  for (const [did, said] of await statusesOf({ url }, { acknowledged })) {
     if (said === 'lost' || said === 'another') lost.push(did)
     else if (said !== 'found') assert.fail(`${did}: ${said}`)
   }
@@ -25,10 +25,10 @@ export async function lostOf(
 }
 
 /**
- * What a service says of every acknowledged claim: `found`, `lost` (404), `another` where the key is not the one that
- * was claimed, else the status and code of the refusal.
+ * Counts the lookup results of all acknowledged claims: `found`, `lost` (404), `another` if the key differs from the
+ * claimed one, else status and code of the error.
  */
-export async function saidOf(
+export async function statusesOf(
   { url }: Pick<ServiceProcess, 'url'>,
   { acknowledged }: Pick<Tally, 'acknowledged'>,
 ): Promise<Map<string, string>> {
@@ -41,8 +41,11 @@ export async function saidOf(
   return said
 }
 
-/** Sends every acknowledged claim once more. @returns how many were answered by anything but that the token is used */
-export async function mintedAgain(
+/**
+ * Sends every acknowledged claim again.
+ * @returns how many were not refused because of the used token
+ */
+export async function countReclaimed(
   { url }: Pick<ServiceProcess, 'url'>,
   { acknowledged }: Pick<Tally, 'acknowledged'>,
 ): Promise<number> {
@@ -83,16 +86,16 @@ function lookup(url: string, agent: Agent): Promise<{ status: number; body: Body
   })
 }
 
-export interface Found {
+export interface DataCounts {
   readonly agents: number
   readonly events: number
 }
 
 /**
- * Asserts what is promised of the data whatever happened: each used token has minted one agent, events are numbered
- * without a gap, and each claim has its event. For claims of `prepareClaims`, where each token has an owner of its own.
+ * Asserts the invariants of the data: each used token has created exactly one agent, event numbers have no gaps, and
+ * each claim has its event. For claims of `prepareClaims`, whose tokens have an owner each.
  */
-export async function assertSound(settings: Pick<Settings, 'database'>): Promise<Found> {
+export async function assertInvariants(settings: Pick<Settings, 'database'>): Promise<DataCounts> {
   const [row = {}] = await withRaw(settings, (raw) =>
     raw.all(`SELECT
       (SELECT count(*) FROM agents) AS agents,
@@ -102,7 +105,7 @@ export async function assertSound(settings: Pick<Settings, 'database'>): Promise
       (SELECT coalesce(max(seq), 0) FROM events) AS "lastSeq",
       (SELECT count(*) FROM events WHERE type = 'agent.claimed') AS claimed`),
   )
-  // PostgreSQL counts in text.
+  // PostgreSQL returns counts as strings.
   const count = (name: string) => Number(row[name])
   assert.equal(count('owners'), count('agents'), 'a token has minted two agents')
   assert.equal(count('usedTokens'), count('agents'), 'tokens that were used, and agents')

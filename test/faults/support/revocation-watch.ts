@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cleanup } from '../../support/service.ts'
-import { saysOf } from './ask.ts'
+import { statusAt } from './ask.ts'
 import type { RevocationMade } from './owner-load.ts'
 
-/** As many of the last revocations are looked at again and again; of the others some. */
+/** This many of the last revocations are polled continuously, and a sample of the others. */
 const LATEST = 8
 
-/** Looks revoked agents up at every node, all the time, and notes who is still vouched for. */
-export class Watch {
+/** Polls revoked agents at every node and records which are still reported as active. */
+export class RevocationWatch {
   lookups = 0
-  /** The latest that a lookup of a revoked agent began which was answered `active`: milliseconds after the revocation. */
+  /** The latest start of a lookup that still answered `active`, in milliseconds after the revocation. */
   latest = 0
-  /** Lookups that began later than the bound after the revocation and were answered `active`. */
+  /** Lookups that answered `active` although they started later than the bound after the revocation. */
   readonly vouchedFor: string[] = []
   readonly #revocations: readonly RevocationMade[]
   readonly #boundMs: number
@@ -19,7 +19,7 @@ export class Watch {
   #stopping = false
 
   /**
-   * @param t ends with the test, however that ends
+   * @param t the test, at whose end the polling stops
    * @param revocations a list that grows
    */
   constructor(
@@ -56,7 +56,7 @@ export class Watch {
   async #lookAt(node: string, { did, told, at }: RevocationMade): Promise<void> {
     if (told !== 'done' && told !== 'done before') return
     const late = performance.now() - at
-    const says = await saysOf(node, did)
+    const says = await statusAt(node, did)
     this.lookups += 1
     if (says !== 'active') return
     this.latest = Math.max(this.latest, late)

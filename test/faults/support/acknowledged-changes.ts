@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { query } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
-import { saysOf } from './ask.ts'
-import type { ClaimMade, OwnerLoad, RevocationMade, Told } from './owner-load.ts'
+import { statusAt } from './ask.ts'
+import type { Acknowledgement, ClaimMade, OwnerLoad, RevocationMade } from './owner-load.ts'
 
 const IN_FLIGHT = 16
 const PATIENCE_MS = 20_000
-/** What one node acknowledged last, the others show within so long, whatever happens to their connections. */
+/** The maximum time until an acknowledged change is visible at other nodes, whatever happens to connections. */
 const SETTLED_MS = 2000
 
-/** What was told and is not so, by DID or public key. */
-export interface Broken {
+/** Acknowledged changes that are missing, by DID or public key. */
+export interface Inconsistencies {
   readonly lostClaims: string[]
   readonly lostRevocations: string[]
-  /** Said to have changed nothing, and there all the same. */
+  /** Changes that were reported as not made, but are there. */
   readonly doneUntold: string[]
   readonly mintedTwice: string[]
 }
@@ -24,11 +24,11 @@ interface Row {
   readonly status: string
 }
 
-/** Compares what callers were told with what the database holds. */
-export async function brokenOf(
+/** Compares the answers that callers got with the database. */
+export async function findInconsistencies(
   { claims, revocations }: Pick<OwnerLoad, 'claims' | 'revocations'>,
   database: string,
-): Promise<Broken> {
+): Promise<Inconsistencies> {
   const rows = await query(
     database,
     "select tail, status, encode(public_key, 'base64') as key from agents",
@@ -43,36 +43,44 @@ export async function brokenOf(
   const isLost = (claim: ClaimMade) =>
     isDone(claim.told) &&
     !agentsOf(claim).some(({ tail }) => claim.did === null || claim.did.endsWith(tail))
-  const statusOf = ({ did }: RevocationMade) => statuses.get(did.slice(-24))
+  const says = ({ did }: RevocationMade) => statuses.get(did.slice(-24))
   return {
     lostClaims: claims.filter(isLost).map(({ publicKey, did }) => did ?? publicKey),
     lostRevocations: revocations
-      .filter((each) => isDone(each.told) && statusOf(each) !== 'revoked')
+      .filter((each) => isDone(each.told) && says(each) !== 'revoked')
       .map(({ did }) => did),
     doneUntold: [
       ...claims.filter((each) => each.told === 'not done' && agentsOf(each).length > 0),
-      ...revocations.filter((each) => each.told === 'not done' && statusOf(each) === 'revoked'),
+      ...revocations.filter((each) => each.told === 'not done' && says(each) === 'revoked'),
     ].map((each) => each.did ?? 'a claim'),
     mintedTwice: claims.filter((each) => agentsOf(each).length > 1).map((each) => each.publicKey),
   }
 }
 
-function isDone(told: Told): boolean {
+function isDone(told: Acknowledgement): boolean {
   return told === 'done' || told === 'done before'
 }
 
-/** @returns how many claims and revocations were told so */
-export function countOf(made: readonly { readonly told: Told }[], told: Told): number {
+/** @returns the number of acknowledged claims and revocations */
+export function countOf(
+  made: readonly { readonly told: Acknowledgement }[],
+  told: Acknowledgement,
+): number {
   return made.filter((each) => each.told === told).length
 }
 
-export function nothingBroken(broken: Broken): void {
-  assert.deepEqual(broken, { lostClaims: [], lostRevocations: [], doneUntold: [], mintedTwice: [] })
+export function assertConsistent(inconsistencies: Inconsistencies): void {
+  assert.deepEqual(inconsistencies, {
+    lostClaims: [],
+    lostRevocations: [],
+    doneUntold: [],
+    mintedTwice: [],
+  })
 }
 
 /**
- * Asserts that every node vouches for each agent that was claimed and not revoked, and for no other.
- * @returns how many lookups that took
+ * Asserts that every node reports as active exactly the agents that were claimed and not revoked.
+ * @returns the number of lookups
  */
 export async function assertNodesAgree(
   nodes: readonly { readonly url: string }[],
@@ -84,13 +92,13 @@ export async function assertNodesAgree(
   let lookups = 0
   await sleep(SETTLED_MS)
   for (const { url } of nodes) {
-    const isUp = async () => !/^5|no/.test(await saysOf(url, dids[0] as string))
+    const isUp = async () => !/^5|no/.test(await statusAt(url, dids[0] as string))
     await until(isUp, PATIENCE_MS)
     const queue = [...(dids as string[])]
     const caller = async () => {
       for (let did = queue.pop(); did !== undefined; did = queue.pop()) {
         const expected = revoked.has(did) ? 'revoked' : 'active'
-        assert.equal(await saysOf(url, did), expected, `${did} at ${url}`)
+        assert.equal(await statusAt(url, did), expected, `${did} at ${url}`)
         lookups += 1
       }
     }

@@ -4,7 +4,7 @@ import { openBrowser } from '../support/browser.ts'
 import { openAsNewcomer, signOut, signUp, untilHeading } from '../support/dashboard.ts'
 import { countersignd, startTestService } from '../support/service.ts'
 
-test('an owner comes back by passkey, by recovery code and by the host’s link', async (t) => {
+test('an owner signs in by passkey, by recovery code and by the operator’s sign-in link', async (t) => {
   const service = await startTestService(t)
   const browser = await openBrowser(t)
   const { page, problems, authenticator } = await openAsNewcomer(browser)
@@ -58,7 +58,7 @@ test('an owner comes back by passkey, by recovery code and by the host’s link'
   assert.deepEqual(problems, [])
 })
 
-test('a code that is wrong is refused in words, with the number of the request', async (t) => {
+test('a wrong recovery code is refused with a message and the request id', async (t) => {
   const service = await startTestService(t)
   const { page } = await openAsNewcomer(await openBrowser(t))
   await page.goto(`${service.url}/dashboard/sign-in`)
