@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  type ClaimFacts,
+  type ClaimData,
   countersignCommands,
   opensslCommands,
   PLAIN_LABEL,
@@ -19,7 +19,7 @@ import { shellInCheckout } from './support/shell.ts'
 import { needTool } from './support/tools.ts'
 
 /** What the claim page of the dashboard puts together from a token of this service. */
-function factsOf(service: TestService, token: string, label: string): ClaimFacts {
+function factsOf(service: TestService, token: string, label: string): ClaimData {
   const { naming, serviceName } = service.settings
   const { shortName } = naming
   const until = '2027-03-01 14:05 UTC'

@@ -7,7 +7,10 @@ import { openAsOwner, untilHeading } from '../support/dashboard.ts'
 import { digestOf } from '../support/database-digest.ts'
 import { claimAgent, startTestService } from '../support/service.ts'
 
-/** A page of somebody else's, on a host and port of its own. @returns its address */
+/**
+ * Serves a page on another origin.
+ * @returns its URL
+ */
 async function startEvilSite(
   t: { after(end: () => unknown): void },
   html: string,
@@ -23,7 +26,7 @@ async function startEvilSite(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-test('a page of another site changes nothing in the browser of an owner, and reads nothing', async (t) => {
+test('a page of another site can neither change nor read anything with the session of an owner', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, owner)

@@ -36,13 +36,13 @@ async function startThreeDns(t: TestContext): Promise<[TestDns, TestDns, TestDns
   return Promise.all([startDnsServer(t), startDnsServer(t), startDnsServer(t)])
 }
 
-/** What the page shows under a label, to be taken elsewhere. */
+/** The value of the copy field with this label. */
 async function shownAs(page: Page, label: string): Promise<string> {
   const copy = page.getByRole('button', { name: `Copy: ${label}`, exact: true })
   return copy.locator('xpath=../following-sibling::code').innerText()
 }
 
-/** What each place saw, as the page tells it after the last check, once that begins with these words. */
+/** The results by perspective, once the last check begins with this text. */
 async function seen(page: Page, ...words: readonly string[]): Promise<string[]> {
   const region = page.getByRole('region', { name: 'Checks' })
   const items = region.getByRole('list').first().getByRole('listitem')
@@ -70,7 +70,7 @@ async function typesInHistory(page: Page, service: TestService, did: string): Pr
   )
 }
 
-test('an owner takes an agent from C to A by proving a domain, and back', async (t) => {
+test('verifying a domain raises an agent from grade C to A, and removing it lowers the grade again', async (t) => {
   const dns = await startThreeDns(t)
   const service = await startTestService(t, outsideEnv(dns))
   const browser = await openBrowser(t)
@@ -152,7 +152,7 @@ test('an owner takes an agent from C to A by proving a domain, and back', async 
     const text = await certificate.page.locator('body').innerText()
     assert.ok(text.includes(DOMAIN), text)
     const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-    // A day may have ended meanwhile.
+    // Midnight may have passed in the meantime.
     assert.ok(
       [begun, new Date()].some((each) => text.includes(day.format(each))),
       text,
@@ -186,13 +186,16 @@ test('an owner takes an agent from C to A by proving a domain, and back', async 
   assert.deepEqual(certificate.problems, [])
 })
 
-/** Takes the refusals that a test has asked for out of the problems of its page. @returns their statuses */
+/**
+ * Removes the refusals that a test caused on purpose from the page's reported problems.
+ * @returns their statuses
+ */
 function takeRefusals(problems: readonly string[]): (string | undefined)[] {
   const all = problems as string[]
   return all.splice(0).map((each) => /: (\d+)$/.exec(each)?.[1])
 }
 
-test('a page follows what happens elsewhere: a proof of the agent, and a place that goes to another owner', async (t) => {
+test('a channel page updates when the agent proves it, and when another owner takes the channel over', async (t) => {
   const dns = await startThreeDns(t)
   const service = await startTestService(t, outsideEnv(dns))
   const ownerId = await service.operator.addVerifiedOwner('ada')
@@ -224,7 +227,7 @@ test('a page follows what happens elsewhere: a proof of the agent, and a place t
   assert.deepEqual(problems, [])
 })
 
-test('an account in a chat network is proven by the text that the page shows', async (t) => {
+test('an account in a chat network is verified with the text that the page shows', async (t) => {
   const dns = await startThreeDns(t)
   const site = await startHttpsSite(t, ['api.github.com', 'github.com'])
   const service = await startTestService(t, outsideEnv(dns, [site]))

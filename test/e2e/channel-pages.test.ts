@@ -16,11 +16,11 @@ import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
 const STREAM = '/api/account/stream'
-/** Each is looked at twice: a busy machine takes minutes. */
+/** Each page is scanned twice, which takes minutes on a busy machine. */
 const MANY_PAGES = { timeout: 600_000 }
 const LONG = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.example.com`
 
-/** An agent with a channel in every state, and a browser of its owner. */
+/** An agent with a channel in every state, and its owner's browser. */
 async function scene(t: { after(end: () => unknown): void }) {
   const dns = [await startDnsServer(t), await startDnsServer(t)]
   dns[1]?.fail('*', 'SERVFAIL')
@@ -120,19 +120,19 @@ test(
       await untilHeading(page, /^Donau/)
       await page.getByRole('link', { name: 'Renew it: ada' }).waitFor()
       await untilInSight(page.getByRole('heading', { name: 'Channels' }), 450)
-      // Not on the page where it is put right.
+      // The note is hidden on the agent's own page.
       await notes.waitFor({ state: 'detached' })
     })
     assert.deepEqual(problems, [])
   },
 )
 
-/** What unfolds is looked at too. */
+/** Collapsed parts are expanded and scanned too. */
 async function openEverything(page: Page): Promise<void> {
   await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true')
 }
 
-test('of a revoked agent, channels are shown and can be removed, and nothing else', async (t) => {
+test('channels of a revoked agent are shown and can only be removed', async (t) => {
   const { page, problems, at, ids, owner, did } = await scene(t)
   await owner.post(`/api/account/agents/${did}/revoke`)
   await assertFit(page, async () => {
@@ -152,7 +152,7 @@ test('of a revoked agent, channels are shown and can be removed, and nothing els
   assert.deepEqual(problems, [])
 })
 
-test('a channel is added, checked, renewed and removed with the keyboard alone', async (t) => {
+test('a channel can be added, checked, renewed and removed with the keyboard alone', async (t) => {
   const { page, problems, at, service, did } = await scene(t)
   await page.goto(at)
   await untilHeading(page, /^Donau/)
@@ -160,7 +160,7 @@ test('a channel is added, checked, renewed and removed with the keyboard alone',
   await tabTo(page, /^Add a channel$/)
   await page.keyboard.press('Enter')
   await untilHeading(page, 'Add a channel')
-  // The heading of the page that one came to.
+  // The heading of the current page.
   await untilFocused(page, /^Add a channel$/)
 
   await page.keyboard.press('Tab')
@@ -177,7 +177,7 @@ test('a channel is added, checked, renewed and removed with the keyboard alone',
   await tabTo(page, /^Check now$/)
   await page.keyboard.press('Enter')
   await page.getByText('Nobody could tell.').waitFor()
-  // The keyboard keeps its place.
+  // The focus must not be lost.
   await untilFocused(page, /^Check now$/)
 
   const before = await page.getByText(/ did=svc:agent:/).innerText()
@@ -202,7 +202,7 @@ test('a channel is added, checked, renewed and removed with the keyboard alone',
   assert.deepEqual(problems, [])
 })
 
-test('a page that waits for the agent says so when it has answered', async (t) => {
+test('a page that waits for the agent updates when the agent has answered', async (t) => {
   const { page, problems, at, ids, service, did, key } = await scene(t)
   await page.goto(`${at}/channels/${ids.runtime}`)
   await page.getByText('Waiting for the agent.').waitFor()
@@ -216,7 +216,7 @@ test('a page that waits for the agent says so when it has answered', async (t) =
   assert.deepEqual(problems, [])
 })
 
-test('a page that nobody looks at follows nothing, and is true again as soon as somebody does', async (t) => {
+test('a hidden page closes its event stream, and updates as soon as it is visible', async (t) => {
   const { page, problems, at, owner, did } = await scene(t)
   const streams: string[] = []
   page.on('requestfinished', (request) => {
@@ -241,7 +241,7 @@ test('a page that nobody looks at follows nothing, and is true again as soon as 
   assert.deepEqual(problems, [])
 })
 
-/** Another tab is brought to the front, or this one. */
+/** Simulates switching to another tab or back. */
 async function look(page: Page, state: 'hidden' | 'visible'): Promise<void> {
   await page.evaluate(`Object.defineProperty(document, 'visibilityState', {
     value: '${state}', configurable: true,

@@ -7,10 +7,10 @@ import { giveProfile } from '../support/profile.ts'
 import { claimAgent, startTestService, type TestService } from '../support/service.ts'
 import { setStatus } from '../support/set-status.ts'
 
-/** Text that would do something, were it ever more than text. */
+/** Text that would run a script or break the page if it were not escaped. */
 const HOSTILE = `<img src=x onerror=alert(1)>"'</script><script>alert(2)</script>`
 
-/** Many pages, each looked at twice: a busy machine takes minutes. */
+/** Many pages, each scanned twice, which takes minutes on a busy machine. */
 const MANY_PAGES = { timeout: 600_000 }
 
 interface Scene {
@@ -95,7 +95,7 @@ test('axe finds nothing in the dialogs', async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('axe finds nothing on the pages of those who are not signed in', async (t) => {
+test('axe finds nothing on the signed-out pages', async (t) => {
   const service = await startTestService(t)
   const { page, problems } = await openAsNewcomer(await openBrowser(t))
   for (const [path, heading] of [
@@ -114,7 +114,7 @@ test('axe finds nothing on the pages of those who are not signed in', async (t) 
   assert.deepEqual(problems, [])
 })
 
-test('what owners write about their agents is text on every page, and does nothing', async (t) => {
+test('texts that owners write about their agents are escaped on every page', async (t) => {
   const { service, browser, owner, dids } = await scene(t)
   await service.operator.db.write((tx) =>
     tx.db
@@ -146,7 +146,7 @@ test('what owners write about their agents is text on every page, and does nothi
   assert.deepEqual(problems, [])
 })
 
-test('an agent is suspended with the keyboard alone', async (t) => {
+test('an agent can be suspended with the keyboard alone', async (t) => {
   const { service, browser, owner, dids } = await scene(t)
   const { page, problems } = await openAsOwner(browser, service, owner)
   await page.goto(`${service.url}/dashboard/agents`)
@@ -167,7 +167,7 @@ test('an agent is suspended with the keyboard alone', async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('an owner whose verification ends soon is told so, and led to where it is renewed', async (t) => {
+test('an owner whose verification expires soon sees a note that links to its renewal', async (t) => {
   const { service, browser, owner } = await scene(t)
   const day = 86_400_000
   const values = { verified_at: Date.now() - 300 * day, expires_at: Date.now() + 10 * day }

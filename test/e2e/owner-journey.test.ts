@@ -11,7 +11,7 @@ async function getJson<T>(url: string): Promise<T> {
   return (await (await fetch(url)).json()) as T
 }
 
-test('from nothing to an agent with a face, and back', async (t) => {
+test('an owner signs up, verifies, claims an agent, edits its profile and revokes it', async (t) => {
   const service = await startTestService(t)
   const browser = await openBrowser(t)
   const { page, problems, authenticator } = await openAsNewcomer(browser)

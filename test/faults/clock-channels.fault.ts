@@ -14,14 +14,14 @@ import { startServiceProcess } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { newClock } from './support/moved-clock.ts'
 import { report } from './support/report.ts'
-import { inWords } from './support/times.ts'
+import { formatDuration } from './support/times.ts'
 
 const PLACES = ['one.example.net', 'two.example.net', 'three.example.net']
-/** A service looks every second for what is due. */
-const SOME_LOOKS_MS = 3000
+/** The service looks for due checks every second. */
+const SEVERAL_POLLS_MS = 3000
 const MINUTE = 60_000
 
-test('a clock that moves by ten minutes has channels checked early or late, each once, under a lease', async (t) => {
+test('if the clock moves by ten minutes, channels are checked early or late, each once, under a lease', async (t) => {
   const clock = await newClock(t)
   const ground = await startGround(t)
   const prover = await newProver(ground)
@@ -45,7 +45,7 @@ test('a clock that moves by ten minutes has channels checked early or late, each
   const before = asked()
   await lease(`due_at = ${Date.now() + 5 * MINUTE}`)
   const node = await startServiceProcess(t, { ...env, ...clock.env })
-  await sleep(SOME_LOOKS_MS)
+  await sleep(SEVERAL_POLLS_MS)
   assert.deepEqual(askedSince(before), [0, 0, 0], 'nothing is due')
 
   clock.move(10)
@@ -55,14 +55,14 @@ test('a clock that moves by ten minutes has channels checked early or late, each
   await until(async () => (await held()).length === 0, 5000)
 
   clock.move(-10)
-  await sleep(SOME_LOOKS_MS)
+  await sleep(SEVERAL_POLLS_MS)
   assert.deepEqual(askedSince(before), [1, 1, 1], 'what was checked early is checked once')
 
-  // Whoever took these leases has died, by a clock that was right.
+  // These leases belong to a worker that died, and were written with the correct clock.
   clock.move(0)
   const now = Date.now()
   await lease(`due_at = ${now - MINUTE}, holder = 'gone', held_until = ${now + 2 * MINUTE}`)
-  await sleep(SOME_LOOKS_MS)
+  await sleep(SEVERAL_POLLS_MS)
   assert.deepEqual(askedSince(before), [1, 1, 1], 'a lease is a lease')
   clock.move(10)
   await until(async () => askedSince(before).every((count) => count === 2), 10_000)
@@ -74,7 +74,7 @@ test('a clock that moves by ten minutes has channels checked early or late, each
     prover,
   )
   report(t, {
-    'checked early when the clock went ahead': `each of ${PLACES.length} once, after ${inWords(early)}`,
+    'checked early when the clock went ahead': `each of ${PLACES.length} once, after ${formatDuration(early)}`,
     'checked again when it went back': 0,
     'leases of the dead, over when the clock says so': PLACES.length,
     'found afterwards': `${channels.length} channels verified, grade ${grade}`,

@@ -18,14 +18,14 @@ import {
 } from '../support/service.ts'
 import { startSessionOf } from '../support/signed-in.ts'
 import { until } from '../support/until.ts'
-import { assertSound } from './support/found.ts'
-import { answersOf, lookUpAll } from './support/lookup-load.ts'
+import { assertInvariants } from './support/acknowledged-claims.ts'
+import { formatAnswers, lookUpClaims } from './support/lookup-load.ts'
 import { type MovedClock, newClock } from './support/moved-clock.ts'
 import { report } from './support/report.ts'
-import { spreadOf } from './support/times.ts'
+import { formatPercentiles } from './support/times.ts'
 
 for (const database of ['SQLite', 'PostgreSQL'] as const) {
-  test(`a clock that moves by ten minutes, on ${database}: tokens end early or late, and none is good twice`, async (t) => {
+  test(`if the clock moves by ten minutes on ${database}, tokens expire early or late, and none can be used twice`, async (t) => {
     const { clock, operator, nodes, settings } = await startScene(t, database)
     const [node] = nodes as [ServiceProcess]
     const tokenOf = async (owner: number) => claimBody(await operator.issueToken(owner), newKey())
@@ -42,7 +42,7 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
     const over = new AbortController()
     t.after(() => over.abort())
     const looking = nodes.map(({ url }) =>
-      lookUpAll(url, () => did, { inFlight: 2, pace: 5, until: over.signal }),
+      lookUpClaims(url, () => did, { inFlight: 2, pace: 5, until: over.signal }),
     )
     const follows: number[] = []
     const claimedAndFollowed = async () => {
@@ -81,13 +81,13 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
 
     over.abort()
     const lookups = await Promise.all(looking)
-    const { agents, events } = await assertSound(settings)
+    const { agents, events } = await assertInvariants(settings)
     report(t, {
       'tokens redeemed': agents,
       'tokens good twice': 0,
       events: `${events}, numbered without a gap, ${await datedBack(settings)} of them dated before the one before`,
-      'lookups while the clock moved': lookups.map(answersOf).join('; '),
-      'until every node shows a claim or a revocation': spreadOf(follows),
+      'lookups while the clock moved': lookups.map(formatAnswers).join('; '),
+      'until every node shows a claim or a revocation': formatPercentiles(follows),
     })
     for (const { answers } of lookups) assert.deepEqual([...answers.keys()], ['active'])
     assert.equal((await datedBack(settings)) > 0, true, 'the control: the clock has gone back')
@@ -97,7 +97,7 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
 interface Scene {
   readonly clock: MovedClock
   readonly operator: Operator
-  /** The first has the clock that moves; in PostgreSQL there is another, whose clock is right. */
+  /** The first node has the clock that moves. With PostgreSQL there is a second node, whose clock is correct. */
   readonly nodes: readonly ServiceProcess[]
   readonly settings: ReturnType<typeof readSettings>
 }
@@ -122,9 +122,9 @@ async function startScene(t: TestContext, database: 'SQLite' | 'PostgreSQL'): Pr
   return { clock, operator, nodes, settings }
 }
 
-/** Asserts that the process has the clock that the test has given it, by the Date that it sends. */
+/** Asserts by the Date header that the process uses the test's clock. */
 async function assertClock({ url }: ServiceProcess, { now }: MovedClock): Promise<void> {
-  // Node writes it anew once a second.
+  // Node updates the Date header once a second.
   await until(async () => {
     const { headers } = await fetch(`${url}/healthz`)
     return Math.abs(Date.parse(headers.get('date') ?? '') - now()) < 3000
@@ -164,7 +164,7 @@ function revoke({ db }: Operator, { now }: MovedClock, did: string): Promise<unk
   return changeStatus({ db, now }, { tail, to: 'revoked', reason: null, by: 'operator' })
 }
 
-/** @returns after how many milliseconds a node says so of an agent */
+/** @returns the milliseconds until a node reports this status of an agent */
 async function untilSays({ url }: ServiceProcess, did: string, status: string): Promise<number> {
   const began = performance.now()
   await until(async () => {
@@ -175,7 +175,7 @@ async function untilSays({ url }: ServiceProcess, did: string, status: string): 
   return performance.now() - began
 }
 
-/** How many events bear a time before that of the one before. */
+/** The number of events with an earlier time than the event before them. */
 async function datedBack(settings: Scene['settings']): Promise<number> {
   const events = await withRaw(settings, (raw) => raw.all('SELECT at FROM events ORDER BY seq'))
   const times = events.map(({ at }) => Number(at))
