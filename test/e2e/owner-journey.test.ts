@@ -6,12 +6,13 @@ import { newPage, openBrowser } from '../support/browser.ts'
 import { goTo, openAsNewcomer, signUp, untilHeading, verifyWith } from '../support/dashboard.ts'
 import { startTestService, tempDir } from '../support/service.ts'
 import { shellInCheckout } from '../support/shell.ts'
+import { BROWSER } from '../support/tools.ts'
 
 async function getJson<T>(url: string): Promise<T> {
   return (await (await fetch(url)).json()) as T
 }
 
-test('from nothing to an agent with a face, and back', async (t) => {
+test('from nothing to an agent with a face, and back', BROWSER, async (t) => {
   const service = await startTestService(t)
   const browser = await openBrowser(t)
   const { page, problems, authenticator } = await openAsNewcomer(browser)

@@ -19,7 +19,7 @@ import { watchAnswers } from './every-answer.ts'
 import { newKey, type TestKey } from './key.ts'
 import { freePort } from './ports.ts'
 import { databaseOf, ON_POSTGRES } from './postgres.ts'
-import { type CommandResult, run } from './run.ts'
+import { BASE_ENV, type CommandResult, run } from './run.ts'
 
 export { type CommandResult, run }
 
@@ -210,7 +210,7 @@ export async function startServiceProcess(
 ): Promise<ServiceProcess> {
   const env = await testEnv(t, overrides)
   const child = spawn(process.execPath, [program, 'serve'], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { ...BASE_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

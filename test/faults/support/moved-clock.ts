@@ -2,7 +2,6 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../../support/run.ts'
 import { type Cleanup, tempDir } from '../../support/service.ts'
-import { needTool } from '../../support/tools.ts'
 
 /** The clock of processes, which the test moves while they run. */
 export interface MovedClock {
@@ -15,7 +14,6 @@ export interface MovedClock {
 }
 
 export async function newClock(t: Cleanup): Promise<MovedClock> {
-  needTool('faketime')
   // Where the library is, in the words that the linker understands.
   const { stdout } = await run('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD'])
   const file = join(tempDir(t), 'clock')

@@ -7,19 +7,24 @@ import type { Page } from 'playwright-core'
 import { newPage, openBrowser } from '../../../../test/support/browser.ts'
 import { giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { BROWSER_MATRIX } from '../../../../test/support/tools.ts'
 
 const PATHS = ['/', '/agent/the-active', '/check?agent=the-active', '/docs/operating', '/nowhere']
 
 for (const width of [1280, 360]) {
-  test(`nothing on a page moves once it is there, at ${width} pixels`, async (t) => {
-    const url = await startServiceWithProfile(t)
-    const { page } = await newPage(await openBrowser(t), { width })
-    for (const path of PATHS) {
-      assert.deepEqual(await movesWhileLoading(page, url + path), [], path)
-    }
-  })
+  test(
+    `nothing on a page moves once it is there, at ${width} pixels`,
+    BROWSER_MATRIX,
+    async (t) => {
+      const url = await startServiceWithProfile(t)
+      const { page } = await newPage(await openBrowser(t), { width })
+      for (const path of PATHS) {
+        assert.deepEqual(await movesWhileLoading(page, url + path), [], path)
+      }
+    },
+  )
 
-  test(`nor while it arrives in parts, at ${width} pixels`, async (t) => {
+  test(`nor while it arrives in parts, at ${width} pixels`, BROWSER_MATRIX, async (t) => {
     const url = await startSlowLine(t, await startServiceWithProfile(t))
     const { page } = await newPage(await openBrowser(t), { width })
     for (const path of PATHS) {
