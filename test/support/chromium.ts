@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
@@ -28,7 +28,7 @@ export async function launchBrowser(): Promise<Browser> {
     return await chromium.launch({
       executablePath: join(dir, 'chromium'),
       args: FLAGS,
-      env: { ...process.env, FONTCONFIG_PATH: join(dir, 'fonts') },
+      env: { ...process.env, FONTCONFIG_FILE: join(dir, 'fonts.conf') },
     })
   } catch (error) {
     const [reason] = String(error).split('\n')
@@ -51,10 +51,22 @@ async function unpackedChromium(): Promise<string> {
   const args = ['--input-type=module', '--eval', program]
   const { code, stderr } = await run(process.execPath, args, env, '', {}, import.meta.dirname)
   if (code !== 0) throw new Error(stderr)
+  writeFileSync(join(unfinished, 'fonts.conf'), fontsConfig(dir))
   try {
     renameSync(unfinished, dir)
   } catch {
     // Another process was faster.
   }
   return dir
+}
+
+/** The package's own configuration looks for its fonts in /tmp: without one, text in a monospace font has no width. */
+function fontsConfig(dir: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${dir}/fonts</dir>
+  <cachedir>${dir}/fonts-cache</cachedir>
+</fontconfig>
+`
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /** Programs that npm does not bring, and Debian's packages for them. Tests never install them. */
-export const PACKAGES = {
+const PACKAGES = {
   caddy: 'caddy',
   curl: 'curl',
   faketime: 'faketime',
@@ -18,7 +18,8 @@ export const PACKAGES = {
   'systemd-analyze': 'systemd',
 } as const
 
-export type Tool = keyof typeof PACKAGES
+type Tool = keyof typeof PACKAGES
+const TOOLS = Object.keys(PACKAGES) as Tool[]
 
 interface TestOptions {
   /** Why the test does not run here. */
@@ -33,7 +34,16 @@ export function needs(...tools: readonly Tool[]): TestOptions {
   if (IS_QUICK) return { skip: `part of npm run test:all: it runs ${tools.join(', ')}` }
   const missing = tools.filter((tool) => toolPath(tool) === null)
   if (missing.length === 0) return { skip: false }
-  return { skip: `missing: ${missing.map((tool) => `${tool} (${PACKAGES[tool]})`).join(', ')}` }
+  return { skip: `missing: ${missing.map(withPackage).join(', ')}` }
+}
+
+/** @returns the programs that tests run and that are not there, each with the package of Debian that has it */
+export function missingTools(): string[] {
+  return TOOLS.filter((tool) => toolPath(tool) === null).map(withPackage)
+}
+
+function withPackage(tool: Tool): string {
+  return `${tool} (Debian: ${PACKAGES[tool]})`
 }
 
 /** Options of several kinds for one test: the first reason not to run counts. */

@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs'
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 
@@ -35,12 +36,17 @@ export const COUNTS = [
 ] as const
 type Count = (typeof COUNTS)[number]
 
-/** A reporter for `node --test`. */
+/**
+ * A reporter for `node --test`, which prints nothing. It appends to its file, since a test that starts Node with the
+ * options of its own process would empty a file that is named by `--test-reporter-destination`.
+ */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const file = process.env.TEST_REPORT as string
   for await (const event of events) {
     const found = reportOf(event)
-    if (found !== null) yield `${JSON.stringify(found)}\n`
+    if (found !== null) appendFileSync(file, `${JSON.stringify(found)}\n`)
   }
+  yield ''
 }
 
 function reportOf({ type, data }: TestEvent): Report | null {

@@ -21,26 +21,34 @@ export interface JobResult {
   readonly output: string
   /** Why its process is not to be believed, or null. */
   readonly problem: string | null
+  /** How long its process ran, in milliseconds. */
+  readonly ms: number
 }
 
 /** Runs the test files of a job in a process of their own, and reads what it reports. */
 export async function runJob(job: Job, env: Readonly<Record<string, string>>): Promise<JobResult> {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-tests-'))
+  const began = performance.now()
   try {
     const reportFile = join(dir, 'report')
     const costFile = join(dir, 'costs')
     const args = [
       ...['--import', join(HERE, 'preload.ts'), '--test', '--test-isolation=none'],
       ...[`--test-timeout=${TEST_TIMEOUT}`, `--test-reporter=${join(HERE, 'reporter.ts')}`],
-      ...[`--test-reporter-destination=${reportFile}`, ...job.paths],
+      ...['--test-reporter-destination=stdout', ...job.paths],
     ]
-    const { code, output } = await runNode(args, { ...env, TEST_COSTS: costFile })
+    const { code, output } = await runNode(args, {
+      ...env,
+      TEST_COSTS: costFile,
+      TEST_REPORT: reportFile,
+    })
     const reports = readLines<Report>(reportFile)
     const costs = readLines<Cost>(costFile).map((cost) => ({
       ...cost,
       path: relative(ROOT, cost.path),
     }))
-    return { job, reports, costs, output, problem: problemOf(job, code, reports, costs) }
+    const problem = problemOf(job, code, reports, costs)
+    return { job, reports, costs, output, problem, ms: performance.now() - began }
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }
