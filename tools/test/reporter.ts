@@ -37,8 +37,8 @@ export const COUNTS = [
 type Count = (typeof COUNTS)[number]
 
 /**
- * A reporter for `node --test`, which prints nothing. It appends to its file, since a test that starts Node with the
- * options of its own process would empty a file that is named by `--test-reporter-destination`.
+ * A reporter for `node --test`, which prints nothing. It appends to its file: whatever starts with the options of this
+ * process, such as a worker thread, would empty a file named by `--test-reporter-destination`.
  */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const file = process.env.TEST_REPORT as string
