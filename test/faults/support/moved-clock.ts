@@ -2,7 +2,6 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../../support/run.ts'
 import { type Cleanup, tempDir } from '../../support/service.ts'
-import { needTool } from '../../support/tools.ts'
 
 /** A clock for child processes that the test can change while they run. */
 export interface MovedClock {
@@ -17,7 +16,6 @@ export interface MovedClock {
 }
 
 export async function newClock(t: Cleanup): Promise<MovedClock> {
-  needTool('faketime')
   // `faketime` prints the path of its library in the form that LD_PRELOAD needs.
   const { stdout } = await run('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD'])
   const file = join(tempDir(t), 'clock')

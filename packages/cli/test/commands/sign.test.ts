@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { run } from '../../../../test/support/service.ts'
+import { needs } from '../../../../test/support/tools.ts'
 import { COUNTERSIGN, cliFor, errorIn } from '../support/cli.ts'
 import { openssl, opensslPublicKey } from '../support/openssl.ts'
 
@@ -22,23 +23,27 @@ function isSignatureOn(message: string, { publicKey, signature }: Signed): boole
 }
 
 suite('sign', { concurrency: true }, () => {
-  test('prints the signature and nothing else, and openssl verifies it', async (t) => {
-    const cli = cliFor(t)
-    await cli.run('keygen')
-    const challenge = 'a challenge of Zoë 🔑'
-    const { code, stdout, stderr } = await cli.run('sign', challenge)
-    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-    assert.match(stdout, /^[A-Za-z0-9+/]{85}[AQgw]==\n$/)
+  test(
+    'prints the signature and nothing else, and openssl verifies it',
+    needs('openssl'),
+    async (t) => {
+      const cli = cliFor(t)
+      await cli.run('keygen')
+      const challenge = 'a challenge of Zoë 🔑'
+      const { code, stdout, stderr } = await cli.run('sign', challenge)
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+      assert.match(stdout, /^[A-Za-z0-9+/]{85}[AQgw]==\n$/)
 
-    const path = (name: string) => join(cli.home, name)
-    writeFileSync(path('message'), challenge)
-    writeFileSync(path('signature'), Buffer.from(stdout, 'base64'))
-    const verification = ['pkeyutl', '-verify', '-rawin', '-inkey', cli.keyFile]
-    const files = ['-in', path('message'), '-sigfile', path('signature')]
-    await openssl(...verification, ...files)
-  })
+      const path = (name: string) => join(cli.home, name)
+      writeFileSync(path('message'), challenge)
+      writeFileSync(path('signature'), Buffer.from(stdout, 'base64'))
+      const verification = ['pkeyutl', '-verify', '-rawin', '-inkey', cli.keyFile]
+      const files = ['-in', path('message'), '-sigfile', path('signature')]
+      await openssl(...verification, ...files)
+    },
+  )
 
-  test('signs with a key that openssl has made', async (t) => {
+  test('signs with a key that openssl has made', needs('openssl'), async (t) => {
     const cli = cliFor(t)
     const file = join(cli.home, 'theirs.pem')
     await openssl('genpkey', '-algorithm', 'ed25519', '-out', file)

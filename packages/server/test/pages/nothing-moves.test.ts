@@ -7,25 +7,34 @@ import type { Page } from 'playwright-core'
 import { newPage, openBrowser } from '../../../../test/support/browser.ts'
 import { giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { BROWSER_MATRIX } from '../../../../test/support/tools.ts'
 
 const PATHS = ['/', '/agent/the-active', '/check?agent=the-active', '/docs/operating', '/nowhere']
 
 for (const width of [1280, 360]) {
-  test(`no page shifts its layout after the first paint, at ${width} pixels`, async (t) => {
-    const url = await startServiceWithProfile(t)
-    const { page } = await newPage(await openBrowser(t), { width })
-    for (const path of PATHS) {
-      assert.deepEqual(await movesWhileLoading(page, url + path), [], path)
-    }
-  })
+  test(
+    `no page shifts its layout after the first paint, at ${width} pixels`,
+    BROWSER_MATRIX,
+    async (t) => {
+      const url = await startServiceWithProfile(t)
+      const { page } = await newPage(await openBrowser(t), { width })
+      for (const path of PATHS) {
+        assert.deepEqual(await movesWhileLoading(page, url + path), [], path)
+      }
+    },
+  )
 
-  test(`no page shifts its layout while it arrives in parts, at ${width} pixels`, async (t) => {
-    const url = await startSlowLine(t, await startServiceWithProfile(t))
-    const { page } = await newPage(await openBrowser(t), { width })
-    for (const path of PATHS) {
-      assert.deepEqual(await movesWhileLoading(page, url + path), [], path)
-    }
-  })
+  test(
+    `no page shifts its layout while it arrives in parts, at ${width} pixels`,
+    BROWSER_MATRIX,
+    async (t) => {
+      const url = await startSlowLine(t, await startServiceWithProfile(t))
+      const { page } = await newPage(await openBrowser(t), { width })
+      for (const path of PATHS) {
+        assert.deepEqual(await movesWhileLoading(page, url + path), [], path)
+      }
+    },
+  )
 }
 
 async function startServiceWithProfile(t: TestContext): Promise<string> {

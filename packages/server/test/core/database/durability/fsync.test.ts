@@ -12,14 +12,13 @@ import {
   startServiceProcess,
   tempDir,
 } from '../../../../../../test/support/service.ts'
-import { needTool } from '../../../../../../test/support/tools.ts'
+import { allOf, needs } from '../../../../../../test/support/tools.ts'
 import { readSettings } from '../../../../src/config/config.ts'
 
 test(
   'the disk has a claim before its caller does: fsync comes before the response',
-  SQLITE_ONLY,
+  allOf(SQLITE_ONLY, needs('strace')),
   async (t) => {
-    needTool('strace')
     const dir = tempDir(t)
     const service = await startServiceProcess(t, { DATA_DIR: dir })
     const operator = await openOperator(readSettings(service.env))
