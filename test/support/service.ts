@@ -14,7 +14,7 @@ import { verifyOwner } from '../../packages/server/src/domain/verify-owner.ts'
 import { startService } from '../../packages/server/src/service.ts'
 import type { Database } from '../../packages/server/src/storage/database.ts'
 import { openDatabase } from '../../packages/server/src/storage/open-database.ts'
-import { type Every, everyInterval } from '../../packages/server/src/timers.ts'
+import { type Every, REAL_TIMING } from '../../packages/server/src/timers.ts'
 import { watchAnswers } from './every-answer.ts'
 import { newKey, type TestKey } from './key.ts'
 import { freePort } from './ports.ts'
@@ -71,17 +71,19 @@ export interface TestService {
 /**
  * Whatever it answers, to whoever asks, is held against its own /openapi.json when it stops.
  * @param now the service's clock, where the test moves it
+ * @param elapsed the clock by which it measures how old its data are
  */
 export async function startTestService(
   t: Cleanup,
   overrides: Env = {},
   now: () => number = Date.now,
+  elapsed = REAL_TIMING.elapsed,
 ): Promise<TestService> {
   const env = await testEnv(t, overrides)
   const settings = readSettings(env)
   const { every, tick } = timers()
   const log = pino({ level: settings.logLevel })
-  const service = await startService(settings, log, env, now, null, every)
+  const service = await startService(settings, log, env, now, null, { every, elapsed })
   const operator = await openOperator(settings, now)
   const url = `http://localhost:${env.PORT}`
   const judgeAnswers = watchAnswers(settings.port)
@@ -99,7 +101,7 @@ function timers(): { readonly every: Every; readonly tick: () => void } {
   const runs = new Set<() => void>()
   const every: Every = (milliseconds, run) => {
     runs.add(run)
-    const end = everyInterval(milliseconds, run)
+    const end = REAL_TIMING.every(milliseconds, run)
     return () => {
       runs.delete(run)
       end()

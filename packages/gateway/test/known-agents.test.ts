@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { DID, lookupBody, startImpostor, startSite } from '../../../test/support/impostor.ts'
 import { claimAgent, startTestService, type TestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
+import { until } from '../../../test/support/until.ts'
 import { Clock } from './support/clock.ts'
 import { visiting } from './support/direct.ts'
 
@@ -45,7 +46,7 @@ test('one question for all who name the same agent at the same time', async (t) 
   const visits = Array.from({ length: 50 }, (_, i) =>
     visit({ ServiceID: i % 2 ? did : did.slice(-24) }),
   )
-  while (counter.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(async () => counter.asked.length > 0)
   release()
   for (const { status } of await Promise.all(visits)) assert.equal(status, 200)
   assert.equal(counter.asked.length, 1)
@@ -79,7 +80,7 @@ test('an answer is as old as its question: what took long to come is not used an
   const visit = visiting({ service: counter.url, now: clock.now })
   const release = counter.hold()
   const first = visit({ ServiceID: did })
-  while (counter.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(async () => counter.asked.length > 0)
   clock.pass(4000)
   release()
   await first

@@ -11,28 +11,40 @@ import {
   startServiceProcess,
   tempDir,
 } from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config.ts'
 
 const SERVER = 'packages/server'
 
+/** Directories by which the threads and the test tell one another how far they are. */
+interface Signs {
+  /** The first thread has begun. */
+  readonly first: string
+  readonly second: string
+  /** The first thread may end. */
+  readonly letGo: string
+  readonly ended: string
+}
+
 /**
- * The first thread that draws fails, and takes a while to end after it has said so; the second begins to draw only when
- * the first has ended.
+ * The first thread that draws fails, and ends only when the test lets it; the second begins to draw only when the first
+ * has ended.
  */
-function clumsyThreads(first: string, ended: string): string {
+function clumsyThreads({ first, second, letGo, ended }: Signs): string {
   return `
 import { existsSync, mkdirSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
 if (!isMainThread) {
   if (existsSync(${JSON.stringify(first)})) {
+    mkdirSync(${JSON.stringify(second)})
     while (!existsSync(${JSON.stringify(ended)})) pause()
     for (let i = 0; i < 20; i++) pause()
   } else {
     mkdirSync(${JSON.stringify(first)})
     const end = process.reallyExit
     process.reallyExit = (code) => {
-      for (let i = 0; i < 20; i++) pause()
+      while (!existsSync(${JSON.stringify(letGo)})) pause()
       mkdirSync(${JSON.stringify(ended)})
       end.call(process, code)
     }
@@ -42,8 +54,8 @@ if (!isMainThread) {
 `
 }
 
-/** The same program, whose threads are clumsy. @returns its countersignd, and what there is once the first has ended */
-function withClumsyThreads(t: Cleanup): { program: string; ended: string } {
+/** The same program, whose threads are clumsy. @returns its countersignd, and what tells how far the threads are */
+function withClumsyThreads(t: Cleanup): { program: string; signs: Signs } {
   const root = tempDir(t)
   const server = join(root, SERVER)
   for (const part of ['bin', 'src', 'package.json', 'dist/pages']) {
@@ -56,14 +68,19 @@ function withClumsyThreads(t: Cleanup): { program: string; ended: string } {
   ]) {
     symlinkSync(join(ROOT, part), join(root, part))
   }
-  const ended = join(root, 'ended')
+  const signs = {
+    first: join(root, 'first'),
+    second: join(root, 'second'),
+    letGo: join(root, 'let-go'),
+    ended: join(root, 'ended'),
+  }
   const pages = join(server, 'dist/pages/pages.js')
-  writeFileSync(pages, clumsyThreads(join(root, 'first'), ended) + readFileSync(pages, 'utf8'))
-  return { program: join(server, 'bin/countersignd.mjs'), ended }
+  writeFileSync(pages, clumsyThreads(signs) + readFileSync(pages, 'utf8'))
+  return { program: join(server, 'bin/countersignd.mjs'), signs }
 }
 
 test('a thread that fails takes with it what it was to draw, and nothing of the next one', async (t) => {
-  const { program, ended } = withClumsyThreads(t)
+  const { program, signs } = withClumsyThreads(t)
   const service = await startServiceProcess(t, {}, program)
   const operator = await openOperator(readSettings(service.env))
   t.after(() => operator.close())
@@ -75,11 +92,14 @@ test('a thread that fails takes with it what it was to draw, and nothing of the 
 
   const failed = await fetch(preview)
   assert.equal(failed.status, 500)
-  assert.equal(existsSync(ended), false, 'it has ended already: nothing is tested')
-  const drawn = await fetch(preview)
+  const drawing = fetch(preview)
+  await until(async () => existsSync(signs.second))
+  assert.equal(existsSync(signs.ended), false)
+  mkdirSync(signs.letGo)
+  const drawn = await drawing
 
   assert.equal(drawn.status, 200, 'the end of the first is nothing to the second')
-  assert.ok(existsSync(ended))
+  assert.ok(existsSync(signs.ended))
   assert.equal(drawn.headers.get('content-type'), 'image/png')
   await drawn.arrayBuffer()
 })
