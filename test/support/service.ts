@@ -14,7 +14,7 @@ import { openDatabase } from '../../packages/server/src/core/database/open-datab
 import { verifyOwner } from '../../packages/server/src/identity/record-verification.ts'
 import { addOwner } from '../../packages/server/src/owners/add-owner.ts'
 import { type Service, startService } from '../../packages/server/src/service/service.ts'
-import { type Every, everyInterval } from '../../packages/server/src/service/timers.ts'
+import { type Every, REAL_TIMING } from '../../packages/server/src/service/timers.ts'
 import { watchAnswers } from './every-answer.ts'
 import { newKey, type TestKey } from './key.ts'
 import { freePort } from './ports.ts'
@@ -71,17 +71,19 @@ export interface TestService {
 /**
  * Whatever it answers, to whoever asks, is held against its own /openapi.json when it stops.
  * @param now the service's clock, where the test moves it
+ * @param elapsed the clock by which it measures how old its data are
  */
 export async function startTestService(
   t: Cleanup,
   overrides: Env = {},
   now: () => number = Date.now,
+  elapsed = REAL_TIMING.elapsed,
 ): Promise<TestService> {
   const env = await testEnv(t, overrides)
   const settings = readSettings(env)
   const { every, tick } = timers()
   const log = pino({ level: settings.logLevel })
-  const service = await startService(settings, log, env, now, null, every)
+  const service = await startService(settings, log, env, now, null, { every, elapsed })
   const url = `http://localhost:${env.PORT}`
   // The test runner holds what `t.after` is given until the last test has ended: a stopped service must not be in it.
   let running: Running | null = {
@@ -131,7 +133,7 @@ function timers(): { readonly every: Every; readonly tick: () => void } {
   const runs = new Set<() => void>()
   const every: Every = (milliseconds, run) => {
     runs.add(run)
-    const end = everyInterval(milliseconds, run)
+    const end = REAL_TIMING.every(milliseconds, run)
     return () => {
       runs.delete(run)
       end()

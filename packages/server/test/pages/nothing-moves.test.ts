@@ -52,16 +52,21 @@ async function startServiceWithProfile(t: TestContext): Promise<string> {
 /** Layout shifts above 0.001, each with the elements that moved. */
 async function movesWhileLoading(page: Page, url: string): Promise<string[]> {
   await page.addInitScript(`globalThis.moves = []
-    new PerformanceObserver((list) => {
-      for (const { value, sources } of list.getEntries()) {
+    const note = (entries) => {
+      for (const { value, sources } of entries) {
         if (value < 0.001) continue
         const what = sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? '').slice(0, 60))
         globalThis.moves.push(value.toFixed(3) + ': ' + what.join(', '))
       }
-    }).observe({ type: 'layout-shift', buffered: true })`)
+    }
+    globalThis.observer = new PerformanceObserver((list) => note(list.getEntries()))
+    globalThis.rest = () => note(globalThis.observer.takeRecords())
+    globalThis.observer.observe({ type: 'layout-shift', buffered: true })`)
   await page.goto(url, { waitUntil: 'load' })
   // The observer reports a shift one frame after the paint.
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))')
+  await page.evaluate(`new Promise((done) => {
+    requestAnimationFrame(() => requestAnimationFrame(done))
+  }).then(() => globalThis.rest())`)
   return page.evaluate<string[]>('globalThis.moves')
 }
 
