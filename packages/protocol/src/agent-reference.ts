@@ -1,7 +1,7 @@
 import { decodeKey } from './base64.ts'
-import { parseDidOrTail, type Tail } from './did.ts'
+import { parseDidOrTail, TAIL_PATTERN, type Tail } from './did.ts'
 import { CodedError } from './errors.ts'
-import type { Naming } from './naming.ts'
+import { type Naming, namingOfDid } from './naming.ts'
 
 /** How a request names an agent: by DID or tail, or by the key it holds. */
 export type AgentReference =
@@ -35,4 +35,15 @@ export function parseIdentificationHeader(naming: Naming, value: string): Tail {
     'VALIDATION_ERROR',
     `The header ${naming.idHeader} carries one DID (${naming.didPrefix} and 24 base58 characters) or its 24 characters alone.`,
   )
+}
+
+/**
+ * Which form a reference to an agent of any deployment has: a full DID under whatever short name, a bare tail
+ * (24 base58 characters), or a public key (32 bytes in padded standard base64).
+ * @returns null for any other text
+ */
+export function referenceKind(text: string): 'did' | 'tail' | 'key' | null {
+  if (namingOfDid(text)?.didPattern.test(text)) return 'did'
+  if (TAIL_PATTERN.test(text)) return 'tail'
+  return decodeKey(text) === null ? null : 'key'
 }

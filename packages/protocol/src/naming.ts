@@ -63,3 +63,23 @@ export function namingFor(
     },
   }
 }
+
+/** The naming of the deployment that a DID (`svc:agent:…`) belongs to, or null if the text does not begin like a DID. */
+export function namingOfDid(text: string): Naming | null {
+  return namingBefore(':agent:', text)
+}
+
+/** The naming of the deployment that issued a claim token (`svc-verify-…`), or null if the text is not like one. */
+export function namingOfToken(text: string): Naming | null {
+  return namingBefore('-verify-', text)
+}
+
+/** The naming of the deployment that a challenge (`svc-challenge-v1:…`) is for, or null if the text is not like one. */
+export function namingOfChallenge(text: string): Naming | null {
+  return namingBefore('-challenge-v1:', text)
+}
+
+function namingBefore(mark: string, text: string): Naming | null {
+  const shortName = text.slice(0, Math.max(0, text.indexOf(mark)))
+  return SHORT_NAME_PATTERN.test(shortName) ? namingFor(shortName) : null
+}

@@ -9,16 +9,16 @@ import {
   parseChallenge,
   parseDidOrTail,
 } from '@countersign/protocol'
-import type { AgentObject, Claimed } from './answers/types.ts'
-import type { CallOptions } from './call-options.ts'
 import { CountersignError } from './errors.ts'
-import { isOwn } from './keys/own-signers.ts'
+import { isTrusted } from './keys/ed25519.ts'
 import type { SignedChallenge } from './keys/signed-challenge.ts'
 import type { Signer } from './keys/signer.ts'
 import { isSignature } from './keys/verify-signature.ts'
 import { namingOf } from './naming.ts'
+import type { CallOptions } from './options.ts'
 import { originOf } from './origin.ts'
 import type { Registry } from './registry.ts'
+import type { AgentObject, Claimed } from './responses/types.ts'
 import { type AgentSession, signInAt } from './sign-in.ts'
 
 /** What makes an Agent. */
@@ -205,7 +205,7 @@ export class Agent {
   async #sign(message: Uint8Array): Promise<string> {
     const signature = await this.#signer.sign(message)
     // A KMS that is set to another algorithm says so here, and not as a puzzle on somebody else's machine.
-    if (!isOwn(this.#signer)) this.#signs ??= this.#proveSigner(message, signature)
+    if (!isTrusted(this.#signer)) this.#signs ??= this.#proveSigner(message, signature)
     await this.#signs
     return encodeBase64(signature)
   }

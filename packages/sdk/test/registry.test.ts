@@ -52,6 +52,7 @@ test('a grade is computed anew, and does not agree where the letter is not what 
     tier: null,
     gradeIsFallback: false,
     points: { identity: 2, reach: 0 },
+    next: report.next,
     agrees: true,
   })
   assert.equal(recomputeGrade({ ...report, grade: 'A' })?.agrees, false)

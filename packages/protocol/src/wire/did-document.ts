@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { publicKey } from './formats.ts'
 
 const service = () =>
   Type.Array(
@@ -17,7 +18,7 @@ export const didDocumentSchema = () =>
           id: Type.String(),
           type: Type.Literal('Ed25519VerificationKey2020'),
           controller: Type.String(),
-          publicKeyBase64: Type.String(),
+          publicKeyBase64: publicKey(),
         }),
       ),
       authentication: Type.Array(Type.String()),

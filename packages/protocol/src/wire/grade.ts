@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { type GradeInput, type GradeResult, gradeOf } from '../grade.ts'
 import type { Naming } from '../naming.ts'
 import { ASSURANCES } from '../status.ts'
-import { did, status, timestamp } from './formats.ts'
+import { did, status, tier, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 
 const grade = () => Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' })
@@ -18,7 +18,7 @@ export const gradeAnswerSchema = (naming: Naming) =>
         description: 'raised whenever the same facts could earn another letter',
       }),
       grade: grade(),
-      tier: nullable(Type.Integer({ minimum: 1, maximum: 2 })),
+      tier: nullable(tier()),
       gradeIsFallback: Type.Boolean({ description: 'the strongest channel is of tier 1' }),
       points: Type.Object({
         identity: points('who stands behind it'),
@@ -38,7 +38,7 @@ export const gradeAnswerSchema = (naming: Naming) =>
           Type.Object({
             kind: Type.String(),
             handleOrDomain: Type.String(),
-            tier: Type.Integer({ minimum: 1, maximum: 2 }),
+            tier: tier(),
             checkedAt: timestamp(),
             freshUntil: nullable(timestamp()),
           }),
@@ -73,7 +73,7 @@ export function recomputeGrade(answer: GradeAnswer, now: number): GradeResult {
             {
               kind: channel.kind,
               handleOrDomain: channel.handleOrDomain,
-              tier: channel.tier === 2 ? 2 : 1,
+              tier: channel.tier,
               checkedAt: Date.parse(channel.checkedAt),
               freshUntil: channel.freshUntil === null ? null : Date.parse(channel.freshUntil),
             },

@@ -1,10 +1,10 @@
 import { encodeBase64Url, formatChallenge, parseChallenge } from '@countersign/protocol'
-import type { Verification } from '../answers/types.ts'
-import type { CallOptions } from '../call-options.ts'
 import { CountersignError } from '../errors.ts'
 import { namingOf } from '../naming.ts'
+import type { CallOptions } from '../options.ts'
 import { originOf } from '../origin.ts'
 import type { Registry, VerifyRequest } from '../registry.ts'
+import type { Verification } from '../responses/types.ts'
 import { type ChallengeStore, memoryChallengeStore } from './challenge-store.ts'
 
 /** What makes challenges. */
