@@ -1,5 +1,6 @@
 import { decodeKey, type Naming, parseDidOrTail, referenceKind } from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
+import { type Read, UnexpectedShape } from './responses/read-schema.ts'
 
 /** An agent as a caller names it. */
 export interface Reference {
@@ -32,6 +33,19 @@ function referenceToAny(agent: string): Reference {
     segment: encodeURIComponent(agent),
     matches: (did) =>
       kind === 'key' || (kind === 'did' ? did === agent : did.endsWith(`:${agent}`)),
+  }
+}
+
+/** Accepts a response only if it is about the agent that was asked for. */
+export function about<T>(
+  reference: Reference,
+  read: Read<T>,
+  didOf: (value: T) => string,
+): Read<T> {
+  return (body) => {
+    const value = read(body)
+    if (!reference.matches(didOf(value))) throw new UnexpectedShape('answers about another agent')
+    return value
   }
 }
 

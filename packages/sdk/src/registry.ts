@@ -1,14 +1,14 @@
 import { type Naming, namingOfDid, parseDidOrTail } from '@countersign/protocol'
 import { discoverNaming } from './discover-naming.ts'
-import { CountersignError, type CountersignErrorCode } from './errors.ts'
-import { abortedBy, isTransient, wasNotProcessed } from './http/retry.ts'
+import { CountersignError } from './errors.ts'
+import { abortedBy, claimError, isTransient, wasNotProcessed } from './http/retry.ts'
 import { DID_JSON } from './http/send-request.ts'
 import { ServiceClient } from './http/service-client.ts'
 import { checkedAnswer, type SignedChallenge } from './keys/signed-challenge.ts'
 import { namingOf } from './naming.ts'
 import type { AnswerOrigin, CallOptions, Names, RegistryOptions } from './options.ts'
-import { type Reference, referenceTo } from './reference.ts'
-import { type Read, UnexpectedShape } from './responses/read-schema.ts'
+import { about, referenceTo } from './reference.ts'
+import type { Read } from './responses/read-schema.ts'
 import {
   readAgentObject,
   readCard,
@@ -166,7 +166,7 @@ export class Registry {
     try {
       return await this.#client.send(request, readClaimed(this.#naming), wasNotProcessed, signal)
     } catch (error) {
-      throw outcomeOf(error as CountersignError)
+      throw claimError(error as CountersignError)
     } finally {
       // Cached responses about this key may be outdated now.
       this.#client.clearCache()
@@ -175,7 +175,7 @@ export class Registry {
 
   /**
    * A challenge with which an agent proves that it is running, to the service itself.
-   * @throws CountersignError NOT_FOUND if its owner has added no runtime channel
+   * @throws CountersignError NOT_FOUND
    */
   runtimeChallenge(
     agent: string,
@@ -189,7 +189,7 @@ export class Registry {
   /**
    * Sends the answer to a runtime challenge: the channel counts for another 30 days. Sign a challenge only if its
    * audience is this service.
-   * @throws CountersignError INVALID_SIGNATURE
+   * @throws CountersignError INVALID_SIGNATURE; NOT_FOUND if the owner has added no runtime channel
    */
   proveRuntime(
     agent: string,
@@ -238,39 +238,7 @@ export class Registry {
   }
 }
 
-/** Accepts a response only if it is about the agent that was asked for. */
-function about<T>(reference: Reference, read: Read<T>, didOf: (value: T) => string): Read<T> {
-  return (body) => {
-    const value = read(body)
-    if (!reference.matches(didOf(value))) throw new UnexpectedShape('answers about another agent')
-    return value
-  }
-}
-
 /** `svc:agent:…` out of `did:web:{host}:agent:svc:agent:…` (contract 4.7). */
 function didInDidWeb({ id }: { readonly id: string }): string {
   return /:agent:([^:]+:agent:[^:]+)$/.exec(id)?.[1] ?? ''
-}
-
-/** Errors after which a claim may have been processed. */
-const MAYBE_PROCESSED: readonly CountersignErrorCode[] = [
-  'NETWORK',
-  'TIMEOUT',
-  'ABORTED',
-  'PROTOCOL',
-  'INTERNAL_ERROR',
-  'UNAVAILABLE',
-]
-
-function outcomeOf(error: CountersignError): CountersignError {
-  if (wasNotProcessed(error) || !MAYBE_PROCESSED.includes(error.code)) return error
-  return new CountersignError(
-    'OUTCOME_UNKNOWN',
-    `${error.message} Whether the claim went through is unknown: look the key up.`,
-    {
-      cause: error,
-      ...(error.status !== null && { status: error.status }),
-      ...(error.requestId !== null && { requestId: error.requestId }),
-    },
-  )
 }

@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts'
+import { CountersignError, type CountersignErrorCode } from '../errors.ts'
 
 /** Time limits and retries of a call. All times in milliseconds. */
 export interface RetryPolicy {
@@ -31,6 +31,30 @@ export const wasNotProcessed: MayRetry = ({ code, requestId, neverSent }) =>
 /** Error codes of Node, Deno and Bun for connections that were not established. Browsers give none. */
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$|CERT|SIGNATURE|^ERR_(TLS|SSL)/
+
+/** Errors after which a claim may have been processed. */
+const MAYBE_PROCESSED: readonly CountersignErrorCode[] = [
+  'NETWORK',
+  'TIMEOUT',
+  'ABORTED',
+  'PROTOCOL',
+  'INTERNAL_ERROR',
+  'UNAVAILABLE',
+]
+
+/** The error of a claim: OUTCOME_UNKNOWN if the service may have processed it, else the error itself. */
+export function claimError(error: CountersignError): CountersignError {
+  if (wasNotProcessed(error) || !MAYBE_PROCESSED.includes(error.code)) return error
+  return new CountersignError(
+    'OUTCOME_UNKNOWN',
+    `${error.message} Whether the claim went through is unknown: look the key up.`,
+    {
+      cause: error,
+      ...(error.status !== null && { status: error.status }),
+      ...(error.requestId !== null && { requestId: error.requestId }),
+    },
+  )
+}
 
 /**
  * Repeats an attempt until it succeeds, may not be retried, or time is up. Retry-After is honoured: if it asks for more

@@ -39,7 +39,7 @@ export function seedOfPem(pem: string): Uint8Array {
     throw unusable(
       pem.includes('BEGIN PUBLIC KEY')
         ? 'This is a public key; the private one is needed.'
-        : 'This is no private key in PEM (PKCS#8, BEGIN PRIVATE KEY).',
+        : 'This is no private key in PEM (PKCS#8).',
     )
   }
   const der = bytesOfBase64(body[1] as string)

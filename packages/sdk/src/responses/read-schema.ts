@@ -4,7 +4,7 @@ import { BASE58_CLASS, type Naming, namingFor } from '@countersign/protocol'
  * The part of JSON Schema that the wire schemas use, with one difference: every property is required. A test holds the
  * schemas against both.
  */
-export interface JsonSchema {
+interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
   readonly const?: unknown

@@ -205,3 +205,24 @@ test('a reader for any deployment refuses a body without one DID of its field', 
   ]
   for (const body of bodies) assert.throws(() => read(body), UnexpectedShape, JSON.stringify(body))
 })
+
+test('an inherited property is not a field', () => {
+  const schema = { type: 'object', properties: { toString: {} } }
+  assert.throws(() => readerOf(schema, namingFor())({}), /body\.toString/)
+})
+
+test('the error names the path of the first value that does not match', () => {
+  const read = readerOf(schemas.VERIFICATION, namingFor())
+  const body = BODIES.VERIFICATION as { agent: object }
+  const cases: [unknown, string][] = [
+    [null, 'body'],
+    [[], 'body'],
+    [{ ...body, verified: 1 }, 'body.verified'],
+    [{ ...body, agent: { ...body.agent, status: 'Active' } }, 'body.agent.status'],
+    [{ ...body, agent: { ...body.agent, svcDid: 'svc:agent:1' } }, 'body.agent.svcDid'],
+    [{ ...body, agent: { displayName: 'X', status: 'active' } }, 'body.agent.svcDid'],
+  ]
+  for (const [sent, path] of cases) {
+    assert.throws(() => read(sent), { message: new RegExp(`\\(see ${path}\\)$`) }, path)
+  }
+})
