@@ -29,7 +29,7 @@ export const didDocumentSchema = () =>
 
 export type DidDocument = Static<ReturnType<typeof didDocumentSchema>>
 
-/** What `did.json` serves to did:web resolvers: the same key as Multikey and as JsonWebKey, which they all read. */
+/** The `did.json` for did:web resolvers, with the key as Multikey and as JsonWebKey, since resolvers differ in what they read. */
 export const resolvableDidDocumentSchema = () =>
   Type.Object(
     {

@@ -4,7 +4,7 @@ import type { Tier } from '../grade.ts'
 import type { Naming } from '../naming.ts'
 import { AGENT_STATUSES } from '../status.ts'
 
-/** The scalar formats of the contract, each written once. The descriptions complete "… must be". */
+/** The scalar formats of the contract. The descriptions complete "… must be". */
 export const timestamp = () =>
   Type.String({ format: 'date-time', description: 'an ISO 8601 timestamp in UTC' })
 

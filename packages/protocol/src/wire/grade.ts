@@ -8,7 +8,7 @@ import { nullable } from './nullable.ts'
 const grade = () => Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' })
 const points = (description: string) => Type.Integer({ minimum: 0, maximum: 2, description })
 
-/** `GET /api/agents/{did}/grade`: a grade, and all that is needed to check it. */
+/** `GET /api/agents/{did}/grade`: a grade with its evidence. */
 export const gradeAnswerSchema = (naming: Naming) =>
   Type.Object(
     {
@@ -57,15 +57,14 @@ export const gradeAnswerSchema = (naming: Naming) =>
 export type GradeAnswer = Static<ReturnType<typeof gradeAnswerSchema>>
 
 /**
- * Computes a grade anew from the evidence that came with it, so that nobody has to believe the letter: it is right
- * where the letters are the same and the evidence is what its reader knows.
- * @param now the moment that counts, in milliseconds since 1970: what has ended by then counts for nothing
+ * Computes a grade from the evidence in the response, so that nobody has to trust the letter.
+ * @param now milliseconds since 1970: evidence that has expired by then does not count
  */
 export function recomputeGrade(answer: GradeAnswer, now: number): GradeResult {
   const { verification, channel } = answer.evidence
   const input: GradeInput = {
     status: answer.status,
-    verifications: verification === null ? [] : [factsOf(verification)],
+    verifications: verification === null ? [] : [verificationOf(verification)],
     channels:
       channel === null
         ? []
@@ -83,7 +82,7 @@ export function recomputeGrade(answer: GradeAnswer, now: number): GradeResult {
   return gradeOf(input)
 }
 
-function factsOf({
+function verificationOf({
   provider,
   assurance,
   verifiedAt,
