@@ -11,7 +11,7 @@ function commandsIn(text: string): string[] {
   return text.split('\n').flatMap((line) => (line.startsWith('  ') ? [line.trim()] : []))
 }
 
-suite('verify', { concurrency: true }, () => {
+suite('verify', () => {
   test(
     'makes a challenge, and the commands it prints do what they say',
     needs('openssl'),

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { isMainThread } from 'node:worker_threads'
 import {
   type Cleanup,
   claimBody,
@@ -34,7 +33,6 @@ interface Signs {
 function failingThreads({ first, second, letGo, ended }: Signs): string {
   return `
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
-if (!isMainThread) {
   if (existsSync(${JSON.stringify(first)})) {
     mkdirSync(${JSON.stringify(second)})
     while (!existsSync(${JSON.stringify(ended)})) pause()

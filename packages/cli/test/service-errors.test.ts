@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { freePort } from '../../../test/support/ports.ts'
+import { run } from '../src/run.ts'
 import { cliFor, errorIn } from './support/cli.ts'
 import { startImpostor, startJsonParrot, startParrot } from './support/impostor.ts'
 
@@ -16,8 +17,8 @@ const LOOKUP = {
   certificate: { id: DID, status: 'active', verifyUrl: `/agent/${DID}` },
 }
 
-suite('what answers instead of the service', { concurrency: true }, () => {
-  test('nothing: unreachable, 5', async (t) => {
+suite('responses that do not come from a service', () => {
+  test('no connection: UNREACHABLE, exit code 5', async (t) => {
     const url = `http://localhost:${await freePort()}`
     const people = await cliFor(t).run('lookup', DID, '--url', url)
     assert.deepEqual([people.code, people.stdout], [5, ''])
@@ -26,14 +27,25 @@ suite('what answers instead of the service', { concurrency: true }, () => {
     assert.deepEqual([program.code, errorIn(program).code], [5, 'UNREACHABLE'])
   })
 
-  test('silence: 5 after ten seconds', async (t) => {
-    const url = await startImpostor(t, () => {})
-    const result = await cliFor(t).run('lookup', DID, '--url', url, '--json')
+  test('no response within ten seconds: NO_ANSWER, exit code 5', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { promise: asked, resolve } = Promise.withResolvers<void>()
+    const silent = () => {
+      resolve()
+      return new Promise<Response>(() => undefined)
+    }
+    const io = cliFor(t).io({ fetch: silent })
+    const ended = run(['lookup', DID, '--url', 'https://id.example', '--json'], io)
+    await asked
+    t.mock.timers.tick(9_999)
+    assert.equal(await Promise.race([ended, new Promise((go) => setImmediate(go, 'open'))]), 'open')
+    t.mock.timers.tick(1)
+    const result = { code: await ended, ...io.written() }
     assert.deepEqual([result.code, errorIn(result).code], [5, 'NO_ANSWER'])
     assert.match(errorIn(result).message, /not answered within 10 seconds/)
   })
 
-  test('half an answer: 5', async (t) => {
+  test('a response that breaks off: NO_ANSWER, exit code 5', async (t) => {
     const url = await startImpostor(t, (_request, response) => {
       response.writeHead(200, { ...JSON_TYPE, 'content-length': '999' })
       response.write('{', () => response.destroy())
@@ -42,7 +54,7 @@ suite('what answers instead of the service', { concurrency: true }, () => {
     assert.deepEqual([result.code, errorIn(result).code], [5, 'NO_ANSWER'])
   })
 
-  test("a proxy's error page: 5 and what it is", async (t) => {
+  test("a proxy's error page: exit code 5, without the text of the page", async (t) => {
     const html = { 'content-type': 'text/html; charset=utf-8' }
     const url = await startParrot(t, 503, html, '<html>\u001b[31mBusy</html>')
     const { code, stderr } = await cliFor(t).run('lookup', DID, '--url', url)
@@ -51,7 +63,7 @@ suite('what answers instead of the service', { concurrency: true }, () => {
     assert.doesNotMatch(stderr, /Busy/)
   })
 
-  test('a page that is not there: 1, for it does not mean that there is no such agent', async (t) => {
+  test('404 from something else: exit code 1, since it does not mean that there is no such agent', async (t) => {
     const cli = cliFor(t)
     const answers: [number, Record<string, string>, string][] = [
       [404, { 'content-type': 'text/html' }, '<html>Not found</html>'],
@@ -68,7 +80,7 @@ suite('what answers instead of the service', { concurrency: true }, () => {
     }
   })
 
-  test('another shape, or another agent: 1', async (t) => {
+  test('another shape or another agent: exit code 1; further fields are passed on', async (t) => {
     const cli = cliFor(t)
     const { certificate } = LOOKUP
     const answers = [
@@ -90,7 +102,7 @@ suite('what answers instead of the service', { concurrency: true }, () => {
     assert.deepEqual(await cli.json('lookup', DID, '--url', await startJsonParrot(t, more)), more)
   })
 
-  test('a refusal: its words without what a terminal obeys, its id, an exit code by its code', async (t) => {
+  test('an error of the service: its message, escaped for terminals, its request id, its exit code', async (t) => {
     const cli = cliFor(t)
     const refuse = (status: number, code: string) => {
       const error = { code, message: 'No\u001b[2J\nno.', requestId: 'req_x\u0007' }

@@ -10,10 +10,10 @@ import { signCommand } from './commands/sign.ts'
 import { signCardCommand } from './commands/sign-card.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { whoamiCommand } from './commands/whoami.ts'
-import { EXIT, exitCodeOf } from './exit.ts'
-import { Failure } from './failure.ts'
-import { printableLines, printError } from './output.ts'
-import { takesKey, takesService } from './settings.ts'
+import { EXIT, exitCodeOf, Failure } from './errors.ts'
+import { Invocation, printError, takesKey, takesService } from './invocation.ts'
+import type { Io } from './io.ts'
+import { printableLines } from './output.ts'
 import { VERSION } from './version.ts'
 
 const HELP = `
@@ -38,57 +38,67 @@ const USE_HELP = '(add --help for how to use it)'
 
 /**
  * Runs `countersign`.
- * @param argv the arguments after the command's own name
+ * @param argv the arguments after the name of the command
  * @returns the exit code
  */
-export async function runCountersign(argv: readonly string[]): Promise<number> {
+export async function run(argv: readonly string[], io: Io): Promise<number> {
   const json = asksForJson(argv)
   try {
-    await buildProgram(json).parseAsync([...argv], { from: 'user' })
-    return EXIT.ok
+    const { program, invocation } = buildProgram(io, json)
+    await program.parseAsync([...argv], { from: 'user' })
+    return invocation.exitCode
   } catch (error) {
     if (!(error instanceof CommanderError)) {
-      printError(json, error)
+      printError(io, json, error)
       return exitCodeOf(error)
     }
     if (error.exitCode === 0) return EXIT.ok
-    if (json) printError(json, usageFailure(error))
+    if (json) printError(io, json, usageFailure(error))
     return EXIT.usage
   }
 }
 
-function buildProgram(json: boolean): Command {
+function buildProgram(io: Io, json: boolean) {
   const program = new Command('countersign')
+  let command = program
+  const invocation = new Invocation(io, () => command.optsWithGlobals())
+  program
     .description('The command of agents and of those who meet them: keys, DIDs, certificates.')
     .version(VERSION)
     .addHelpText('after', HELP)
     .showHelpAfterError(USE_HELP)
     .exitOverride()
     .configureOutput({
-      writeErr: (text) => void (json || process.stderr.write(text)),
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void (json || io.stderr.write(text)),
+      getOutHelpWidth: () => io.stdout.columns ?? 80,
+      getErrHelpWidth: () => io.stdout.columns ?? 80,
       outputError: (text, write) =>
         write(printableLines(text.replace(/^error: /, 'countersign: '))),
     })
+    .hook('preAction', (_program, action) => {
+      command = action
+    })
   takesService(program)
   takesKey(program)
-  keygenCommand(program)
-  claimCommand(program)
-  whoamiCommand(program)
-  cardCommand(program)
-  signCommand(program)
-  signCardCommand(program)
-  runtimeCommand(program)
-  mcpCommand(program)
-  lookupCommand(program)
-  verifyCommand(program)
-  resolveCommand(program)
+  keygenCommand(program, invocation)
+  claimCommand(program, invocation)
+  whoamiCommand(program, invocation)
+  cardCommand(program, invocation)
+  signCommand(program, invocation)
+  signCardCommand(program, invocation)
+  runtimeCommand(program, invocation)
+  mcpCommand(program, invocation)
+  lookupCommand(program, invocation)
+  verifyCommand(program, invocation)
+  resolveCommand(program, invocation)
   for (const each of [program, ...program.commands]) {
     each.option('--json', 'print the result as JSON and nothing else')
   }
-  return program
+  return { program, invocation }
 }
 
-/** Known before the arguments are parsed, so that a mistake in them is reported as asked. */
+/** Found before the arguments are parsed, so that errors in them are also reported as JSON. */
 function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--')
   return argv.slice(0, end === -1 ? argv.length : end).includes('--json')

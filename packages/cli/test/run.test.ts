@@ -3,8 +3,8 @@ import { suite, test } from 'node:test'
 import { run, tempDir } from '../../../test/support/service.ts'
 import { COUNTERSIGN, cliFor, errorIn } from './support/cli.ts'
 
-suite('countersign', { concurrency: true }, () => {
-  test('teaches: every command and exit code is in its help', async (t) => {
+suite('countersign', () => {
+  test('the help lists every command and exit code', async (t) => {
     const cli = cliFor(t)
     const { code, stdout } = await cli.run('--help')
     assert.equal(code, 0)
@@ -17,7 +17,7 @@ suite('countersign', { concurrency: true }, () => {
     assert.match((await cli.run('--version')).stdout, /^\d+\.\d+\.\d+\n$/)
   })
 
-  test('reports wrong usage with 2, as text and as JSON', async (t) => {
+  test('wrong usage has exit code 2, as text and as JSON', async (t) => {
     const cli = cliFor(t)
     const people = await cli.run('loookup')
     assert.deepEqual([people.code, people.stdout], [2, ''])
@@ -36,7 +36,7 @@ suite('countersign', { concurrency: true }, () => {
     assert.doesNotMatch((await cli.run('\u001b[2J')).stderr, /\p{Cc}(?<!\n)/u)
   })
 
-  test('takes only the address of a service, and warns where others can listen', async (t) => {
+  test('only an origin is the address of a service, and plain http is warned about', async (t) => {
     const cli = cliFor(t)
     const did = `svc:agent:${'7'.repeat(24)}`
     for (const url of ['nonsense', 'https://u:secret@id.example', 'https://id.example/x']) {
@@ -52,7 +52,7 @@ suite('countersign', { concurrency: true }, () => {
     }
   })
 
-  test('says which Node it needs where it is older', async () => {
+  test('an older Node is refused with the version that is needed', async () => {
     const older =
       'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"22.9.0"}})'
     const { code, stderr } = await run(process.execPath, ['--import', older, COUNTERSIGN, '--help'])
@@ -60,11 +60,21 @@ suite('countersign', { concurrency: true }, () => {
     assert.match(stderr, /^countersign needs Node\.js 24\.19 or later/)
   })
 
-  test('runs through npx from the root of a checkout', async (t) => {
+  test('the executable runs through npx from the root of a checkout, and makes and uses a key', async (t) => {
     const home = tempDir(t)
     const env = { HOME: home, npm_config_cache: home }
     const { code, stdout } = await run('npx', ['countersign', '--version'], env)
     assert.equal(code, 0)
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
+    const execute = (args: readonly string[], input?: string) =>
+      run(process.execPath, [COUNTERSIGN, ...args], { HOME: home }, input)
+    const made = await execute(['keygen', '--json'])
+    assert.deepEqual([made.code, made.stderr], [0, ''])
+    const signed = await execute(['sign', '-', '--json'], 'hello')
+    const { publicKey, challenge } = JSON.parse(signed.stdout)
+    assert.deepEqual([publicKey, challenge], [JSON.parse(made.stdout).publicKey, 'hello'])
+    const refused = await execute(['keygen'])
+    assert.deepEqual([refused.code, refused.stdout], [4, ''])
+    assert.match(refused.stderr, /^countersign: .*agent\.pem exists/)
   })
 })

@@ -1,8 +1,10 @@
-import { AGENT_STATUSES, type Lookup } from '@countersign/protocol'
+import { AGENT_STATUSES } from '@countersign/protocol'
+import type { Lookup } from '@countersign/sdk'
 import { z } from 'zod'
+import { certificateUrl } from '../certificate.ts'
 
-/** What a lookup says (contract 4.1), as tools give it. Nothing in it is free text of others. */
-export const certificateShape = {
+/** The output of tools for a lookup (contract 4.1). It contains no free text by others. */
+export const certificateSchema = {
   did: z.string(),
   status: z.enum(AGENT_STATUSES).describe('Anything but active: do not rely on it'),
   verified: z.boolean().describe('Whether the certificate is active. Not that its owner is known'),
@@ -14,15 +16,16 @@ export const certificateShape = {
   certificateUrl: z.string().describe('The public certificate page'),
 }
 
-export function certificateFacts(service: URL, { verified, certificate, owner }: Lookup) {
-  const { id, status, verifyUrl } = certificate
+/** A lookup in the form of `certificateSchema`. */
+export function certificateResult(service: URL, lookup: Lookup) {
+  const { verified, certificate, owner } = lookup
   return {
-    did: id,
-    status,
+    did: certificate.id,
+    status: certificate.status,
     verified,
     ownerIdentity: owner.identityLevel,
     identityMethod: owner.identityMethod,
     claimedAt: owner.claimedAt,
-    certificateUrl: URL.parse(verifyUrl, service.href)?.href ?? verifyUrl,
+    certificateUrl: certificateUrl(service, lookup),
   }
 }

@@ -1,23 +1,24 @@
 /**
- * What a service says, checked. The field that a deployment names after itself, `svcDid`, is always `did` here; all
- * else is named as in the contract. Times are ISO 8601 in UTC.
+ * The responses of a service, checked. The field that a deployment names after itself, `svcDid`, is always `did` here;
+ * all other fields have the names of the contract. Times are ISO 8601 in UTC. The wire schemas of the protocol are the
+ * source: readers.ts does not compile if a type here differs from its schema.
  */
 
 /** Contract 3.1. */
 export type AgentStatus = 'active' | 'suspended' | 'revoked'
-/** How much a check of somebody's identity is worth. */
+/** The assurance level of an identity verification, weakest first. */
 export type Assurance = 'low' | 'substantial' | 'high'
-/** From the best, A, to the worst. */
+/** A is best, E is least. */
 export type Grade = 'A' | 'B' | 'C' | 'D' | 'E'
-/** 2: domain or agent-to-agent; 1: chat or runtime. */
+/** 2: a domain or an agent-to-agent endpoint; 1: a chat or a runtime. */
 export type Tier = 1 | 2
 
-/** A certificate and what is known of its owner (contract 4.1). */
+/** A certificate and the identity level of its owner (contract 4.1). */
 export interface Lookup {
   /** True while the certificate is active. */
   readonly verified: boolean
   readonly owner: {
-    /** The identity provider, null where the owner is not verified. */
+    /** The identity provider; null if the owner is not verified. */
     readonly identityMethod: string | null
     readonly identityLevel: 'verified' | 'unverified'
     readonly claimedAt: string
@@ -26,7 +27,7 @@ export interface Lookup {
     /** The DID. */
     readonly id: string
     readonly status: AgentStatus
-    /** Relative to the service. */
+    /** URL of the certificate page, relative to the service. */
     readonly verifyUrl: string
   }
 }
@@ -34,7 +35,7 @@ export interface Lookup {
 /** The full card (contract 2.4). */
 export interface Card {
   readonly did: string
-  /** Chosen by the owner: text for people, which may be anything. */
+  /** Chosen by the owner: show it as text, and do not rely on it. */
   readonly displayName: string
   readonly username: string | null
   readonly description: string
@@ -64,11 +65,11 @@ export interface CompactCard {
   readonly certificateUrl: string
 }
 
-/** The agent object (contract 4.7): the card, the key, and where to go on. */
+/** The agent object (contract 4.7): the card, the key and links. */
 export interface AgentObject extends Card {
   /** 32 bytes in padded standard base64. */
   readonly publicKey: string
-  /** RFC 7638. */
+  /** JWK thumbprint (RFC 7638) with SHA-256, base64url. */
   readonly keyThumbprint: string
   readonly didWeb: string
   /** The identity provider, or `unverified`. */
@@ -76,11 +77,20 @@ export interface AgentObject extends Card {
   readonly statusChangedAt: string
   readonly statusReason: string | null
   readonly updatedAt: string
+  /** Absolute URLs. */
+  readonly links: {
+    readonly self: string
+    readonly lookup: string
+    readonly card: string
+    readonly compactCard: string
+    readonly didDocument: string
+    readonly certificate: string
+  }
 }
 
-/** What a challenge and its answer have shown (contract 4.3). */
+/** The result of verifying a signed challenge (contract 4.3). */
 export interface Verification {
-  /** The signature is valid, the key certified and the certificate active. The one to decide by. */
+  /** Decide by this: the signature is valid, the key is certified and the certificate is active. */
   readonly verified: boolean
   readonly signatureValid: boolean
   readonly certified: boolean
@@ -114,22 +124,22 @@ export interface DidDocument {
   }[]
 }
 
-/** A DID document, and whether its agent is gone. */
+/** A DID document, and whether the certificate is revoked. */
 export interface Resolution {
   readonly document: DidDocument
   readonly revoked: boolean
 }
 
-/** A grade with all that it is made of. */
+/** A grade with its evidence. */
 export interface GradeReport {
   readonly did: string
   readonly status: AgentStatus
-  /** Raised whenever the same facts could earn another letter. */
+  /** Incremented when a rule of grading changes. */
   readonly policyVersion: number
   readonly grade: Grade
   readonly tier: Tier | null
   readonly gradeIsFallback: boolean
-  /** 0 to 2 each. */
+  /** 0 to 2 each. Their sum gives the grade. */
   readonly points: { readonly identity: number; readonly reach: number }
   readonly evidence: {
     readonly verification: {
@@ -147,13 +157,34 @@ export interface GradeReport {
       readonly freshUntil: string | null
     } | null
   }
-  /** What would raise it, or null where nothing would. */
+  /** The next step to a better grade; null if there is none. */
   readonly next: { readonly grade: Grade; readonly step: string } | null
 }
 
 /** A certificate that has just been issued (contract 4.4). */
 export interface Claimed {
   readonly did: string
-  /** For people. */
+  /** Text for people. */
   readonly message: string
+}
+
+/** A challenge with which one agent can prove that it is running. */
+export interface RuntimeChallenge {
+  /** `svc-challenge-v1:<origin of the service>:<nonce>` */
+  readonly challenge: string
+  readonly expiresAt: string
+}
+
+/** The runtime channel of an agent after it answered a challenge. */
+export interface RuntimeProof {
+  readonly did: string
+  readonly kind: string
+  /** The owner's name for the place where the agent runs. */
+  readonly handleOrDomain: string
+  readonly verifiedAt: string
+  /** When the agent last answered. */
+  readonly checkedAt: string
+  /** Until when the channel counts without another answer. */
+  readonly freshUntil: string
+  readonly grade: Grade
 }
