@@ -13,19 +13,19 @@ import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config/config.ts'
 
-/** Longer than the bound, the time for one statement and that for one connection; far less than nobody's patience. */
+/** Longer than MAX_STALENESS and the timeouts of one query and one connection together. */
 const SOON_MS = 8000
-/** For one round of two: a machine may have other things to do. */
-const BACK_MS = 2500
+/** One of two rounds must recover this fast: other work on the machine may delay one. */
+const RECOVERY_MS = 2500
 
 test(
-  'while the network drops everything lookups are refused soon, and once it is back they are right within seconds',
+  'while the network drops all packets, lookups soon answer 503; afterwards they are correct within seconds',
   POSTGRES_ONLY,
   async (t) => {
     const env = await testEnv(t, { READ_MODEL_AGENTS: '1', MAX_STALENESS: '2' })
     const proxy = await startStallingProxy(t, env.DATABASE_URL as string)
     const node = await startTestService(t, { ...env, DATABASE_URL: proxy.url })
-    // Past what is dropped.
+    // Connected directly, not through the proxy.
     const operator = await openOperator(readSettings(env))
     t.after(() => operator.close())
     const owner = await operator.addVerifiedOwner()
@@ -44,7 +44,7 @@ test(
     for (let round = 0; round < 2; round++) {
       proxy.drop()
       const [revoked] = dids.splice(0, 1) as [string]
-      // Two of three are not in memory: nobody waits for the database for as long as it is silent.
+      // Two of the three agents are not in memory. Their lookups must not wait until the network is back.
       const meanwhile = await lookups()
       assert.ok(
         meanwhile.every((each) => each === 'active' || each === 503),
@@ -66,6 +66,6 @@ test(
       await until(async () => (await fetch(`${node.url}/readyz`)).status === 200, 30_000)
       dids.push(await claimAgent({ ...node, operator }, owner))
     }
-    assert.ok(Math.min(...took) < BACK_MS, `${took}`)
+    assert.ok(Math.min(...took) < RECOVERY_MS, `${took}`)
   },
 )

@@ -4,9 +4,10 @@ import { until } from '../../../../test/support/until.ts'
 const TRIES = 5
 
 /**
- * Does what is promised to show soon. It has to show in any case; a machine that has other things to do may be late,
- * but not each time.
- * @param attempt does it anew, and returns whether it shows
+ * Asserts that a change becomes visible within a time. Every change must become visible; one in five attempts must do so
+ * in time, because other work on the machine may delay some.
+ * @param promisedMs the time limit
+ * @param attempt makes a new change, and returns a function that tells whether it is visible
  */
 export async function promptly(
   promisedMs: number,
@@ -14,12 +15,12 @@ export async function promptly(
 ): Promise<void> {
   const took: number[] = []
   while (took.length < TRIES) {
-    const shows = await attempt()
+    const isVisible = await attempt()
     const since = performance.now()
-    await until(shows, 30_000)
+    await until(isVisible, 30_000)
     const milliseconds = performance.now() - since
     if (milliseconds < promisedMs) return
     took.push(Math.round(milliseconds))
   }
-  assert.fail(`it was promised within ${promisedMs} ms and took ${took} ms`)
+  assert.fail(`promised within ${promisedMs} ms, took ${took} ms`)
 }
