@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Agent } from 'node:http'
 import {
-  type DatabasePlace,
+  type DatabaseLocation,
   openDatabase,
 } from '../packages/server/src/core/database/open-database.ts'
 import { Cookies } from '../packages/server/src/core/http/cookies.ts'
@@ -12,7 +12,7 @@ import { CLAIM_PATH } from './questions.ts'
 import { BASE_URL } from './systems.ts'
 
 /** Starts a session for an owner, without a ceremony. @returns what the owner's browser would send */
-export async function signIn(place: DatabasePlace, ownerId: number): Promise<OwnerHeaders> {
+export async function signIn(place: DatabaseLocation, ownerId: number): Promise<OwnerHeaders> {
   const db = await openDatabase(place, Date.now)
   try {
     const token = await db.write((tx) =>

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { DatabasePlace } from '../packages/server/src/core/database/open-database.ts'
+import type { DatabaseLocation } from '../packages/server/src/core/database/open-database.ts'
 import { addRows, fillDatabase } from './copy-rows.ts'
 import { type PostgresServer, query } from './postgres-server.ts'
 import { SEED_DATABASE } from './seed-postgres.ts'
@@ -18,7 +18,7 @@ export interface Data {
 
 /** A copy for one service, or for several nodes that share it. */
 export interface DataCopy {
-  readonly place: DatabasePlace
+  readonly place: DatabaseLocation
   /** By which countersignd finds it. */
   readonly settings: Readonly<Record<string, string>>
   discard(): Promise<void>
@@ -26,7 +26,7 @@ export interface DataCopy {
 
 /** The database that countersign is measured on. */
 export interface Store {
-  readonly kind: DatabasePlace['kind']
+  readonly kind: DatabaseLocation['kind']
   /** What it is and how it is set, for the report. */
   readonly about: string
   copy(data: Data): Promise<DataCopy>

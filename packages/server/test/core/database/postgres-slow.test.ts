@@ -9,7 +9,7 @@ import type { Db } from '../../../src/core/database/database.ts'
 import { openPostgres } from '../../../src/core/database/postgres/postgres-database.ts'
 
 test(
-  'one read that takes too long is no reason to open the other connections anew',
+  'a read that times out does not make the other connections reconnect',
   POSTGRES_ONLY,
   async (t) => {
     const db = await openPostgres(await databaseOf(tempDir(t)), Date.now)
@@ -23,19 +23,19 @@ test(
       await backend(db.eventReader),
     ]
     const before = await backends()
-    const slow = sql`select pg_sleep(3)`.execute(db.points)
-    const refused = assert.rejects(slow)
-    // As a node asks for news.
+    const slow = sql`select pg_sleep(3)`.execute(db.pointReads)
+    const rejected = assert.rejects(slow)
+    // As a node polls for events.
     for (let i = 0; i < 15; i++) {
       await sleep(100)
       await backend(db.eventReader)
     }
-    await refused
+    await rejected
     assert.deepEqual(await backends(), before)
   },
 )
 
-test('a service ends though its PostgreSQL stands still', POSTGRES_ONLY, async (t) => {
+test('a service stops although its PostgreSQL hangs', POSTGRES_ONLY, async (t) => {
   const server = await startPostgres()
   t.after(() => {
     signalFamily(server.pid, 'SIGCONT')
@@ -45,6 +45,6 @@ test('a service ends though its PostgreSQL stands still', POSTGRES_ONLY, async (
     DATABASE_URL: `${server.url}/countersign_template`,
   })
   signalFamily(server.pid, 'SIGSTOP')
-  const ended = await Promise.race([service.stop('SIGTERM'), sleep(30_000, 'still there')])
+  const ended = await Promise.race([service.stop('SIGTERM'), sleep(30_000, 'still running')])
   assert.equal(ended, 0, service.output())
 })
