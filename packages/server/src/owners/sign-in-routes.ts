@@ -10,7 +10,7 @@ import {
   signInLinkRequestSchema,
 } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { refusalOf } from '../core/errors.ts'
+import { toCodedError } from '../core/errors.ts'
 import type { App } from '../core/http/server.ts'
 import { providerParam } from '../providers/providers.ts'
 import { beginProviderSignIn, completeProviderSignIn, type ProviderOutcome } from './by-provider.ts'
@@ -143,7 +143,7 @@ export function failureOf(
   request: FastifyRequest,
   provider: string,
 ): Record<string, string> {
-  const { code, message, cause } = refusalOf(error)
+  const { code, message, cause } = toCodedError(error)
   // What is refused here can be an attack: the reason is for the host, and is words of ours alone.
   const level = ERROR_STATUS[code] >= 500 ? 'error' : 'warn'
   request.log[level]({ err: cause, provider, requestId: request.id }, message)

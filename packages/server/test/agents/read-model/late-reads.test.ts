@@ -116,7 +116,7 @@ async function open(t: TestContext, isLate: (row: UnknownRow) => boolean) {
   let followed = 0
   const slow = {
     read: db.read,
-    points: seen(db.points, (row) => (isLate(row) ? late.pass() : undefined)),
+    pointReads: seen(db.pointReads, (row) => (isLate(row) ? late.pass() : undefined)),
     eventReader: seen(db.eventReader, (row) => {
       if (isOwner(row)) followed += 1
       return followed === 3 ? eventReader.pass() : undefined

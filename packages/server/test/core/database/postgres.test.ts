@@ -1,40 +1,24 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import {
-  databaseOf,
-  POSTGRES_ONLY,
-  query,
-  startPostgres,
-} from '../../../../../test/support/postgres.ts'
+import { databaseOf, POSTGRES_ONLY, query, startPostgres } from '../../../../../test/support/postgres.ts'
 import { openRaw } from '../../../../../test/support/raw-database.ts'
 import { tempDir } from '../../../../../test/support/service.ts'
-import {
-  type StallingProxy,
-  startStallingProxy,
-} from '../../../../../test/support/stalling-proxy.ts'
+import { type StallingProxy, startStallingProxy } from '../../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../../test/support/until.ts'
-import {
-  type Database,
-  StorageFailure,
-  type Tx,
-  UnknownOutcome,
-} from '../../../src/core/database/database.ts'
+import { type Database, StorageFailure, type Tx, UnknownOutcome } from '../../../src/core/database/database.ts'
 import { NewerSchemaError } from '../../../src/core/database/migrate.ts'
 import { MIGRATIONS } from '../../../src/core/database/migrations/index.ts'
-import {
-  migratePostgres,
-  openPostgres,
-} from '../../../src/core/database/postgres/postgres-database.ts'
+import { migratePostgres, openPostgres } from '../../../src/core/database/postgres/postgres-database.ts'
 
-interface Ground {
+interface Setup {
   readonly url: string
   readonly proxy: StallingProxy
-  /** Through the proxy. */
+  /** Connected through the proxy. */
   readonly db: Database
 }
 
-async function open(t: TestContext): Promise<Ground> {
+async function open(t: TestContext): Promise<Setup> {
   const url = await databaseOf(tempDir(t))
   const proxy = await startStallingProxy(t, url)
   const db = await openPostgres(proxy.url, Date.now)
@@ -56,7 +40,7 @@ async function seqs(url: string): Promise<unknown[]> {
 const isCommit = (bytes: Buffer) => bytes.includes('commit_marks') && bytes.includes('commit')
 
 test(
-  'numbers are numbers, bytes are bytes, and what a number cannot hold is an error',
+  'bigint comes back as number and bytea as bytes; a bigint beyond 2^53 is an error',
   POSTGRES_ONLY,
   async (t) => {
     const { db } = await open(t)
@@ -70,13 +54,13 @@ test(
     assert.equal(
       (await db.read.selectFrom('events').select('seq').execute()).length,
       0,
-      'it goes on',
+      'the connection is still usable',
     )
   },
 )
 
 test(
-  'of many nodes that start at once on an empty database one migrates',
+  'if several nodes start at once on an empty database, one of them migrates',
   POSTGRES_ONLY,
   async (t) => {
     const url = new URL(await databaseOf(tempDir(t)))
@@ -95,7 +79,7 @@ test(
 )
 
 test(
-  'writes of several nodes run one after another, numbered in the order of their commits',
+  'writes of several nodes run one after another, with sequence numbers in commit order',
   POSTGRES_ONLY,
   async (t) => {
     const { url, db } = await open(t)
@@ -104,7 +88,7 @@ test(
     let inside = 0
     const alone = async (tx: Tx) => {
       inside += 1
-      assert.equal(inside, 1, 'another writes at the same time')
+      assert.equal(inside, 1, 'two writes run at the same time')
       const seq = await append(tx)
       await tx.db.executeQuery(sql`select pg_sleep(0.002)`.compile(tx.db))
       inside -= 1
@@ -132,12 +116,12 @@ test(
       numbers.toSorted((a, b) => a - b),
       Array.from({ length: 100 }, (_, i) => i + 1),
     )
-    assert.equal(await following, 100, 'who follows the numbers has missed none')
+    assert.equal(await following, 100, 'a reader that polls by sequence number misses no event')
   },
 )
 
 test(
-  'where the connection is lost before the commit nothing was changed, and the next write goes on',
+  'if the connection is lost before the commit, nothing is changed, and the next write succeeds',
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
@@ -156,7 +140,7 @@ test(
 )
 
 test(
-  'where the connection is lost in the commit, what became of it is found out: it was committed',
+  'if the connection is lost during the commit, a write that was committed resolves',
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
@@ -174,7 +158,7 @@ test(
 )
 
 test(
-  'where the commit never arrived the write is refused, and nothing was changed',
+  'if the commit never reaches the server, the write rejects, and nothing is changed',
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
@@ -196,7 +180,7 @@ test(
 )
 
 test(
-  'where nobody says what became of a commit, the write is neither done nor undone: it is not known',
+  'if the outcome of a commit cannot be determined, the write rejects with UnknownOutcome',
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
@@ -210,7 +194,7 @@ test(
 )
 
 test(
-  'a wait for the standby that is given up is a failure, though the server calls it a commit',
+  'a cancelled wait for the standby is an UnknownOutcome, although the server reports a commit',
   POSTGRES_ONLY,
   async (t) => {
     const server = await startPostgres()
@@ -223,7 +207,7 @@ test(
     await query(url, 'select pg_reload_conf()')
     await untilCommitsWait(url)
     const written = db.write(append).then(
-      () => 'answered',
+      () => 'resolved',
       (error: unknown) => error,
     )
     const waiting =
@@ -238,20 +222,20 @@ test(
 )
 
 test(
-  'a node that stands still in a transaction is ended by the server, and holds nobody up for long',
+  'the server ends the session of a node that hangs in a transaction, so that other nodes can write',
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
     const other = await openPostgres(url, Date.now)
     t.after(() => other.close())
     const paused = Promise.withResolvers<void>()
-    const standing = db.write(async (tx) => {
+    const hanging = db.write(async (tx) => {
       await append(tx)
       proxy.pause()
       paused.resolve()
       return append(tx)
     })
-    const refused = assert.rejects(standing, StorageFailure)
+    const refused = assert.rejects(hanging, StorageFailure)
     await paused.promise
     assert.equal(await other.write(append), 1)
     proxy.resume()
@@ -261,7 +245,7 @@ test(
 )
 
 test(
-  'a column that a newer node adds stops no older one: reads and writes go on',
+  'reads and writes keep working after a newer node adds a column',
   POSTGRES_ONLY,
   async (t) => {
     const { url, db } = await open(t)

@@ -8,7 +8,7 @@ import { claimAgent, startTestService } from '../../../../../test/support/servic
 import { setStatus } from '../../../../../test/support/set-status.ts'
 import { unverifyOwner } from '../../../src/identity/record-verification.ts'
 
-/** Takes a database back to what it was before channels could be proven. */
+/** Reverts a database to the schema before migration 0003. */
 const BEFORE_CHANNELS = `
   DROP TABLE channel_leases;
   DROP TABLE channel_checks;
@@ -19,7 +19,7 @@ const BEFORE_CHANNELS = `
   DELETE FROM events WHERE type = 'agent.grade_changed';
 `
 
-test('a database from before channels is brought up to date: each agent has the grade it was worth', async (t) => {
+test('migrating a database from before channels gives each agent its grade, without events', async (t) => {
   const service = await startTestService(t)
   const { operator, settings, env } = service
   const high = await operator.addVerifiedOwner('high', 'high')
@@ -38,15 +38,15 @@ test('a database from before channels is brought up to date: each agent has the 
 
   const again = await startTestService(t, env)
 
-  for (const [worth, did] of Object.entries(dids)) {
+  for (const [expected, did] of Object.entries(dids)) {
     const { grade } = jsonOf<Card>(await ask(again, `/api/agents/${did}/card`))
-    assert.equal(grade, worth === 'suspended' ? 'E' : worth)
-    const told = await again.operator.db.read
+    assert.equal(grade, expected === 'suspended' ? 'E' : expected)
+    const stored = await again.operator.db.read
       .selectFrom('agents')
       .select('grade')
       .where('tail', '=', did.slice(-24))
       .executeTakeFirstOrThrow()
-    assert.equal(told.grade, grade, 'what is told later is told against it')
+    assert.equal(stored.grade, grade, 'later grade changes are relative to the stored grade')
   }
   const changes = await again.operator.db.read
     .selectFrom('events')

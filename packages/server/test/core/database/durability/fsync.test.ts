@@ -4,19 +4,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SQLITE_ONLY } from '../../../../../../test/support/postgres.ts'
-import {
-  claimBody,
-  openOperator,
-  postJson,
-  startServiceProcess,
-  tempDir,
-} from '../../../../../../test/support/service.ts'
+import { claimBody, openOperator, postJson, startServiceProcess, tempDir } from '../../../../../../test/support/service.ts'
 import { allOf, needs } from '../../../../../../test/support/tools.ts'
 import { until } from '../../../../../../test/support/until.ts'
 import { readSettings } from '../../../../src/config/config.ts'
 
 test(
-  'the disk has a claim before its caller does: fsync comes before the response',
+  'a claim is synced to disk before its response is sent',
   allOf(SQLITE_ONLY, needs('strace')),
   async (t) => {
     const dir = tempDir(t)
@@ -33,21 +27,20 @@ test(
     t.after(() => strace.kill())
     let said = ''
     strace.stderr.on('data', (chunk) => (said += chunk))
-    // It says so once it has all threads.
+    // strace prints this once it has attached to all threads.
     await until(async () => / attached/.test(said))
     const response = await postJson(`${service.url}/api/v1/claim`, claimBody(token))
     assert.equal(response.status, 200)
-    // What it has seen it writes as it ends.
+    // strace writes the trace when it ends.
     strace.kill('SIGINT')
     await new Promise((resolve) => strace.once('exit', resolve))
 
-    const lines = readFileSync(trace, 'utf8').split('\n')
-    const synced = lines.findIndex((line) =>
-      /f(data)?sync\(\d+<.*countersign\.db-wal>\) += 0/.test(line),
-    )
-    const answered = lines.findIndex((line) => line.includes('HTTP/1.1 200'))
-    assert.ok(synced >= 0, 'the log was not synced')
-    assert.ok(answered >= 0, 'the response was not seen')
-    assert.ok(synced < answered, `answered at line ${answered}, synced at ${synced}`)
-  },
-)
+  const lines = readFileSync(trace, 'utf8').split('\n')
+  const synced = lines.findIndex((line) =>
+    /f(data)?sync\(\d+<.*countersign\.db-wal>\) += 0/.test(line),
+  )
+  const answered = lines.findIndex((line) => line.includes('HTTP/1.1 200'))
+  assert.ok(synced >= 0, 'the log was not synced')
+  assert.ok(answered >= 0, 'the response was not traced')
+  assert.ok(synced < answered, `response at line ${answered}, sync at line ${synced}`)
+})
