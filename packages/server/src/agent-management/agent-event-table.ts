@@ -82,7 +82,7 @@ export function agentEventsAfter(
 }
 
 /** What owners wrote, and where their agents were reached. */
-const SAYS_WHOSE = [
+const IDENTIFYING_EVENT_TYPES = [
   'agent.updated',
   'channel.verified',
   'channel.stale',
@@ -98,7 +98,7 @@ export async function erasePayloads(tx: Tx, ownerId: number): Promise<void> {
     .set(erased)
     .where('tail', 'in', tails)
     .where(notClaimed)
-    .where('type', 'in', SAYS_WHOSE)
+    .where('type', 'in', IDENTIFYING_EVENT_TYPES)
     .execute()
   await tx.db
     .updateTable('events')

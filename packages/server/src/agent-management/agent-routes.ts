@@ -14,11 +14,11 @@ import type { App } from '../core/http/server.ts'
 import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { avatarRoutes } from './avatar-routes.ts'
 import { changeOwnStatus } from './change-status.ts'
-import { historyOf } from './history.ts'
+import { listHistory } from './history.ts'
 import { listAgents } from './list-agents.ts'
-import { showOwnAgent } from './own-agent.ts'
+import { getOwnAgent } from './own-agent.ts'
 import { revokeAll } from './revoke-all.ts'
-import { editProfile } from './update-profile.ts'
+import { updateProfile } from './update-profile.ts'
 
 /** The agents of the signed-in owner. */
 export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
@@ -42,7 +42,7 @@ function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
     }),
     handler: async (request) => {
       const { ownerId } = await signedIn.require(request)
-      return editProfile(deps, ownerId, request.params.agent, request.body)
+      return updateProfile(deps, ownerId, request.params.agent, request.body)
     },
   })
 }
@@ -63,7 +63,7 @@ function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
     handler: async (request) => {
       const { ownerId } = await signedIn.require(request)
       const { before } = request.query
-      return historyOf(deps, ownerId, request.params.agent, before ? Number(before) : null)
+      return listHistory(deps, ownerId, request.params.agent, before ? Number(before) : null)
     },
   })
 }
@@ -93,7 +93,7 @@ function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
     }),
     handler: async (request) => {
       const { ownerId } = await signedIn.require(request)
-      return showOwnAgent(deps, ownerId, request.params.agent)
+      return getOwnAgent(deps, ownerId, request.params.agent)
     },
   })
 }

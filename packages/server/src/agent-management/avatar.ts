@@ -4,9 +4,9 @@ import { deleteAvatar, upsertAvatar } from '../agents/avatar-table.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { afterCommit } from '../core/errors.ts'
-import { showOwnAgent } from './own-agent.ts'
-import { type Crop, type PictureFault, PictureRefused, Pictures } from './picture.ts'
-import { changeFace } from './update-profile.ts'
+import { type Crop, type PictureFault, PictureRefused, Pictures } from './avatar-image.ts'
+import { getOwnAgent } from './own-agent.ts'
+import { writeProfile } from './update-profile.ts'
 
 type AvatarDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 
@@ -54,10 +54,10 @@ export class Avatars {
     })
     const avatar = createHash('sha256').update(webp).digest('base64url').slice(0, 16)
     await db.write(async (tx) => {
-      await changeFace(tx, await requireOwn(tx.db, ownerId, tail), { avatar }, now())
+      await writeProfile(tx, await requireOwn(tx.db, ownerId, tail), { avatar }, now())
       await upsertAvatar(tx, tail, webp)
     })
-    return afterCommit(() => showOwnAgent(this.#deps, ownerId, tail))
+    return afterCommit(() => getOwnAgent(this.#deps, ownerId, tail))
   }
 
   /**
@@ -68,9 +68,9 @@ export class Avatars {
     const { db, site, now } = this.#deps
     const tail = tailOf(site.naming, reference)
     await db.write(async (tx) => {
-      await changeFace(tx, await requireOwn(tx.db, ownerId, tail), { avatar: null }, now())
+      await writeProfile(tx, await requireOwn(tx.db, ownerId, tail), { avatar: null }, now())
       await deleteAvatar(tx, tail)
     })
-    return afterCommit(() => showOwnAgent(this.#deps, ownerId, tail))
+    return afterCommit(() => getOwnAgent(this.#deps, ownerId, tail))
   }
 }

@@ -13,7 +13,7 @@ import type { AgentRow, Database, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { afterCommit } from '../core/errors.ts'
-import { showOwnAgent } from './own-agent.ts'
+import { getOwnAgent } from './own-agent.ts'
 
 export interface ChangeStatusDeps {
   readonly db: Database
@@ -98,5 +98,5 @@ export async function changeOwnStatus(
   const tail = tailOf(deps.site.naming, reference)
   await requireOwn(deps.db.read, ownerId, tail)
   await changeStatus(deps, { tail, ...change, by: 'owner' })
-  return afterCommit(() => showOwnAgent(deps, ownerId, tail))
+  return afterCommit(() => getOwnAgent(deps, ownerId, tail))
 }

@@ -12,7 +12,7 @@ const PAGE = 50
  * @param before only events with a lower number; null: from the newest on
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND
  */
-export async function historyOf(
+export async function listHistory(
   { db, site }: Pick<CoreDeps, 'db' | 'site'>,
   ownerId: number,
   reference: string,

@@ -4,7 +4,7 @@ import type { AgentRow, Db, Tx } from '../core/database/database.ts'
 import { ignoreUniqueViolation } from '../core/database/ignore-unique-violation.ts'
 import { prepared } from '../core/database/prepared.ts'
 
-export interface OwnAgents {
+export interface OwnAgentFilter {
   readonly ownerId: number
   /** Claimed before the agent with this number. */
   readonly before: number
@@ -14,7 +14,7 @@ export interface OwnAgents {
 }
 
 /** Agents of an owner, newest first. */
-export function ownAgents(db: Db, wanted: OwnAgents, limit: number): Promise<AgentRow[]> {
+export function ownAgents(db: Db, wanted: OwnAgentFilter, limit: number): Promise<AgentRow[]> {
   let query = db
     .selectFrom('agents')
     .selectAll()
@@ -55,16 +55,16 @@ export async function countByStatus(db: Db, ownerId: number): Promise<Record<Age
 }
 
 /** What owners give their agents. */
-export type AgentFace = Pick<
+export type ProfileColumns = Pick<
   AgentRow,
   'username' | 'username_skeleton' | 'display_name' | 'description' | 'avatar'
 >
 
 /** @returns false where the username, or one that looks like it, is taken, and nothing changed */
-export async function updateFace(
+export async function updateProfileColumns(
   tx: Tx,
   tail: string,
-  face: Partial<AgentFace>,
+  face: Partial<ProfileColumns>,
   { at, version }: { readonly at: number; readonly version: number },
 ): Promise<boolean> {
   return ignoreUniqueViolation(tx, ['agents_username', 'agents_username_skeleton'], () =>
@@ -76,7 +76,7 @@ export async function updateFace(
   )
 }
 
-const selectLive = prepared<{ ownerId: number; limit: number }, AgentRow>((db, param) =>
+const selectUnrevoked = prepared<{ ownerId: number; limit: number }, AgentRow>((db, param) =>
   db
     .selectFrom('agents')
     .selectAll()
@@ -87,12 +87,12 @@ const selectLive = prepared<{ ownerId: number; limit: number }, AgentRow>((db, p
 )
 
 /** The agents of an owner that are not revoked, oldest first. */
-export function liveAgents(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
-  return selectLive(db, { ownerId, limit })
+export function unrevokedAgents(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
+  return selectUnrevoked(db, { ownerId, limit })
 }
 
 /** The agents of an owner that have a name, a text or a picture, oldest first. */
-export function agentsWithFace(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
+export function agentsWithProfile(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
   return db
     .selectFrom('agents')
     .selectAll()

@@ -13,7 +13,7 @@ import { timestamp } from '../core/timestamp.ts'
  * An agent as its owner sees it.
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND
  */
-export async function showOwnAgent(
+export async function getOwnAgent(
   { db, site, now }: Pick<CoreDeps, 'db' | 'site' | 'now'>,
   ownerId: number,
   reference: string,

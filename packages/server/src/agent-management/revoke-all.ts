@@ -3,7 +3,7 @@ import { ownerById } from '../agents/owner-table.ts'
 import type { OwnerRow, Tx } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { writeStatus } from './change-status.ts'
-import { liveAgents } from './own-agent-table.ts'
+import { unrevokedAgents } from './own-agent-table.ts'
 
 /** So many agents are changed in one transaction at most: whoever else writes waits for its end, on every node. */
 export const AGENTS_AT_ONCE = 200
@@ -23,7 +23,7 @@ export async function revokeAll(
 ): Promise<number> {
   for (let revoked = 0; ; ) {
     const part = await deps.db.write(async (tx) => {
-      await requireConfirmed(tx, ownerId, confirmation)
+      await assertConfirmed(tx, ownerId, confirmation)
       return revokeAgents(tx, ownerId, reason, deps.now(), AGENTS_AT_ONCE)
     })
     revoked += part
@@ -43,7 +43,7 @@ export async function revokeAgents(
   at: number,
   limit: number,
 ): Promise<number> {
-  const agents = await liveAgents(tx.db, ownerId, limit)
+  const agents = await unrevokedAgents(tx.db, ownerId, limit)
   for (const agent of agents) {
     await writeStatus(tx, agent, { to: 'revoked', reason, by: 'owner' }, at)
   }
@@ -54,7 +54,7 @@ export async function revokeAgents(
  * What cannot be undone is confirmed by the username.
  * @throws CodedError VALIDATION_ERROR
  */
-export async function requireConfirmed(
+export async function assertConfirmed(
   tx: Tx,
   ownerId: number,
   username: string,

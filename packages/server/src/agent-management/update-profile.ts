@@ -11,8 +11,8 @@ import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { afterCommit } from '../core/errors.ts'
-import { showOwnAgent } from './own-agent.ts'
-import { type AgentFace, updateFace } from './own-agent-table.ts'
+import { getOwnAgent } from './own-agent.ts'
+import { type ProfileColumns, updateProfileColumns } from './own-agent-table.ts'
 
 /** How a face is told in events, all of it public. The shape of a username is no fact of its own. */
 const NAMES = {
@@ -27,10 +27,10 @@ const NAMES = {
  * @returns false where the username, or one that looks like it, is taken, and nothing changed
  * @throws CodedError VALIDATION_ERROR where something would be added to a revoked agent
  */
-export async function changeFace(
+export async function writeProfile(
   tx: Tx,
   row: AgentRow,
-  face: Partial<AgentFace>,
+  face: Partial<ProfileColumns>,
   at: number,
 ): Promise<boolean> {
   const changed = Object.keys(NAMES).filter((key): key is keyof typeof NAMES => {
@@ -45,7 +45,7 @@ export async function changeFace(
     )
   }
   const seq = tx.nextSeq()
-  if (!(await updateFace(tx, row.tail, face, { at, version: seq }))) return false
+  if (!(await updateProfileColumns(tx, row.tail, face, { at, version: seq }))) return false
   await appendEvent(tx, {
     seq,
     at,
@@ -63,7 +63,7 @@ export async function changeFace(
  * @returns the agent after the change
  * @throws CodedError VALIDATION_ERROR where the username cannot be had or the agent is revoked, NOT_FOUND
  */
-export async function editProfile(
+export async function updateProfile(
   deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
   ownerId: number,
   reference: string,
@@ -75,25 +75,30 @@ export async function editProfile(
   if (typeof username === 'string') requireUsername(naming, username)
   await deps.db.write(async (tx) => {
     const row = await requireOwn(tx.db, ownerId, tail)
-    if (typeof username === 'string') await takeOver(tx, row, username, deps.now())
-    if (await changeFace(tx, row, faceOf(patch), deps.now())) return
-    throw await refusalOfUsername(tx, username ?? '')
+    if (typeof username === 'string') await releaseRevokedUsername(tx, row, username, deps.now())
+    if (await writeProfile(tx, row, columnsOf(patch), deps.now())) return
+    throw await usernameTaken(tx, username ?? '')
   })
-  return afterCommit(() => showOwnAgent(deps, ownerId, tail))
+  return afterCommit(() => getOwnAgent(deps, ownerId, tail))
 }
 
 /**
  * A revoked agent keeps its username, so that links and badges with it go on to say that it is revoked. Only its owner
  * may hand it on, to another agent of theirs: nobody else ever stands where it stood.
  */
-async function takeOver(tx: Tx, row: AgentRow, username: string, at: number): Promise<void> {
+async function releaseRevokedUsername(
+  tx: Tx,
+  row: AgentRow,
+  username: string,
+  at: number,
+): Promise<void> {
   if (row.status === 'revoked') return
   const holder = await agentLookingLike(tx.db, usernameSkeleton(username))
   if (holder?.status !== 'revoked' || holder.owner_id !== row.owner_id) return
-  await changeFace(tx, holder, { username: null, username_skeleton: null }, at)
+  await writeProfile(tx, holder, { username: null, username_skeleton: null }, at)
 }
 
-function faceOf({ displayName, username, description }: AgentPatch): Partial<AgentFace> {
+function columnsOf({ displayName, username, description }: AgentPatch): Partial<ProfileColumns> {
   return {
     ...(displayName === undefined ? {} : { display_name: displayName }),
     // A text without a letter is none.
@@ -104,7 +109,7 @@ function faceOf({ displayName, username, description }: AgentPatch): Partial<Age
   }
 }
 
-async function refusalOfUsername(tx: Tx, username: string): Promise<CodedError> {
+async function usernameTaken(tx: Tx, username: string): Promise<CodedError> {
   return new CodedError(
     'VALIDATION_ERROR',
     (await tailOfUsername(tx.db, username)) !== undefined

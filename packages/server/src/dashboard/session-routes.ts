@@ -30,7 +30,7 @@ export function sessionRoutes(
     handler: async (request, reply) => {
       const session = await signedIn.find(request)
       if (session !== null) await endSession(deps, session)
-      signedIn.forget(reply)
+      signedIn.clearCookie(reply)
       return reply.code(204).send(null as never)
     },
   })

@@ -9,7 +9,7 @@ import { timestamp } from '../core/timestamp.ts'
 import { dueRenewal } from '../identity/overview.ts'
 import type { OwnerDeps } from '../owners/owner-deps.ts'
 import { RECENT_MS, type Session } from '../owners/session.ts'
-import { allowsPasskeys } from '../owners/sign-in-passkey.ts'
+import { allowsPasskeys } from '../owners/sign-in-with-passkey.ts'
 
 /** What a page of the dashboard begins with: who is signed in, if anyone, and where. */
 export async function sessionState(

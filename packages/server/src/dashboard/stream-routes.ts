@@ -3,8 +3,8 @@ import { CodedError } from '@countersign/protocol'
 import type { FastifyRequest } from 'fastify'
 import type { App } from '../core/http/server.ts'
 import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
-import { isSignedInStill } from '../owners/session.ts'
-import { AgentFollowers, type FollowDeps } from './followers.ts'
+import { isStillSignedIn } from '../owners/session.ts'
+import { AgentEventBroadcaster, type BroadcasterDeps } from './agent-event-broadcaster.ts'
 
 const TICK_MS = 1000
 /** A heartbeat every 20 seconds. */
@@ -12,8 +12,11 @@ const TICKS_A_HEARTBEAT = 20
 const RETRY_MS = 2000
 
 /** What happens to the owner's agents, as it happens. A stream ends with the session, and with the service. */
-export function streamRoute(app: App, { deps, signedIn }: OwnerRouteContext<FollowDeps>): void {
-  const followers = new AgentFollowers(deps)
+export function streamRoute(
+  app: App,
+  { deps, signedIn }: OwnerRouteContext<BroadcasterDeps>,
+): void {
+  const followers = new AgentEventBroadcaster(deps)
   const open = new Set<EventStream>()
   let closing = false
   app.addHook('preClose', async () => {
@@ -45,7 +48,7 @@ export function streamRoute(app: App, { deps, signedIn }: OwnerRouteContext<Foll
       const timer = setInterval(() => {
         ticks += 1
         if (ticks % TICKS_A_HEARTBEAT === 0) stream.heartbeat()
-        isSignedInStill(deps, session).then(
+        isStillSignedIn(deps, session).then(
           (still) => still || stream.end(),
           () => stream.destroy(),
         )

@@ -10,9 +10,9 @@ import type { FastifyRequest } from 'fastify'
 import { afterCommit } from '../core/errors.ts'
 import type { App } from '../core/http/server.ts'
 import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
-import { failureOf } from '../owners/sign-in-routes.ts'
-import { providerParam, requireProvider } from '../providers/providers.ts'
-import { identityOverview, verificationBy } from './overview.ts'
+import { callbackFailureQuery } from '../owners/sign-in-routes.ts'
+import { getProvider, providerParam } from '../providers/providers.ts'
+import { identityOverview, verificationByProvider } from './overview.ts'
 import { unverifyOwner } from './record-verification.ts'
 import { beginVerification, completeVerification } from './verify.ts'
 
@@ -36,7 +36,7 @@ function beginRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): v
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.require(request)
-      const provider = requireProvider(deps.providers, request.params.provider)
+      const provider = getProvider(deps.providers, request.params.provider)
       const { begun, token, lifetimeMs } = await beginVerification(deps, ownerId, provider)
       cookies.write(reply, 'flow', token, lifetimeMs / 1000)
       return begun
@@ -55,7 +55,7 @@ function callbackRoute(app: App, context: OwnerRouteContext): void {
       response: { 303: { type: 'null', description: 'On to the dashboard' } },
     }),
     handler: async (request, reply) => {
-      const { id } = requireProvider(deps.providers, request.params.provider)
+      const { id } = getProvider(deps.providers, request.params.provider)
       const token = context.cookies.read(request, 'flow')
       context.cookies.clear(reply, 'flow')
       const outcome = await complete(context, request, id, token)
@@ -72,12 +72,12 @@ async function complete(
 ): Promise<Record<string, string>> {
   try {
     const { ownerId } = await signedIn.require(request)
-    const provider = requireProvider(deps.providers, id)
+    const provider = getProvider(deps.providers, id)
     const input = { url: new URL(request.url, deps.site.baseUrl) }
     await completeVerification(deps, { ownerId, provider, token, input })
     return { verified: id }
   } catch (error) {
-    return failureOf(error, request, id)
+    return callbackFailureQuery(error, request, id)
   }
 }
 
@@ -93,12 +93,12 @@ function completeRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.require(request)
-      const provider = requireProvider(deps.providers, request.params.provider)
+      const provider = getProvider(deps.providers, request.params.provider)
       const token = cookies.read(request, 'flow')
       cookies.clear(reply, 'flow')
       const input = { body: request.body.result }
       await completeVerification(deps, { ownerId, provider, token, input })
-      return afterCommit(() => verificationBy(deps, ownerId, provider.id))
+      return afterCommit(() => verificationByProvider(deps, ownerId, provider.id))
     },
   })
 }

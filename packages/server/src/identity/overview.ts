@@ -33,7 +33,7 @@ export interface OverviewDeps {
 /** An owner's verifications, with what removing each would do, and the providers that there are. */
 export async function identityOverview(deps: OverviewDeps, ownerId: number): Promise<Identity> {
   return {
-    providers: deps.providers.all.map(cardOfProvider),
+    providers: deps.providers.all.map(describeProvider),
     verifications: await verifications(deps, ownerId),
   }
 }
@@ -42,7 +42,7 @@ export async function identityOverview(deps: OverviewDeps, ownerId: number): Pro
  * One of them.
  * @throws CodedError NOT_FOUND where there is none by the provider
  */
-export async function verificationBy(
+export async function verificationByProvider(
   deps: OverviewDeps,
   ownerId: number,
   provider: string,
@@ -53,7 +53,7 @@ export async function verificationBy(
   throw new CodedError('NOT_FOUND', 'You are not verified by this identity provider.')
 }
 
-function cardOfProvider(provider: IdentityProvider): IdentityProviderCard {
+function describeProvider(provider: IdentityProvider): IdentityProviderCard {
   const { id, label, kind, assurance, unique, proves, selfService, validForMs } = provider
   const validForDays = validForMs === null ? null : Math.round(validForMs / DAY_MS)
   return { id, label, kind, assurance, unique, proves, validForDays, selfService }

@@ -38,21 +38,21 @@ export async function comparePepper(
   db: Db,
   pepper: Pepper | null,
   missing: readonly string[] = [],
-): Promise<'same' | 'other' | 'unsaid'> {
-  if (missing.includes(first.name)) return 'unsaid'
+): Promise<'same' | 'other' | 'unknown'> {
+  if (missing.includes(first.name)) return 'unknown'
   const known = missing.includes(facts.name) ? null : await readSetting(db, FACT)
   if (known !== null)
     return pepper !== null && digestOfPepper(pepper).value === known ? 'same' : 'other'
   // Data from before this was noted may tell as well.
   const inUse = await peppersInUse(db)
-  return inUse.length === 0 || inUse.includes(pepper?.id ?? '') ? 'unsaid' : 'other'
+  return inUse.length === 0 || inUse.includes(pepper?.id ?? '') ? 'unknown' : 'other'
 }
 
 /**
  * Makes sure that this node hashes identities as all others do. The first to come says how.
  * @throws OtherPepperError
  */
-export async function requireSamePepper({ db, pepper }: Parts): Promise<void> {
+export async function assertSamePepper({ db, pepper }: Parts): Promise<void> {
   const found = await comparePepper(db.read, pepper)
   if (found === 'same') return
   if (found === 'other') throw new OtherPepperError()

@@ -68,7 +68,7 @@ export async function verifyOwner(
       ownerId,
       payload,
     })
-    await planExpiry(tx, ownerId, provider, expiresAt)
+    await scheduleExpiry(tx, ownerId, provider, expiresAt)
     await regradeOwner(tx, ownerId, at)
     return true
   })
@@ -100,13 +100,13 @@ export async function unverifyOwner(
     const payload = { provider, reason: 'removed' }
     const seq = tx.nextSeq()
     await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, payload })
-    await planExpiry(tx, ownerId, provider, null)
+    await scheduleExpiry(tx, ownerId, provider, null)
     await regradeOwner(tx, ownerId, at)
     return true
   })
 }
 
-async function planExpiry(
+async function scheduleExpiry(
   tx: Tx,
   ownerId: number,
   provider: string,

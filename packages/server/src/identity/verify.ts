@@ -2,22 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CodedError, type VerificationBegun } from '@countersign/protocol'
 import {
   beginFlow,
-  completeFlow,
+  consumeFlow,
   FLOW_LIFETIME_MS,
   type FlowDeps,
-  flowOfReference,
-  type OpenFlow,
-  openFlow,
-  SETTLED,
+  findFlowByReference,
+  IDENTITY_DECIDED,
+  readFlow,
+  type StoredFlow,
 } from '../owners/flow.ts'
-import { settleFlow } from '../owners/flow-table.ts'
-import { type AskDeps, askProvider, contextFor } from '../providers/ask-provider.ts'
+import { markFlowDecided } from '../owners/session-table.ts'
 import {
   type CompletionInput,
   type IdentityProvider,
   ProviderRefusal,
   type Verified,
 } from '../providers/provider.ts'
+import { callProvider, identityContext, type ProviderCallDeps } from '../providers/providers.ts'
 import { type Verification, type VerifyOwnerDeps, verifyOwner } from './record-verification.ts'
 
 /** A provider that calls later may take its time. */
@@ -35,7 +35,7 @@ export interface BegunVerification {
  * @throws CodedError VALIDATION_ERROR where only the host can do it, UNAVAILABLE where the provider does not answer
  */
 export async function beginVerification(
-  deps: AskDeps & FlowDeps,
+  deps: ProviderCallDeps & FlowDeps,
   ownerId: number,
   provider: IdentityProvider,
 ): Promise<BegunVerification> {
@@ -45,8 +45,8 @@ export async function beginVerification(
       `${provider.label}: this is done by whoever runs this service. Ask them.`,
     )
   }
-  const begun = await askProvider(provider, () =>
-    provider.begin(contextFor(deps, provider, ownerId)),
+  const begun = await callProvider(provider, () =>
+    provider.begin(identityContext(deps, provider, ownerId)),
   )
   const lifetimeMs = provider.webhook === undefined ? FLOW_LIFETIME_MS : WAITING_LIFETIME_MS
   const { redirect = null, client = null, reference = null, state } = begun
@@ -59,7 +59,7 @@ export async function beginVerification(
 }
 
 /** A call of a provider, as it came. */
-export interface ProviderCall {
+export interface WebhookRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly raw: Uint8Array
 }
@@ -70,14 +70,14 @@ export interface ProviderCall {
  * @throws CodedError NOT_FOUND where the provider does not call, INVALID_SIGNATURE where it was not the provider,
  *   UNAVAILABLE where it then does not answer, so that it calls again
  */
-export async function hearProvider(
+export async function handleProviderWebhook(
   deps: CompleteDeps,
   provider: IdentityProvider,
-  call: ProviderCall,
+  call: WebhookRequest,
 ): Promise<boolean> {
   const reference = await referenceOf(provider, call)
   if (reference === null) return false
-  const flow = await flowOfReference<object>(deps, 'identity', provider.id, reference)
+  const flow = await findFlowByReference<object>(deps, 'identity', provider.id, reference)
   if (flow === null) return false
   try {
     await settle(deps, provider, flow, {})
@@ -91,7 +91,7 @@ export async function hearProvider(
 
 async function referenceOf(
   provider: IdentityProvider,
-  { headers, raw }: ProviderCall,
+  { headers, raw }: WebhookRequest,
 ): Promise<string | null> {
   if (provider.webhook === undefined) {
     throw new CodedError('NOT_FOUND', 'This identity provider does not call.')
@@ -105,10 +105,10 @@ async function referenceOf(
 }
 
 /** How often, after a refusal, is looked whether the provider's call has come first. */
-const LOOKS = 5
-const LOOK_EVERY_MS = 100
+const DECISION_POLLS = 5
+const DECISION_POLL_MS = 100
 
-export type CompleteDeps = AskDeps & FlowDeps & VerifyOwnerDeps
+export type CompleteDeps = ProviderCallDeps & FlowDeps & VerifyOwnerDeps
 
 export interface Completion {
   readonly ownerId: number
@@ -127,29 +127,33 @@ export async function completeVerification(
   deps: CompleteDeps,
   { ownerId, provider, token, input }: Completion,
 ): Promise<void> {
-  const expected = { kinds: ['identity', SETTLED] as const, ownerId, provider: provider.id }
+  const expected = {
+    kinds: ['identity', IDENTITY_DECIDED] as const,
+    ownerId,
+    provider: provider.id,
+  }
   if (provider.webhook !== undefined) {
-    const flow = await openFlow<object>(deps, token, expected)
-    if (flow.kind === SETTLED) return
+    const flow = await readFlow<object>(deps, token, expected)
+    if (flow.kind === IDENTITY_DECIDED) return
     try {
       return await settle(deps, provider, flow, input)
     } catch (error) {
       // The provider shows a session once: its call may have seen it, and not have recorded it yet.
-      if (!(await isSettledSoon(() => openFlow(deps, token, expected)))) throw error
+      if (!(await waitUntilDecided(() => readFlow(deps, token, expected)))) throw error
       return
     }
   }
-  const { state } = await completeFlow<object>(deps, token, expected)
+  const { state } = await consumeFlow<object>(deps, token, expected)
   const verified = await ask(deps, provider, ownerId, input, state)
   await verifyOwner(deps, ownerId, verificationOf(provider, verified, deps.now()))
 }
 
 /** Whether what was begun is decided by another request that is under way. */
-async function isSettledSoon(look: () => Promise<OpenFlow<object>>): Promise<boolean> {
-  for (let looks = 0; looks < LOOKS; looks++) {
+async function waitUntilDecided(look: () => Promise<StoredFlow<object>>): Promise<boolean> {
+  for (let looks = 0; looks < DECISION_POLLS; looks++) {
     const flow = await look().catch(() => null)
-    if (flow === null || flow.kind === SETTLED) return flow !== null
-    await sleep(LOOK_EVERY_MS)
+    if (flow === null || flow.kind === IDENTITY_DECIDED) return flow !== null
+    await sleep(DECISION_POLL_MS)
   }
   return false
 }
@@ -161,24 +165,26 @@ async function isSettledSoon(look: () => Promise<OpenFlow<object>>): Promise<boo
 async function settle(
   deps: CompleteDeps,
   provider: IdentityProvider,
-  flow: OpenFlow<object>,
+  flow: StoredFlow<object>,
   input: CompletionInput,
 ): Promise<void> {
   const ownerId = flow.ownerId as number
   const verified = await ask(deps, provider, ownerId, input, flow.state)
   const verification = verificationOf(provider, verified, deps.now())
-  await verifyOwner(deps, ownerId, verification, (tx) => settleFlow(tx, flow.hash, SETTLED))
+  await verifyOwner(deps, ownerId, verification, (tx) =>
+    markFlowDecided(tx, flow.hash, IDENTITY_DECIDED),
+  )
 }
 
 function ask(
-  deps: AskDeps,
+  deps: ProviderCallDeps,
   provider: IdentityProvider,
   ownerId: number,
   input: CompletionInput,
   state: object,
 ): Promise<Verified> {
-  return askProvider(provider, () =>
-    provider.complete(contextFor(deps, provider, ownerId), input, state),
+  return callProvider(provider, () =>
+    provider.complete(identityContext(deps, provider, ownerId), input, state),
   )
 }
 

@@ -8,13 +8,15 @@ import { ownerById, updateOwner } from '../agents/owner-table.ts'
 import type { Db, OwnerRow, PasskeyRow } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { requireFreeOwnerUsername } from './add-owner.ts'
+import { assertUsernameAvailable } from './add-owner.ts'
 import type { OwnerDeps } from './owner-deps.ts'
-import { passkeysOfOwner } from './passkey-table.ts'
-import { recoveryCodesOfOwner } from './recovery-code-table.ts'
-import { isAlive, requireStillSignedIn, type Session } from './session.ts'
+import { assertStillSignedIn, isSessionValid, type Session } from './session.ts'
 import { sessionsOfOwner } from './session-table.ts'
-import { signInIdentitiesOfOwner } from './sign-in-identity-table.ts'
+import {
+  passkeysOfOwner,
+  recoveryCodesOfOwner,
+  signInIdentitiesOfOwner,
+} from './sign-in-method-table.ts'
 
 /**
  * Changes the names by which others know an owner. Their agents' cards show it at once.
@@ -29,9 +31,9 @@ export async function editAccount(
   const { ownerId } = session
   return db.write(async (tx) => {
     // An account that is deleted meanwhile gets no name back.
-    await requireStillSignedIn(tx, session)
+    await assertStillSignedIn(tx, session)
     if (username !== undefined) {
-      await requireFreeOwnerUsername(tx, username, ownerId)
+      await assertUsernameAvailable(tx, username, ownerId)
       const username_skeleton = usernameSkeleton(username)
       await updateOwner(tx, ownerId, { username, username_skeleton })
     }
@@ -44,7 +46,7 @@ export async function editAccount(
 }
 
 /** An account as its owner sees it. */
-export async function accountOf(
+export async function describeAccount(
   { db, providers, now }: Pick<OwnerDeps, 'db' | 'providers' | 'now'>,
   session: Session,
 ): Promise<Account> {
@@ -56,7 +58,7 @@ export async function accountOf(
   return {
     owner: { username: owner.username, displayName: owner.display_name },
     createdAt: timestamp(owner.created_at),
-    passkeys: passkeys.map(passkeyOf),
+    passkeys: passkeys.map(describePasskey),
     recoveryCodes: {
       left: codes.length,
       createdAt: codes[0] === undefined ? null : timestamp(codes[0].created_at),
@@ -74,7 +76,7 @@ export async function accountOf(
 async function sessionsOf(db: Db, current: Session, now: number): Promise<Account['sessions']> {
   const rows = await sessionsOfOwner(db, current.ownerId)
   return rows
-    .filter((row) => isAlive(row, now))
+    .filter((row) => isSessionValid(row, now))
     .map((row) => ({
       id: row.id,
       current: row.id === current.id,
@@ -87,7 +89,7 @@ async function sessionsOf(db: Db, current: Session, now: number): Promise<Accoun
 }
 
 /** A passkey as its owner sees it. */
-export function passkeyOf(row: PasskeyRow): Account['passkeys'][number] {
+export function describePasskey(row: PasskeyRow): Account['passkeys'][number] {
   return {
     id: row.credential_id,
     name: row.name,

@@ -24,12 +24,12 @@ export interface NewOwner {
  * @throws CodedError VALIDATION_ERROR where a name has the wrong form or the username, or one like it, is taken
  */
 export async function addOwner(deps: AddOwnerDeps, owner: NewOwner): Promise<OwnerRow> {
-  requireOwnerNames(deps.naming, owner)
+  validateOwnerNames(deps.naming, owner)
   return deps.db.write((tx) => insertNewOwner(tx, owner, deps.now()))
 }
 
 /** @throws CodedError VALIDATION_ERROR where a name has the wrong form or is reserved */
-export function requireOwnerNames(naming: Naming, { username, displayName }: NewOwner): void {
+export function validateOwnerNames(naming: Naming, { username, displayName }: NewOwner): void {
   requireUsername(naming, username)
   if (!DISPLAY_NAME_PATTERN.test(displayName)) {
     throw new CodedError(
@@ -44,7 +44,7 @@ export function requireOwnerNames(naming: Naming, { username, displayName }: New
  * @throws CodedError VALIDATION_ERROR where the username, or one that looks like it, is taken
  */
 export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promise<OwnerRow> {
-  await requireFreeOwnerUsername(tx, owner.username, null)
+  await assertUsernameAvailable(tx, owner.username, null)
   return insertOwner(tx, {
     username: owner.username,
     display_name: owner.displayName,
@@ -57,7 +57,7 @@ export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promi
  * @param own the owner who may have it already, or null
  * @throws CodedError VALIDATION_ERROR
  */
-export async function requireFreeOwnerUsername(
+export async function assertUsernameAvailable(
   tx: Pick<Tx, 'db'>,
   username: string,
   own: number | null,

@@ -1,19 +1,19 @@
 import { CodedError } from '@countersign/protocol'
 import type { Database, FlowRow } from '../core/database/database.ts'
+import { hashOfSecret } from './session.ts'
 import {
   deleteExpiredFlows,
+  deleteFlow,
   flowByHash,
   flowByReference,
   insertFlow,
-  takeFlow,
-} from './flow-table.ts'
-import { hashOfSecret } from './session.ts'
+} from './session-table.ts'
 
 /** Long enough to find one's phone, and for most identity providers. */
 export const FLOW_LIFETIME_MS = 15 * 60_000
 
 /** A verification that a provider's call has settled, before its browser was back. */
-export const SETTLED = 'identity-settled'
+export const IDENTITY_DECIDED = 'identity-settled'
 
 export interface FlowDeps {
   readonly db: Database
@@ -28,7 +28,7 @@ export type FlowKind =
   | 'provider-sign-in'
   | 'provider-sign-up'
   | 'identity'
-  | typeof SETTLED
+  | typeof IDENTITY_DECIDED
 
 /** Something that was begun in a browser and is to be completed there, once. */
 export interface Flow<S> {
@@ -70,18 +70,18 @@ export async function beginFlow<S extends object>(
  * @param expected what it must have been begun as, and by whom
  * @throws CodedError VALIDATION_ERROR where there is none such, or none any more
  */
-export async function completeFlow<S>(
+export async function consumeFlow<S>(
   deps: FlowDeps,
   token: string | null,
   expected: Expected,
 ): Promise<Flow<S>> {
   const row =
-    token === null ? undefined : await deps.db.write((tx) => takeFlow(tx, hashOfSecret(token)))
-  return flowOf(row, deps.now(), expected)
+    token === null ? undefined : await deps.db.write((tx) => deleteFlow(tx, hashOfSecret(token)))
+  return validateFlow(row, deps.now(), expected)
 }
 
 /** A flow that is not taken until what it is about has been decided. */
-export interface OpenFlow<S> extends Flow<S> {
+export interface StoredFlow<S> extends Flow<S> {
   /** For the transaction that records the outcome. */
   readonly hash: Uint8Array
 }
@@ -90,26 +90,26 @@ export interface OpenFlow<S> extends Flow<S> {
  * Looks at a flow that may have to wait, since its provider is to call later.
  * @throws CodedError VALIDATION_ERROR where there is none such, or none any more
  */
-export async function openFlow<S>(
+export async function readFlow<S>(
   deps: FlowDeps,
   token: string | null,
   expected: Expected,
-): Promise<OpenFlow<S>> {
+): Promise<StoredFlow<S>> {
   const hash = hashOfSecret(token ?? '')
   const row = token === null ? undefined : await flowByHash(deps.db.read, hash)
-  return { ...flowOf<S>(row, deps.now(), expected), hash }
+  return { ...validateFlow<S>(row, deps.now(), expected), hash }
 }
 
 /** The flow that a provider calls by its own name, or null where there is none, or none any more. */
-export async function flowOfReference<S>(
+export async function findFlowByReference<S>(
   deps: FlowDeps,
   kind: FlowKind,
   provider: string,
   reference: string,
-): Promise<OpenFlow<S> | null> {
+): Promise<StoredFlow<S> | null> {
   const row = await flowByReference(deps.db.read, provider, reference)
   if (row === undefined || row.expires_at <= deps.now() || row.kind !== kind) return null
-  return { ...flowOf<S>(row, deps.now(), { kinds: [kind] }), hash: row.hash }
+  return { ...validateFlow<S>(row, deps.now(), { kinds: [kind] }), hash: row.hash }
 }
 
 /** What a flow must have been begun as, and by whom. */
@@ -119,7 +119,7 @@ interface Expected {
   readonly provider?: string
 }
 
-function flowOf<S>(row: FlowRow | undefined, now: number, expected: Expected): Flow<S> {
+function validateFlow<S>(row: FlowRow | undefined, now: number, expected: Expected): Flow<S> {
   if (row === undefined || row.expires_at <= now || !isExpected(row, expected)) {
     throw new CodedError(
       'VALIDATION_ERROR',

@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Cookies } from '../core/http/cookies.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import {
+  assertRecentSignIn,
   type Browser,
   findSession,
-  requireRecent,
   SESSION_LIFETIME_MS,
   type Session,
   type SessionDeps,
@@ -28,7 +28,7 @@ export function ownerSchema<T extends FastifySchema & { response: object }>(sche
 }
 
 /** An answer without a body. */
-export function nothing(description: string) {
+export function noContent(description: string) {
   return { type: 'null', description } as const
 }
 
@@ -58,7 +58,7 @@ export class SignedIn {
   /** @throws CodedError UNAUTHENTICATED, RECENT_SIGN_IN_REQUIRED */
   async requireRecent(request: FastifyRequest): Promise<Session> {
     const session = await this.require(request)
-    requireRecent(session, this.#deps.now())
+    assertRecentSignIn(session, this.#deps.now())
     return session
   }
 
@@ -71,11 +71,11 @@ export class SignedIn {
   }
 
   /** @param token out of `startSession` */
-  remember(reply: FastifyReply, token: string): void {
+  setCookie(reply: FastifyReply, token: string): void {
     this.#cookies.write(reply, 'session', token, SESSION_LIFETIME_MS / 1000)
   }
 
-  forget(reply: FastifyReply): void {
+  clearCookie(reply: FastifyReply): void {
     this.#cookies.clear(reply, 'session')
   }
 }
@@ -86,7 +86,7 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
  * A hook against cross-site request forgery: what changes state comes from our own pages, or from no page at all.
  * Browsers send Origin with every request that is not GET or HEAD; a program with a cookie of its own may leave it out.
  */
-export function requireSameOrigin(baseUrl: string) {
+export function rejectCrossOrigin(baseUrl: string) {
   return (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void => {
     done(SAFE.has(request.method) || isOurs(request, baseUrl) ? undefined : refusal())
   }

@@ -1,20 +1,25 @@
 import { type Account, CodedError } from '@countersign/protocol'
 import { ownerById, setUserHandle } from '../agents/owner-table.ts'
 import type { OwnerRow, PasskeyRow, Tx } from '../core/database/database.ts'
-import { passkeyOf } from './account.ts'
-import { beginFlow, completeFlow } from './flow.ts'
+import { describePasskey } from './account.ts'
+import { beginFlow, consumeFlow } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
+import { assertStillSignedIn, type Session } from './session.ts'
 import {
   deletePasskey,
   insertPasskey,
   passkeyById,
   passkeysOfOwner,
-  renamePasskey,
-} from './passkey-table.ts'
-import { requireStillSignedIn, type Session } from './session.ts'
-import { requireWayIn } from './sign-in-methods.ts'
-import { relyingPartyOf } from './sign-in-passkey.ts'
-import { type Credential, creationOptions, type RelyingParty, verifyCreation } from './webauthn.ts'
+  updatePasskeyName,
+} from './sign-in-method-table.ts'
+import { assertSignInMethodLeft } from './sign-in-methods.ts'
+import { relyingPartyFor } from './sign-in-with-passkey.ts'
+import {
+  type Credential,
+  type RelyingParty,
+  registrationOptions,
+  verifyRegistration,
+} from './webauthn.ts'
 
 interface AddState {
   readonly challenge: string
@@ -27,11 +32,11 @@ export async function beginAddingPasskey(
   deps: OwnerDeps,
   ownerId: number,
 ): Promise<{ options: Record<string, unknown>; token: string }> {
-  const relyingParty = relyingPartyOf(deps)
+  const relyingParty = relyingPartyFor(deps)
   const { username, display_name: displayName, user_handle } = await withUserHandle(deps, ownerId)
   const existing = await passkeysOfOwner(deps.db.read, ownerId)
   const challenge = deps.randomBytes(32)
-  const options = await creationOptions(
+  const options = await registrationOptions(
     relyingParty,
     { handle: Buffer.from(user_handle as string, 'base64url'), username, displayName },
     challenge,
@@ -58,26 +63,26 @@ export async function addPasskey(
 ): Promise<Account['passkeys'][number]> {
   const { ownerId } = session
   const expected = { kinds: ['passkey-add'] as const, ownerId }
-  const { state } = await completeFlow<AddState>(deps, flow, expected)
-  const credential = await requireNewPasskey(relyingPartyOf(deps), state.challenge, made.response)
+  const { state } = await consumeFlow<AddState>(deps, flow, expected)
+  const credential = await verifyNewPasskey(relyingPartyFor(deps), state.challenge, made.response)
   const row = await deps.db.write(async (tx) => {
     const at = deps.now()
-    await requireStillSignedIn(tx, session)
-    await keepPasskey(tx, { id: ownerId, name: made.name ?? NAME, at }, credential)
+    await assertStillSignedIn(tx, session)
+    await storePasskey(tx, { id: ownerId, name: made.name ?? NAME, at }, credential)
     return (await passkeyById(tx.db, credential.id)) as PasskeyRow
   })
-  return passkeyOf(row)
+  return describePasskey(row)
 }
 
 /** @throws CodedError NOT_FOUND */
-export async function namePasskey(
+export async function renamePasskey(
   { db }: Pick<OwnerDeps, 'db'>,
   ownerId: number,
   credentialId: string,
   name: string,
 ): Promise<Account['passkeys'][number]> {
-  const row = await db.write((tx) => renamePasskey(tx, ownerId, credentialId, name))
-  return passkeyOf(row ?? notFound())
+  const row = await db.write((tx) => updatePasskeyName(tx, ownerId, credentialId, name))
+  return describePasskey(row ?? notFound())
 }
 
 /** @throws CodedError NOT_FOUND, or VALIDATION_ERROR where it is the last way in */
@@ -88,7 +93,7 @@ export async function removePasskey(
 ): Promise<void> {
   await db.write(async (tx) => {
     if (!(await deletePasskey(tx, ownerId, credentialId))) notFound()
-    await requireWayIn(tx, ownerId)
+    await assertSignInMethodLeft(tx, ownerId)
   })
 }
 
@@ -112,12 +117,12 @@ export const FIRST_NAME = 'First passkey'
  * Checks a passkey that a browser has made.
  * @throws CodedError VALIDATION_ERROR
  */
-export async function requireNewPasskey(
+export async function verifyNewPasskey(
   relyingParty: RelyingParty,
   challenge: string,
   response: unknown,
 ): Promise<Credential> {
-  const credential = await verifyCreation(relyingParty, challenge, response)
+  const credential = await verifyRegistration(relyingParty, challenge, response)
   if (credential !== null) return credential
   throw new CodedError(
     'VALIDATION_ERROR',
@@ -129,7 +134,7 @@ export async function requireNewPasskey(
  * Keeps a passkey.
  * @throws CodedError VALIDATION_ERROR where it is registered already
  */
-export async function keepPasskey(
+export async function storePasskey(
   tx: Tx,
   owner: { readonly id: number; readonly name: string; readonly at: number },
   credential: Credential,

@@ -1,9 +1,9 @@
 import { CodedError, RECOVERY_CODES } from '@countersign/protocol'
 import { ownerByUsername } from '../agents/owner-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { takeRecoveryCode } from './recovery-code-table.ts'
 import { type Browser, hashOfSecret, startSession } from './session.ts'
-import type { SignedInOwner } from './sign-in-passkey.ts'
+import { deleteRecoveryCode } from './sign-in-method-table.ts'
+import type { SignedInOwner } from './sign-in-with-passkey.ts'
 
 /** Crockford's base32: no letter that could be read as a digit or another letter. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -41,7 +41,7 @@ function hashOfCode(typed: string): Uint8Array {
  * Signs in by a recovery code, which is used up.
  * @throws CodedError UNAUTHENTICATED, in the same words whether the owner or the code is unknown
  */
-export async function signInByRecoveryCode(
+export async function signInWithRecoveryCode(
   deps: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
   request: { readonly username: string; readonly code: string },
   browser: Browser,
@@ -49,7 +49,7 @@ export async function signInByRecoveryCode(
   const hash = hashOfCode(request.code)
   return deps.db.write(async (tx) => {
     const owner = await ownerByUsername(tx.db, request.username)
-    if (owner === undefined || !(await takeRecoveryCode(tx, owner.id, hash))) {
+    if (owner === undefined || !(await deleteRecoveryCode(tx, owner.id, hash))) {
       throw new CodedError(
         'UNAUTHENTICATED',
         'There is no such recovery code, or it has been used.',

@@ -87,7 +87,7 @@ async function requireAccount(tx: Tx, ownerId: number): Promise<void> {
  * Asks once more, in the transaction, where time has passed since the session was found.
  * @throws CodedError UNAUTHENTICATED
  */
-export async function requireStillSignedIn(tx: Tx, session: Session): Promise<void> {
+export async function assertStillSignedIn(tx: Tx, session: Session): Promise<void> {
   if ((await sessionByHash(tx.db, session.hash)) !== undefined) return
   throw new CodedError('UNAUTHENTICATED', 'You are no longer signed in. Sign in, then begin again.')
 }
@@ -96,22 +96,22 @@ export async function requireStillSignedIn(tx: Tx, session: Session): Promise<vo
 export async function findSession(deps: SessionDeps, token: string): Promise<Session | null> {
   const row = await sessionByHash(deps.db.read, hashOfSecret(token))
   const at = deps.now()
-  if (row === undefined || !isAlive(row, at)) return null
+  if (row === undefined || !isSessionValid(row, at)) return null
   if (at - row.last_seen_at >= TOUCH_MS) await deps.db.write((tx) => touchSession(tx, row.hash, at))
   return { id: row.id, ownerId: row.owner_id, signedInAt: row.signed_in_at, hash: row.hash }
 }
 
 /** Whether a session that was found before has not ended since. To ask is no use of it. */
-export async function isSignedInStill(
+export async function isStillSignedIn(
   deps: Pick<SessionDeps, 'db' | 'now'>,
   session: Session,
 ): Promise<boolean> {
   const row = await sessionByHash(deps.db.read, session.hash)
-  return row !== undefined && isAlive(row, deps.now())
+  return row !== undefined && isSessionValid(row, deps.now())
 }
 
 /** Whether a session is within its limits, absolute and idle. */
-export function isAlive(row: SessionRow, now: number): boolean {
+export function isSessionValid(row: SessionRow, now: number): boolean {
   return row.expires_at > now && row.last_seen_at + SESSION_IDLE_MS > now
 }
 
@@ -124,7 +124,7 @@ export async function endSession(deps: SessionDeps, session: Session): Promise<v
  * Asks for a recent sign-in, before what is dangerous.
  * @throws CodedError RECENT_SIGN_IN_REQUIRED
  */
-export function requireRecent(session: Session, now: number): void {
+export function assertRecentSignIn(session: Session, now: number): void {
   if (now - session.signedInAt < RECENT_MS) return
   throw new CodedError(
     'RECENT_SIGN_IN_REQUIRED',

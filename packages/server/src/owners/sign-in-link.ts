@@ -1,9 +1,9 @@
 import { CodedError } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { replaceSignInLink, takeSignInLink } from './recovery-code-table.ts'
 import { type Browser, hashOfSecret, startSession } from './session.ts'
-import type { SignedInOwner } from './sign-in-passkey.ts'
+import { deleteSignInLink, replaceSignInLink } from './sign-in-method-table.ts'
+import type { SignedInOwner } from './sign-in-with-passkey.ts'
 
 const SIGN_IN_LINK_LIFETIME_MS = 15 * 60_000
 
@@ -30,14 +30,14 @@ export async function issueSignInLink(
  * Signs in by a link, which is used up.
  * @throws CodedError UNAUTHENTICATED
  */
-export async function signInByLink(
+export async function signInWithLink(
   deps: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
   token: string,
   browser: Browser,
 ): Promise<SignedInOwner> {
   const hash = hashOfSecret(token)
   return deps.db.write(async (tx) => {
-    const link = await takeSignInLink(tx, hash)
+    const link = await deleteSignInLink(tx, hash)
     const owner = link && (await ownerById(tx.db, link.owner_id))
     if (owner === undefined || (link?.expires_at ?? 0) <= deps.now()) {
       throw new CodedError(

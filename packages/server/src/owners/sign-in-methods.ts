@@ -1,18 +1,21 @@
 import { CodedError } from '@countersign/protocol'
 import type { Tx } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { passkeysOfOwner } from './passkey-table.ts'
-import { replaceRecoveryCodes } from './recovery-code-table.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
-import { requireStillSignedIn, type Session } from './session.ts'
+import { assertStillSignedIn, type Session } from './session.ts'
 import { deleteSessionById, deleteSessionsOfOwner } from './session-table.ts'
-import { deleteSignInIdentity, signInIdentitiesOfOwner } from './sign-in-identity-table.ts'
+import {
+  deleteSignInIdentity,
+  passkeysOfOwner,
+  replaceRecoveryCodes,
+  signInIdentitiesOfOwner,
+} from './sign-in-method-table.ts'
 
 /**
  * Refuses to take away the last way in. Recovery codes are no way in: they run out.
  * @throws CodedError VALIDATION_ERROR, which undoes what the transaction has taken away
  */
-export async function requireWayIn(tx: Tx, ownerId: number): Promise<void> {
+export async function assertSignInMethodLeft(tx: Tx, ownerId: number): Promise<void> {
   const passkeys = await passkeysOfOwner(tx.db, ownerId)
   if (passkeys.length > 0) return
   if ((await signInIdentitiesOfOwner(tx.db, ownerId)).length > 0) return
@@ -33,7 +36,7 @@ export async function renewRecoveryCodes(
 ): Promise<readonly string[]> {
   const { codes, hashes } = newRecoveryCodes(randomBytes)
   await db.write(async (tx) => {
-    await requireStillSignedIn(tx, session)
+    await assertStillSignedIn(tx, session)
     await replaceRecoveryCodes(tx, session.ownerId, hashes, now())
   })
   return codes
@@ -70,6 +73,6 @@ export async function unlinkProvider(
     if (!(await deleteSignInIdentity(tx, ownerId, provider))) {
       throw new CodedError('NOT_FOUND', 'You have linked no such account.')
     }
-    await requireWayIn(tx, ownerId)
+    await assertSignInMethodLeft(tx, ownerId)
   })
 }

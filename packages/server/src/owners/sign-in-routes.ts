@@ -13,12 +13,20 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refusalOf } from '../core/errors.ts'
 import type { App } from '../core/http/server.ts'
 import { providerParam } from '../providers/providers.ts'
-import { beginProviderSignIn, completeProviderSignIn, type ProviderOutcome } from './by-provider.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
 import { type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
-import { signInByRecoveryCode } from './recovery-codes.ts'
-import { signInByLink } from './sign-in-link.ts'
-import { beginPasskeySignIn, completePasskeySignIn, type SignedInOwner } from './sign-in-passkey.ts'
+import { signInWithRecoveryCode } from './recovery-codes.ts'
+import { signInWithLink } from './sign-in-link.ts'
+import {
+  beginPasskeySignIn,
+  completePasskeySignIn,
+  type SignedInOwner,
+} from './sign-in-with-passkey.ts'
+import {
+  beginProviderSignIn,
+  completeProviderSignIn,
+  type ProviderOutcome,
+} from './sign-in-with-provider.ts'
 import { signUpRoutes } from './sign-up-routes.ts'
 
 /** Signing up and in. */
@@ -68,7 +76,7 @@ function welcome(
   reply: FastifyReply,
   { owner, token }: SignedInOwner,
 ): { owner: { username: string; displayName: string } } {
-  signedIn.remember(reply, token)
+  signedIn.setCookie(reply, token)
   return { owner: { username: owner.username, displayName: owner.display_name } }
 }
 
@@ -117,14 +125,14 @@ async function comeBack(
       url: new URL(request.url, deps.site.baseUrl),
     }
     const outcome = await completeProviderSignIn(deps, id, back, browser)
-    if (outcome.kind === 'signed-in') signedIn.remember(reply, outcome.token)
+    if (outcome.kind === 'signed-in') signedIn.setCookie(reply, outcome.token)
     if (outcome.kind === 'unknown') {
       cookies.write(reply, 'flow', outcome.flow, FLOW_LIFETIME_MS / 1000)
     }
     return pageOf(outcome, encodeURIComponent(id))
   } catch (error) {
     const page = browser.session === null ? 'sign-in' : 'account'
-    return `${page}?${new URLSearchParams(failureOf(error, request, id))}`
+    return `${page}?${new URLSearchParams(callbackFailureQuery(error, request, id))}`
   }
 }
 
@@ -138,7 +146,7 @@ function pageOf(outcome: ProviderOutcome, id: string): string {
  * @param provider its id
  * @returns the query of that page
  */
-export function failureOf(
+export function callbackFailureQuery(
   error: unknown,
   request: FastifyRequest,
   provider: string,
@@ -162,7 +170,7 @@ function withoutPasskeyRoutes(app: App, context: OwnerRouteContext): void {
     }),
     handler: async (request, reply) => {
       const browser = await signedIn.browser(request)
-      return welcome(context, reply, await signInByRecoveryCode(deps, request.body, browser))
+      return welcome(context, reply, await signInWithRecoveryCode(deps, request.body, browser))
     },
   })
 
@@ -175,7 +183,7 @@ function withoutPasskeyRoutes(app: App, context: OwnerRouteContext): void {
     }),
     handler: async (request, reply) => {
       const browser = await signedIn.browser(request)
-      return welcome(context, reply, await signInByLink(deps, request.body.token, browser))
+      return welcome(context, reply, await signInWithLink(deps, request.body.token, browser))
     },
   })
 }

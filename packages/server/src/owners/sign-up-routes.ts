@@ -5,9 +5,9 @@ import {
   signUpRequestSchema,
 } from '@countersign/protocol'
 import type { App } from '../core/http/server.ts'
-import { signUpByProvider } from './by-provider.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
 import { type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+import { signUpWithProvider } from './sign-in-with-provider.ts'
 import { beginSignUp, completeSignUp, type NewAccount } from './sign-up.ts'
 
 /** Making an account: by a passkey, or by an account elsewhere. */
@@ -37,7 +37,7 @@ export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteCo
       const flow = cookies.take(request, reply, 'flow')
       const browser = await signedIn.browser(request)
       const account = await completeSignUp(deps, flow, request.body, browser)
-      signedIn.remember(reply, account.token)
+      signedIn.setCookie(reply, account.token)
       return reply.code(201).send(welcome(account))
     },
   })
@@ -52,9 +52,9 @@ export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteCo
     handler: async (request, reply) => {
       const flow = cookies.read(request, 'flow')
       const browser = await signedIn.browser(request)
-      const account = await signUpByProvider(deps, flow, request.body, browser)
+      const account = await signUpWithProvider(deps, flow, request.body, browser)
       cookies.clear(reply, 'flow')
-      signedIn.remember(reply, account.token)
+      signedIn.setCookie(reply, account.token)
       return reply.code(201).send(welcome(account))
     },
   })

@@ -1,15 +1,14 @@
 import type { SignUpRequest } from '@countersign/protocol'
 import { setUserHandle } from '../agents/owner-table.ts'
-import { insertNewOwner, requireFreeOwnerUsername, requireOwnerNames } from './add-owner.ts'
-import { beginFlow, completeFlow } from './flow.ts'
+import { assertUsernameAvailable, insertNewOwner, validateOwnerNames } from './add-owner.ts'
+import { beginFlow, consumeFlow } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
-import { FIRST_NAME, keepPasskey, requireNewPasskey } from './passkeys.ts'
-import { replaceRecoveryCodes } from './recovery-code-table.ts'
+import { FIRST_NAME, storePasskey, verifyNewPasskey } from './passkeys.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 import { type Browser, startSession } from './session.ts'
-import type { SignedInOwner } from './sign-in-passkey.ts'
-import { relyingPartyOf } from './sign-in-passkey.ts'
-import { creationOptions } from './webauthn.ts'
+import { replaceRecoveryCodes } from './sign-in-method-table.ts'
+import { relyingPartyFor, type SignedInOwner } from './sign-in-with-passkey.ts'
+import { registrationOptions } from './webauthn.ts'
 
 interface SignUpState extends SignUpRequest {
   readonly challenge: string
@@ -30,12 +29,12 @@ export async function beginSignUp(
   deps: OwnerDeps,
   request: SignUpRequest,
 ): Promise<{ options: Record<string, unknown>; token: string }> {
-  const relyingParty = relyingPartyOf(deps)
-  requireOwnerNames(deps.site.naming, request)
-  await requireFreeOwnerUsername({ db: deps.db.read }, request.username, null)
+  const relyingParty = relyingPartyFor(deps)
+  validateOwnerNames(deps.site.naming, request)
+  await assertUsernameAvailable({ db: deps.db.read }, request.username, null)
   const handle = deps.randomBytes(32)
   const challenge = deps.randomBytes(32)
-  const options = await creationOptions(relyingParty, { ...request, handle }, challenge, [])
+  const options = await registrationOptions(relyingParty, { ...request, handle }, challenge, [])
   const state: SignUpState = {
     ...request,
     challenge: Buffer.from(challenge).toString('base64url'),
@@ -57,14 +56,14 @@ export async function completeSignUp(
   made: { readonly response: unknown; readonly name?: string },
   browser: Browser,
 ): Promise<NewAccount> {
-  const { state } = await completeFlow<SignUpState>(deps, flow, { kinds: ['passkey-sign-up'] })
-  const credential = await requireNewPasskey(relyingPartyOf(deps), state.challenge, made.response)
+  const { state } = await consumeFlow<SignUpState>(deps, flow, { kinds: ['passkey-sign-up'] })
+  const credential = await verifyNewPasskey(relyingPartyFor(deps), state.challenge, made.response)
   const { codes, hashes } = newRecoveryCodes(deps.randomBytes)
   return deps.db.write(async (tx) => {
     const at = deps.now()
     const owner = await insertNewOwner(tx, state, at)
     await setUserHandle(tx, owner.id, state.handle)
-    await keepPasskey(tx, { id: owner.id, name: made.name ?? FIRST_NAME, at }, credential)
+    await storePasskey(tx, { id: owner.id, name: made.name ?? FIRST_NAME, at }, credential)
     await replaceRecoveryCodes(tx, owner.id, hashes, at)
     const token = await startSession(deps, tx, { id: owner.id, method: 'passkey', browser })
     return { owner, token, recoveryCodes: codes }

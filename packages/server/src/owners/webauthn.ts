@@ -37,7 +37,7 @@ const library = () => import('@simplewebauthn/server')
 const helpers = () => import('@simplewebauthn/server/helpers')
 
 /** Options for `navigator.credentials.create`: a discoverable credential, without attestation. */
-export async function creationOptions(
+export async function registrationOptions(
   relyingParty: RelyingParty,
   user: {
     /** At most 64 bytes that say nothing about the person. */
@@ -69,7 +69,7 @@ export async function creationOptions(
 }
 
 /** Options for `navigator.credentials.get`: whichever passkey the person chooses. */
-export async function requestOptions(
+export async function authenticationOptions(
   relyingParty: RelyingParty,
   challenge: Uint8Array,
 ): Promise<Record<string, unknown>> {
@@ -89,7 +89,7 @@ export async function requestOptions(
  * @param response what the browser sent, unchecked
  * @returns null where anything about it is wrong
  */
-export async function verifyCreation(
+export async function verifyRegistration(
   relyingParty: RelyingParty,
   challenge: string,
   response: unknown,
@@ -122,7 +122,7 @@ export async function verifyCreation(
  * @param response what the browser sent, unchecked
  * @returns null where anything about it is wrong
  */
-export async function verifyUse(
+export async function verifyAuthentication(
   relyingParty: RelyingParty,
   challenge: string,
   response: unknown,

@@ -1,14 +1,19 @@
 import { erasePayloads } from '../agent-management/agent-event-table.ts'
-import { agentsWithFace, liveAgents } from '../agent-management/own-agent-table.ts'
-import { AGENTS_AT_ONCE, requireConfirmed, revokeAgents } from '../agent-management/revoke-all.ts'
-import { changeFace } from '../agent-management/update-profile.ts'
+import { agentsWithProfile, unrevokedAgents } from '../agent-management/own-agent-table.ts'
+import { AGENTS_AT_ONCE, assertConfirmed, revokeAgents } from '../agent-management/revoke-all.ts'
+import { writeProfile } from '../agent-management/update-profile.ts'
 import { cancelRegrade } from '../agents/regrade-owner.ts'
 import { eraseChannels } from '../channels/channel-end.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { EXPIRE_VERIFICATION } from '../identity/record-verification.ts'
-import { blankAgents, blankOwner, deleteBelongings, deleteJobs } from './owner-data-table.ts'
+import {
+  anonymizeAgents,
+  anonymizeOwner,
+  deleteJobs,
+  deleteOwnerRecords,
+} from './owner-data-table.ts'
 
 const REASON = 'owner_deleted'
 /** In the place of the owner's own label. */
@@ -16,7 +21,12 @@ const BLANK = 'deleted'
 /** More than one transaction changes. */
 const MANY = AGENTS_AT_ONCE + 1
 const ALL = Number.MAX_SAFE_INTEGER
-const NO_FACE = { username: null, username_skeleton: null, display_name: null, description: null }
+const EMPTY_PROFILE = {
+  username: null,
+  username_skeleton: null,
+  display_name: null,
+  description: null,
+}
 
 /**
  * Deletes an account, all of it or nothing: revokes its agents, whose DIDs stay and say so, and erases whatever says
@@ -35,22 +45,22 @@ export async function deleteAccount(
 ): Promise<number> {
   const confirmed = (work: (tx: Tx, at: number) => Promise<number>) =>
     db.write(async (tx) => {
-      await requireConfirmed(tx, ownerId, confirmation)
+      await assertConfirmed(tx, ownerId, confirmation)
       return work(tx, now())
     })
-  const before = await inParts(() => confirmed((tx, at) => revokeSomeOfMany(tx, ownerId, at)))
-  await inParts(() => confirmed((tx, at) => blankSomeOfMany(tx, ownerId, at)))
+  const before = await inBatches(() => confirmed((tx, at) => revokeBatch(tx, ownerId, at)))
+  await inBatches(() => confirmed((tx, at) => clearProfileBatch(tx, ownerId, at)))
   const last = await confirmed(async (tx, at) => {
     const revoked = await revokeAgents(tx, ownerId, REASON, at, ALL)
     await eraseChannels(tx, ownerId, REASON, at)
     await erasePayloads(tx, ownerId)
-    await blankFaces(tx, await agentsWithFace(tx.db, ownerId, ALL), at)
-    await blankAgents(tx, ownerId, BLANK)
+    await clearProfiles(tx, await agentsWithProfile(tx.db, ownerId, ALL), at)
+    await anonymizeAgents(tx, ownerId, BLANK)
     await deleteJobs(tx, `${EXPIRE_VERIFICATION}:${ownerId}:`)
     await cancelRegrade(tx, ownerId)
-    await deleteBelongings(tx, ownerId)
+    await deleteOwnerRecords(tx, ownerId)
     // No username has a colon, so that nobody has this one.
-    await blankOwner(tx, ownerId, `deleted:${ownerId}`, at)
+    await anonymizeOwner(tx, ownerId, `deleted:${ownerId}`, at)
     const seq = tx.nextSeq()
     await appendEvent(tx, { seq, at, type: 'owner.deleted', tail: null, ownerId, payload: {} })
     return revoked
@@ -59,7 +69,7 @@ export async function deleteAccount(
 }
 
 /** @param part does one and resolves to how many agents it changed: none where the rest is little enough */
-async function inParts(part: () => Promise<number>): Promise<number> {
+async function inBatches(part: () => Promise<number>): Promise<number> {
   for (let all = 0; ; ) {
     const count = await part()
     if (count === 0) return all
@@ -67,19 +77,19 @@ async function inParts(part: () => Promise<number>): Promise<number> {
   }
 }
 
-async function revokeSomeOfMany(tx: Tx, ownerId: number, at: number): Promise<number> {
-  const { length } = await liveAgents(tx.db, ownerId, MANY)
+async function revokeBatch(tx: Tx, ownerId: number, at: number): Promise<number> {
+  const { length } = await unrevokedAgents(tx.db, ownerId, MANY)
   return length < MANY ? 0 : revokeAgents(tx, ownerId, REASON, at, AGENTS_AT_ONCE)
 }
 
-async function blankSomeOfMany(tx: Tx, ownerId: number, at: number): Promise<number> {
-  const agents = await agentsWithFace(tx.db, ownerId, MANY)
+async function clearProfileBatch(tx: Tx, ownerId: number, at: number): Promise<number> {
+  const agents = await agentsWithProfile(tx.db, ownerId, MANY)
   if (agents.length < MANY) return 0
-  await blankFaces(tx, agents, at)
+  await clearProfiles(tx, agents, at)
   return agents.length
 }
 
 /** What agents said of themselves may say who their owner was. Each that said something has an event that tells. */
-async function blankFaces(tx: Tx, agents: readonly AgentRow[], at: number): Promise<void> {
-  for (const agent of agents) await changeFace(tx, agent, { ...NO_FACE, avatar: null }, at)
+async function clearProfiles(tx: Tx, agents: readonly AgentRow[], at: number): Promise<void> {
+  for (const agent of agents) await writeProfile(tx, agent, { ...EMPTY_PROFILE, avatar: null }, at)
 }

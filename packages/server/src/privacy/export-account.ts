@@ -10,9 +10,9 @@ import { exportChannels } from '../channels/describe-channel.ts'
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { SETTLED } from '../owners/flow.ts'
+import { IDENTITY_DECIDED } from '../owners/flow.ts'
 import type { Session } from '../owners/session.ts'
-import { recordsOfOwner } from './owner-data-table.ts'
+import { readOwnerRecords } from './owner-data-table.ts'
 
 type ExportDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 type ExportedAgent = AccountExport['agents'][number]
@@ -34,7 +34,7 @@ export async function exportAccount(
   const { ownerId } = session
   const owner = await ownerById(read, ownerId)
   if (owner === undefined) throw new CodedError('UNAUTHENTICATED', 'Sign in first.')
-  const records = await recordsOfOwner(read, ownerId)
+  const records = await readOwnerRecords(read, ownerId)
   const account = {
     service: deps.site.baseUrl,
     exportedAt: timestamp(deps.now()),
@@ -47,7 +47,7 @@ export async function exportAccount(
   return { account, agents: exportAgents(deps, ownerId) }
 }
 
-type Records = Awaited<ReturnType<typeof recordsOfOwner>>
+type Records = Awaited<ReturnType<typeof readOwnerRecords>>
 
 function describeRecords(records: Records, session: Session) {
   return {
@@ -77,7 +77,7 @@ function describeRecords(records: Records, session: Session) {
     })),
     signInLinks: records.links.map((each) => ({ expiresAt: timestamp(each.expires_at) })),
     begun: records.flows
-      .filter(({ kind }) => kind !== SETTLED)
+      .filter(({ kind }) => kind !== IDENTITY_DECIDED)
       .map(({ kind, provider, expires_at }) => ({
         kind,
         provider,

@@ -13,7 +13,7 @@ const TABLES = [
 ] as const
 
 /** Deletes every way in and every verification of an owner, and what they have begun. */
-export async function deleteBelongings(tx: Tx, ownerId: number): Promise<void> {
+export async function deleteOwnerRecords(tx: Tx, ownerId: number): Promise<void> {
   for (const table of TABLES) {
     await tx.db.deleteFrom(table).where('owner_id', '=', ownerId).execute()
   }
@@ -29,7 +29,7 @@ export async function deleteJobs(tx: Tx, prefix: string): Promise<void> {
 }
 
 /** Takes the owner's own labels and the pictures away from agents, all of which are revoked. */
-export async function blankAgents(tx: Tx, ownerId: number, label: string): Promise<void> {
+export async function anonymizeAgents(tx: Tx, ownerId: number, label: string): Promise<void> {
   const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
   await tx.db.deleteFrom('avatars').where('tail', 'in', tails).execute()
   await tx.db
@@ -40,7 +40,7 @@ export async function blankAgents(tx: Tx, ownerId: number, label: string): Promi
 }
 
 /** The row stays, since agents refer to it; whom it was about does not. */
-export async function blankOwner(
+export async function anonymizeOwner(
   tx: Tx,
   ownerId: number,
   username: string,
@@ -54,7 +54,7 @@ export async function blankOwner(
 }
 
 /** What is held on an owner beside their agents, in several tables: no secret and no hash of one is read. */
-export async function recordsOfOwner(db: Db, ownerId: number) {
+export async function readOwnerRecords(db: Db, ownerId: number) {
   const [passkeys, codes, sessions, identities, links, flows, verifications, tokens] =
     await Promise.all([
       db

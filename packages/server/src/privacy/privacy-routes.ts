@@ -17,7 +17,7 @@ export function deletionRoute(app: App, { deps, signedIn }: OwnerRouteContext): 
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.requireRecent(request)
       const revokedAgents = await deleteAccount(deps, ownerId, request.body.username)
-      signedIn.forget(reply)
+      signedIn.clearCookie(reply)
       return { revokedAgents }
     },
   })

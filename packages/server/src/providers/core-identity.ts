@@ -2,13 +2,13 @@ import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'j
 import { ProviderFailure, ProviderRefusal } from './provider.ts'
 
 const CLAIM = 'https://vocab.account.gov.uk/v1/coreIdentityJWT'
-const ASK = ['P2']
+const REQUESTED_LEVELS = ['P2']
 /** Levels of confidence that are medium or more. */
-const ENOUGH = ['P2', 'P3', 'P4']
+const ACCEPTED_LEVELS = ['P2', 'P3', 'P4']
 
 /** What the authorization request needs, so that GOV.UK One Login proves who somebody is. */
 export const CORE_IDENTITY_PARAMETERS = {
-  vtr: JSON.stringify(ASK.map((level) => `Cl.Cm.${level}`)),
+  vtr: JSON.stringify(REQUESTED_LEVELS.map((level) => `Cl.Cm.${level}`)),
   claims: JSON.stringify({ userinfo: { [CLAIM]: null } }),
 }
 
@@ -27,7 +27,7 @@ export interface CoreIdentity {
  * @param userInfo the response of the userinfo endpoint
  * @throws ProviderRefusal where there is none, or none to be believed; ProviderFailure where there are no keys
  */
-export async function requireCoreIdentity(
+export async function verifyCoreIdentity(
   userInfo: Readonly<Record<string, unknown>>,
   expected: CoreIdentity,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export async function requireCoreIdentity(
         clockTolerance: 30,
       },
     )
-    if (!ENOUGH.includes(payload.vot as string)) throw new Error('too low')
+    if (!ACCEPTED_LEVELS.includes(payload.vot as string)) throw new Error('too low')
   } catch {
     throw new ProviderRefusal('The proof of identity by GOV.UK One Login cannot be believed.')
   }

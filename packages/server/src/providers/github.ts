@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { idField, labelField, signInField, validForDaysField, validityMs } from './fields.ts'
-import { baseAddress, callJson, OUTSIDE, type Outside } from './http-json.ts'
+import { baseAddress, DEFAULT_RUNTIME, fetchJson, type ProviderRuntime } from './http-json.ts'
 import {
   type CompletionInput,
   type IdentityProvider,
@@ -10,7 +9,14 @@ import {
   ProviderFailure,
   ProviderRefusal,
 } from './provider.ts'
-import { type Env, resolveSecret, secretReference } from './secret.ts'
+import { type Env, resolveSecret, secretReference } from './secret-reference.ts'
+import {
+  idField,
+  labelField,
+  signInField,
+  validForDaysField,
+  validityMs,
+} from './settings-fields.ts'
 
 /** An OAuth app, or a GitHub App, at GitHub or at a GitHub Enterprise Server. */
 export const githubSettings = () =>
@@ -52,7 +58,7 @@ interface State {
 export function githubProvider(
   settings: GithubSettings,
   env: Env,
-  { timeLimitMs, now }: Outside = OUTSIDE,
+  { timeLimitMs, now }: ProviderRuntime = DEFAULT_RUNTIME,
 ): IdentityProvider {
   const github: Github = {
     web: settings.webAddress ?? 'https://github.com',
@@ -140,7 +146,7 @@ async function exchange(
 }
 
 function askForToken(github: Github, parameters: Readonly<Record<string, string>>) {
-  return callJson(`${github.web}/login/oauth/access_token`, {
+  return fetchJson(`${github.web}/login/oauth/access_token`, {
     method: 'POST',
     form: {
       client_id: github.clientId,
@@ -185,7 +191,7 @@ function callApi(
   authorization?: string,
   json?: unknown,
 ) {
-  return callJson(`${api}${path}`, {
+  return fetchJson(`${api}${path}`, {
     method,
     headers: {
       accept: 'application/vnd.github+json',

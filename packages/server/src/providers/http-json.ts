@@ -5,13 +5,13 @@ import { ProviderFailure } from './provider.ts'
 const SIZE_LIMIT = 64 * 1024
 
 /** What a provider takes from its surroundings, for tests to change. */
-export interface Outside {
+export interface ProviderRuntime {
   /** How long one call may take, its answer included. */
   readonly timeLimitMs: number
   readonly now: () => number
 }
 
-export const OUTSIDE: Outside = { timeLimitMs: 10_000, now: Date.now }
+export const DEFAULT_RUNTIME: ProviderRuntime = { timeLimitMs: 10_000, now: Date.now }
 
 /** Where a provider is, without a slash at the end. Only the development of this service needs another than https. */
 export const baseAddress = (usual: string) =>
@@ -21,7 +21,7 @@ export const baseAddress = (usual: string) =>
     description: `an https address, or one on loopback, without a slash at the end; ${usual} where not set`,
   })
 
-export interface JsonCall {
+export interface JsonRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
@@ -31,7 +31,7 @@ export interface JsonCall {
   readonly timeLimitMs: number
 }
 
-export interface JsonAnswer {
+export interface JsonResponse {
   readonly status: number
   /** Undefined where the body is not JSON. */
   readonly body: unknown
@@ -42,7 +42,7 @@ export interface JsonAnswer {
  * @throws ProviderFailure where it does not answer in time, answers with a redirect or with more than 64 KiB; the
  * message holds the host's name and nothing of what was sent or received
  */
-export async function callJson(address: string, call: JsonCall): Promise<JsonAnswer> {
+export async function fetchJson(address: string, call: JsonRequest): Promise<JsonResponse> {
   const url = new URL(address)
   if (url.protocol !== 'https:' && !isLoopback(url.hostname))
     throw new ProviderFailure(`${url.host} is not called: the address is not https.`)
@@ -61,7 +61,7 @@ export async function callJson(address: string, call: JsonCall): Promise<JsonAns
   }
 }
 
-function requestOf({ method, headers, json, form, timeLimitMs }: JsonCall): RequestInit {
+function requestOf({ method, headers, json, form, timeLimitMs }: JsonRequest): RequestInit {
   return {
     method,
     headers: {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { labelField } from './fields.ts'
 import { type IdentityProvider, ProviderRefusal } from './provider.ts'
+import { labelField } from './settings-fields.ts'
 
 /** `countersignd owner verify` records under it, whether the host's file names it or not. */
 export const IN_PERSON = 'in-person'

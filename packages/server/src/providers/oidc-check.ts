@@ -1,6 +1,6 @@
 import { genericGrantRequest, ResponseBodyError, randomPKCECodeVerifier } from 'openid-client'
-import { type OidcDiscovery, TIMEOUT_SECONDS } from './oidc-discovery.ts'
-import { describe } from './oidc-errors.ts'
+import { type OidcDiscovery, TIMEOUT_SECONDS } from './oidc-client.ts'
+import { describeError } from './oidc-errors.ts'
 import type { OidcProfile } from './oidc-profile.ts'
 import type { ProviderCheck } from './provider.ts'
 
@@ -27,7 +27,7 @@ async function attempt(name: string, work: () => Promise<string>): Promise<Provi
   try {
     return { name, ok: true, detail: await work() }
   } catch (error) {
-    return { name, ok: false, detail: describe(error) }
+    return { name, ok: false, detail: describeError(error) }
   }
 }
 
@@ -76,7 +76,7 @@ async function authentication(discovery: OidcDiscovery): Promise<string> {
     if (!(error instanceof ResponseBodyError)) throw error
     if (error.error === 'invalid_grant') return 'accepted'
     if (['invalid_client', 'unauthorized_client'].includes(error.error)) throw error
-    return `cannot be told without a user: ${describe(error)}`
+    return `cannot be told without a user: ${describeError(error)}`
   }
   throw new Error('a code that was never given out was accepted')
 }

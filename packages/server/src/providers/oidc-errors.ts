@@ -7,10 +7,15 @@ import {
 import { ProviderFailure, ProviderRefusal } from './provider.ts'
 
 /** Errors of the authorization endpoint by which the human, or the provider for them, said no. */
-const NO = ['access_denied', 'login_required', 'interaction_required', 'consent_required']
+const USER_REFUSALS = [
+  'access_denied',
+  'login_required',
+  'interaction_required',
+  'consent_required',
+]
 
 /** Codes of openid-client for a provider that does not answer, or answers with something else than OpenID Connect. */
-const NO_ANSWER = [
+const PROVIDER_FAULTS = [
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
   'OAUTH_RESPONSE_IS_NOT_CONFORM',
@@ -22,34 +27,34 @@ const NO_ANSWER = [
  * What openid-client threw while something was asked of a provider.
  * @returns a failure without a cause, since causes hold responses, and those hold tokens
  */
-export function failureOf(label: string, doing: string, error: unknown): ProviderFailure {
+export function toProviderFailure(label: string, doing: string, error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error
-  return new ProviderFailure(`${label}, ${doing}: ${describe(error)}`)
+  return new ProviderFailure(`${label}, ${doing}: ${describeError(error)}`)
 }
 
 /** The same, while a human came back from the provider: it can be what they brought that is to blame. */
-export function completionErrorOf(label: string, error: unknown): Error {
+export function toCompletionError(label: string, error: unknown): Error {
   if (error instanceof ProviderRefusal || error instanceof ProviderFailure) return error
-  const reason = new Error(describe(error))
+  const reason = new Error(describeError(error))
   if (error instanceof AuthorizationResponseError) {
-    if (NO.includes(error.error))
+    if (USER_REFUSALS.includes(error.error))
       return new ProviderRefusal(`${label} has not verified you: it was stopped there.`)
-    return failureOf(label, 'coming back', error)
+    return toProviderFailure(label, 'coming back', error)
   }
   if (error instanceof ResponseBodyError && error.error === 'invalid_grant') {
     return new ProviderRefusal(`${label} says that this is no longer good. Begin again.`, {
       cause: reason,
     })
   }
-  if (isNotItsAnswer(error)) return failureOf(label, 'fetching the result', error)
+  if (isProviderFault(error)) return toProviderFailure(label, 'fetching the result', error)
   return new ProviderRefusal(
     `What came back from ${label} cannot be believed, so nothing was recorded. Begin again.`,
     { cause: reason },
   )
 }
 
-function isNotItsAnswer(error: unknown): boolean {
-  if (error instanceof ClientError) return NO_ANSWER.includes(error.code ?? '')
+function isProviderFault(error: unknown): boolean {
+  if (error instanceof ClientError) return PROVIDER_FAULTS.includes(error.code ?? '')
   return (
     error instanceof ResponseBodyError ||
     error instanceof WWWAuthenticateChallengeError ||
@@ -58,9 +63,9 @@ function isNotItsAnswer(error: unknown): boolean {
 }
 
 /** Codes, and messages that libraries have written beforehand; nothing that came over the wire but an error's code. */
-export function describe(error: unknown): string {
+export function describeError(error: unknown): string {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
-    return `it answers with the error ${plain(error.error)}`
+    return `it answers with the error ${safeErrorCode(error.error)}`
   }
   if (error instanceof WWWAuthenticateChallengeError) return `it answers with ${error.status}`
   if (!(error instanceof Error)) return 'an unknown error'
@@ -69,6 +74,6 @@ export function describe(error: unknown): string {
   return [error.message, inner].filter((each) => typeof each === 'string').join(': ')
 }
 
-function plain(code: string): string {
+function safeErrorCode(code: string): string {
   return /^[a-z_]{1,64}$/.test(code) ? code : 'that is not one'
 }

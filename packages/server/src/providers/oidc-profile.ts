@@ -1,8 +1,7 @@
 import { type Assurance, isLoopback } from '@countersign/protocol'
-import { ProviderSettingsError } from './fields.ts'
-import type { OidcPreset } from './oidc-presets.ts'
-import { OIDC_PRESETS } from './oidc-presets.ts'
+import { OIDC_PRESETS, type OidcPreset } from './oidc-presets.ts'
 import type { OidcSettings } from './oidc-settings.ts'
+import { ProviderSettingsError } from './settings-fields.ts'
 
 /** An OpenID Connect provider as it is used: the host's settings, and the preset's where the host says nothing. */
 export interface OidcProfile extends OidcSettings {
@@ -16,9 +15,9 @@ export interface OidcProfile extends OidcSettings {
 }
 
 /** Without a preset. */
-const COMPLETE = ['issuer', 'label', 'kind', 'proves'] as const
+const REQUIRED_WITHOUT_PRESET = ['issuer', 'label', 'kind', 'proves'] as const
 /** Of no use where the issuer itself is given. */
-const MAKES_ISSUER: ReadonlySet<string> = new Set(['domain', 'tenant'])
+const ISSUER_PARTS: ReadonlySet<string> = new Set(['domain', 'tenant'])
 
 /** @throws ProviderSettingsError with everything that is missing or does not go together */
 export function oidcProfile(settings: OidcSettings): OidcProfile {
@@ -26,10 +25,10 @@ export function oidcProfile(settings: OidcSettings): OidcProfile {
   const merged = { ...preset.defaults, ...settings }
   const issuer = settings.issuer ?? preset.issuer?.(settings) ?? merged.issuer
   const needs = preset.needs.filter(
-    (each) => settings.issuer === undefined || !MAKES_ISSUER.has(each),
+    (each) => settings.issuer === undefined || !ISSUER_PARTS.has(each),
   )
   const mistakes = [
-    ...[...new Set([...needs, ...(settings.preset === undefined ? COMPLETE : [])])]
+    ...[...new Set([...needs, ...(settings.preset === undefined ? REQUIRED_WITHOUT_PRESET : [])])]
       .filter((each) => settings[each] === undefined)
       .map((each) => `${each} is missing`),
     ...addressMistakes({ issuer, coreIdentity: merged.coreIdentity }),

@@ -1,7 +1,7 @@
 import { ASSURANCES, type Assurance } from '@countersign/protocol'
 import { type Static, Type } from 'typebox'
-import { idField, labelField, signInField, validForDaysField } from './fields.ts'
-import { secretReference } from './secret.ts'
+import { secretReference } from './secret-reference.ts'
+import { idField, labelField, signInField, validForDaysField } from './settings-fields.ts'
 
 const CLIENT_AUTHS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 

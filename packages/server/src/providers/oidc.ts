@@ -11,12 +11,10 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client'
-import { CORE_IDENTITY_PARAMETERS, requireCoreIdentity } from './core-identity.ts'
-import { validityMs } from './fields.ts'
+import { CORE_IDENTITY_PARAMETERS, verifyCoreIdentity } from './core-identity.ts'
 import { checkOidc } from './oidc-check.ts'
-import { clientAuthOf } from './oidc-client-auth.ts'
-import { OidcDiscovery, TIMEOUT_SECONDS } from './oidc-discovery.ts'
-import { completionErrorOf, failureOf } from './oidc-errors.ts'
+import { clientAuthOf, OidcDiscovery, TIMEOUT_SECONDS } from './oidc-client.ts'
+import { toCompletionError, toProviderFailure } from './oidc-errors.ts'
 import { assuranceOf, type OidcProfile, oidcProfile } from './oidc-profile.ts'
 import type { OidcSettings } from './oidc-settings.ts'
 import {
@@ -28,7 +26,8 @@ import {
   ProviderRefusal,
   type Verified,
 } from './provider.ts'
-import type { Env } from './secret.ts'
+import type { Env } from './secret-reference.ts'
+import { validityMs } from './settings-fields.ts'
 
 /** What is kept on our side while somebody is at the provider. */
 interface OidcState {
@@ -123,7 +122,7 @@ async function authorizationUrl(
       ? await buildAuthorizationUrlWithPAR(config, parameters)
       : buildAuthorizationUrl(config, parameters)
   } catch (error) {
-    throw failureOf(profile.label, 'pushing the request', error)
+    throw toProviderFailure(profile.label, 'pushing the request', error)
   }
 }
 
@@ -151,7 +150,7 @@ async function complete(
     await acceptCoreIdentity(profile, config, tokens.access_token, claims, now)
     return { subject: claims.sub, issuer: claims.iss, assurance, verifiedAt: new Date(now()) }
   } catch (error) {
-    throw completionErrorOf(profile.label, error)
+    throw toCompletionError(profile.label, error)
   }
 }
 
@@ -176,7 +175,7 @@ async function acceptCoreIdentity(
 ): Promise<void> {
   if (coreIdentity === undefined) return
   const userInfo = await fetchUserInfo(config, accessToken, sub)
-  await requireCoreIdentity(userInfo, {
+  await verifyCoreIdentity(userInfo, {
     issuer: coreIdentity,
     clientId,
     subject: sub,

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import type { Outside } from './http-json.ts'
+import type { ProviderRuntime } from './http-json.ts'
 import { ProviderFailure } from './provider.ts'
 
 /**
@@ -9,7 +9,7 @@ import { ProviderFailure } from './provider.ts'
 export async function connectStripe(
   address: string | undefined,
   key: string,
-  { timeLimitMs }: Outside,
+  { timeLimitMs }: ProviderRuntime,
 ): Promise<Stripe> {
   const { default: Stripe } = await import('stripe')
   const url = new URL(address ?? 'https://api.stripe.com')
@@ -27,7 +27,7 @@ export async function connectStripe(
  * Stripe's own messages quote parts of keys, and its errors hold what was sent: none of it goes any further.
  * @throws ProviderFailure
  */
-export async function askStripe<T>(call: () => Promise<T>): Promise<T> {
+export async function callStripe<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()
   } catch (error) {

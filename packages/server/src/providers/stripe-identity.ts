@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type Stripe from 'stripe'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { idField, labelField, requireDevelopment, validForDaysField, validityMs } from './fields.ts'
-import { baseAddress, OUTSIDE, type Outside } from './http-json.ts'
+import { baseAddress, DEFAULT_RUNTIME, type ProviderRuntime } from './http-json.ts'
 import {
   type BeginContext,
   type Begun,
@@ -13,8 +12,15 @@ import {
   ProviderRefusal,
   type Verified,
 } from './provider.ts'
-import { type Env, resolveSecret, SecretError, secretReference } from './secret.ts'
-import { askStripe, connectStripe, whyNotVerified } from './stripe-client.ts'
+import { type Env, resolveSecret, SecretError, secretReference } from './secret-reference.ts'
+import {
+  assertLoopback,
+  idField,
+  labelField,
+  validForDaysField,
+  validityMs,
+} from './settings-fields.ts'
+import { callStripe, connectStripe, whyNotVerified } from './stripe-client.ts'
 
 /** How old a call of Stripe may be, in seconds, as Stripe recommends. */
 const WEBHOOK_TOLERANCE = 300
@@ -61,7 +67,7 @@ type Session = Stripe.Identity.VerificationSession
 export async function stripeIdentityProvider(
   settings: StripeIdentitySettings,
   env: Env,
-  outside: Outside = OUTSIDE,
+  outside: ProviderRuntime = DEFAULT_RUNTIME,
 ): Promise<IdentityProvider> {
   const testMode = settings.testMode ?? false
   const identity: StripeIdentity = {
@@ -83,7 +89,7 @@ export async function stripeIdentityProvider(
     selfService: true,
     begin: (context) => begin(identity, context),
     complete: (context, _input, state) => completeOnce(identity, context, state as State),
-    webhook: async (headers, raw) => readCall(identity, headers['stripe-signature'], raw),
+    webhook: async (headers, raw) => readWebhook(identity, headers['stripe-signature'], raw),
     check: async () => [await checkAccess(identity)],
   }
 }
@@ -113,8 +119,8 @@ const begunSession = Type.Object({
 
 async function begin(identity: StripeIdentity, context: BeginContext): Promise<Begun> {
   const { ownerId, callbackUrl } = context
-  if (identity.testMode) requireDevelopment(callbackUrl, 'The test mode of Stripe')
-  const session = await askStripe(() =>
+  if (identity.testMode) assertLoopback(callbackUrl, 'The test mode of Stripe')
+  const session = await callStripe(() =>
     identity.stripe.identity.verificationSessions.create(
       {
         type: 'document',
@@ -148,7 +154,7 @@ async function complete(
   context: BeginContext & State,
 ): Promise<Verified> {
   const { sessionId } = context
-  const session = await askStripe(() =>
+  const session = await callStripe(() =>
     identity.stripe.identity.verificationSessions.retrieve(sessionId),
   )
   requireVerified(identity, session, context)
@@ -167,7 +173,7 @@ function requireVerified(
   session: Session,
   { ownerId, callbackUrl, sessionId }: BeginContext & State,
 ): void {
-  if (testMode) requireDevelopment(callbackUrl, 'The test mode of Stripe')
+  if (testMode) assertLoopback(callbackUrl, 'The test mode of Stripe')
   if (session.id !== sessionId || session.livemode !== !testMode)
     throw new ProviderFailure('Stripe answers for another verification, or of the other mode.')
   // Redaction erases the metadata too, so that it is looked at first.
@@ -192,13 +198,13 @@ async function forget({ stripe }: StripeIdentity, sessionId: string): Promise<vo
   await stripe.identity.verificationSessions.redact(sessionId).catch(() => undefined)
 }
 
-const verifiedCall = Type.Object({
+const verifiedEvent = Type.Object({
   type: Type.Literal('identity.verification_session.verified'),
   livemode: Type.Boolean(),
   data: Type.Object({ object: Type.Object({ id: Type.String({ pattern: SESSION_ID }) }) }),
 })
 
-function readCall(
+function readWebhook(
   { stripe, testMode, webhookSecret, now }: StripeIdentity,
   signature: string | string[] | undefined,
   raw: Uint8Array,
@@ -217,14 +223,14 @@ function readCall(
   } catch {
     throw new ProviderRefusal('The signature of this call is wrong, or older than five minutes.')
   }
-  if (!Value.Check(verifiedCall, event) || event.livemode === testMode) return null
+  if (!Value.Check(verifiedEvent, event) || event.livemode === testMode) return null
   return { reference: event.data.object.id }
 }
 
 async function checkAccess({ stripe, testMode }: StripeIdentity): Promise<ProviderCheck> {
   const name = 'secret key'
   try {
-    await askStripe(() => stripe.identity.verificationSessions.list({ limit: 1 }))
+    await callStripe(() => stripe.identity.verificationSessions.list({ limit: 1 }))
     return { name, ok: true, detail: `accepted, ${testMode ? 'test' : 'live'} mode` }
   } catch (error) {
     return { name, ok: false, detail: (error as Error).message }

@@ -45,7 +45,7 @@ export function readProof(body: unknown): Proof {
 }
 
 /** What was asked for; times are in Unix seconds. */
-export interface Asked {
+export interface ProofRequest {
   readonly nonce: string
   readonly createdAt: number
   readonly expiresAt: number
@@ -59,7 +59,7 @@ export interface Asked {
  * @param now Unix seconds
  * @throws ProviderRefusal
  */
-export function requireAsked(proof: Proof, asked: Asked, now: number): void {
+export function assertMatchesRequest(proof: Proof, asked: ProofRequest, now: number): void {
   const [{ issuer_schema_id, signal_hash, expires_at_min }] = proof.responses
   const rules: readonly (readonly [boolean, string])[] = [
     [

@@ -1,8 +1,7 @@
 import { signRequest } from '@worldcoin/idkit-core/signing'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { idField, labelField, requireDevelopment, validForDaysField, validityMs } from './fields.ts'
-import { baseAddress, callJson, OUTSIDE, type Outside } from './http-json.ts'
+import { baseAddress, DEFAULT_RUNTIME, fetchJson, type ProviderRuntime } from './http-json.ts'
 import {
   type BeginContext,
   type IdentityProvider,
@@ -10,14 +9,21 @@ import {
   ProviderFailure,
   ProviderRefusal,
 } from './provider.ts'
-import { type Env, resolveSecret, SecretError, secretReference } from './secret.ts'
+import { type Env, resolveSecret, SecretError, secretReference } from './secret-reference.ts'
 import {
-  type Asked,
+  assertLoopback,
+  idField,
+  labelField,
+  validForDaysField,
+  validityMs,
+} from './settings-fields.ts'
+import {
+  assertMatchesRequest,
   hexNumber,
   nullifierOf,
   type Proof,
+  type ProofRequest,
   readProof,
-  requireAsked,
 } from './world-id-proof.ts'
 
 /** A relying party that is registered for World ID 4 in World's Developer Portal. */
@@ -60,10 +66,10 @@ interface WorldId {
   readonly address: string
   readonly environment: 'production' | 'staging'
   readonly signingKeyHex: string
-  readonly outside: Outside
+  readonly outside: ProviderRuntime
 }
 
-type State = Pick<Asked, 'nonce' | 'createdAt' | 'expiresAt'>
+type State = Pick<ProofRequest, 'nonce' | 'createdAt' | 'expiresAt'>
 
 /**
  * World ID 4: a human proves, without saying who they are, that they have not done so before for the same action. Our
@@ -74,7 +80,7 @@ type State = Pick<Asked, 'nonce' | 'createdAt' | 'expiresAt'>
 export function worldIdProvider(
   settings: WorldIdSettings,
   env: Env,
-  outside: Outside = OUTSIDE,
+  outside: ProviderRuntime = DEFAULT_RUNTIME,
 ): IdentityProvider {
   const world: WorldId = {
     settings,
@@ -101,14 +107,14 @@ export function worldIdProvider(
       'connect-src': ['https://bridge.worldcoin.org'],
     },
     async begin(context) {
-      requireAllowed(world, context)
+      assertEnvironmentAllowed(world, context)
       return begun(world, context)
     },
     async complete(context, { body }, state) {
-      requireAllowed(world, context)
+      assertEnvironmentAllowed(world, context)
       const proof = readProof(body)
-      requireAsked(proof, asked(world, context, state as State), outside.now() / 1000)
-      await requireProven(world, body, proof)
+      assertMatchesRequest(proof, asked(world, context, state as State), outside.now() / 1000)
+      await verifyAtPortal(world, body, proof)
       return {
         subject: nullifierOf(proof).toString(),
         issuer: `${settings.rpId}/${settings.action}`,
@@ -126,8 +132,8 @@ function readSigningKey({ signingKey }: WorldIdSettings, env: Env): string {
   throw new SecretError('the signing key of World ID is not 64 hexadecimal characters')
 }
 
-function requireAllowed({ environment }: WorldId, { callbackUrl }: BeginContext): void {
-  if (environment === 'staging') requireDevelopment(callbackUrl, 'The staging environment of World')
+function assertEnvironmentAllowed({ environment }: WorldId, { callbackUrl }: BeginContext): void {
+  if (environment === 'staging') assertLoopback(callbackUrl, 'The staging environment of World')
 }
 
 /** The members of `client` are those of `IDKit.request()`, and the signal. */
@@ -152,7 +158,11 @@ function begun(world: WorldId, { ownerId }: BeginContext) {
   return { client, state }
 }
 
-function asked({ settings, environment }: WorldId, { ownerId }: BeginContext, state: State): Asked {
+function asked(
+  { settings, environment }: WorldId,
+  { ownerId }: BeginContext,
+  state: State,
+): ProofRequest {
   return { ...state, action: settings.action, environment, signal: ownerId }
 }
 
@@ -165,15 +175,20 @@ const provenAnswer = Type.Object({
 const refusedAnswer = Type.Object({ code: Type.String() })
 
 /** Codes of the portal by which it is the host, and not the human, who has to do something. */
-const MISTAKES_OF_HOST = ['app_not_migrated', 'rp_not_active', 'not_found', 'configuration_error']
+const CONFIGURATION_ERRORS = [
+  'app_not_migrated',
+  'rp_not_active',
+  'not_found',
+  'configuration_error',
+]
 
 /** `POST /api/v4/verify/{rp_id}` of World's Developer Portal, with IDKit's result unchanged. */
-async function requireProven(
+async function verifyAtPortal(
   { settings, address, outside }: WorldId,
   result: unknown,
   proof: Proof,
 ): Promise<void> {
-  const { status, body } = await callJson(`${address}/api/v4/verify/${settings.rpId}`, {
+  const { status, body } = await fetchJson(`${address}/api/v4/verify/${settings.rpId}`, {
     method: 'POST',
     json: result,
     timeLimitMs: outside.timeLimitMs,
@@ -187,7 +202,7 @@ async function requireProven(
     throw new ProviderFailure('World answers for another proof than the one that was sent.')
   }
   const code = Value.Check(refusedAnswer, body) ? body.code : null
-  if (code !== null && MISTAKES_OF_HOST.includes(code))
+  if (code !== null && CONFIGURATION_ERRORS.includes(code))
     throw new ProviderFailure(`World refuses this service: ${code}.`)
   if (code !== null && (status === 400 || status === 403))
     throw new ProviderRefusal('World does not accept that proof. Begin again.')
@@ -209,7 +224,7 @@ async function checkRegistration(world: WorldId): Promise<ProviderCheck> {
   const name = `relying party, ${world.environment}`
   const member = `${world.environment}_status`
   try {
-    const { status, body } = await callJson(
+    const { status, body } = await fetchJson(
       `${world.address}/api/v4/rp-status/${world.settings.rpId}`,
       { method: 'GET', timeLimitMs: world.outside.timeLimitMs },
     )

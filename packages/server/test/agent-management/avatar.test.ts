@@ -6,7 +6,7 @@ import { ask } from '../../../../test/support/ask.ts'
 import { unchanged } from '../../../../test/support/database-digest.ts'
 import type { TestService } from '../../../../test/support/service.ts'
 import type { SignedInOwner } from '../../../../test/support/signed-in.ts'
-import { BLUE, colourAt, deflatedZeroes, halves, pngChunk, pngOf, RED } from './pictures.ts'
+import { BLUE, colourAt, deflatedZeroes, halves, pngChunk, pngOf, RED } from './test-images.ts'
 import { AGENTS, agentIn, showAgent, startWithAgent } from './with-agent.ts'
 
 function put(

@@ -18,7 +18,7 @@ import {
 } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { shellInCheckout } from '../../../../test/support/shell.ts'
-import { giveBelongings } from '../privacy/belongings.ts'
+import { giveBelongings } from '../privacy/owner-records.ts'
 
 const OPERATING = new DocPage('docs/operating.md', import.meta.filename)
 

@@ -15,7 +15,7 @@ import {
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
 import { TABLE_KEYS } from '../../src/core/database/maintenance/import-sqlite.ts'
-import { giveBelongings } from '../privacy/belongings.ts'
+import { giveBelongings } from '../privacy/owner-records.ts'
 
 const TABLES = Object.keys(TABLE_KEYS)
 

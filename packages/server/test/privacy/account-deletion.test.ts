@@ -19,7 +19,7 @@ import { loadPepper } from '../../src/core/crypto/secrets.ts'
 import { verifyOwner } from '../../src/identity/record-verification.ts'
 import { AGENTS, editAgent, newOwner } from '../agent-management/with-agent.ts'
 import { openStream } from '../dashboard/event-source.ts'
-import { giveBelongings } from './belongings.ts'
+import { giveBelongings } from './owner-records.ts'
 
 const DELETION = '/api/account/deletion'
 

@@ -9,7 +9,7 @@ import { unchanged } from '../../../../test/support/database-digest.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { AGENTS, editAgent, newOwner } from '../agent-management/with-agent.ts'
-import { giveBelongings } from './belongings.ts'
+import { giveBelongings } from './owner-records.ts'
 
 const EXPORT = '/api/account/export'
 

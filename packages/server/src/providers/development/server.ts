@@ -61,7 +61,7 @@ function configurationOf(
   // Cookies are not told apart by port: each provider has names of its own.
   const names = { session: `${id}-session`, interaction: `${id}-login`, resume: `${id}-resume` }
   return {
-    adapter: new Memory().adapterFor,
+    adapter: new MemoryAdapter().adapterFor,
     acrValues: [acr],
     claims: { openid: ['sub'] },
     clients: [
@@ -135,12 +135,12 @@ async function logIn(
     name === '' || form.has('cancel')
       ? { error: 'access_denied', error_description: 'cancelled' }
       : { login: { accountId: name, acr, remember: false } }
-  await forgetWhoWasHere(provider, interaction)
+  await endPreviousSession(provider, interaction)
   await provider.interactionFinished(request, response, result)
 }
 
 /** The same browser may be another person the next time: that is what these providers are for. */
-async function forgetWhoWasHere(provider: Provider, interaction: Interaction): Promise<void> {
+async function endPreviousSession(provider: Provider, interaction: Interaction): Promise<void> {
   const { session, exp } = interaction
   if (session === undefined) return
   const before = await provider.Session.findByUid(session.uid)
@@ -162,7 +162,7 @@ interface Kept {
 }
 
 /** Where a provider for development keeps what it has begun: in memory, until it ends. One for each provider. */
-class Memory {
+class MemoryAdapter {
   readonly #kept = new Map<string, Kept>()
 
   /** What oidc-provider calls with the name of each kind of thing that it keeps. */

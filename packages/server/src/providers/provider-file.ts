@@ -1,10 +1,17 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { ProviderSettingsError } from './fields.ts'
-import { PROVIDER_TYPES } from './types.ts'
+import { githubProvider, githubSettings } from './github.ts'
+import { inPersonProvider, inPersonSettings } from './in-person.ts'
+import { oidcProvider } from './oidc.ts'
+import { oidcSettings } from './oidc-settings.ts'
+import type { IdentityProvider } from './provider.ts'
+import type { Env } from './secret-reference.ts'
+import { ProviderSettingsError } from './settings-fields.ts'
+import { stripeIdentityProvider, stripeIdentitySettings } from './stripe-identity.ts'
+import { worldIdProvider, worldIdSettings } from './world-id.ts'
 
 /** A provider as the host's file has it, of a shape that its type allows. */
-export interface Entry {
+export interface ProviderEntry {
   /** `providers[0]`, with its id where it has one. */
   readonly place: string
   readonly id: string
@@ -17,9 +24,9 @@ export interface Entry {
  * @returns the entries that are as their type wants them, and what is wrong with the others
  * @throws ProviderSettingsError where it is no JSON of the right kind at all
  */
-export function readEntries(text: string): { entries: Entry[]; mistakes: string[] } {
+export function parseProviderFile(text: string): { entries: ProviderEntry[]; mistakes: string[] } {
   const { providers } = readFile(text)
-  const entries: Entry[] = []
+  const entries: ProviderEntry[] = []
   const mistakes: string[] = []
   const ids = new Set<string>()
   providers.forEach((settings, index) => {
@@ -83,3 +90,19 @@ interface ObjectSchema {
   readonly properties: Readonly<Record<string, TSchema & { readonly description?: string }>>
   readonly required?: readonly string[]
 }
+
+interface ProviderType {
+  readonly type: string
+  readonly schema: TSchema
+  /** @throws ProviderSettingsError, SecretError */
+  readonly make: (settings: never, env: Env) => IdentityProvider | Promise<IdentityProvider>
+}
+
+/** Every type of provider that a host's file can have. */
+export const PROVIDER_TYPES: readonly ProviderType[] = [
+  { type: 'oidc', schema: oidcSettings(), make: oidcProvider },
+  { type: 'github', schema: githubSettings(), make: githubProvider },
+  { type: 'world-id', schema: worldIdSettings(), make: worldIdProvider },
+  { type: 'stripe-identity', schema: stripeIdentitySettings(), make: stripeIdentityProvider },
+  { type: 'in-person', schema: inPersonSettings(), make: inPersonProvider },
+]

@@ -39,7 +39,7 @@ export function validityMs(days: number | null | undefined): number | null {
  * @param callbackUrl stands on the service's own address
  * @throws ProviderFailure
  */
-export function requireDevelopment(callbackUrl: string, what: string): void {
+export function assertLoopback(callbackUrl: string, what: string): void {
   if (isLoopback(new URL(callbackUrl).hostname)) return
   throw new ProviderFailure(`${what} counts only where this service is on loopback.`)
 }

@@ -14,12 +14,12 @@ const RETRY_AFTER_SECONDS = 5
 /** Whoever has missed more asks for the list of agents anyway. */
 const MOST_MISSED = 500
 
-export interface FollowDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
+export interface BroadcasterDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
   readonly readModel: AgentReadModel
 }
 
 /** Something that happened to an agent, for its owner. */
-interface AgentNotice {
+interface AgentEventNotice {
   readonly seq: number
   readonly type: string
   /** What the page gets: the DID, the type, the time, and of a claim the label. */
@@ -27,18 +27,18 @@ interface AgentNotice {
 }
 
 /** Whom notices are for. */
-export interface NoticeSink {
-  send(notice: AgentNotice): void
+export interface EventSink {
+  send(notice: AgentEventNotice): void
   /** The events can no longer be told. */
   end(): void
 }
 
 /** Who follows what happens to their agents. */
-export class AgentFollowers {
-  readonly #deps: FollowDeps
+export class AgentEventBroadcaster {
+  readonly #deps: BroadcasterDeps
   readonly #byOwner = new Map<number, Set<Follower>>()
 
-  constructor(deps: FollowDeps) {
+  constructor(deps: BroadcasterDeps) {
     this.#deps = deps
     deps.readModel.onApplied((events) => this.#tell(events))
   }
@@ -52,7 +52,7 @@ export class AgentFollowers {
   follow(
     ownerId: number,
     after: number | null,
-    sink: NoticeSink,
+    sink: EventSink,
   ): { readonly from: number; stop(): void } {
     const { db, readModel } = this.#deps
     const followers = this.#byOwner.get(ownerId) ?? new Set()
@@ -88,12 +88,12 @@ export class AgentFollowers {
 
 /** Takes events as they come and passes them on one after another. */
 class Follower {
-  readonly #deps: FollowDeps
-  readonly #sink: NoticeSink
+  readonly #deps: BroadcasterDeps
+  readonly #sink: EventSink
   #last: number
   #work: Promise<void> = Promise.resolve()
 
-  constructor(deps: FollowDeps, last: number, sink: NoticeSink) {
+  constructor(deps: BroadcasterDeps, last: number, sink: EventSink) {
     this.#deps = deps
     this.#last = last
     this.#sink = sink
@@ -112,7 +112,7 @@ class Follower {
   }
 }
 
-async function describe({ db, site }: FollowDeps, event: EventRow): Promise<AgentNotice> {
+async function describe({ db, site }: BroadcasterDeps, event: EventRow): Promise<AgentEventNotice> {
   const { seq, type, at } = event
   const tail = event.tail as Tail
   const did: Did = didOfAgent(site, tail)

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { isLoopback } from '@countersign/protocol'
+import type { Logger } from 'pino'
+import { type Settings, SettingsError } from '../config/config.ts'
 import { DEVELOPMENT, DevelopmentProviders, type StartProvider } from './development/index.ts'
-import { ProviderSettingsError } from './fields.ts'
 import { IN_PERSON, inPersonProvider } from './in-person.ts'
 import type { IdentityProvider } from './provider.ts'
-import { type Env, SecretError } from './secret.ts'
-import { type Entry, readEntries } from './settings.ts'
-import { PROVIDER_TYPES } from './types.ts'
+import { PROVIDER_TYPES, type ProviderEntry, parseProviderFile } from './provider-file.ts'
+import type { Providers } from './providers.ts'
+import { type Env, SecretError } from './secret-reference.ts'
+import { ProviderSettingsError } from './settings-fields.ts'
 
 /** Where providers come from. */
 export interface ProviderSource {
@@ -53,11 +55,11 @@ function withInPerson(all: readonly IdentityProvider[]): readonly IdentityProvid
 }
 
 async function configured(file: string, source: ProviderSource): Promise<IdentityProvider[]> {
-  const { entries, mistakes } = readEntries(read(file))
+  const { entries, mistakes } = parseProviderFile(read(file))
   const providers: IdentityProvider[] = []
   for (const entry of entries) {
     try {
-      refuseOutOfPlace(entry, source.baseUrl)
+      assertEntryAllowed(entry, source.baseUrl)
       providers.push(await make(entry, source.env))
     } catch (error) {
       mistakes.push(...mistakesIn(error).map((each) => `${entry.place}: ${each}`))
@@ -76,14 +78,14 @@ function read(file: string): string {
   }
 }
 
-async function make({ type, settings }: Entry, env: Env): Promise<IdentityProvider> {
+async function make({ type, settings }: ProviderEntry, env: Env): Promise<IdentityProvider> {
   const known = PROVIDER_TYPES.find((each) => each.type === type)
   if (known === undefined) throw new ProviderSettingsError(['type is not known'])
   return known.make(settings as never, env)
 }
 
 /** What only belongs on a developer's machine, or to another provider. */
-function refuseOutOfPlace({ id, type, settings }: Entry, baseUrl: URL): void {
+function assertEntryAllowed({ id, type, settings }: ProviderEntry, baseUrl: URL): void {
   if (DEVELOPMENT.some((each) => each.id === id)) {
     throw new ProviderSettingsError(['id is that of a provider for development'])
   }
@@ -103,4 +105,36 @@ function mistakesIn(error: unknown): readonly string[] {
   if (error instanceof ProviderSettingsError) return error.mistakes
   if (error instanceof SecretError) return [error.message]
   throw error
+}
+
+/**
+ * The identity providers of a service.
+ * @param startDevelopment who starts those for development, where it is not this process
+ * @throws SettingsError with every mistake in the file, and no value of it
+ */
+export async function openProviders(
+  settings: Settings,
+  env: Env,
+  startDevelopment?: StartProvider,
+): Promise<LoadedProviders> {
+  const { identityProviders: file, baseUrl } = settings
+  try {
+    return await loadProviders({ file, baseUrl, env, startDevelopment })
+  } catch (error) {
+    if (!(error instanceof ProviderSettingsError)) throw error
+    throw new SettingsError(error.mistakes.map((each) => `IDENTITY_PROVIDERS, ${each}`))
+  }
+}
+
+/** Says at start how owners can verify who they are, where that is not what the host has configured. */
+export function logProviders({ all, development }: Providers, log: Logger): void {
+  if (development) {
+    log.info(
+      'Identity providers for development: anyone can be anyone there. They exist on loopback only; IDENTITY_PROVIDERS names real ones.',
+    )
+  } else if (all.every((each) => !each.selfService)) {
+    log.warn(
+      'No identity provider is configured: owners are verified by countersignd alone. See IDENTITY_PROVIDERS.',
+    )
+  }
 }

@@ -4,11 +4,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT, tempDir } from '../../../../test/support/service.ts'
-import { ProviderSettingsError } from '../../src/providers/fields.ts'
-import { loadProviders } from '../../src/providers/load.ts'
+import { loadProviders } from '../../src/providers/load-providers.ts'
 import { OIDC_PRESETS } from '../../src/providers/oidc-presets.ts'
 import { oidcSettings } from '../../src/providers/oidc-settings.ts'
-import { PROVIDER_TYPES } from '../../src/providers/types.ts'
+import { PROVIDER_TYPES } from '../../src/providers/provider-file.ts'
+import { ProviderSettingsError } from '../../src/providers/settings-fields.ts'
 
 type Test = Parameters<typeof tempDir>[0]
 

@@ -3,11 +3,16 @@ import { CodedError } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
 import type { OwnerRow, PasskeyRow } from '../core/database/database.ts'
 import type { Site } from '../core/site.ts'
-import { beginFlow, completeFlow } from './flow.ts'
+import { beginFlow, consumeFlow } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
-import { passkeyById, recordPasskeyUse } from './passkey-table.ts'
 import { type Browser, startSession } from './session.ts'
-import { type Credential, type RelyingParty, requestOptions, verifyUse } from './webauthn.ts'
+import { passkeyById, recordPasskeyUse } from './sign-in-method-table.ts'
+import {
+  authenticationOptions,
+  type Credential,
+  type RelyingParty,
+  verifyAuthentication,
+} from './webauthn.ts'
 
 interface SignInState {
   readonly challenge: string
@@ -18,7 +23,7 @@ export async function beginPasskeySignIn(
   deps: OwnerDeps,
 ): Promise<{ options: Record<string, unknown>; token: string }> {
   const challenge = deps.randomBytes(32)
-  const options = await requestOptions(relyingPartyOf(deps), challenge)
+  const options = await authenticationOptions(relyingPartyFor(deps), challenge)
   const state: SignInState = { challenge: Buffer.from(challenge).toString('base64url') }
   const token = await beginFlow(deps, { kind: 'passkey-sign-in', ownerId: null, state })
   return { options, token }
@@ -36,13 +41,18 @@ export async function completePasskeySignIn(
   response: Record<string, unknown>,
   browser: Browser,
 ): Promise<SignedInOwner> {
-  const { state } = await completeFlow<SignInState>(deps, flow, { kinds: ['passkey-sign-in'] })
+  const { state } = await consumeFlow<SignInState>(deps, flow, { kinds: ['passkey-sign-in'] })
   const { id } = response
   const passkey = typeof id === 'string' ? await passkeyById(deps.db.read, id) : undefined
   const owner = passkey && (await ownerById(deps.db.read, passkey.owner_id))
   if (passkey === undefined || owner === undefined || !namesOwner(response, owner)) return refuse()
   const credential = credentialOf(passkey)
-  const use = await verifyUse(relyingPartyOf(deps), state.challenge, response, credential)
+  const use = await verifyAuthentication(
+    relyingPartyFor(deps),
+    state.challenge,
+    response,
+    credential,
+  )
   if (use === null) return refuse()
   return deps.db.write(async (tx) => {
     const at = deps.now()
@@ -87,7 +97,7 @@ export function allowsPasskeys({ baseUrl }: Pick<Site, 'baseUrl'>): boolean {
  * Who asks for passkeys here.
  * @throws CodedError VALIDATION_ERROR where the service stands at an IP address
  */
-export function relyingPartyOf({
+export function relyingPartyFor({
   site,
   serviceName,
 }: Pick<OwnerDeps, 'site' | 'serviceName'>): RelyingParty {

@@ -1,15 +1,17 @@
 import { CodedError, type SignUpRequest } from '@countersign/protocol'
-import { askProvider } from '../providers/ask-provider.ts'
 import type { IdentityProvider } from '../providers/provider.ts'
-import { requireProvider } from '../providers/providers.ts'
-import { insertNewOwner, requireOwnerNames } from './add-owner.ts'
-import { beginFlow, completeFlow, openFlow } from './flow.ts'
-import { takeFlow } from './flow-table.ts'
+import { callProvider, getProvider } from '../providers/providers.ts'
+import { insertNewOwner, validateOwnerNames } from './add-owner.ts'
+import { beginFlow, consumeFlow, readFlow } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
-import { replaceRecoveryCodes } from './recovery-code-table.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
-import { type Browser, requireStillSignedIn, type Session, startSession } from './session.ts'
-import { insertSignInIdentity, signInIdentity } from './sign-in-identity-table.ts'
+import { assertStillSignedIn, type Browser, type Session, startSession } from './session.ts'
+import { deleteFlow } from './session-table.ts'
+import {
+  insertSignInIdentity,
+  replaceRecoveryCodes,
+  signInIdentity,
+} from './sign-in-method-table.ts'
 import type { NewAccount } from './sign-up.ts'
 
 /** Every owner is the same to a provider that is only asked who comes back. */
@@ -32,8 +34,8 @@ export async function beginProviderSignIn(
   id: string,
   session: Session | null,
 ): Promise<{ redirect: string; token: string }> {
-  const provider = requireSignInProvider(deps, id)
-  const { redirect, state } = await askProvider(provider, () =>
+  const provider = getSignInProvider(deps, id)
+  const { redirect, state } = await callProvider(provider, () =>
     provider.begin(contextOf(deps, provider)),
   )
   if (redirect === undefined) throw new Error(`${id} has no page to sign in at`)
@@ -54,10 +56,10 @@ export async function completeProviderSignIn(
   { flow, url }: { readonly flow: string | null; readonly url: URL },
   browser: Browser,
 ): Promise<ProviderOutcome> {
-  const provider = requireSignInProvider(deps, id)
+  const provider = getSignInProvider(deps, id)
   const kinds = ['provider-sign-in'] as const
-  const begun = await completeFlow<object>(deps, flow, { kinds, provider: id })
-  const { issuer, subject } = await askProvider(provider, () =>
+  const begun = await consumeFlow<object>(deps, flow, { kinds, provider: id })
+  const { issuer, subject } = await callProvider(provider, () =>
     provider.complete(contextOf(deps, provider), { url }, begun.state),
   )
   const subjectHash = deps.pepper.hash(id, issuer, subject)
@@ -74,20 +76,20 @@ export async function completeProviderSignIn(
  * @param flow what the browser kept
  * @throws CodedError VALIDATION_ERROR
  */
-export async function signUpByProvider(
+export async function signUpWithProvider(
   deps: OwnerDeps,
   flow: string | null,
   request: SignUpRequest,
   browser: Browser,
 ): Promise<NewAccount> {
-  requireOwnerNames(deps.site.naming, request)
+  validateOwnerNames(deps.site.naming, request)
   const kinds = ['provider-sign-up'] as const
-  const { provider, state, hash } = await openFlow<{ subjectHash: string }>(deps, flow, { kinds })
+  const { provider, state, hash } = await readFlow<{ subjectHash: string }>(deps, flow, { kinds })
   const { codes, hashes } = newRecoveryCodes(deps.randomBytes)
   return deps.db.write(async (tx) => {
     const at = deps.now()
     // Taken with what comes of it: whoever chose a username that is taken chooses again, and begins nothing anew.
-    if ((await takeFlow(tx, hash)) === undefined) throw alreadyOpen()
+    if ((await deleteFlow(tx, hash)) === undefined) throw alreadyOpen()
     const owner = await insertNewOwner(tx, request, at)
     const linked = await insertSignInIdentity(tx, {
       provider: provider as string,
@@ -133,7 +135,7 @@ async function link(
   const { ownerId } = session
   const row = { provider: id, subject_hash: subjectHash, owner_id: ownerId, created_at: deps.now() }
   const linked = await deps.db.write(async (tx) => {
-    await requireStillSignedIn(tx, session)
+    await assertStillSignedIn(tx, session)
     return insertSignInIdentity(tx, row)
   })
   if (linked) return
@@ -143,8 +145,8 @@ async function link(
   )
 }
 
-function requireSignInProvider(deps: OwnerDeps, id: string): IdentityProvider {
-  const provider = requireProvider(deps.providers, id)
+function getSignInProvider(deps: OwnerDeps, id: string): IdentityProvider {
+  const provider = getProvider(deps.providers, id)
   if (provider.signIn) return provider
   throw new CodedError('NOT_FOUND', `Nobody signs in here with ${provider.label}.`)
 }
