@@ -26,7 +26,7 @@ import {
 } from './sign-in-methods.ts'
 import { beginProviderSignIn } from './sign-in-with-provider.ts'
 
-/** The account of the signed-in owner. */
+/** Registers the routes of the signed-in owner's account. */
 export function accountRoutes(app: App, context: OwnerRouteContext): void {
   accountRoute(app, context)
   passkeyRoutes(app, context)
@@ -103,7 +103,7 @@ function accountSessionRoutes(app: App, { deps, signedIn }: OwnerRouteContext): 
   })
 }
 
-/** Accounts elsewhere that open this one. */
+/** Linking and unlinking of accounts at identity providers, for sign-in. */
 function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
   app.post('/api/account/sign-in-providers', {
     schema: ownerSchema({
@@ -135,7 +135,9 @@ function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteC
   })
 }
 
-const params = Type.Object({ id: Type.String({ description: 'the credential id, base64url' }) })
+const passkeyParams = Type.Object({
+  id: Type.String({ description: 'the credential id, base64url' }),
+})
 
 function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
   app.post('/api/account/passkeys/options', {
@@ -171,7 +173,7 @@ function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
     schema: ownerSchema({
       operationId: 'namePasskey',
       summary: 'Rename a passkey',
-      params,
+      params: passkeyParams,
       body: passkeyPatchSchema(),
       response: { 200: passkeySchema() },
     }),
@@ -185,7 +187,7 @@ function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
     schema: ownerSchema({
       operationId: 'removePasskey',
       summary: 'Remove a passkey, but never the last way in; needs a recent sign-in',
-      params,
+      params: passkeyParams,
       response: { 204: noContent('Removed') },
     }),
     handler: async (request, reply) => {

@@ -19,8 +19,9 @@ import {
 } from './sign-in-method-table.ts'
 
 /**
- * Changes the names by which others know an owner. Their agents' cards show it at once.
- * @throws CodedError VALIDATION_ERROR, UNAUTHENTICATED where the session has ended meanwhile
+ * Changes an owner's username or display name, and appends `owner.updated`.
+ * @returns the owner after the change
+ * @throws CodedError VALIDATION_ERROR if the username is invalid or taken, UNAUTHENTICATED if the session has ended
  */
 export async function editAccount(
   { db, site, now }: Pick<OwnerDeps, 'db' | 'site' | 'now'>,
@@ -30,7 +31,7 @@ export async function editAccount(
   if (username !== undefined) requireUsername(site.naming, username)
   const { ownerId } = session
   return db.write(async (tx) => {
-    // An account that is deleted meanwhile gets no name back.
+    // Checked in the transaction: otherwise a concurrent deletion could be followed by a new name.
     await assertStillSignedIn(tx, session)
     if (username !== undefined) {
       await assertUsernameAvailable(tx, username, ownerId)
@@ -45,7 +46,7 @@ export async function editAccount(
   })
 }
 
-/** An account as its owner sees it. */
+/** Reads an account as its owner sees it: the response of `GET /api/account`. */
 export async function describeAccount(
   { db, providers, now }: Pick<OwnerDeps, 'db' | 'providers' | 'now'>,
   session: Session,
@@ -63,7 +64,7 @@ export async function describeAccount(
       left: codes.length,
       createdAt: codes[0] === undefined ? null : timestamp(codes[0].created_at),
     },
-    sessions: await sessionsOf(db.read, session, now()),
+    sessions: await describeSessions(db.read, session, now()),
     signInProviders: providers.all
       .filter(({ id, signIn }) => signIn || linked.some((each) => each.provider === id))
       .map(({ id, label }) => {
@@ -73,7 +74,11 @@ export async function describeAccount(
   }
 }
 
-async function sessionsOf(db: Db, current: Session, now: number): Promise<Account['sessions']> {
+async function describeSessions(
+  db: Db,
+  current: Session,
+  now: number,
+): Promise<Account['sessions']> {
   const rows = await sessionsOfOwner(db, current.ownerId)
   return rows
     .filter((row) => isSessionValid(row, now))
@@ -88,7 +93,7 @@ async function sessionsOf(db: Db, current: Session, now: number): Promise<Accoun
     }))
 }
 
-/** A passkey as its owner sees it. */
+/** A passkey as account responses show it. */
 export function describePasskey(row: PasskeyRow): Account['passkeys'][number] {
   return {
     id: row.credential_id,

@@ -20,15 +20,15 @@ export interface NewOwner {
 }
 
 /**
- * Adds an owner.
- * @throws CodedError VALIDATION_ERROR where a name has the wrong form or the username, or one like it, is taken
+ * Adds an owner without a sign-in method; `countersignd owner add` then issues a sign-in link.
+ * @throws CodedError VALIDATION_ERROR if a name is invalid, or the username or a lookalike is taken
  */
 export async function addOwner(deps: AddOwnerDeps, owner: NewOwner): Promise<OwnerRow> {
   validateOwnerNames(deps.naming, owner)
   return deps.db.write((tx) => insertNewOwner(tx, owner, deps.now()))
 }
 
-/** @throws CodedError VALIDATION_ERROR where a name has the wrong form or is reserved */
+/** @throws CodedError VALIDATION_ERROR if a name is malformed or the username is reserved */
 export function validateOwnerNames(naming: Naming, { username, displayName }: NewOwner): void {
   requireUsername(naming, username)
   if (!DISPLAY_NAME_PATTERN.test(displayName)) {
@@ -40,8 +40,9 @@ export function validateOwnerNames(naming: Naming, { username, displayName }: Ne
 }
 
 /**
- * The part that belongs in a transaction with how the owner will sign in.
- * @throws CodedError VALIDATION_ERROR where the username, or one that looks like it, is taken
+ * Inserts an owner within the caller's transaction, which also adds the sign-in method.
+ * @param at milliseconds since the Unix epoch
+ * @throws CodedError VALIDATION_ERROR if the username or a lookalike is taken
  */
 export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promise<OwnerRow> {
   await assertUsernameAvailable(tx, owner.username, null)
@@ -54,16 +55,16 @@ export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promi
 }
 
 /**
- * @param own the owner who may have it already, or null
- * @throws CodedError VALIDATION_ERROR
+ * @param ownerId the owner who may already have this username, or null for a new owner
+ * @throws CodedError VALIDATION_ERROR if another owner has the username or a lookalike
  */
 export async function assertUsernameAvailable(
   tx: Pick<Tx, 'db'>,
   username: string,
-  own: number | null,
+  ownerId: number | null,
 ): Promise<void> {
   const taken = await ownerLookingLike(tx.db, usernameSkeleton(username))
-  if (taken === undefined || taken.id === own) return
+  if (taken === undefined || taken.id === ownerId) return
   throw new CodedError(
     'VALIDATION_ERROR',
     taken.username === username

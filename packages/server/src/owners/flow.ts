@@ -9,10 +9,10 @@ import {
   insertFlow,
 } from './session-table.ts'
 
-/** Long enough to find one's phone, and for most identity providers. */
+/** Long enough to fetch a phone, or to complete the steps at most identity providers. */
 export const FLOW_LIFETIME_MS = 15 * 60_000
 
-/** A verification that a provider's call has settled, before its browser was back. */
+/** The kind of an identity flow that the provider's webhook has already decided, while the browser is still away. */
 export const IDENTITY_DECIDED = 'identity-settled'
 
 export interface FlowDeps {
@@ -30,18 +30,22 @@ export type FlowKind =
   | 'identity'
   | typeof IDENTITY_DECIDED
 
-/** Something that was begun in a browser and is to be completed there, once. */
+/** A pending sign-in, sign-up or verification, which the browser that began it completes once. */
 export interface Flow<S> {
   readonly kind: FlowKind
-  /** Who began it, or null: nobody was signed in. */
+  /** The signed-in owner who began it, or null. */
   readonly ownerId: number | null
   readonly provider: string | null
-  /** What a webhook of the provider will call it. */
+  /** The provider's name for it in webhooks, or null. */
   readonly reference: string | null
   readonly state: S
 }
 
-/** @returns what the browser keeps in a cookie until it comes back; the database holds its SHA-256 */
+/**
+ * Stores a flow.
+ * @param lifetimeMs milliseconds until it expires
+ * @returns the token for the flow cookie, base64url; the database stores its SHA-256
+ */
 export async function beginFlow<S extends object>(
   deps: FlowDeps,
   flow: Omit<Flow<S>, 'reference' | 'provider'> & Partial<Flow<S>>,
@@ -66,9 +70,9 @@ export async function beginFlow<S extends object>(
 }
 
 /**
- * Takes a flow to complete it. Whatever comes of it, it cannot be used again.
- * @param expected what it must have been begun as, and by whom
- * @throws CodedError VALIDATION_ERROR where there is none such, or none any more
+ * Deletes a flow and returns it. Even if completing it fails, it cannot be used again.
+ * @param token from the flow cookie, or null
+ * @throws CodedError VALIDATION_ERROR if there is no such flow, or it has expired or is of another kind, owner or provider
  */
 export async function consumeFlow<S>(
   deps: FlowDeps,
@@ -80,15 +84,16 @@ export async function consumeFlow<S>(
   return validateFlow(row, deps.now(), expected)
 }
 
-/** A flow that is not taken until what it is about has been decided. */
+/** A flow that stays stored until its outcome is recorded. */
 export interface StoredFlow<S> extends Flow<S> {
-  /** For the transaction that records the outcome. */
+  /** Identifies the row in the transaction that records the outcome. */
   readonly hash: Uint8Array
 }
 
 /**
- * Looks at a flow that may have to wait, since its provider is to call later.
- * @throws CodedError VALIDATION_ERROR where there is none such, or none any more
+ * Reads a flow without deleting it, for outcomes that may be recorded later, such as by a webhook.
+ * @param token from the flow cookie, or null
+ * @throws CodedError VALIDATION_ERROR if there is no such flow, or it has expired or is of another kind, owner or provider
  */
 export async function readFlow<S>(
   deps: FlowDeps,
@@ -100,7 +105,7 @@ export async function readFlow<S>(
   return { ...validateFlow<S>(row, deps.now(), expected), hash }
 }
 
-/** The flow that a provider calls by its own name, or null where there is none, or none any more. */
+/** Finds a flow by the provider's reference. Null if there is none, or it has expired or is of another kind. */
 export async function findFlowByReference<S>(
   deps: FlowDeps,
   kind: FlowKind,
@@ -112,7 +117,7 @@ export async function findFlowByReference<S>(
   return { ...validateFlow<S>(row, deps.now(), { kinds: [kind] }), hash: row.hash }
 }
 
-/** What a flow must have been begun as, and by whom. */
+/** What a flow must match. */
 interface Expected {
   readonly kinds: readonly FlowKind[]
   readonly ownerId?: number

@@ -21,13 +21,17 @@ import {
   verifyRegistration,
 } from './webauthn.ts'
 
-interface AddState {
+interface AddPasskeyState {
   readonly challenge: string
 }
 
-const NAME = 'Passkey'
+const DEFAULT_NAME = 'Passkey'
 
-/** @returns options for the browser, and what it keeps until it comes back */
+/**
+ * Begins to add a passkey to an account.
+ * @returns the options for `navigator.credentials.create`, and the token for the flow cookie
+ * @throws CodedError VALIDATION_ERROR if the service's address is an IP address
+ */
 export async function beginAddingPasskey(
   deps: OwnerDeps,
   ownerId: number,
@@ -45,15 +49,16 @@ export async function beginAddingPasskey(
       transports: JSON.parse(each.transports) as string[],
     })),
   )
-  const state: AddState = { challenge: Buffer.from(challenge).toString('base64url') }
+  const state: AddPasskeyState = { challenge: Buffer.from(challenge).toString('base64url') }
   const token = await beginFlow(deps, { kind: 'passkey-add', ownerId, state })
   return { options, token }
 }
 
 /**
- * Keeps a further passkey of an owner.
- * @param flow what the browser kept
- * @throws CodedError VALIDATION_ERROR, UNAUTHENTICATED where the session has ended meanwhile
+ * Completes adding a passkey to an account.
+ * @param flow the token from the flow cookie, or null
+ * @param made the authenticator's response, unverified, and a name for the passkey
+ * @throws CodedError VALIDATION_ERROR if the passkey is not valid, UNAUTHENTICATED if the session has ended
  */
 export async function addPasskey(
   deps: OwnerDeps,
@@ -63,18 +68,18 @@ export async function addPasskey(
 ): Promise<Account['passkeys'][number]> {
   const { ownerId } = session
   const expected = { kinds: ['passkey-add'] as const, ownerId }
-  const { state } = await consumeFlow<AddState>(deps, flow, expected)
+  const { state } = await consumeFlow<AddPasskeyState>(deps, flow, expected)
   const credential = await verifyNewPasskey(relyingPartyFor(deps), state.challenge, made.response)
   const row = await deps.db.write(async (tx) => {
     const at = deps.now()
     await assertStillSignedIn(tx, session)
-    await storePasskey(tx, { id: ownerId, name: made.name ?? NAME, at }, credential)
+    await storePasskey(tx, { id: ownerId, name: made.name ?? DEFAULT_NAME, at }, credential)
     return (await passkeyById(tx.db, credential.id)) as PasskeyRow
   })
   return describePasskey(row)
 }
 
-/** @throws CodedError NOT_FOUND */
+/** @throws CodedError NOT_FOUND if the owner has no such passkey */
 export async function renamePasskey(
   { db }: Pick<OwnerDeps, 'db'>,
   ownerId: number,
@@ -85,7 +90,7 @@ export async function renamePasskey(
   return describePasskey(row ?? notFound())
 }
 
-/** @throws CodedError NOT_FOUND, or VALIDATION_ERROR where it is the last way in */
+/** @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method */
 export async function removePasskey(
   { db }: Pick<OwnerDeps, 'db'>,
   ownerId: number,
@@ -97,7 +102,7 @@ export async function removePasskey(
   })
 }
 
-/** Owners whom the host has added have none before their first passkey. */
+/** Owners added by the operator have no user handle before their first passkey. */
 async function withUserHandle(deps: OwnerDeps, ownerId: number): Promise<OwnerRow> {
   const handle = Buffer.from(deps.randomBytes(32)).toString('base64url')
   return deps.db.write(async (tx) => {
@@ -110,12 +115,14 @@ function notFound(): never {
   throw new CodedError('NOT_FOUND', 'You have no such passkey.')
 }
 
-/** What a passkey is called until its owner says otherwise. */
-export const FIRST_NAME = 'First passkey'
+/** The name of the passkey of a new account, unless the owner chooses another. */
+export const FIRST_PASSKEY_NAME = 'First passkey'
 
 /**
- * Checks a passkey that a browser has made.
- * @throws CodedError VALIDATION_ERROR
+ * Verifies the registration of a passkey.
+ * @param challenge base64url, as in the options
+ * @param response the authenticator's response, unverified
+ * @throws CodedError VALIDATION_ERROR if it is not valid for this challenge
  */
 export async function verifyNewPasskey(
   relyingParty: RelyingParty,
@@ -131,8 +138,9 @@ export async function verifyNewPasskey(
 }
 
 /**
- * Keeps a passkey.
- * @throws CodedError VALIDATION_ERROR where it is registered already
+ * Stores a passkey within the caller's transaction.
+ * @param owner the owner's id, the passkey's name, and the time in milliseconds since the Unix epoch
+ * @throws CodedError VALIDATION_ERROR if it is already registered
  */
 export async function storePasskey(
   tx: Tx,

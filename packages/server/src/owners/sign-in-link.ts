@@ -8,12 +8,16 @@ import type { SignedInOwner } from './sign-in-with-passkey.ts'
 const SIGN_IN_LINK_LIFETIME_MS = 15 * 60_000
 
 export interface SignInLink {
-  /** The token is in the fragment, which no browser sends and no server logs. */
+  /** The token is in the fragment, which browsers do not send and servers do not log. */
   readonly url: string
+  /** Milliseconds since the Unix epoch. */
   readonly expiresAt: number
 }
 
-/** Makes a link that signs an owner in once; it ends the one before it. The database holds the SHA-256 of its token. */
+/**
+ * Issues a single-use sign-in link, which replaces the owner's previous one. The database stores the SHA-256 of its
+ * token.
+ */
 export async function issueSignInLink(
   deps: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
   baseUrl: string,
@@ -27,8 +31,9 @@ export async function issueSignInLink(
 }
 
 /**
- * Signs in by a link, which is used up.
- * @throws CodedError UNAUTHENTICATED
+ * Signs in with a sign-in link, which is then deleted.
+ * @param token from the link's fragment
+ * @throws CodedError UNAUTHENTICATED if the link is unknown, used or expired
  */
 export async function signInWithLink(
   deps: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,

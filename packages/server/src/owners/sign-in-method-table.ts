@@ -8,7 +8,7 @@ import type {
 } from '../core/database/database.ts'
 import { ignoreUniqueViolation } from '../core/database/ignore-unique-violation.ts'
 
-/** @returns false where the credential is registered already */
+/** @returns false if the credential is already registered */
 export async function insertPasskey(tx: Tx, row: PasskeyRow): Promise<boolean> {
   return ignoreUniqueViolation(tx, ['passkeys_pkey'], () =>
     tx.db.insertInto('passkeys').values(row).execute(),
@@ -23,7 +23,7 @@ export function passkeyById(db: Db, credentialId: string): Promise<PasskeyRow | 
     .executeTakeFirst()
 }
 
-/** An owner's passkeys, the oldest first. */
+/** An owner's passkeys, oldest first. */
 export function passkeysOfOwner(db: Db, ownerId: number): Promise<PasskeyRow[]> {
   return db
     .selectFrom('passkeys')
@@ -33,17 +33,21 @@ export function passkeysOfOwner(db: Db, ownerId: number): Promise<PasskeyRow[]> 
     .execute()
 }
 
-/** What one use of a passkey changes. */
+/** The changes after one authentication with a passkey. */
 export interface PasskeyUse {
   readonly credentialId: string
-  /** The counter that the use was checked against. */
+  /** The stored signature counter that the authentication was verified against. */
   readonly counterBefore: number
   readonly counter: number
   readonly backedUp: boolean
   readonly at: number
 }
 
-/** @returns false where the passkey is gone, or was used meanwhile: of two that race, one has been checked too early */
+/**
+ * Stores the new signature counter, unless the stored one has changed since it was read. So of two concurrent uses of
+ * a passkey and its copy, one succeeds.
+ * @returns false if the passkey is gone or was used in the meantime
+ */
 export async function recordPasskeyUse(tx: Tx, use: PasskeyUse): Promise<boolean> {
   const updated = await tx.db
     .updateTable('passkeys')
@@ -55,7 +59,7 @@ export async function recordPasskeyUse(tx: Tx, use: PasskeyUse): Promise<boolean
   return updated.length > 0
 }
 
-/** @returns the passkey as it is now, or undefined where the owner has none with this id */
+/** @returns the passkey after the change, or undefined if the owner has none with this id */
 export function updatePasskeyName(
   tx: Tx,
   ownerId: number,
@@ -71,7 +75,7 @@ export function updatePasskeyName(
     .executeTakeFirst()
 }
 
-/** @returns whether the owner had it */
+/** @returns whether the owner had this passkey */
 export async function deletePasskey(
   tx: Tx,
   ownerId: number,
@@ -86,7 +90,7 @@ export async function deletePasskey(
   return deleted.length > 0
 }
 
-/** @returns false where the account elsewhere opens an account here already, or the owner has linked another one of it */
+/** @returns false if the provider account is linked to another owner, or this owner has already linked one at the provider */
 export async function insertSignInIdentity(tx: Tx, row: SignInIdentityRow): Promise<boolean> {
   return ignoreUniqueViolation(tx, ['sign_in_identities_pk', 'sign_in_identities_owner'], () =>
     tx.db.insertInto('sign_in_identities').values(row).execute(),
@@ -115,7 +119,7 @@ export function signInIdentitiesOfOwner(db: Db, ownerId: number): Promise<SignIn
     .execute()
 }
 
-/** @returns whether there was one */
+/** @returns whether the owner had linked an account at the provider */
 export async function deleteSignInIdentity(
   tx: Tx,
   ownerId: number,
@@ -130,7 +134,7 @@ export async function deleteSignInIdentity(
   return deleted.length > 0
 }
 
-/** Puts new codes in the place of all that the owner had. */
+/** Deletes an owner's recovery codes and inserts new ones. */
 export async function replaceRecoveryCodes(
   tx: Tx,
   ownerId: number,
@@ -142,7 +146,7 @@ export async function replaceRecoveryCodes(
   await tx.db.insertInto('recovery_codes').values(rows).execute()
 }
 
-/** Uses a code up: of all who race for it, one gets true. */
+/** Deletes a recovery code. Of concurrent callers, one gets true. */
 export async function deleteRecoveryCode(
   tx: Tx,
   ownerId: number,
@@ -157,7 +161,7 @@ export async function deleteRecoveryCode(
   return taken.length > 0
 }
 
-/** The codes that an owner has left. */
+/** The recovery codes that an owner has not used. */
 export function recoveryCodesOfOwner(
   db: Db,
   ownerId: number,
@@ -169,13 +173,13 @@ export function recoveryCodesOfOwner(
     .execute()
 }
 
-/** Puts a link in the place of the one that the owner had. */
+/** Deletes an owner's sign-in link and inserts a new one. */
 export async function replaceSignInLink(tx: Tx, row: SignInLinkRow): Promise<void> {
   await tx.db.deleteFrom('sign_in_links').where('owner_id', '=', row.owner_id).execute()
   await tx.db.insertInto('sign_in_links').values(row).execute()
 }
 
-/** Uses a link up: of all who come with it, one gets it. */
+/** Deletes a sign-in link and returns it. Of concurrent callers, one gets the row, the others undefined. */
 export function deleteSignInLink(tx: Tx, hash: Uint8Array): Promise<SignInLinkRow | undefined> {
   return tx.db
     .deleteFrom('sign_in_links')

@@ -12,8 +12,8 @@ import {
 } from './sign-in-method-table.ts'
 
 /**
- * Refuses to take away the last way in. Recovery codes are no way in: they run out.
- * @throws CodedError VALIDATION_ERROR, which undoes what the transaction has taken away
+ * Call after removing a sign-in method, in the same transaction. Recovery codes do not count, since they run out.
+ * @throws CodedError VALIDATION_ERROR if it was the last one; the transaction then rolls back
  */
 export async function assertSignInMethodLeft(tx: Tx, ownerId: number): Promise<void> {
   const passkeys = await passkeysOfOwner(tx.db, ownerId)
@@ -26,9 +26,9 @@ export async function assertSignInMethodLeft(tx: Tx, ownerId: number): Promise<v
 }
 
 /**
- * Makes ten new codes, which end the old ones.
- * @returns them, for the owner's eyes, once
- * @throws CodedError UNAUTHENTICATED where the session has ended meanwhile
+ * Replaces an owner's recovery codes by ten new ones.
+ * @returns the codes, to show once
+ * @throws CodedError UNAUTHENTICATED if the session has ended
  */
 export async function renewRecoveryCodes(
   { db, now, randomBytes }: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
@@ -43,8 +43,8 @@ export async function renewRecoveryCodes(
 }
 
 /**
- * Ends one of an owner's sessions, the current one included.
- * @throws CodedError NOT_FOUND
+ * Ends one of an owner's sessions, which may be the current one.
+ * @throws CodedError NOT_FOUND if the owner has no such session
  */
 export async function endOneSession(
   { db }: Pick<CoreDeps, 'db'>,
@@ -55,7 +55,7 @@ export async function endOneSession(
   throw new CodedError('NOT_FOUND', 'You have no such session.')
 }
 
-/** Ends all of an owner's sessions but the current one. */
+/** Ends all of an owner's sessions except the current one. */
 export async function endOtherSessions(
   { db }: Pick<CoreDeps, 'db'>,
   { ownerId, id }: Session,
@@ -63,7 +63,7 @@ export async function endOtherSessions(
   await db.write((tx) => deleteSessionsOfOwner(tx, ownerId, id))
 }
 
-/** @throws CodedError NOT_FOUND, or VALIDATION_ERROR where it is the last way in */
+/** @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method */
 export async function unlinkProvider(
   { db }: Pick<CoreDeps, 'db'>,
   ownerId: number,

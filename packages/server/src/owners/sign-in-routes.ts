@@ -1,5 +1,4 @@
 import {
-  ERROR_STATUS,
   emptyBody,
   passkeyOptionsSchema,
   passkeyResponseSchema,
@@ -10,11 +9,10 @@ import {
   signInLinkRequestSchema,
 } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { refusalOf } from '../core/errors.ts'
 import type { App } from '../core/http/server.ts'
 import { providerParam } from '../providers/providers.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
-import { type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+import { callbackFailureQuery, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
 import { signInWithRecoveryCode } from './recovery-codes.ts'
 import { signInWithLink } from './sign-in-link.ts'
 import {
@@ -29,15 +27,15 @@ import {
 } from './sign-in-with-provider.ts'
 import { signUpRoutes } from './sign-up-routes.ts'
 
-/** Signing up and in. */
+/** Registers the routes for sign-up and sign-in. */
 export function signInRoutes(app: App, context: OwnerRouteContext): void {
   signUpRoutes(app, context)
   passkeySignInRoutes(app, context)
-  withoutPasskeyRoutes(app, context)
+  singleUseSignInRoutes(app, context)
   providerSignInRoutes(app, context)
 }
 
-/** Signing in with a passkey, once more too. */
+/** Sign-in with a passkey, also to confirm it again before sensitive actions. */
 function passkeySignInRoutes(app: App, context: OwnerRouteContext): void {
   const { deps, cookies, signedIn } = context
   app.post('/api/sign-in/passkey/options', {
@@ -65,13 +63,17 @@ function passkeySignInRoutes(app: App, context: OwnerRouteContext): void {
       const flow = cookies.take(request, reply, 'flow')
       const browser = await signedIn.browser(request)
       const { response } = request.body
-      return welcome(context, reply, await completePasskeySignIn(deps, flow, response, browser))
+      return signedInResponse(
+        context,
+        reply,
+        await completePasskeySignIn(deps, flow, response, browser),
+      )
     },
   })
 }
 
-/** The end of every way in: the session's cookie, and whom it belongs to. */
-function welcome(
+/** Sets the session cookie, and returns the response of every sign-in method. */
+function signedInResponse(
   { signedIn }: OwnerRouteContext,
   reply: FastifyReply,
   { owner, token }: SignedInOwner,
@@ -80,7 +82,7 @@ function welcome(
   return { owner: { username: owner.username, displayName: owner.display_name } }
 }
 
-/** Signing in with an account elsewhere, where the host trusts its provider for that. */
+/** Sign-in with an account at a provider that the operator has enabled for it (`signIn`). */
 function providerSignInRoutes(app: App, context: OwnerRouteContext): void {
   const { deps, cookies } = context
   app.post('/api/sign-in/provider', {
@@ -106,13 +108,16 @@ function providerSignInRoutes(app: App, context: OwnerRouteContext): void {
     }),
     handler: async (request, reply) => {
       const id = request.params.provider
-      return reply.redirect(`/dashboard/${await comeBack(context, request, reply, id)}`, 303)
+      return reply.redirect(
+        `/dashboard/${await completeCallback(context, request, reply, id)}`,
+        303,
+      )
     },
   })
 }
 
-/** @returns the page of the dashboard that goes on */
-async function comeBack(
+/** @returns the dashboard page to redirect to, relative to `/dashboard/` */
+async function completeCallback(
   { deps, cookies, signedIn }: OwnerRouteContext,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -120,46 +125,29 @@ async function comeBack(
 ): Promise<string> {
   const browser = await signedIn.browser(request)
   try {
-    const back = {
+    const callback = {
       flow: cookies.take(request, reply, 'flow'),
       url: new URL(request.url, deps.site.baseUrl),
     }
-    const outcome = await completeProviderSignIn(deps, id, back, browser)
+    const outcome = await completeProviderSignIn(deps, id, callback, browser)
     if (outcome.kind === 'signed-in') signedIn.setCookie(reply, outcome.token)
     if (outcome.kind === 'unknown') {
       cookies.write(reply, 'flow', outcome.flow, FLOW_LIFETIME_MS / 1000)
     }
-    return pageOf(outcome, encodeURIComponent(id))
+    return dashboardPageFor(outcome, encodeURIComponent(id))
   } catch (error) {
     const page = browser.session === null ? 'sign-in' : 'account'
     return `${page}?${new URLSearchParams(callbackFailureQuery(error, request, id))}`
   }
 }
 
-function pageOf(outcome: ProviderOutcome, id: string): string {
+function dashboardPageFor(outcome: ProviderOutcome, id: string): string {
   if (outcome.kind === 'unknown') return `sign-up?provider=${id}`
   return outcome.kind === 'linked' ? `account?linked=${id}` : 'agents'
 }
 
-/**
- * What a page of the dashboard says of a way to a provider that ended badly.
- * @param provider its id
- * @returns the query of that page
- */
-export function callbackFailureQuery(
-  error: unknown,
-  request: FastifyRequest,
-  provider: string,
-): Record<string, string> {
-  const { code, message, cause } = refusalOf(error)
-  // What is refused here can be an attack: the reason is for the host, and is words of ours alone.
-  const level = ERROR_STATUS[code] >= 500 ? 'error' : 'warn'
-  request.log[level]({ err: cause, provider, requestId: request.id }, message)
-  return { failed: provider, message, request: request.id }
-}
-
-/** Signing in by what is good once: a recovery code, a link of the host's. */
-function withoutPasskeyRoutes(app: App, context: OwnerRouteContext): void {
+/** Sign-in with a single-use secret: a recovery code, or a sign-in link from the operator. */
+function singleUseSignInRoutes(app: App, context: OwnerRouteContext): void {
   const { deps, signedIn } = context
   app.post('/api/sign-in/recovery-code', {
     schema: ownerSchema({
@@ -170,7 +158,11 @@ function withoutPasskeyRoutes(app: App, context: OwnerRouteContext): void {
     }),
     handler: async (request, reply) => {
       const browser = await signedIn.browser(request)
-      return welcome(context, reply, await signInWithRecoveryCode(deps, request.body, browser))
+      return signedInResponse(
+        context,
+        reply,
+        await signInWithRecoveryCode(deps, request.body, browser),
+      )
     },
   })
 
@@ -183,7 +175,11 @@ function withoutPasskeyRoutes(app: App, context: OwnerRouteContext): void {
     }),
     handler: async (request, reply) => {
       const browser = await signedIn.browser(request)
-      return welcome(context, reply, await signInWithLink(deps, request.body.token, browser))
+      return signedInResponse(
+        context,
+        reply,
+        await signInWithLink(deps, request.body.token, browser),
+      )
     },
   })
 }

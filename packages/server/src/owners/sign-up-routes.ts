@@ -10,7 +10,7 @@ import { type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
 import { signUpWithProvider } from './sign-in-with-provider.ts'
 import { beginSignUp, completeSignUp, type NewAccount } from './sign-up.ts'
 
-/** Making an account: by a passkey, or by an account elsewhere. */
+/** Sign-up with a passkey, or with an account at an identity provider. */
 export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
   app.post('/api/sign-up/options', {
     schema: ownerSchema({
@@ -38,7 +38,7 @@ export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteCo
       const browser = await signedIn.browser(request)
       const account = await completeSignUp(deps, flow, request.body, browser)
       signedIn.setCookie(reply, account.token)
-      return reply.code(201).send(welcome(account))
+      return reply.code(201).send(signedUpResponse(account))
     },
   })
 
@@ -55,12 +55,12 @@ export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteCo
       const account = await signUpWithProvider(deps, flow, request.body, browser)
       cookies.clear(reply, 'flow')
       signedIn.setCookie(reply, account.token)
-      return reply.code(201).send(welcome(account))
+      return reply.code(201).send(signedUpResponse(account))
     },
   })
 }
 
-function welcome({ owner, recoveryCodes }: NewAccount) {
+function signedUpResponse({ owner, recoveryCodes }: NewAccount) {
   const { username, display_name: displayName } = owner
   return { owner: { username, displayName }, recoveryCodes: [...recoveryCodes] }
 }
