@@ -19,7 +19,7 @@ import { identityOverview, verificationByProvider } from './overview.ts'
 import { unverifyOwner } from './record-verification.ts'
 import { beginVerification, completeVerification } from './verify.ts'
 
-/** Identity verification. */
+/** Registers the routes of an owner's identity verifications. */
 export function identityRoutes(app: App, context: OwnerRouteContext): void {
   overviewRoute(app, context)
   beginRoute(app, context)
@@ -47,7 +47,7 @@ function beginRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): v
   })
 }
 
-/** Where a provider sends the browser back to: on to the dashboard, which tells in words what came of it. */
+/** The redirect URI for providers. Redirects to the dashboard, which shows the outcome. */
 function callbackRoute(app: App, context: OwnerRouteContext): void {
   const { deps } = context
   app.get('/identity/callback/:provider', {
@@ -61,13 +61,13 @@ function callbackRoute(app: App, context: OwnerRouteContext): void {
       const { id } = getProvider(deps.providers, request.params.provider)
       const token = context.cookies.read(request, 'flow')
       context.cookies.clear(reply, 'flow')
-      const outcome = await complete(context, request, id, token)
+      const outcome = await completeCallback(context, request, id, token)
       return reply.redirect(`/dashboard/identity?${new URLSearchParams(outcome)}`, 303)
     },
   })
 }
 
-async function complete(
+async function completeCallback(
   { deps, signedIn }: OwnerRouteContext,
   request: FastifyRequest,
   id: string,
@@ -84,7 +84,7 @@ async function complete(
   }
 }
 
-/** For providers whose own script runs in the browser, such as World ID. */
+/** For providers whose script runs in the browser, such as World ID, instead of a redirect. */
 function completeRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
   app.post('/api/identity/:provider/complete', {
     schema: ownerSchema({
@@ -120,7 +120,7 @@ function overviewRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   })
 }
 
-/** Also for providers that the host has taken away since. */
+/** Also for providers that the operator no longer configures. */
 function removeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.delete('/api/identity/:provider', {
     schema: ownerSchema({

@@ -7,8 +7,8 @@ import { handleProviderWebhook } from './verify.ts'
 const BODY_LIMIT = 64 * 1024
 
 /**
- * Where providers call: no cookie, another origin, any media type. The body stays as it came, since its bytes are what
- * is signed.
+ * Receives providers' webhooks: without cookies, from any origin, with any media type. The body stays raw, because the
+ * provider's signature covers its bytes.
  */
 export async function providerWebhookRoute(app: App, deps: OwnerDeps): Promise<void> {
   await app.register(async (scope) => {
