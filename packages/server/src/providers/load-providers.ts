@@ -10,33 +10,33 @@ import type { Providers } from './providers.ts'
 import { type Env, SecretError } from './secret-reference.ts'
 import { ProviderSettingsError } from './settings-fields.ts'
 
-/** Where providers come from. */
+/** What providers are loaded from. */
 export interface ProviderSource {
   /** The file that IDENTITY_PROVIDERS names, or null. */
   readonly file: string | null
-  /** Where the service stands: providers for development exist on loopback only. */
+  /** The service's own URL. Development providers exist only on loopback. */
   readonly baseUrl: URL
-  /** Where secrets are that settings name. */
+  /** The environment for secrets that settings reference. */
   readonly env: Env
-  /** Who starts those for development, where it is not this process. */
+  /** Starts development providers in another process; by default they start in this one. */
   readonly startDevelopment?: StartProvider | undefined
 }
 
 export interface LoadedProviders {
   readonly all: readonly IdentityProvider[]
   readonly development: boolean
-  /** Ends what was started. */
+  /** Stops the development providers that were started. */
   close(): Promise<void>
 }
 
 /**
- * The providers of a service: those of the host's file; without one, on loopback, those for development; and in person
- * always. Nothing is asked of any provider here, so that a service starts while one is down.
+ * The providers of a service: those in the operator's file, or, without a file and on loopback, the development
+ * providers; always `in-person`. Contacts no provider, so that the service starts while one is down.
  * @throws ProviderSettingsError with every mistake
  */
 export async function loadProviders(source: ProviderSource): Promise<LoadedProviders> {
   if (source.file !== null) {
-    const all = await configured(source.file, source)
+    const all = await loadFile(source.file, source)
     return { all: withInPerson(all), development: false, close: async () => undefined }
   }
   if (!isLoopback(source.baseUrl.hostname)) {
@@ -54,13 +54,13 @@ function withInPerson(all: readonly IdentityProvider[]): readonly IdentityProvid
   return all.some((each) => each.id === IN_PERSON) ? all : [...all, inPersonProvider()]
 }
 
-async function configured(file: string, source: ProviderSource): Promise<IdentityProvider[]> {
-  const { entries, mistakes } = parseProviderFile(read(file))
+async function loadFile(file: string, source: ProviderSource): Promise<IdentityProvider[]> {
+  const { entries, mistakes } = parseProviderFile(readFile(file))
   const providers: IdentityProvider[] = []
   for (const entry of entries) {
     try {
       assertEntryAllowed(entry, source.baseUrl)
-      providers.push(await make(entry, source.env))
+      providers.push(await createProvider(entry, source.env))
     } catch (error) {
       mistakes.push(...mistakesIn(error).map((each) => `${entry.place}: ${each}`))
     }
@@ -69,7 +69,7 @@ async function configured(file: string, source: ProviderSource): Promise<Identit
   return providers
 }
 
-function read(file: string): string {
+function readFile(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
@@ -78,13 +78,16 @@ function read(file: string): string {
   }
 }
 
-async function make({ type, settings }: ProviderEntry, env: Env): Promise<IdentityProvider> {
+async function createProvider(
+  { type, settings }: ProviderEntry,
+  env: Env,
+): Promise<IdentityProvider> {
   const known = PROVIDER_TYPES.find((each) => each.type === type)
   if (known === undefined) throw new ProviderSettingsError(['type is not known'])
   return known.make(settings as never, env)
 }
 
-/** What only belongs on a developer's machine, or to another provider. */
+/** Rejects reserved ids, and plain http unless the service is on loopback. */
 function assertEntryAllowed({ id, type, settings }: ProviderEntry, baseUrl: URL): void {
   if (DEVELOPMENT.some((each) => each.id === id)) {
     throw new ProviderSettingsError(['id is that of a provider for development'])
@@ -92,12 +95,12 @@ function assertEntryAllowed({ id, type, settings }: ProviderEntry, baseUrl: URL)
   if (id === IN_PERSON && type !== IN_PERSON) {
     throw new ProviderSettingsError([`id can be ${IN_PERSON} only where type is`])
   }
-  const plain = Object.entries(settings as object).filter(
+  const insecure = Object.entries(settings as object).filter(
     ([, value]) => typeof value === 'string' && value.startsWith('http:'),
   )
-  if (plain.length === 0 || isLoopback(baseUrl.hostname)) return
+  if (insecure.length === 0 || isLoopback(baseUrl.hostname)) return
   throw new ProviderSettingsError(
-    plain.map(([name]) => `${name} must be an https address, since BASE_URL is not on loopback`),
+    insecure.map(([name]) => `${name} must be an https address, since BASE_URL is not on loopback`),
   )
 }
 
@@ -108,9 +111,9 @@ function mistakesIn(error: unknown): readonly string[] {
 }
 
 /**
- * The identity providers of a service.
- * @param startDevelopment who starts those for development, where it is not this process
- * @throws SettingsError with every mistake in the file, and no value of it
+ * The identity providers of a service, from its settings.
+ * @param startDevelopment starts development providers in another process; by default they start in this one
+ * @throws SettingsError with every mistake in the file, without values
  */
 export async function openProviders(
   settings: Settings,
@@ -126,7 +129,7 @@ export async function openProviders(
   }
 }
 
-/** Says at start how owners can verify who they are, where that is not what the host has configured. */
+/** Logs at startup if the providers are not configured by the operator. */
 export function logProviders({ all, development }: Providers, log: Logger): void {
   if (development) {
     log.info(

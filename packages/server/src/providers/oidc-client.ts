@@ -16,22 +16,22 @@ import { toProviderFailure } from './oidc-errors.ts'
 import type { OidcProfile } from './oidc-profile.ts'
 import { type Env, resolveSecret, SecretError, type SecretReference } from './secret-reference.ts'
 
-/** For each request to a provider. */
+/** Limit for each request to a provider. */
 export const TIMEOUT_SECONDS = 10
 
-/** How long what a provider says of itself is believed. Its keys are asked for more often, where one is not known. */
-const LIFETIME_MS = 3_600_000
+/** How long the metadata is cached. openid-client fetches keys again when it meets an unknown `kid`. */
+const METADATA_LIFETIME_MS = 3_600_000
 
 /**
- * What a provider says of itself (OpenID Connect Discovery 1.0): asked for when it is needed, so that the service
- * starts while a provider is down, and kept for an hour.
+ * A provider's metadata (OpenID Connect Discovery 1.0), fetched on demand, so that the service starts while the provider
+ * is down, and cached for an hour.
  */
 export class OidcDiscovery {
   readonly #profile: OidcProfile
   readonly #auth: ClientAuth
   readonly #now: () => number
-  #asked: { readonly config: Promise<Configuration>; readonly at: number } | null = null
-  /** What was last found out. */
+  #cached: { readonly config: Promise<Configuration>; readonly at: number } | null = null
+  /** The last metadata fetched, which may be out of date. */
   known: Configuration | null = null
 
   constructor(profile: OidcProfile, auth: ClientAuth, now: () => number) {
@@ -40,14 +40,15 @@ export class OidcDiscovery {
     this.#now = now
   }
 
-  /** @throws ProviderFailure; then the next call asks again */
+  /** @throws ProviderFailure, which is not cached */
   get(): Promise<Configuration> {
     const at = this.#now()
-    if (this.#asked !== null && at - this.#asked.at < LIFETIME_MS) return this.#asked.config
+    if (this.#cached !== null && at - this.#cached.at < METADATA_LIFETIME_MS)
+      return this.#cached.config
     const config = this.#discover()
-    this.#asked = { config, at }
+    this.#cached = { config, at }
     config.catch(() => {
-      if (this.#asked?.config === config) this.#asked = null
+      if (this.#cached?.config === config) this.#cached = null
     })
     return config
   }
@@ -55,7 +56,7 @@ export class OidcDiscovery {
   async #discover(): Promise<Configuration> {
     const { issuer, clientId, requireAuthTime, label } = this.#profile
     const url = new URL(issuer)
-    // openid-client believes a wrong signature unless it is told not to.
+    // By default openid-client does not verify the ID token's signature in this flow.
     const execute = [enableNonRepudiationChecks]
     if (url.protocol === 'http:' && isLoopback(url.hostname)) execute.push(allowInsecureRequests)
     try {
@@ -73,11 +74,11 @@ export class OidcDiscovery {
 }
 
 /**
- * How a client shows who it is at the token endpoint (OpenID Connect Core, section 9).
- * @param tokenEndpoint known once the provider has been discovered
- * @throws SecretError where the secret is not where the settings say, or is no key
+ * The client's authentication at the token endpoint (OpenID Connect Core, section 9).
+ * @param tokenEndpoint available once the metadata was fetched
+ * @throws SecretError if the secret cannot be read or is not a private key
  */
-export async function clientAuthOf(
+export async function createClientAuth(
   profile: OidcProfile,
   env: Env,
   tokenEndpoint: () => string | undefined,
@@ -112,7 +113,7 @@ interface SigningKey {
   readonly kid?: string
 }
 
-/** A private key as a JWK or in PEM. Nothing of it is in an error. */
+/** Parses a private key in JWK or PEM. Errors contain no part of it. */
 function readKey(text: string): SigningKey {
   try {
     const jwk = text.startsWith('{') ? (JSON.parse(text) as Record<string, string>) : null
@@ -125,7 +126,7 @@ function readKey(text: string): SigningKey {
   }
 }
 
-/** What such a key signs with, where it does not say so (RFC 7518, RFC 8037). */
+/** The default algorithm of a key that does not name one (RFC 7518, RFC 8037). */
 function algOf(key: KeyObject): string | undefined {
   if (key.asymmetricKeyType === 'rsa') return 'RS256'
   if (key.asymmetricKeyType === 'ed25519') return 'Ed25519'

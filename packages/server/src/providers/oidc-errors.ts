@@ -6,7 +6,7 @@ import {
 } from 'openid-client'
 import { ProviderFailure, ProviderRefusal } from './provider.ts'
 
-/** Errors of the authorization endpoint by which the human, or the provider for them, said no. */
+/** Error codes of the authorization endpoint that mean that the user, or the provider on their behalf, declined. */
 const USER_REFUSALS = [
   'access_denied',
   'login_required',
@@ -14,7 +14,7 @@ const USER_REFUSALS = [
   'consent_required',
 ]
 
-/** Codes of openid-client for a provider that does not answer, or answers with something else than OpenID Connect. */
+/** openid-client's codes for a provider that does not respond, or violates the protocol. */
 const PROVIDER_FAULTS = [
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
@@ -24,15 +24,16 @@ const PROVIDER_FAULTS = [
 ]
 
 /**
- * What openid-client threw while something was asked of a provider.
- * @returns a failure without a cause, since causes hold responses, and those hold tokens
+ * Converts an error of openid-client to a failure of the provider.
+ * @param doing names the step in the message
+ * @returns a failure without a cause, because causes hold responses, which hold tokens
  */
 export function toProviderFailure(label: string, doing: string, error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error
   return new ProviderFailure(`${label}, ${doing}: ${describeError(error)}`)
 }
 
-/** The same, while a human came back from the provider: it can be what they brought that is to blame. */
+/** Converts an error during the callback: a refusal if the user or the callback is at fault, otherwise a failure. */
 export function toCompletionError(label: string, error: unknown): Error {
   if (error instanceof ProviderRefusal || error instanceof ProviderFailure) return error
   const reason = new Error(describeError(error))
@@ -62,7 +63,7 @@ function isProviderFault(error: unknown): boolean {
   )
 }
 
-/** Codes, and messages that libraries have written beforehand; nothing that came over the wire but an error's code. */
+/** Describes an error by codes and the libraries' fixed messages. Nothing from the network, except error codes. */
 export function describeError(error: unknown): string {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     return `it answers with the error ${safeErrorCode(error.error)}`
@@ -70,8 +71,8 @@ export function describeError(error: unknown): string {
   if (error instanceof WWWAuthenticateChallengeError) return `it answers with ${error.status}`
   if (!(error instanceof Error)) return 'an unknown error'
   const { cause } = error as { cause?: { code?: unknown; message?: unknown } }
-  const inner = error instanceof ClientError ? cause?.message : cause?.code
-  return [error.message, inner].filter((each) => typeof each === 'string').join(': ')
+  const innermost = error instanceof ClientError ? cause?.message : cause?.code
+  return [error.message, innermost].filter((each) => typeof each === 'string').join(': ')
 }
 
 function safeErrorCode(code: string): string {

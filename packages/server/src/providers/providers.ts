@@ -10,31 +10,31 @@ import {
   ProviderRefusal,
 } from './provider.ts'
 
-/** The providers that the host has configured. */
+/** The configured providers. */
 export interface Providers {
   readonly all: readonly IdentityProvider[]
-  /** Whether they are the ones for development: anyone can be anyone there. */
+  /** Whether they are the development providers, at which anyone can sign in under any name. */
   readonly development: boolean
 }
 
-/** What people read for their ids. */
+/** The providers' labels by id. */
 export function providerLabelsOf({ all }: Providers): ReadonlyMap<string, string> {
   return new Map(all.map(({ id, label }) => [id, label]))
 }
 
-/** @throws CodedError NOT_FOUND */
+/** @throws CodedError NOT_FOUND if no provider has this id */
 export function getProvider(providers: Providers, id: string): IdentityProvider {
   const provider = providers.all.find((each) => each.id === id)
   if (provider !== undefined) return provider
   throw new CodedError('NOT_FOUND', 'There is no identity provider with this id.')
 }
 
-/** What the scripts of the providers need of the pages of the dashboard. */
+/** What the providers' scripts need in the dashboard's Content-Security-Policy. */
 export function pagePoliciesOf({ all }: Providers): readonly PagePolicy[] {
   return all.flatMap(({ pagePolicy }) => (pagePolicy === undefined ? [] : [pagePolicy]))
 }
 
-/** Which identity provider a path is about. */
+/** The path parameter `provider`. */
 export const providerParam = () =>
   Type.Object({
     provider: Type.String({ minLength: 1, maxLength: 64, description: 'the id of a provider' }),
@@ -45,7 +45,7 @@ export interface ProviderCallDeps {
   readonly pepper: Pepper
 }
 
-/** What a provider is told of an owner: a name that nobody else uses, and where the browser comes back to. */
+/** The context for verifying an owner: a pseudonym that differs for each provider, and the redirect URI. */
 export function identityContext(
   { site, pepper }: ProviderCallDeps,
   { id }: IdentityProvider,
@@ -58,16 +58,16 @@ export function identityContext(
 }
 
 /**
- * Asks something of a provider, and says in our words what came of it.
- * @throws CodedError VALIDATION_ERROR where the human is not verified, UNAVAILABLE where the provider is to blame; the
- *   cause, for the log, holds no secret
+ * Calls a provider, and converts its errors to HTTP error codes.
+ * @throws CodedError VALIDATION_ERROR if the person is not verified, UNAVAILABLE if the provider fails; the cause is for
+ *   the log and contains no secret
  */
 export async function callProvider<T>(
   { label }: Pick<IdentityProvider, 'label'>,
-  ask: () => Promise<T>,
+  call: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await ask()
+    return await call()
   } catch (error) {
     if (error instanceof ProviderRefusal) {
       throw new CodedError('VALIDATION_ERROR', error.message, { cause: error })

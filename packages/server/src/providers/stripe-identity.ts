@@ -22,8 +22,8 @@ import {
 } from './settings-fields.ts'
 import { callStripe, connectStripe, whyNotVerified } from './stripe-client.ts'
 
-/** How old a call of Stripe may be, in seconds, as Stripe recommends. */
-const WEBHOOK_TOLERANCE = 300
+/** The maximum age of a webhook, as Stripe recommends. */
+const WEBHOOK_TOLERANCE_SECONDS = 300
 
 export const stripeIdentitySettings = () =>
   Type.Object(
@@ -49,8 +49,8 @@ interface StripeIdentity {
   readonly testMode: boolean
   readonly webhookSecret: string
   readonly now: () => number
-  /** By session and owner. */
-  readonly underWay: Map<string, Promise<Verified>>
+  /** Completions in progress, by session and owner. */
+  readonly inProgress: Map<string, Promise<Verified>>
 }
 
 interface State {
@@ -60,22 +60,22 @@ interface State {
 type Session = Stripe.Identity.VerificationSession
 
 /**
- * Stripe Identity: an identity document and a selfie that matches it, on Stripe's page. Stripe is asked to forget
- * them as soon as they are verified. Nothing that it tells us is the same for a human every time: `unique` is false.
- * @throws SecretError where a secret is not where the settings say, or is of the other mode
+ * Stripe Identity: an identity document and a matching selfie, on Stripe's page. Redacts them at Stripe as soon as they
+ * are verified. Stripe reports no stable subject of a person, so `unique` is false.
+ * @throws SecretError if a secret cannot be read or is of the wrong mode
  */
 export async function stripeIdentityProvider(
   settings: StripeIdentitySettings,
   env: Env,
-  outside: ProviderRuntime = DEFAULT_RUNTIME,
+  runtime: ProviderRuntime = DEFAULT_RUNTIME,
 ): Promise<IdentityProvider> {
   const testMode = settings.testMode ?? false
   const identity: StripeIdentity = {
-    stripe: await connectStripe(settings.address, readSecretKey(settings, env, testMode), outside),
+    stripe: await connectStripe(settings.address, readSecretKey(settings, env, testMode), runtime),
     testMode,
     webhookSecret: readWebhookSecret(settings, env),
-    now: outside.now,
-    underWay: new Map(),
+    now: runtime.now,
+    inProgress: new Map(),
   }
   return {
     id: settings.id,
@@ -129,7 +129,7 @@ async function begin(identity: StripeIdentity, context: BeginContext): Promise<B
         metadata: { owner: ownerId },
         return_url: callbackUrl,
       },
-      // So that what is tried again after a lost answer is not begun twice.
+      // So that a retry after a lost response does not create a second session.
       { idempotencyKey: randomUUID() },
     ),
   )
@@ -139,14 +139,14 @@ async function begin(identity: StripeIdentity, context: BeginContext): Promise<B
   return { redirect: session.url, reference: session.id, state }
 }
 
-/** The browser and Stripe may come at once: the second would find forgotten what the first has seen verified. */
+/** The callback and the webhook may arrive together. The second would find the session already redacted. */
 function completeOnce(identity: StripeIdentity, context: BeginContext, { sessionId }: State) {
   const key = `${sessionId} ${context.ownerId}`
-  const underWay = identity.underWay.get(key)
-  if (underWay !== undefined) return underWay
+  const inProgress = identity.inProgress.get(key)
+  if (inProgress !== undefined) return inProgress
   const completed = complete(identity, { ...context, sessionId })
-  identity.underWay.set(key, completed)
-  return completed.finally(() => identity.underWay.delete(key))
+  identity.inProgress.set(key, completed)
+  return completed.finally(() => identity.inProgress.delete(key))
 }
 
 async function complete(
@@ -157,8 +157,8 @@ async function complete(
   const session = await callStripe(() =>
     identity.stripe.identity.verificationSessions.retrieve(sessionId),
   )
-  requireVerified(identity, session, context)
-  await forget(identity, sessionId)
+  assertVerified(identity, session, context)
+  await redact(identity, sessionId)
   return {
     subject: sessionId,
     issuer: 'https://stripe.com',
@@ -167,8 +167,8 @@ async function complete(
   }
 }
 
-/** What counts is the session as Stripe has it now, whatever the browser or a call of Stripe said. */
-function requireVerified(
+/** Checks the session as fetched from Stripe. The callback and the webhook are not trusted. */
+function assertVerified(
   { testMode }: StripeIdentity,
   session: Session,
   { ownerId, callbackUrl, sessionId }: BeginContext & State,
@@ -176,7 +176,7 @@ function requireVerified(
   if (testMode) assertLoopback(callbackUrl, 'The test mode of Stripe')
   if (session.id !== sessionId || session.livemode !== !testMode)
     throw new ProviderFailure('Stripe answers for another verification, or of the other mode.')
-  // Redaction erases the metadata too, so that it is looked at first.
+  // Checked first, because redaction also erases the metadata.
   if (session.redaction)
     throw new ProviderRefusal('That verification was used before. Begin again.')
   if (session.metadata?.owner !== ownerId || session.client_reference_id !== ownerId)
@@ -193,8 +193,8 @@ function requireVerified(
   throw new ProviderFailure('Stripe is at a point that is not understood.')
 }
 
-/** Best effort: the host can redact what is left in Stripe's dashboard, and the human is verified all the same. */
-async function forget({ stripe }: StripeIdentity, sessionId: string): Promise<void> {
+/** Best effort: the operator can redact remaining sessions in Stripe's dashboard. */
+async function redact({ stripe }: StripeIdentity, sessionId: string): Promise<void> {
   await stripe.identity.verificationSessions.redact(sessionId).catch(() => undefined)
 }
 
@@ -216,7 +216,7 @@ function readWebhook(
       raw,
       header,
       webhookSecret,
-      WEBHOOK_TOLERANCE,
+      WEBHOOK_TOLERANCE_SECONDS,
       undefined,
       now(),
     )
