@@ -20,7 +20,7 @@ import { getOwnAgent } from './own-agent.ts'
 import { revokeAll } from './revoke-all.ts'
 import { updateProfile } from './update-profile.ts'
 
-/** The agents of the signed-in owner. */
+/** Registers the routes of the signed-in owner's agents. */
 export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
   listRoutes(app, context)
   editRoute(app, context)
@@ -30,7 +30,6 @@ export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
   revokeAllRoute(app, context)
 }
 
-/** What an agent is called and says of itself. */
 function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.patch(OWN_AGENT, {
     schema: ownerSchema({
@@ -47,7 +46,6 @@ function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   })
 }
 
-/** What happened to an agent. */
 function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.get(`${OWN_AGENT}/history`, {
     schema: ownerSchema({
@@ -68,7 +66,6 @@ function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   })
 }
 
-/** The agents of the owner, and one of them. */
 function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
   const { naming } = deps.site
   app.get('/api/account/agents', {
@@ -98,7 +95,7 @@ function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
   })
 }
 
-/** The way out when everything is lost. */
+/** For owners who no longer trust any of their agents' keys. */
 function revokeAllRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.post('/api/account/agents/revoke-all', {
     schema: ownerSchema({
@@ -115,15 +112,14 @@ function revokeAllRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   })
 }
 
-const CHANGES = [
+const STATUS_CHANGES = [
   { verb: 'suspend', to: 'suspended', summary: 'Take an agent out of service, for now' },
   { verb: 'reactivate', to: 'active', summary: 'Put a suspended agent back into service' },
   { verb: 'revoke', to: 'revoked', summary: 'End a certificate, for good' },
 ] as const
 
-/** Suspending, reactivating, revoking. */
 function statusRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
-  for (const { verb, to, summary } of CHANGES) {
+  for (const { verb, to, summary } of STATUS_CHANGES) {
     app.post(`${OWN_AGENT}/${verb}`, {
       schema: ownerSchema({
         operationId: `${verb}Agent`,

@@ -1,36 +1,36 @@
 import type Sharp from 'sharp'
 
-/** Why a picture is not taken. */
-export type PictureFault =
-  | 'not-a-picture'
+/** Why an image is rejected. */
+export type ImageFault =
+  | 'unsupported-format'
   | 'too-many-pixels'
   | 'damaged'
   | 'outside-crop'
   | 'too-slow'
 
-export class PictureRefused extends Error {
-  override readonly name = 'PictureRefused'
-  readonly fault: PictureFault
+export class ImageRejected extends Error {
+  override readonly name = 'ImageRejected'
+  readonly fault: ImageFault
 
-  constructor(fault: PictureFault, options?: ErrorOptions) {
+  constructor(fault: ImageFault, options?: ErrorOptions) {
     super(fault, options)
     this.fault = fault
   }
 }
 
-/** A square out of a picture, in pixels of the picture as it is displayed. */
+/** A square of an image, in pixels after EXIF rotation. */
 export interface Crop {
   readonly x: number
   readonly y: number
   readonly size: number
 }
 
-const SIDE = 512
-const MOST_PIXELS = 40_000_000
-const QUALITY = 82
-const SECONDS = 10
+const AVATAR_SIZE = 512
+const MAX_PIXELS = 40_000_000
+const WEBP_QUALITY = 82
+const TIMEOUT_SECONDS = 10
 
-/** What the formats that are taken begin with, in hexadecimal. libvips tells them apart in the same way. */
+/** The magic bytes of the accepted formats, in hex. libvips detects formats in the same way. */
 const FORMATS = [
   { format: 'png', begins: /^89504e470d0a1a0a/ },
   { format: 'jpeg', begins: /^ffd8ff/ },
@@ -38,26 +38,26 @@ const FORMATS = [
 ] as const
 
 /**
- * Makes pictures anew: what comes out holds the pixels of the picture and nothing else of the bytes that went in.
- * One at a time, on one thread, so that somebody's large picture takes nothing from those who look agents up. How many
- * may wait is bounded before they are read (`http/overload/`).
+ * Re-encodes uploaded images, so that no other bytes of an upload are ever served. Works on one image at a time, on one
+ * thread, so that large uploads do not slow down lookups. A concurrency limit bounds the queue before bodies are read.
  */
-export class Pictures {
+export class AvatarEncoder {
   #last: Promise<unknown> = Promise.resolve()
 
   /**
-   * @param bytes a PNG, JPEG or WebP; of one that moves, the first frame is taken
-   * @returns a WebP of 512 by 512 pixels, in sRGB, upright, without metadata
-   * @throws PictureRefused
+   * @param bytes a PNG, JPEG or WebP; of an animation, the first frame is used
+   * @param crop the part to use; null: the largest centered square
+   * @returns a WebP of 512 × 512 pixels in sRGB, rotated upright, without metadata
+   * @throws ImageRejected
    */
-  square(bytes: Uint8Array, crop: Crop | null): Promise<Uint8Array> {
-    const result = this.#last.then(() => squareOf(bytes, crop))
+  encode(bytes: Uint8Array, crop: Crop | null): Promise<Uint8Array> {
+    const result = this.#last.then(() => encodeAvatar(bytes, crop))
     this.#last = result.catch(() => undefined)
     return result
   }
 }
 
-/** Loads the library with the first picture: a service starts sooner without it. */
+/** Loads the library with the first image, to start faster. */
 async function loadSharp(): Promise<typeof Sharp> {
   const { default: sharp } = await import('sharp')
   sharp.concurrency(1)
@@ -65,39 +65,39 @@ async function loadSharp(): Promise<typeof Sharp> {
   return sharp
 }
 
-async function squareOf(bytes: Uint8Array, crop: Crop | null): Promise<Uint8Array> {
-  const known = formatOf(bytes)
+async function encodeAvatar(bytes: Uint8Array, crop: Crop | null): Promise<Uint8Array> {
+  const format = detectFormat(bytes)
   const sharp = await loadSharp()
-  const { width, height } = await sizeOf(sharp, bytes, known)
-  if (width * height > MOST_PIXELS) throw new PictureRefused('too-many-pixels')
-  const picture = sharp(bytes, { failOn: 'error', limitInputPixels: MOST_PIXELS })
+  const { width, height } = await readSize(sharp, bytes, format)
+  if (width * height > MAX_PIXELS) throw new ImageRejected('too-many-pixels')
+  const image = sharp(bytes, { failOn: 'error', limitInputPixels: MAX_PIXELS })
     .autoOrient()
-    .timeout({ seconds: SECONDS })
+    .timeout({ seconds: TIMEOUT_SECONDS })
   if (crop !== null) {
     const { x, y, size } = crop
-    if (size < 1 || x + size > width || y + size > height) throw new PictureRefused('outside-crop')
-    picture.extract({ left: x, top: y, width: size, height: size })
+    if (size < 1 || x + size > width || y + size > height) throw new ImageRejected('outside-crop')
+    image.extract({ left: x, top: y, width: size, height: size })
   }
-  return picture
-    .resize(SIDE, SIDE, { fit: 'cover' })
-    .webp({ quality: QUALITY })
+  return image
+    .resize(AVATAR_SIZE, AVATAR_SIZE, { fit: 'cover' })
+    .webp({ quality: WEBP_QUALITY })
     .toBuffer()
     .catch((error) => {
       const fault = /timeout/.test(String(error)) ? 'too-slow' : 'damaged'
-      throw new PictureRefused(fault, { cause: error })
+      throw new ImageRejected(fault, { cause: error })
     })
 }
 
-/** The declared type says nothing: what the bytes begin with, and what libvips makes of it, does. */
-function formatOf(bytes: Uint8Array): string {
+/** Detects the format from the bytes. The declared media type is not trusted. */
+function detectFormat(bytes: Uint8Array): string {
   const start = Buffer.from(bytes.subarray(0, 12)).toString('hex')
   const known = FORMATS.find(({ begins }) => begins.test(start))
-  if (known === undefined) throw new PictureRefused('not-a-picture')
+  if (known === undefined) throw new ImageRejected('unsupported-format')
   return known.format
 }
 
-/** Reads the header alone. */
-async function sizeOf(
+/** Reads the size after rotation from the header, and checks that libvips detects the same format. */
+async function readSize(
   sharp: typeof Sharp,
   bytes: Uint8Array,
   format: string,
@@ -105,8 +105,8 @@ async function sizeOf(
   const header = await sharp(bytes, { limitInputPixels: false })
     .metadata()
     .catch((error) => {
-      throw new PictureRefused('damaged', { cause: error })
+      throw new ImageRejected('damaged', { cause: error })
     })
-  if (header.format !== format) throw new PictureRefused('not-a-picture')
+  if (header.format !== format) throw new ImageRejected('unsupported-format')
   return header.autoOrient
 }

@@ -7,56 +7,56 @@ import type { CoreDeps } from '../core/deps.ts'
 import { didOfAgent } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
 
-/** So many pages of one owner may follow at once. */
-const MOST_FOLLOWERS = 20
-/** Somebody has to close a page before there is room. */
+/** Concurrent subscriptions of one owner. */
+const MAX_SUBSCRIPTIONS = 20
+/** Long enough for the owner to close another page. */
 const RETRY_AFTER_SECONDS = 5
-/** Whoever has missed more asks for the list of agents anyway. */
-const MOST_MISSED = 500
+/** Missed events replayed at most. The dashboard reloads its data when it reconnects. */
+const MAX_REPLAYED = 500
 
 export interface BroadcasterDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
   readonly readModel: AgentReadModel
 }
 
-/** Something that happened to an agent, for its owner. */
+/** An event of an agent, for its owner. */
 interface AgentEventNotice {
   readonly seq: number
   readonly type: string
-  /** What the page gets: the DID, the type, the time, and of a claim the label. */
+  /** The DID, the type, the time, and for a claim the agent's label. */
   readonly data: Readonly<Record<string, string>>
 }
 
-/** Whom notices are for. */
+/** Receives a subscription's events. */
 export interface EventSink {
   send(notice: AgentEventNotice): void
-  /** The events can no longer be told. */
+  /** Called if reading the events fails. */
   end(): void
 }
 
-/** Who follows what happens to their agents. */
+/** Passes the events of agents on to their owners' subscriptions. */
 export class AgentEventBroadcaster {
   readonly #deps: BroadcasterDeps
-  readonly #byOwner = new Map<number, Set<Follower>>()
+  readonly #byOwner = new Map<number, Set<Subscription>>()
 
   constructor(deps: BroadcasterDeps) {
     this.#deps = deps
-    deps.readModel.onApplied((events) => this.#tell(events))
+    deps.readModel.onApplied((events) => this.#publish(events))
   }
 
   /**
-   * Tells an owner of what happens to their agents, each event once and in order, whoever causes it.
-   * @param after the last event that the owner has seen: what came since is told first; null: begin now
-   * @returns which event comes before all that will be told, and how to stop
-   * @throws CodedError UNAVAILABLE where too many follow for the same owner
+   * Subscribes to the events of an owner's agents. Each event arrives once and in order.
+   * @param after the `seq` of the last event seen; later ones are replayed first. Null: only new events
+   * @returns `from`: the `seq` after which events arrive; `stop`: ends the subscription
+   * @throws CodedError UNAVAILABLE if the owner has too many subscriptions
    */
-  follow(
+  subscribe(
     ownerId: number,
     after: number | null,
     sink: EventSink,
   ): { readonly from: number; stop(): void } {
     const { db, readModel } = this.#deps
-    const followers = this.#byOwner.get(ownerId) ?? new Set()
-    if (followers.size >= MOST_FOLLOWERS) {
+    const subscriptions = this.#byOwner.get(ownerId) ?? new Set()
+    if (subscriptions.size >= MAX_SUBSCRIPTIONS) {
       throw new CodedError(
         'UNAVAILABLE',
         'Too many pages of this account are open. Close some, and try again.',
@@ -64,34 +64,34 @@ export class AgentEventBroadcaster {
       )
     }
     const from = Math.min(after ?? readModel.position, readModel.position)
-    const follower = new Follower(this.#deps, from, sink)
-    this.#byOwner.set(ownerId, followers.add(follower))
-    if (after !== null) follower.take(agentEventsAfter(db.read, ownerId, from, MOST_MISSED))
+    const subscription = new Subscription(this.#deps, from, sink)
+    this.#byOwner.set(ownerId, subscriptions.add(subscription))
+    if (after !== null) subscription.enqueue(agentEventsAfter(db.read, ownerId, from, MAX_REPLAYED))
     return {
       from,
       stop: () => {
-        followers.delete(follower)
-        if (followers.size === 0) this.#byOwner.delete(ownerId)
+        subscriptions.delete(subscription)
+        if (subscriptions.size === 0) this.#byOwner.delete(ownerId)
       },
     }
   }
 
-  #tell(events: readonly EventRow[]): void {
+  #publish(events: readonly EventRow[]): void {
     if (this.#byOwner.size === 0) return
     for (const event of events) {
-      const followers = this.#byOwner.get(event.owner_id ?? 0)
-      if (followers === undefined || event.tail === null) continue
-      for (const each of followers) each.take([event])
+      const subscriptions = this.#byOwner.get(event.owner_id ?? 0)
+      if (subscriptions === undefined || event.tail === null) continue
+      for (const each of subscriptions) each.enqueue([event])
     }
   }
 }
 
-/** Takes events as they come and passes them on one after another. */
-class Follower {
+/** Delivers events to one sink in order, one after another. */
+class Subscription {
   readonly #deps: BroadcasterDeps
   readonly #sink: EventSink
   #last: number
-  #work: Promise<void> = Promise.resolve()
+  #queue: Promise<void> = Promise.resolve()
 
   constructor(deps: BroadcasterDeps, last: number, sink: EventSink) {
     this.#deps = deps
@@ -99,11 +99,11 @@ class Follower {
     this.#sink = sink
   }
 
-  take(events: readonly EventRow[] | Promise<readonly EventRow[]>): void {
-    this.#work = this.#work.then(() => this.#pass(events)).catch(() => this.#sink.end())
+  enqueue(events: readonly EventRow[] | Promise<readonly EventRow[]>): void {
+    this.#queue = this.#queue.then(() => this.#deliver(events)).catch(() => this.#sink.end())
   }
 
-  async #pass(events: readonly EventRow[] | Promise<readonly EventRow[]>): Promise<void> {
+  async #deliver(events: readonly EventRow[] | Promise<readonly EventRow[]>): Promise<void> {
     for (const event of await events) {
       if (event.seq <= this.#last) continue
       this.#last = event.seq

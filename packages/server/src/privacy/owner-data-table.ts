@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../core/database/database.ts'
 
-/** What has an owner's number, and goes with the account. */
-const TABLES = [
+/** The tables with an `owner_id` whose rows are deleted with the account. */
+const OWNER_TABLES = [
   'passkeys',
   'recovery_codes',
   'sign_in_identities',
@@ -12,14 +12,14 @@ const TABLES = [
   'identity_verifications',
 ] as const
 
-/** Deletes every way in and every verification of an owner, and what they have begun. */
+/** Deletes an owner's sign-in methods, sessions, flows, claim tokens and verifications. */
 export async function deleteOwnerRecords(tx: Tx, ownerId: number): Promise<void> {
-  for (const table of TABLES) {
+  for (const table of OWNER_TABLES) {
     await tx.db.deleteFrom(table).where('owner_id', '=', ownerId).execute()
   }
 }
 
-/** Deletes the jobs whose ids begin so. */
+/** Deletes the jobs whose ids start with a prefix. */
 export async function deleteJobs(tx: Tx, prefix: string): Promise<void> {
   await tx.db
     .deleteFrom('jobs')
@@ -28,7 +28,10 @@ export async function deleteJobs(tx: Tx, prefix: string): Promise<void> {
     .execute()
 }
 
-/** Takes the owner's own labels and the pictures away from agents, all of which are revoked. */
+/**
+ * Replaces the labels of an owner's agents and deletes their avatars.
+ * @param label replaces each `agent_id`
+ */
 export async function anonymizeAgents(tx: Tx, ownerId: number, label: string): Promise<void> {
   const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
   await tx.db.deleteFrom('avatars').where('tail', 'in', tails).execute()
@@ -39,7 +42,7 @@ export async function anonymizeAgents(tx: Tx, ownerId: number, label: string): P
     .execute()
 }
 
-/** The row stays, since agents refer to it; whom it was about does not. */
+/** Erases an owner's names and marks the row as deleted. The row remains, because agents refer to it. */
 export async function anonymizeOwner(
   tx: Tx,
   ownerId: number,
@@ -53,7 +56,7 @@ export async function anonymizeOwner(
     .execute()
 }
 
-/** What is held on an owner beside their agents, in several tables: no secret and no hash of one is read. */
+/** Reads what is stored about an owner besides their agents. Reads no secrets or hashes of secrets. */
 export async function readOwnerRecords(db: Db, ownerId: number) {
   const [passkeys, codes, sessions, identities, links, flows, verifications, tokens] =
     await Promise.all([
