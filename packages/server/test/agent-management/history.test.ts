@@ -14,7 +14,7 @@ async function listHistory(owner: SignedInOwner, did: string, query = ''): Promi
   return jsonOf<AgentHistory>(answer)
 }
 
-test('the history tells each change of the agent, newest first, with public facts only', async (t) => {
+test('the history lists each change of the agent, newest first, with public data only', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const other = await claimAgent(service, owner.ownerId, newKey(), 'private label')
   await editAgent(owner, did, { displayName: 'Desk', username: 'desk' })
@@ -67,7 +67,7 @@ test('a long history comes in pages of 50, each event once, the claim last', asy
   }
 })
 
-test('a page that is not named by a number is refused', async (t) => {
+test('a malformed page cursor is rejected', async (t) => {
   const { owner, did } = await startWithAgent(t)
   for (const query of ['?before=x', '?before=-1', '?before=', '?after=1']) {
     assertRefused(await owner.get(`${AGENTS}/${did}/history${query}`), 400, 'VALIDATION_ERROR')
