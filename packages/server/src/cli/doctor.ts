@@ -96,7 +96,7 @@ function isToBeMade(database: Settings['database']): boolean {
 async function checkPepper({ dataDir, database }: Settings) {
   const pepper = readPepper(dataDir)
   const found = isToBeMade(database)
-    ? 'unsaid'
+    ? 'unknown'
     : await inspectDatabase(database, async ({ db }) =>
         comparePepper(db, pepper, await missingMigrations(db)),
       )

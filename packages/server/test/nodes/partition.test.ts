@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
-import { claimAgent, countersignd, openOperator, startTestService, testEnv } from '../../../../test/support/service.ts'
+import {
+  claimAgent,
+  countersignd,
+  openOperator,
+  startTestService,
+  testEnv,
+} from '../../../../test/support/service.ts'
 import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config/config.ts'

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKey } from '../../../../test/support/key.ts'
 import { POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
-import { claimAgent, countersignd, postJson, startTestService, testEnv } from '../../../../test/support/service.ts'
+import {
+  claimAgent,
+  countersignd,
+  postJson,
+  startTestService,
+  testEnv,
+} from '../../../../test/support/service.ts'
 import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config/config.ts'
@@ -42,7 +48,11 @@ test(
     assert.equal(revoked.code, 0, revoked.stderr)
     assert.equal(await lookup(), 'active', 'a short silence must not cause 503')
     elapsed = BOUND_MS
-    assert.equal(await lookup(), 'active', 'until MAX_STALENESS has passed, it may answer from memory')
+    assert.equal(
+      await lookup(),
+      'active',
+      'until MAX_STALENESS has passed, it may answer from memory',
+    )
     elapsed = BOUND_MS + 1
     assert.equal(await lookup(), '503 UNAVAILABLE', 'after MAX_STALENESS it must refuse')
     assert.equal(await verify(), 503)

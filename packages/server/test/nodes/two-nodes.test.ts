@@ -3,7 +3,16 @@ import { type TestContext, test } from 'node:test'
 import { newKey } from '../../../../test/support/key.ts'
 import { POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
 import { withRaw } from '../../../../test/support/raw-database.ts'
-import { claimBody, countersignd, type Operator, openOperator, postJson, type ServiceProcess, startServiceProcess, testEnv } from '../../../../test/support/service.ts'
+import {
+  claimBody,
+  countersignd,
+  type Operator,
+  openOperator,
+  postJson,
+  type ServiceProcess,
+  startServiceProcess,
+  testEnv,
+} from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
 import { readSettings, type Settings } from '../../src/config/config.ts'
 

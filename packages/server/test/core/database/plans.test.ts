@@ -5,9 +5,8 @@ import { ON_POSTGRES } from '../../../../../test/support/postgres.ts'
 import { withRaw } from '../../../../../test/support/raw-database.ts'
 import { startTestService, type TestService } from '../../../../../test/support/service.ts'
 import type { Db, Tx } from '../../../src/core/database/database.ts'
-import { deleteExpiredFlows } from '../../../src/owners/flow-table.ts'
-import { deleteEndedSessions } from '../../../src/owners/session-table.ts'
-import { deleteBelongings, recordsOfOwner } from '../../../src/privacy/owner-data-table.ts'
+import { deleteEndedSessions, deleteExpiredFlows } from '../../../src/owners/session-table.ts'
+import { deleteOwnerRecords, readOwnerRecords } from '../../../src/privacy/owner-data-table.ts'
 
 const ROWS = 20_000
 /** Later than the expiry of every row from `fill`. */
@@ -22,8 +21,8 @@ test("sign-in, export and deletion scan no large table of other owners' rows", a
   const works: Readonly<Record<string, (tx: Tx) => Promise<unknown>>> = {
     'expired flows': (tx) => deleteExpiredFlows(tx, 1),
     'ended sessions': (tx) => deleteEndedSessions(tx, 1, 1),
-    export: (tx) => recordsOfOwner(tx.db, owner),
-    deletion: (tx) => deleteBelongings(tx, owner),
+    export: (tx) => readOwnerRecords(tx.db, owner),
+    deletion: (tx) => deleteOwnerRecords(tx, owner),
   }
   for (const [name, work] of Object.entries(works)) {
     const queries: CompiledQuery[] = []

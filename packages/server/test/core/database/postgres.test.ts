@@ -1,15 +1,31 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
-import { databaseOf, POSTGRES_ONLY, query, startPostgres } from '../../../../../test/support/postgres.ts'
+import {
+  databaseOf,
+  POSTGRES_ONLY,
+  query,
+  startPostgres,
+} from '../../../../../test/support/postgres.ts'
 import { openRaw } from '../../../../../test/support/raw-database.ts'
 import { tempDir } from '../../../../../test/support/service.ts'
-import { type StallingProxy, startStallingProxy } from '../../../../../test/support/stalling-proxy.ts'
+import {
+  type StallingProxy,
+  startStallingProxy,
+} from '../../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../../test/support/until.ts'
-import { type Database, StorageFailure, type Tx, UnknownOutcome } from '../../../src/core/database/database.ts'
+import {
+  type Database,
+  StorageFailure,
+  type Tx,
+  UnknownOutcome,
+} from '../../../src/core/database/database.ts'
 import { NewerSchemaError } from '../../../src/core/database/migrate.ts'
 import { MIGRATIONS } from '../../../src/core/database/migrations/index.ts'
-import { migratePostgres, openPostgres } from '../../../src/core/database/postgres/postgres-database.ts'
+import {
+  migratePostgres,
+  openPostgres,
+} from '../../../src/core/database/postgres/postgres-database.ts'
 
 interface Setup {
   readonly url: string
@@ -244,28 +260,24 @@ test(
   },
 )
 
-test(
-  'reads and writes keep working after a newer node adds a column',
-  POSTGRES_ONLY,
-  async (t) => {
-    const { url, db } = await open(t)
-    const readAll = () => db.read.selectFrom('events').selectAll().where('seq', '>', 0).execute()
-    const rename = (tx: Tx) =>
-      tx.db
-        .updateTable('events')
-        .set({ type: 'agent.updated' })
-        .where('seq', '>', 0)
-        .returningAll()
-        .execute()
-    await db.write(append)
-    for (let i = 0; i < 3; i++) await Promise.all([readAll(), readAll(), db.write(rename)])
-    const raw = await openRaw({ database: { kind: 'postgres', url } })
-    t.after(() => raw.close())
-    await raw.exec('alter table events add column later text')
-    for (let i = 0; i < 3; i++) await Promise.all([readAll(), readAll(), db.write(rename)])
-    assert.equal((await db.write(rename)).length, 1)
-  },
-)
+test('reads and writes keep working after a newer node adds a column', POSTGRES_ONLY, async (t) => {
+  const { url, db } = await open(t)
+  const readAll = () => db.read.selectFrom('events').selectAll().where('seq', '>', 0).execute()
+  const rename = (tx: Tx) =>
+    tx.db
+      .updateTable('events')
+      .set({ type: 'agent.updated' })
+      .where('seq', '>', 0)
+      .returningAll()
+      .execute()
+  await db.write(append)
+  for (let i = 0; i < 3; i++) await Promise.all([readAll(), readAll(), db.write(rename)])
+  const raw = await openRaw({ database: { kind: 'postgres', url } })
+  t.after(() => raw.close())
+  await raw.exec('alter table events add column later text')
+  for (let i = 0; i < 3; i++) await Promise.all([readAll(), readAll(), db.write(rename)])
+  assert.equal((await db.write(rename)).length, 1)
+})
 
 /** Resolves once a commit waits for a standby: until then the server has not read its settings again. */
 async function untilCommitsWait(url: string): Promise<void> {

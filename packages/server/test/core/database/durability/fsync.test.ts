@@ -4,7 +4,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SQLITE_ONLY } from '../../../../../../test/support/postgres.ts'
-import { claimBody, openOperator, postJson, startServiceProcess, tempDir } from '../../../../../../test/support/service.ts'
+import {
+  claimBody,
+  openOperator,
+  postJson,
+  startServiceProcess,
+  tempDir,
+} from '../../../../../../test/support/service.ts'
 import { allOf, needs } from '../../../../../../test/support/tools.ts'
 import { until } from '../../../../../../test/support/until.ts'
 import { readSettings } from '../../../../src/config/config.ts'
@@ -35,12 +41,13 @@ test(
     strace.kill('SIGINT')
     await new Promise((resolve) => strace.once('exit', resolve))
 
-  const lines = readFileSync(trace, 'utf8').split('\n')
-  const synced = lines.findIndex((line) =>
-    /f(data)?sync\(\d+<.*countersign\.db-wal>\) += 0/.test(line),
-  )
-  const answered = lines.findIndex((line) => line.includes('HTTP/1.1 200'))
-  assert.ok(synced >= 0, 'the log was not synced')
-  assert.ok(answered >= 0, 'the response was not traced')
-  assert.ok(synced < answered, `response at line ${answered}, sync at line ${synced}`)
-})
+    const lines = readFileSync(trace, 'utf8').split('\n')
+    const synced = lines.findIndex((line) =>
+      /f(data)?sync\(\d+<.*countersign\.db-wal>\) += 0/.test(line),
+    )
+    const answered = lines.findIndex((line) => line.includes('HTTP/1.1 200'))
+    assert.ok(synced >= 0, 'the log was not synced')
+    assert.ok(answered >= 0, 'the response was not traced')
+    assert.ok(synced < answered, `response at line ${answered}, sync at line ${synced}`)
+  },
+)

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { TestService } from '../../../../test/support/service.ts'
 
-/** Secrets, and names, that were never anywhere else. */
-export interface Belongings {
+/** Unique secrets and names to search for. */
+export interface OwnerRecords {
   readonly secrets: readonly Buffer[]
   readonly names: readonly string[]
 }
 
-/** Gives an owner one of everything that belongs to an account, straight into the tables. */
-export async function giveBelongings(service: TestService, ownerId: number): Promise<Belongings> {
+/** Inserts one row for an owner into each table of accounts. */
+export async function insertOwnerRecords(
+  service: TestService,
+  ownerId: number,
+): Promise<OwnerRecords> {
   const now = Date.now()
   const unique = `u${randomBytes(6).toString('hex')}`
   const secrets = Array.from({ length: 5 }, () => randomBytes(32)) as [

@@ -1,40 +1,44 @@
 import { CodedError, type SignUpRequest } from '@countersign/protocol'
-import { askProvider } from '../providers/ask-provider.ts'
 import type { IdentityProvider } from '../providers/provider.ts'
-import { requireProvider } from '../providers/providers.ts'
-import { insertNewOwner, requireOwnerNames } from './add-owner.ts'
-import { beginFlow, completeFlow, openFlow } from './flow.ts'
-import { takeFlow } from './flow-table.ts'
+import { callProvider, getProvider } from '../providers/providers.ts'
+import { insertNewOwner, validateOwnerNames } from './add-owner.ts'
+import { beginFlow, consumeFlow, readFlow } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
-import { replaceRecoveryCodes } from './recovery-code-table.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
-import { type Browser, requireStillSignedIn, type Session, startSession } from './session.ts'
-import { insertSignInIdentity, signInIdentity } from './sign-in-identity-table.ts'
+import { assertStillSignedIn, type Browser, type Session, startSession } from './session.ts'
+import { deleteFlow } from './session-table.ts'
+import {
+  insertSignInIdentity,
+  replaceRecoveryCodes,
+  signInIdentity,
+} from './sign-in-method-table.ts'
 import type { NewAccount } from './sign-up.ts'
 
-/** Every owner is the same to a provider that is only asked who comes back. */
-const ANYONE = 'sign-in'
+/** Sent to the provider instead of a pseudonym of the owner, who is not known before the sign-in. */
+const SIGN_IN_PSEUDONYM = 'sign-in'
 
-/** What came of a way to a provider and back. */
+/** The result of a sign-in at a provider. */
 export type ProviderOutcome =
   | { readonly kind: 'signed-in'; readonly token: string }
-  /** Nobody here is known by that account: what the browser keeps until it has chosen a username. */
+  /** No owner has linked this provider account. `flow` is the token for the flow cookie, to sign up with it. */
   | { readonly kind: 'unknown'; readonly flow: string }
   | { readonly kind: 'linked' }
 
 /**
- * Begins to sign in by a provider, or to link an account there to the owner's.
- * @param session of the owner who links, or null
- * @throws CodedError NOT_FOUND, UNAVAILABLE
+ * Begins to sign in with a provider, or to link a provider account to the signed-in owner's account.
+ * @param id of the provider
+ * @param session of the owner who links, or null to sign in
+ * @returns where to send the browser, and the token for the flow cookie
+ * @throws CodedError NOT_FOUND if owners cannot sign in with it, UNAVAILABLE if the provider fails
  */
 export async function beginProviderSignIn(
   deps: OwnerDeps,
   id: string,
   session: Session | null,
 ): Promise<{ redirect: string; token: string }> {
-  const provider = requireSignInProvider(deps, id)
-  const { redirect, state } = await askProvider(provider, () =>
-    provider.begin(contextOf(deps, provider)),
+  const provider = getSignInProvider(deps, id)
+  const { redirect, state } = await callProvider(provider, () =>
+    provider.begin(signInContext(deps, provider)),
   )
   if (redirect === undefined) throw new Error(`${id} has no page to sign in at`)
   const ownerId = session?.ownerId ?? null
@@ -43,10 +47,11 @@ export async function beginProviderSignIn(
 }
 
 /**
- * Completes it: signs in, links, or finds that nobody is known by that account yet.
- * @param flow what the browser kept
- * @param url where the browser came back, with its query
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND, UNAVAILABLE
+ * Completes a sign-in with a provider: signs in, links the account, or begins a sign-up if the account is unknown.
+ * @param flow the token from the flow cookie, or null
+ * @param url the callback URL with its query
+ * @throws CodedError VALIDATION_ERROR if the flow or the provider's response is not valid, NOT_FOUND if owners cannot
+ *   sign in with the provider, UNAVAILABLE if the provider fails
  */
 export async function completeProviderSignIn(
   deps: OwnerDeps,
@@ -54,40 +59,40 @@ export async function completeProviderSignIn(
   { flow, url }: { readonly flow: string | null; readonly url: URL },
   browser: Browser,
 ): Promise<ProviderOutcome> {
-  const provider = requireSignInProvider(deps, id)
+  const provider = getSignInProvider(deps, id)
   const kinds = ['provider-sign-in'] as const
-  const begun = await completeFlow<object>(deps, flow, { kinds, provider: id })
-  const { issuer, subject } = await askProvider(provider, () =>
-    provider.complete(contextOf(deps, provider), { url }, begun.state),
+  const begun = await consumeFlow<object>(deps, flow, { kinds, provider: id })
+  const { issuer, subject } = await callProvider(provider, () =>
+    provider.complete(signInContext(deps, provider), { url }, begun.state),
   )
   const subjectHash = deps.pepper.hash(id, issuer, subject)
-  if (begun.ownerId === null) return signInOrUp(deps, id, subjectHash, browser)
+  if (begun.ownerId === null) return signInOrBeginSignUp(deps, id, subjectHash, browser)
   if (browser.session?.ownerId !== begun.ownerId) {
     throw new CodedError('VALIDATION_ERROR', 'You are no longer signed in as who began this.')
   }
-  await link(deps, provider, subjectHash, browser.session)
+  await linkProvider(deps, provider, subjectHash, browser.session)
   return { kind: 'linked' }
 }
 
 /**
- * Makes an account for whom a provider has just named.
- * @param flow what the browser kept
- * @throws CodedError VALIDATION_ERROR
+ * Creates an account for a provider account that has just been authenticated.
+ * @param flow the token from the flow cookie, or null
+ * @throws CodedError VALIDATION_ERROR if a name is invalid or taken, or the provider account is already linked
  */
-export async function signUpByProvider(
+export async function signUpWithProvider(
   deps: OwnerDeps,
   flow: string | null,
   request: SignUpRequest,
   browser: Browser,
 ): Promise<NewAccount> {
-  requireOwnerNames(deps.site.naming, request)
+  validateOwnerNames(deps.site.naming, request)
   const kinds = ['provider-sign-up'] as const
-  const { provider, state, hash } = await openFlow<{ subjectHash: string }>(deps, flow, { kinds })
+  const { provider, state, hash } = await readFlow<{ subjectHash: string }>(deps, flow, { kinds })
   const { codes, hashes } = newRecoveryCodes(deps.randomBytes)
   return deps.db.write(async (tx) => {
     const at = deps.now()
-    // Taken with what comes of it: whoever chose a username that is taken chooses again, and begins nothing anew.
-    if ((await takeFlow(tx, hash)) === undefined) throw alreadyOpen()
+    // Deleted in the same transaction: if the username is taken, the flow stays, and the owner can choose another.
+    if ((await deleteFlow(tx, hash)) === undefined) throw alreadyLinked()
     const owner = await insertNewOwner(tx, request, at)
     const linked = await insertSignInIdentity(tx, {
       provider: provider as string,
@@ -95,18 +100,18 @@ export async function signUpByProvider(
       owner_id: owner.id,
       created_at: at,
     })
-    if (!linked) throw alreadyOpen()
+    if (!linked) throw alreadyLinked()
     await replaceRecoveryCodes(tx, owner.id, hashes, at)
     const token = await startSession(deps, tx, { id: owner.id, method: 'provider', browser })
     return { owner, token, recoveryCodes: codes }
   })
 }
 
-function alreadyOpen(): CodedError {
+function alreadyLinked(): CodedError {
   return new CodedError('VALIDATION_ERROR', 'This account opens one here already. Sign in with it.')
 }
 
-async function signInOrUp(
+async function signInOrBeginSignUp(
   deps: OwnerDeps,
   provider: string,
   subjectHash: Uint8Array,
@@ -124,7 +129,7 @@ async function signInOrUp(
   return { kind: 'signed-in', token }
 }
 
-async function link(
+async function linkProvider(
   deps: OwnerDeps,
   { id, label }: IdentityProvider,
   subjectHash: Uint8Array,
@@ -133,7 +138,7 @@ async function link(
   const { ownerId } = session
   const row = { provider: id, subject_hash: subjectHash, owner_id: ownerId, created_at: deps.now() }
   const linked = await deps.db.write(async (tx) => {
-    await requireStillSignedIn(tx, session)
+    await assertStillSignedIn(tx, session)
     return insertSignInIdentity(tx, row)
   })
   if (linked) return
@@ -143,12 +148,12 @@ async function link(
   )
 }
 
-function requireSignInProvider(deps: OwnerDeps, id: string): IdentityProvider {
-  const provider = requireProvider(deps.providers, id)
+function getSignInProvider(deps: OwnerDeps, id: string): IdentityProvider {
+  const provider = getProvider(deps.providers, id)
   if (provider.signIn) return provider
   throw new CodedError('NOT_FOUND', `Nobody signs in here with ${provider.label}.`)
 }
 
-function contextOf({ site }: OwnerDeps, { id }: IdentityProvider) {
-  return { ownerId: ANYONE, callbackUrl: `${site.baseUrl}/sign-in/callback/${id}` }
+function signInContext({ site }: OwnerDeps, { id }: IdentityProvider) {
+  return { ownerId: SIGN_IN_PSEUDONYM, callbackUrl: `${site.baseUrl}/sign-in/callback/${id}` }
 }

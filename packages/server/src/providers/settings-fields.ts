@@ -2,7 +2,7 @@ import { isLoopback } from '@countersign/protocol'
 import { Type } from 'typebox'
 import { ProviderFailure } from './provider.ts'
 
-/** Fields that every type of provider has in the host's file: docs/identity-providers.md. */
+// Fields that the provider types share in the operator's file (docs/identity-providers.md).
 
 export const idField = () =>
   Type.String({
@@ -29,25 +29,29 @@ export const signInField = () =>
 
 const DAY_MS = 86_400_000
 
-/** @param days out of the file; a verification counts for a year where it says nothing */
+/**
+ * How long a verification counts, in milliseconds.
+ * @param days from the file; undefined: 365; null: does not expire
+ */
 export function validityMs(days: number | null | undefined): number | null {
   return days === null ? null : (days ?? 365) * DAY_MS
 }
 
 /**
- * Refuses what proves nothing, such as a test environment, wherever others could be shown it as proof.
- * @param callbackUrl stands on the service's own address
+ * Rejects test environments unless the service runs on loopback, because they prove nothing.
+ * @param callbackUrl a URL of the service
+ * @param what names the environment in the message
  * @throws ProviderFailure
  */
-export function requireDevelopment(callbackUrl: string, what: string): void {
+export function assertLoopback(callbackUrl: string, what: string): void {
   if (isLoopback(new URL(callbackUrl).hostname)) return
   throw new ProviderFailure(`${what} counts only where this service is on loopback.`)
 }
 
-/** Settings of providers that cannot be used, every mistake at once. The values are not in it: one could be a secret. */
+/** Invalid provider settings. Lists all mistakes, without values, because a value could be a secret. */
 export class ProviderSettingsError extends Error {
   override readonly name = 'ProviderSettingsError'
-  /** Each names its place. */
+  /** Each names the entry or the setting. */
   readonly mistakes: readonly string[]
 
   constructor(mistakes: readonly string[]) {

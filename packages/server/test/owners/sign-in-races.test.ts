@@ -8,7 +8,7 @@ import { Visitor } from '../../../../test/support/visitor.ts'
 import { providerAt, signed, startOidcServer } from '../identity/oidc-server.ts'
 import { startWithProviders } from '../identity/with-providers.ts'
 
-test('a session that is ended while its provider answers links nothing', async (t) => {
+test('a session that ends while the provider responds links no account', async (t) => {
   const asked = Promise.withResolvers<void>()
   const answer = Promise.withResolvers<void>()
   const provider = await startOidcServer(t, {
@@ -43,7 +43,7 @@ test('a session that is ended while its provider answers links nothing', async (
   )
 })
 
-test('nobody signs in to a deleted account, whatever still names it', async (t) => {
+test('no sign-in method signs in to a deleted account', async (t) => {
   const service = await startTestService(t)
   const { db } = service.operator
   const ada = new Visitor(service)
@@ -54,7 +54,7 @@ test('nobody signs in to a deleted account, whatever still names it', async (t) 
     .select(['id', 'username'])
     .executeTakeFirstOrThrow()
   const token = randomBytes(32).toString('base64url')
-  // As one would stand there that was on its way when the account was deleted.
+  // As written by a request that was in progress when the account was deleted.
   const row = {
     hash: createHash('sha256').update(token).digest(),
     owner_id: id,
@@ -71,7 +71,7 @@ test('nobody signs in to a deleted account, whatever still names it', async (t) 
   assert.deepEqual(JSON.parse(stdout), [])
 })
 
-test('of a passkey and its copy that are shown at once, one gets in', async (t) => {
+test('of concurrent sign-ins with a passkey and its copy, one succeeds', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')

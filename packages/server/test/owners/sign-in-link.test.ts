@@ -25,7 +25,7 @@ function tokenOf(link: URL): string {
   return link.hash.replace('#link=', '')
 }
 
-test('the link that the host prints signs its owner in, once', async (t) => {
+test('the link that countersignd prints signs its owner in once', async (t) => {
   const service = await startTestService(t)
   await service.operator.addVerifiedOwner('ada')
   const link = await linkFor(service, 'ada')
@@ -40,7 +40,7 @@ test('the link that the host prints signs its owner in, once', async (t) => {
   assertRefused(again, 401, 'UNAUTHENTICATED')
 })
 
-test('whoever came by a link adds a passkey and comes back by it', async (t) => {
+test('an owner who signed in with a link adds a passkey and signs in with it', async (t) => {
   const service = await startTestService(t)
   await service.operator.addVerifiedOwner('ada')
   const ada = new Visitor(service)
@@ -50,7 +50,7 @@ test('whoever came by a link adds a passkey and comes back by it', async (t) => 
   assert.equal((await ada.signIn()).status, 200)
 })
 
-test('a newer link ends the one before, and of many who come with one, one gets in', async (t) => {
+test('a newer link replaces the previous one, and of concurrent uses of a link, one succeeds', async (t) => {
   const service = await startTestService(t)
   await service.operator.addVerifiedOwner('ada')
   const old = await linkFor(service, 'ada')
@@ -66,7 +66,7 @@ test('a newer link ends the one before, and of many who come with one, one gets 
   assert.equal(answers.filter(({ status }) => status === 200).length, 1)
 })
 
-test('a link ends after 15 minutes', async (t) => {
+test('a link expires after 15 minutes', async (t) => {
   const service = await startTestService(t)
   await service.operator.addVerifiedOwner('ada')
   const token = tokenOf(await linkFor(service, 'ada'))
@@ -85,7 +85,7 @@ test('a link ends after 15 minutes', async (t) => {
   )
 })
 
-test('there is no link for nobody, and scripts get JSON', async (t) => {
+test('an unknown owner gets no link, and --json prints JSON', async (t) => {
   const service = await startTestService(t)
   const nobody = await countersignd(service.env, 'owner', 'sign-in-link', 'nobody')
   assert.equal(nobody.code, 3)
@@ -94,7 +94,7 @@ test('there is no link for nobody, and scripts get JSON', async (t) => {
   assert.deepEqual(Object.keys(JSON.parse(stdout)), ['url', 'expiresAt'])
 })
 
-test('what the data directory holds signs nobody in', async (t) => {
+test('the data directory contains nothing that can be used to sign in', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   const { recoveryCodes } = await ada.signUp('ada')

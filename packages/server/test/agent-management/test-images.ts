@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { crc32, createDeflate } from 'node:zlib'
 import sharp, { type Sharp } from 'sharp'
 
-/** Pictures, and what only looks like one, made byte by byte. */
+/** Images, and files that only resemble images. */
 
 const PNG_START = Buffer.from('89504e470d0a1a0a', 'hex')
 
@@ -16,7 +16,7 @@ export function pngChunk(type: string, data: Uint8Array): Buffer {
   return Buffer.concat([length, body, checksum])
 }
 
-/** An 8-bit grey PNG of a size that its header says, whatever its data hold. */
+/** An 8-bit grayscale PNG whose header declares a size that its data need not match. */
 export function pngOf(width: number, height: number, ...chunks: Buffer[]): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
@@ -30,7 +30,7 @@ export function pngOf(width: number, height: number, ...chunks: Buffer[]): Buffe
   ])
 }
 
-/** Zeroes, deflated: a thousandth of their size. Made bit by bit, so that they never stand in memory. */
+/** Deflated zeros, a thousandth of their size. Built in chunks, so that they are never in memory at once. */
 export async function deflatedZeroes(bytes: number): Promise<Buffer> {
   const piece = Buffer.alloc(Math.min(bytes, 1 << 20))
   const pieces = Array.from({ length: Math.ceil(bytes / piece.length) }, () => piece)
@@ -46,7 +46,7 @@ interface Colour {
 export const RED = { r: 255, g: 0, b: 0 }
 export const BLUE = { r: 0, g: 0, b: 255 }
 
-/** Two colours, one on the left and one on the right. */
+/** An image with one color on the left and another on the right. */
 export function halves(width: number, height: number, left: Colour, right: Colour): Sharp {
   const half = { create: { width: width / 2, height, channels: 3 as const, background: left } }
   return sharp({ create: { width, height, channels: 3, background: right } }).composite([
@@ -54,7 +54,7 @@ export function halves(width: number, height: number, left: Colour, right: Colou
   ])
 }
 
-/** Which of the two colours a pixel of a picture has. */
+/** Which of the two colors a pixel has. */
 export async function colourAt(picture: Uint8Array, x: number, y: number): Promise<'red' | 'blue'> {
   const { data, info } = await sharp(picture)
     .removeAlpha()

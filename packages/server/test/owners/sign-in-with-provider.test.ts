@@ -7,10 +7,10 @@ import { UserAgent } from '../../../../test/support/user-agent.ts'
 import { logInAtProvider } from '../../../../test/support/verify-identity.ts'
 import { Visitor } from '../../../../test/support/visitor.ts'
 
-/** The provider for development that owners may sign in with. */
+/** The development provider that allows sign-in. */
 const PROVIDER = 'dev-low'
 
-/** Goes to the provider, signs in there, comes back. @returns where the dashboard goes on */
+/** Signs in at the provider and follows the callback. @returns the dashboard page that it redirects to */
 async function goThrough(visitor: Visitor, begun: Answer, name: string): Promise<URL> {
   assert.equal(begun.status, 200, begun.text)
   const { redirect } = jsonOf<{ redirect: string }>(begun)
@@ -43,7 +43,7 @@ async function signUpBy(service: TestService, name: string, username: string): P
   return visitor
 }
 
-test('an account elsewhere makes an account here, and opens it again', async (t) => {
+test('an owner signs up with a provider account and signs in with it again', async (t) => {
   const service = await startTestService(t)
   const first = await signUpBy(service, 'ada@elsewhere', 'ada')
   assert.equal(await nameOf(first), 'ada')
@@ -56,13 +56,13 @@ test('an account elsewhere makes an account here, and opens it again', async (t)
   assert.deepEqual(passkeys, [])
 })
 
-test('a sign-in proves nothing of who the owner is', async (t) => {
+test("a sign-in with a provider does not verify the owner's identity", async (t) => {
   const service = await startTestService(t)
   const ada = await signUpBy(service, 'ada@elsewhere', 'ada')
   assertRefused(await ada.post('/api/agents/token'), 403, 'IDENTITY_REQUIRED')
 })
 
-test('whoever chose a taken username chooses again, without going to the provider anew', async (t) => {
+test('an owner who chose a taken username can choose another without returning to the provider', async (t) => {
   const service = await startTestService(t)
   await new Visitor(service).signUp('ada')
   const visitor = new Visitor(service)
@@ -74,7 +74,7 @@ test('whoever chose a taken username chooses again, without going to the provide
   assertRefused(await signUp('grace-2'), 400, 'VALIDATION_ERROR')
 })
 
-test('an account elsewhere is linked to one account here, and unlinked again', async (t) => {
+test('a provider account can be linked to one account, and unlinked', async (t) => {
   const service = await startTestService(t)
   await signUpBy(service, 'taken@elsewhere', 'grace')
   const ada = new Visitor(service)
@@ -99,7 +99,7 @@ test('an account elsewhere is linked to one account here, and unlinked again', a
   assertRefused(await ada.send('DELETE', path), 404, 'NOT_FOUND')
 })
 
-test('the last way in is not unlinked', async (t) => {
+test('the last sign-in method cannot be unlinked', async (t) => {
   const service = await startTestService(t)
   const ada = await signUpBy(service, 'ada@elsewhere', 'ada')
   const path = `/api/account/sign-in-providers/${PROVIDER}`
@@ -108,7 +108,7 @@ test('the last way in is not unlinked', async (t) => {
   assert.equal((await ada.send('DELETE', path)).status, 204)
 })
 
-test('who comes back in another browser, twice, or as somebody else is not signed in', async (t) => {
+test('a callback in another browser, a repeated one, or one of another flow does not sign in', async (t) => {
   const service = await startTestService(t)
   await signUpBy(service, 'ada@elsewhere', 'ada')
   const visitor = new Visitor(service)
@@ -130,7 +130,7 @@ test('who comes back in another browser, twice, or as somebody else is not signe
   assert.equal((await comeBack(late, back)).pathname, '/dashboard/sign-in')
 })
 
-test('who links and is signed out meanwhile links nothing', async (t) => {
+test('an owner who signs out while linking links no account', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -142,7 +142,7 @@ test('who links and is signed out meanwhile links nothing', async (t) => {
   assert.equal((await ada.account()).signInProviders[0]?.linkedAt, null)
 })
 
-test('the same browser may be one person and then another at a development provider', async (t) => {
+test('one browser can sign in as different people at a development provider', async (t) => {
   const service = await startTestService(t)
   await signUpBy(service, 'ada@elsewhere', 'ada')
   await signUpBy(service, 'grace@elsewhere', 'grace')
@@ -156,7 +156,7 @@ test('the same browser may be one person and then another at a development provi
   }
 })
 
-test('a provider that the host does not mark for it signs nobody in', async (t) => {
+test('a provider without signIn cannot be used to sign in', async (t) => {
   const service = await startTestService(t)
   for (const provider of ['dev-high', 'in-person', 'nowhere']) {
     const answer = await new Visitor(service).post('/api/sign-in/provider', { provider })

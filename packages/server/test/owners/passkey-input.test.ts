@@ -5,12 +5,12 @@ import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { startTestService } from '../../../../test/support/service.ts'
 import { Visitor } from '../../../../test/support/visitor.ts'
 
-/** What a browser says of a new passkey beside the passkey itself. */
+/** The parts of a registration that the browser reports without a signature. */
 interface Said {
   response: { attestationObject: string; transports: unknown }
 }
 
-/** Signs up with a passkey of which the browser says something else. */
+/** Signs up with a passkey whose registration the browser has altered. */
 async function signUpSaying(visitor: Visitor, change: (said: Said) => void, name = 'Laptop') {
   const who = { username: 'ada', displayName: 'Ada' }
   const { options } = jsonOf(await visitor.post('/api/sign-up/options', who))
@@ -19,7 +19,7 @@ async function signUpSaying(visitor: Visitor, change: (said: Said) => void, name
   return visitor.post('/api/sign-up', { response, name })
 }
 
-test('an attestation that nobody asked for is not looked at', async (t) => {
+test('an unrequested attestation is not verified', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   const certificate = new Uint8Array([1, 2, 3])
@@ -48,7 +48,7 @@ for (const [what, said, kept] of [
   ],
   ['too much', Array.from({ length: 100 }, () => 'usb'), Array.from({ length: 16 }, () => 'usb')],
 ] as const) {
-  test(`of the ways to an authenticator, where the browser says ${what}, what makes sense is kept`, async (t) => {
+  test(`only plausible transports are stored if the browser reports ${what}`, async (t) => {
     const service = await startTestService(t)
     const ada = new Visitor(service)
     const answer = await signUpSaying(ada, ({ response }) => {
@@ -67,7 +67,7 @@ for (const [what, said, kept] of [
 }
 
 for (const name of ['', ' ', '\u200b', 'a\u0000b', 'a\nb', '\ud800', 'x\u202ey', 'x'.repeat(65)]) {
-  test(`no passkey is called ${JSON.stringify(name)}`, async (t) => {
+  test(`${JSON.stringify(name)} is rejected as a passkey's name`, async (t) => {
     const service = await startTestService(t)
     const ada = new Visitor(service)
     const refused = await signUpSaying(ada, () => undefined, name)

@@ -17,7 +17,7 @@ import { startWithProviders } from './with-providers.ts'
 
 const WEBHOOK_SECRET = 'whsec_of-the-test'
 
-/** An owner who is at Stripe. */
+/** An owner who has begun a verification at Stripe. */
 async function atStripe(t: Parameters<typeof startWithProviders>[0]) {
   const stripe = await startStripe(t)
   const provider = {
@@ -39,7 +39,7 @@ async function atStripe(t: Parameters<typeof startWithProviders>[0]) {
   return { service, stripe, owner, browser, session, back }
 }
 
-/** What Stripe posts when a session has been decided. */
+/** The event that Stripe sends for a decided session. */
 function call(service: TestService, id: string, secret = WEBHOOK_SECRET, padding = '') {
   const payload = JSON.stringify({
     id: 'evt_1',
@@ -70,7 +70,7 @@ async function eventsOf({ operator }: TestService) {
   return (await operator.db.read.selectFrom('events').selectAll().execute()).length
 }
 
-test('what is decided later is recorded when the provider calls, for the owner who began it', async (t) => {
+test('a verification decided later is recorded by the webhook, for the owner who began it', async (t) => {
   const { service, owner, browser, session, back } = await atStripe(t)
   session.status = 'processing'
   const outcome = await comeBack(browser, back)
@@ -85,7 +85,7 @@ test('what is decided later is recorded when the provider calls, for the owner w
   assert.equal(verification?.assurance, 'substantial')
 })
 
-test('a call that comes twice, or after the browser, changes nothing more', async (t) => {
+test('a repeated webhook, or one after the callback, changes nothing', async (t) => {
   const { service, owner, browser, session, back } = await atStripe(t)
   session.status = 'verified'
   assert.equal((await comeBack(browser, back)).verified, 'stripe')
@@ -95,7 +95,7 @@ test('a call that comes twice, or after the browser, changes nothing more', asyn
   assert.equal(await eventsOf(service), 1)
 })
 
-test('a browser that is back after the call is told that it is verified, and nobody else’s is', async (t) => {
+test('a callback after the webhook reports success, and only in the browser that began the flow', async (t) => {
   const { service, owner, browser, session, back } = await atStripe(t)
   session.status = 'verified'
   assert.equal((await call(service, session.id)).status, 204)
@@ -112,7 +112,7 @@ test('a browser that is back after the call is told that it is verified, and nob
   assert.equal((await comeBack(browser, back)).failed, 'stripe')
 })
 
-test('a call and the browser at the same time record one verification', async (t) => {
+test('a concurrent webhook and callback record one verification', async (t) => {
   const { service, owner, browser, session, back } = await atStripe(t)
   session.status = 'verified'
   const [called, outcome] = await Promise.all([call(service, session.id), comeBack(browser, back)])
@@ -122,20 +122,20 @@ test('a call and the browser at the same time record one verification', async (t
   assert.equal(await eventsOf(service), 1)
 })
 
-test('a call is a hint: what counts is what the provider says when it is asked', async (t) => {
+test("a webhook's content is not trusted: the result is fetched from the provider", async (t) => {
   const { service, owner, session } = await atStripe(t)
   session.status = 'requires_input'
   assert.equal((await call(service, session.id)).status, 204)
   assert.deepEqual(await verificationsOf(owner), [])
 })
 
-test('a call about nothing that waits here is heard, and that is all', async (t) => {
+test('a webhook about an unknown verification is acknowledged and ignored', async (t) => {
   const { service } = await atStripe(t)
   assert.equal((await call(service, 'vs_unknown')).status, 204)
   assert.equal(await eventsOf(service), 0)
 })
 
-test('a call that the provider has not signed is refused', async (t) => {
+test('a webhook without a valid signature is rejected', async (t) => {
   const { service, owner, session } = await atStripe(t)
   session.status = 'verified'
   assertRefused(await call(service, session.id, 'whsec_another'), 401, 'INVALID_SIGNATURE')
@@ -144,7 +144,7 @@ test('a call that the provider has not signed is refused', async (t) => {
   assert.deepEqual(await verificationsOf(owner), [])
 })
 
-test('where the provider does not answer, it is asked to call again, and then it counts', async (t) => {
+test('if fetching the result fails, the webhook gets an error, and its retry succeeds', async (t) => {
   const { service, stripe, owner, session } = await atStripe(t)
   session.status = 'verified'
   stripe.answers.push({ status: 500, body: {} }, { status: 500, body: {} })
@@ -153,7 +153,7 @@ test('where the provider does not answer, it is asked to call again, and then it
   assert.equal((await verificationsOf(owner)).length, 1)
 })
 
-test('calls of more than 64 KiB, to nobody, and to providers that do not call are refused', async (t) => {
+test('webhooks over 64 KiB, for unknown providers, and for providers without webhooks are rejected', async (t) => {
   const { service, session } = await atStripe(t)
   assert.equal((await call(service, session.id, WEBHOOK_SECRET, 'x'.repeat(20_000))).status, 204)
   const long = await call(service, session.id, WEBHOOK_SECRET, 'x'.repeat(70_000))
@@ -164,7 +164,7 @@ test('calls of more than 64 KiB, to nobody, and to providers that do not call ar
   }
 })
 
-test('the card says that one human can verify several accounts here', async (t) => {
+test("the provider's card says that one person can verify several accounts", async (t) => {
   const { owner } = await atStripe(t)
   const { providers } = jsonOf<Identity>(await owner.get('/api/identity'))
   assert.equal(providers.find(({ id }) => id === 'stripe')?.unique, false)

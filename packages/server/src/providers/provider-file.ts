@@ -1,11 +1,18 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { ProviderSettingsError } from './fields.ts'
-import { PROVIDER_TYPES } from './types.ts'
+import { githubProvider, githubSettings } from './github.ts'
+import { inPersonProvider, inPersonSettings } from './in-person.ts'
+import { oidcProvider } from './oidc.ts'
+import { oidcSettings } from './oidc-settings.ts'
+import type { IdentityProvider } from './provider.ts'
+import type { Env } from './secret-reference.ts'
+import { ProviderSettingsError } from './settings-fields.ts'
+import { stripeIdentityProvider, stripeIdentitySettings } from './stripe-identity.ts'
+import { worldIdProvider, worldIdSettings } from './world-id.ts'
 
-/** A provider as the host's file has it, of a shape that its type allows. */
-export interface Entry {
-  /** `providers[0]`, with its id where it has one. */
+/** An entry of the operator's file whose settings match the schema of its type. */
+export interface ProviderEntry {
+  /** `providers[0] (id)`, for messages. */
   readonly place: string
   readonly id: string
   readonly type: string
@@ -13,13 +20,13 @@ export interface Entry {
 }
 
 /**
- * Reads the file that IDENTITY_PROVIDERS names.
- * @returns the entries that are as their type wants them, and what is wrong with the others
- * @throws ProviderSettingsError where it is no JSON of the right kind at all
+ * Parses the file that IDENTITY_PROVIDERS names.
+ * @returns the valid entries, and the mistakes in the others
+ * @throws ProviderSettingsError if the file is not JSON of the form `{"providers": [ … ]}`
  */
-export function readEntries(text: string): { entries: Entry[]; mistakes: string[] } {
-  const { providers } = readFile(text)
-  const entries: Entry[] = []
+export function parseProviderFile(text: string): { entries: ProviderEntry[]; mistakes: string[] } {
+  const { providers } = parseJson(text)
+  const entries: ProviderEntry[] = []
   const mistakes: string[] = []
   const ids = new Set<string>()
   providers.forEach((settings, index) => {
@@ -35,12 +42,12 @@ export function readEntries(text: string): { entries: Entry[]; mistakes: string[
   return { entries, mistakes }
 }
 
-function readFile(text: string): { providers: unknown[] } {
+function parseJson(text: string): { providers: unknown[] } {
   let content: unknown
   try {
     content = JSON.parse(text)
   } catch {
-    // The message of JSON.parse shows what stands at the place, and that can be a secret.
+    // The message of JSON.parse quotes the text, which can be a secret.
     throw new ProviderSettingsError(['the file is not JSON'])
   }
   const { providers, ...more } = (content ?? {}) as { providers?: unknown }
@@ -64,12 +71,12 @@ function mistakesOf(settings: unknown): string[] {
   return [`type must be one of: ${PROVIDER_TYPES.map((each) => each.type).join(', ')}`]
 }
 
-/** What is wrong, with the place and without the value. */
+/** The mistakes in one entry, by setting and without values. */
 function explain(schema: TSchema, settings: object): string[] {
   const { properties, required = [] } = schema as unknown as ObjectSchema
   const wrong = Object.entries(settings).flatMap(([name, value]) => {
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined
-    // The name is the host's own text, and could be a secret in the wrong place: no longer than names are.
+    // An unknown name could be a misplaced secret, so it is cut to the length of a name.
     if (property === undefined) return [`${JSON.stringify(name.slice(0, 32))} is not a setting`]
     return Value.Check(property, value)
       ? []
@@ -83,3 +90,19 @@ interface ObjectSchema {
   readonly properties: Readonly<Record<string, TSchema & { readonly description?: string }>>
   readonly required?: readonly string[]
 }
+
+interface ProviderType {
+  readonly type: string
+  readonly schema: TSchema
+  /** @throws ProviderSettingsError, SecretError */
+  readonly make: (settings: never, env: Env) => IdentityProvider | Promise<IdentityProvider>
+}
+
+/** The types that the operator's file can contain. */
+export const PROVIDER_TYPES: readonly ProviderType[] = [
+  { type: 'oidc', schema: oidcSettings(), make: oidcProvider },
+  { type: 'github', schema: githubSettings(), make: githubProvider },
+  { type: 'world-id', schema: worldIdSettings(), make: worldIdProvider },
+  { type: 'stripe-identity', schema: stripeIdentitySettings(), make: stripeIdentityProvider },
+  { type: 'in-person', schema: inPersonSettings(), make: inPersonProvider },
+]

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
 
 /**
- * Where a secret is to be found: `{"env": "NAME"}`, a variable of the environment, or `{"file": "/path"}`, a file
- * that holds it and nothing else. A secret itself never stands among the settings of a provider.
+ * A reference to a secret: `{"env": "NAME"}` for an environment variable, or `{"file": "/path"}` for a file that
+ * contains nothing else. Settings never contain the secret itself.
  */
 export const secretReference = () =>
   Type.Union(
@@ -21,14 +21,14 @@ export type SecretReference = Static<ReturnType<typeof secretReference>>
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** A secret is not where the settings say. The message names the place and holds nothing of what is there. */
+/** A secret cannot be read. The message names the variable or file, and contains nothing of its value. */
 export class SecretError extends Error {
   override readonly name = 'SecretError'
 }
 
 /**
- * @returns the secret, without white space around it
- * @throws SecretError where the variable is not set, the file cannot be read, or nothing is there
+ * @returns the secret, without surrounding white space
+ * @throws SecretError if the variable is not set or the file is empty or cannot be read
  */
 export function resolveSecret(reference: SecretReference, env: Env): string {
   const secret = 'env' in reference ? fromEnvironment(reference.env, env) : fromFile(reference.file)

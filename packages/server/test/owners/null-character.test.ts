@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { claimAgent, postJson, startTestService } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 
-/** PostgreSQL refuses to look for a text with U+0000 in it, where SQLite finds nothing. */
+/** PostgreSQL rejects a query for text with U+0000; SQLite finds nothing. */
 const NUL = 'a%00b'
 
-test('an id with U+0000 in it is nobody’s: refused as any other that is unknown, on every database', async (t) => {
+test('an id with U+0000 is rejected like any unknown id, on both databases', async (t) => {
   const service = await startTestService(t)
   const owner = await signIn(service, await service.operator.addVerifiedOwner('ada'))
   const agent = await claimAgent(service, owner.ownerId)

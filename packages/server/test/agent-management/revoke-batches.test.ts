@@ -11,10 +11,10 @@ import type { Database } from '../../src/core/database/database.ts'
 import { appendEvent } from '../../src/core/database/event-table.ts'
 import { deleteAccount } from '../../src/privacy/delete-account.ts'
 
-/** Three parts, the last not whole. */
+/** Three batches, the last one partial. */
 const AGENTS = 450
 
-test('many agents are revoked in parts, so that others write in between, and nodes follow', async (t) => {
+test('many agents are revoked in batches, so that others can write in between and nodes stay in sync', async (t) => {
   const { db, ownerId } = await manyAgents(t, 'ada')
   const readModel = new AgentReadModel(db, 1000, randomBytes)
   await readModel.start()
@@ -31,7 +31,7 @@ test('many agents are revoked in parts, so that others write in between, and nod
   }
 })
 
-test('what was revoked before a part failed stays so, and whoever asks again goes on from there', async (t) => {
+test('agents revoked before a batch failed stay revoked, and a retry continues from there', async (t) => {
   const { db, ownerId } = await manyAgents(t, 'ada')
   const failing = failingAfter(db, 2)
   await assert.rejects(revokeAll({ db: failing, now: Date.now }, ownerId, 'ada', null), /no more/)
@@ -39,7 +39,7 @@ test('what was revoked before a part failed stays so, and whoever asks again goe
   assert.equal(await revokeAll({ db, now: Date.now }, ownerId, 'ada', null), AGENTS - 400)
 })
 
-test('an account of many agents is deleted in parts, and nothing of it is left', async (t) => {
+test('an account with many agents is deleted in batches, and nothing of it is left', async (t) => {
   const { db, ownerId } = await manyAgents(t, 'ada')
   const failing = failingAfter(db, 3)
   await assert.rejects(deleteAccount({ db: failing, now: Date.now }, ownerId, 'ada'), /no more/)
@@ -78,7 +78,7 @@ function agentsOf(db: Database) {
   return db.read.selectFrom('agents').selectAll().execute()
 }
 
-/** The same database, which takes so many writes and no more. */
+/** The same database, which fails after a number of writes. */
 function failingAfter(db: Database, writes: number): Database {
   let left = writes
   const write: Database['write'] = (work) => {

@@ -6,7 +6,7 @@ import { unchanged } from '../../../../test/support/database-digest.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 
-/** What a page of another site could make a browser send. */
+/** Headers of requests that a page of another site could cause. */
 const FORGERIES: readonly [string, Record<string, string>][] = [
   ['from another origin', { origin: 'https://evil.example' }],
   ['from a subdomain', { origin: 'http://evil.localhost' }],
@@ -32,7 +32,7 @@ const CHANGES: readonly [string, string, object?][] = [
   ['POST', '/api/account/agents/revoke-all', { username: 'ada' }],
 ]
 
-test('no request of another site changes anything, whatever cookie it carries', async (t) => {
+test('a request from another site changes nothing, even with a valid session cookie', async (t) => {
   const service = await startTestService(t)
   const ownerId = await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, ownerId)
@@ -60,7 +60,7 @@ for (const type of [
   'application/x-www-form-urlencoded',
   'multipart/form-data; boundary=x',
 ]) {
-  test(`what a form can send (${type}) is not read`, async (t) => {
+  test(`a media type that forms can send is rejected: ${type}`, async (t) => {
     const service = await startTestService(t)
     const { cookie } = await signIn(service, await service.operator.addVerifiedOwner('ada'))
     for (const target of ['/api/agents/token', '/api/session/end', '/api/account/recovery-codes']) {
@@ -71,7 +71,7 @@ for (const type of [
   })
 }
 
-test('no page of another origin may read what an owner sees', async (t) => {
+test("pages of other origins cannot read the owners' API", async (t) => {
   const service = await startTestService(t)
   const { cookie } = await signIn(service, await service.operator.addVerifiedOwner('ada'))
   for (const target of ['/api/session', '/api/account', '/api/identity', '/api/account/agents']) {

@@ -1,16 +1,16 @@
 import { errorSchema } from '@countersign/protocol'
 import type { App } from '../core/http/server.ts'
 import type { OwnerDeps } from '../owners/owner-deps.ts'
-import { providerParam, requireProvider } from '../providers/providers.ts'
-import { hearProvider } from './verify.ts'
+import { getProvider, providerParam } from '../providers/providers.ts'
+import { handleProviderWebhook } from './verify.ts'
 
 const BODY_LIMIT = 64 * 1024
 
 /**
- * Where providers call: no cookie, another origin, any media type. The body stays as it came, since its bytes are what
- * is signed.
+ * Receives providers' webhooks: without cookies, from any origin, with any media type. The body stays raw, because the
+ * provider's signature covers its bytes.
  */
-export async function webhookRoute(app: App, deps: OwnerDeps): Promise<void> {
+export async function providerWebhookRoute(app: App, deps: OwnerDeps): Promise<void> {
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(
@@ -33,9 +33,9 @@ export async function webhookRoute(app: App, deps: OwnerDeps): Promise<void> {
         },
       },
       handler: async (request, reply) => {
-        const provider = requireProvider(deps.providers, request.params.provider)
+        const provider = getProvider(deps.providers, request.params.provider)
         const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-        await hearProvider(deps, provider, { headers: request.headers, raw })
+        await handleProviderWebhook(deps, provider, { headers: request.headers, raw })
         return reply.code(204).send(null as never)
       },
     })

@@ -7,7 +7,7 @@ import { signIn } from '../../../../test/support/signed-in.ts'
 import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 
 test(
-  'where a revocation is committed and the database is lost before the answer, nobody says that nothing was changed',
+  'if the database fails after a revocation was committed, the response does not say that nothing changed',
   POSTGRES_ONLY,
   async (t) => {
     const env = await testEnv(t)
@@ -36,7 +36,7 @@ test(
   },
 )
 
-/** Of the transaction itself, which goes through another connection. */
+/** The transaction's own connection is another one. */
 function isWrite(bytes: Buffer): boolean {
   return /update|insert|agent\.|channel|commit_marks/i.test(bytes.toString('latin1'))
 }

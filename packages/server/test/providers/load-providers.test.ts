@@ -4,11 +4,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT, tempDir } from '../../../../test/support/service.ts'
-import { ProviderSettingsError } from '../../src/providers/fields.ts'
-import { loadProviders } from '../../src/providers/load.ts'
+import { loadProviders } from '../../src/providers/load-providers.ts'
 import { OIDC_PRESETS } from '../../src/providers/oidc-presets.ts'
 import { oidcSettings } from '../../src/providers/oidc-settings.ts'
-import { PROVIDER_TYPES } from '../../src/providers/types.ts'
+import { PROVIDER_TYPES } from '../../src/providers/provider-file.ts'
+import { ProviderSettingsError } from '../../src/providers/settings-fields.ts'
 
 type Test = Parameters<typeof tempDir>[0]
 
@@ -32,7 +32,7 @@ const ENV: Readonly<Record<string, string>> = {
   ),
 }
 
-/** What a service at an address makes of a file. */
+/** Loads a file as a service at `baseUrl` would. */
 function load(t: Test, text: string, baseUrl = 'https://certs.example') {
   const file = join(tempDir(t), 'providers.json')
   writeFileSync(file, text)
@@ -58,7 +58,7 @@ const google = {
   clientSecret: { env: 'GOOGLE_SECRET' },
 }
 
-test('every example of the documentation can be used as it stands', async (t) => {
+test('every example in the documentation is valid', async (t) => {
   const page = readFileSync(join(ROOT, 'docs/identity-providers.md'), 'utf8')
   const examples = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map((m) =>
     JSON.parse(m[1] as string),
@@ -84,7 +84,7 @@ test('every example of the documentation can be used as it stands', async (t) =>
   assert.deepEqual([...presets].sort(), Object.keys(OIDC_PRESETS).sort())
 })
 
-test('every preset and every setting is in the documentation', () => {
+test('the documentation lists every preset and every setting', () => {
   const page = readFileSync(join(ROOT, 'docs/identity-providers.md'), 'utf8')
   for (const preset of Object.keys(OIDC_PRESETS))
     assert.ok(page.includes(`| \`${preset}\` |`), preset)
@@ -106,7 +106,7 @@ const at = (index: number, id?: string) =>
 
 const MISTAKES: readonly Mistake[] = [
   {
-    name: 'an entry that is no object',
+    name: 'an entry that is not an object',
     providers: ['google'],
     mistakes: [`${at(0)}: must be an object`],
   },
@@ -118,19 +118,19 @@ const MISTAKES: readonly Mistake[] = [
     ],
   },
   {
-    name: 'a setting that there is not',
+    name: 'an unknown setting',
     providers: [{ ...google, colour: SECRET }],
     mistakes: [`${at(0, 'google')}: "colour" is not a setting`],
   },
   {
-    name: 'a secret that stands in the file',
+    name: 'a secret in the file itself',
     providers: [{ ...google, clientSecret: SECRET }],
     mistakes: [
       `${at(0, 'google')}: clientSecret must be a reference to a secret, never the secret itself: {"env": "NAME"} or {"file": "/path"}`,
     ],
   },
   {
-    name: 'a reference to two places',
+    name: 'a reference to both a variable and a file',
     providers: [{ ...google, clientSecret: { env: 'A', file: '/b' } }],
     mistakes: [
       `${at(0, 'google')}: clientSecret must be a reference to a secret, never the secret itself: {"env": "NAME"} or {"file": "/path"}`,
@@ -142,12 +142,12 @@ const MISTAKES: readonly Mistake[] = [
     mistakes: [`${at(0, 'google')}: the environment variable EMPTY is not set`],
   },
   {
-    name: 'a file that is not there',
+    name: 'a missing secret file',
     providers: [{ ...google, clientSecret: { file: '/nowhere/secret' } }],
     mistakes: [`${at(0, 'google')}: the file /nowhere/secret cannot be read (ENOENT)`],
   },
   {
-    name: 'an id that is not one',
+    name: 'a malformed id',
     providers: [{ ...google, id: 'Goo gle' }],
     mistakes: [
       `${at(0)}: id must be 1 to 32 characters out of a-z, 0-9 and -; it is part of addresses and never changes`,
@@ -169,33 +169,33 @@ const MISTAKES: readonly Mistake[] = [
     mistakes: [`${at(0, 'google')}: clientSecret is missing`],
   },
   {
-    name: 'a preset that there is not',
+    name: 'an unknown preset',
     providers: [{ ...google, preset: 'yahoo' }],
     mistakes: [
       `${at(0, 'google')}: preset must be one of: ${Object.keys(OIDC_PRESETS).join(', ')}`,
     ],
   },
   {
-    name: 'a preset of the language',
+    name: 'a preset named like an inherited property',
     providers: [{ ...google, preset: 'constructor' }],
     mistakes: [
       `${at(0, 'google')}: preset must be one of: ${Object.keys(OIDC_PRESETS).join(', ')}`,
     ],
   },
   {
-    name: 'a preset without what it needs',
+    name: 'a preset without its required settings',
     providers: [{ ...google, id: 'x', preset: 'idura' }],
     mistakes: [`${at(0, 'x')}: domain is missing`, `${at(0, 'x')}: acr is missing`],
   },
   {
-    name: 'no preset, and nothing in its place',
+    name: 'no preset, and required settings missing',
     providers: [{ ...google, preset: undefined }],
     mistakes: ['issuer', 'label', 'kind', 'proves', 'assurance'].map(
       (each) => `${at(0, 'google')}: ${each} is missing`,
     ),
   },
   {
-    name: 'a key where a secret is used, and none where a key is',
+    name: 'a key where a secret is needed, and the reverse',
     providers: [
       { ...google, privateKey: { env: 'NOT_A_KEY' } },
       { ...google, id: 'g2', clientAuth: 'private_key_jwt' },
@@ -207,7 +207,7 @@ const MISTAKES: readonly Mistake[] = [
     ],
   },
   {
-    name: 'a key that is none',
+    name: 'a malformed key',
     providers: [
       {
         id: 'x',
@@ -222,7 +222,7 @@ const MISTAKES: readonly Mistake[] = [
     ],
   },
   {
-    name: 'values of another kind, all of them at once',
+    name: 'several values of the wrong type, all reported',
     providers: [
       { ...google, signIn: 'yes', validForDays: 0, maxAge: -1, acr: [], scopes: 'openid', par: 1 },
     ],
@@ -242,24 +242,24 @@ const MISTAKES: readonly Mistake[] = [
     baseUrl: 'http://localhost:8080',
   },
   {
-    name: 'an issuer on loopback, where the service is not',
+    name: 'an issuer on loopback while the service is not',
     providers: [{ ...google, issuer: 'http://localhost:9000' }],
     mistakes: [
       `${at(0, 'google')}: issuer must be an https address, since BASE_URL is not on loopback`,
     ],
   },
   {
-    name: 'the id of a provider for development',
+    name: 'the id of a development provider',
     providers: [{ ...google, id: 'dev-high' }],
     mistakes: [`${at(0, 'dev-high')}: id is that of a provider for development`],
   },
   {
-    name: 'in person by another',
+    name: 'the id in-person with another type',
     providers: [{ ...google, id: 'in-person' }],
     mistakes: [`${at(0, 'in-person')}: id can be in-person only where type is`],
   },
   {
-    name: 'mistakes in several places, at once',
+    name: 'mistakes in several entries, all reported',
     providers: [
       { ...google, colour: 1 },
       { ...google, id: 'x', clientSecret: { env: 'EMPTY' } },
@@ -274,12 +274,12 @@ const MISTAKES: readonly Mistake[] = [
 ]
 
 for (const { name, providers, mistakes, baseUrl } of MISTAKES) {
-  test(`refused at start: ${name}`, async (t) => {
+  test(`rejected at startup: ${name}`, async (t) => {
     assert.deepEqual(await mistakesIn(t, JSON.stringify({ providers }), baseUrl), mistakes)
   })
 }
 
-test('refused at start: a file that is not what it should be', async (t) => {
+test('rejected at startup: a malformed file', async (t) => {
   assert.deepEqual(await mistakesIn(t, `{"clientSecret": "${SECRET}",`), ['the file is not JSON'])
   for (const text of ['[]', 'null', '{}', '7', '{"providers": {}}', '{"providers": [], "x": 1}']) {
     assert.deepEqual(
@@ -290,7 +290,7 @@ test('refused at start: a file that is not what it should be', async (t) => {
   }
 })
 
-test('http on loopback is taken where the service is there too', async (t) => {
+test('http on loopback is accepted if the service is also on loopback', async (t) => {
   const entry = { ...google, issuer: 'http://127.0.0.1:9000' }
   const { all, development } = await load(
     t,
@@ -310,7 +310,7 @@ for (const baseUrl of [
   'http://[::1]:1',
   'https://localhost',
 ]) {
-  test(`without a file there are providers for development at ${baseUrl}`, async () => {
+  test(`without a file there are development providers at ${baseUrl}`, async () => {
     const { all, development, close } = await loadProviders({
       file: null,
       baseUrl: new URL(baseUrl),
@@ -339,7 +339,7 @@ for (const baseUrl of [
   'http://[::ffff:7f00:1]',
   'http://[::]',
 ]) {
-  test(`without a file there is in person alone at ${baseUrl}`, async () => {
+  test(`without a file there is only in-person at ${baseUrl}`, async () => {
     const source = { file: null, baseUrl: new URL(baseUrl), env: {} }
     const { all, development } = await loadProviders(source)
     assert.equal(development, false)
