@@ -1,9 +1,15 @@
 import type { AgentStatus, Assurance, Grade, SignInMethod } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
-import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow, RateCountRow } from './rows.ts'
+import type {
+  AgentKeyRow,
+  ChannelCheckRow,
+  ChannelLeaseRow,
+  ChannelRow,
+  RateCountRow,
+} from './rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 
-export type { ChannelCheckRow, ChannelLeaseRow, ChannelRow }
+export type { AgentKeyRow, ChannelCheckRow, ChannelLeaseRow, ChannelRow }
 
 /** Times are milliseconds since 1970, keys and hashes are raw bytes, everywhere in storage. */
 export interface Tables {
@@ -11,6 +17,7 @@ export interface Tables {
   identity_verifications: IdentityVerificationRow
   claim_tokens: ClaimTokenRow
   agents: AgentRow
+  agent_keys: AgentKeyRow
   channels: ChannelRow
   channel_checks: ChannelCheckRow
   channel_leases: ChannelLeaseRow
@@ -66,7 +73,12 @@ export interface AgentRow {
   /** The sequence number of the claim: the order in which agents came. */
   seq: number
   tail: string
+  /** The current key; former ones are in `agent_keys`. */
   public_key: Uint8Array
+  /** The number of the current key among the agent's keys, from 1. */
+  key_sequence: number
+  /** When the current key became current; null: at the claim. */
+  key_changed_at: number | null
   agent_id: string
   owner_id: number
   status: AgentStatus

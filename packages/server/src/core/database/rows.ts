@@ -1,5 +1,18 @@
 import type { CheckOutcome, Tier } from '@countersign/protocol'
 
+/** A key that an agent no longer uses. Times are milliseconds since 1970. */
+export interface AgentKeyRow {
+  tail: string
+  /** The number of the key among the agent's keys, from 1. */
+  sequence: number
+  /** 32 bytes. */
+  public_key: Uint8Array
+  /** `retired` concerns this agent alone. `compromised` concerns the key, whichever agents have or had it. */
+  state: 'retired' | 'compromised'
+  valid_from: number
+  valid_until: number
+}
+
 export interface ChannelRow {
   id: string
   tail: string
