@@ -132,6 +132,14 @@ export class AgentReadModel {
    * @throws StorageFailure where the database failed: never a null that might be wrong
    */
   async find(reference: AgentReference): Promise<AgentView | null> {
+    for (;;) {
+      const view = await this.#findOnce(reference)
+      // If the key was replaced during the read, another agent may have it now, or none.
+      if (view === null || isNamedBy(view.agent, reference)) return view
+    }
+  }
+
+  async #findOnce(reference: AgentReference): Promise<AgentView | null> {
     this.#assertFresh()
     const agent = await this.#agentOf(reference)
     if (agent === null) return null
@@ -241,4 +249,8 @@ export class AgentReadModel {
   #ownerOf({ ownerId }: AgentRecord): Promise<OwnerRecord> {
     return this.#kept.owner(ownerId, () => this.#points.owner(ownerId))
   }
+}
+
+function isNamedBy({ publicKey }: AgentRecord, reference: AgentReference): boolean {
+  return reference.kind === 'tail' || Buffer.compare(publicKey, reference.publicKey) === 0
 }

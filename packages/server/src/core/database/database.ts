@@ -18,6 +18,7 @@ export interface Tables {
   identity_verifications: IdentityVerificationRow
   claim_tokens: ClaimTokenRow
   agents: AgentRow
+  agent_keys: AgentKeyRow
   channels: ChannelRow
   channel_checks: ChannelCheckRow
   channel_leases: ChannelLeaseRow
@@ -74,7 +75,12 @@ export interface AgentRow {
   /** The sequence number of the claim event. */
   seq: number
   tail: string
+  /** The current key; former ones are in `agent_keys`. */
   public_key: Uint8Array
+  /** The number of the current key among the agent's keys, from 1. */
+  key_sequence: number
+  /** When the current key became current; null: at the claim. */
+  key_changed_at: number | null
   agent_id: string
   owner_id: number
   status: AgentStatus
@@ -142,6 +148,19 @@ export interface ChannelLeaseRow {
   /** Random identifier of the check that holds the lease. */
   holder: string | null
   held_until: number
+}
+
+/** A key that an agent no longer uses. */
+export interface AgentKeyRow {
+  tail: string
+  /** The number of the key among the agent's keys, from 1. */
+  sequence: number
+  /** 32 bytes. */
+  public_key: Uint8Array
+  /** `retired` concerns this agent only. `compromised` concerns the key, whichever agents have or had it. */
+  state: 'retired' | 'compromised'
+  valid_from: number
+  valid_until: number
 }
 
 export interface EventRow {

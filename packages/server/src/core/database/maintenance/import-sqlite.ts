@@ -215,6 +215,7 @@ export const TABLE_KEYS = {
   identity_verifications: ['owner_id', 'provider'],
   claim_tokens: ['hash'],
   agents: ['seq'],
+  agent_keys: ['tail', 'sequence'],
   channels: ['id'],
   channel_checks: ['channel_id', 'at'],
   channel_leases: ['channel_id'],
