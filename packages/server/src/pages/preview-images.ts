@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { ConcurrencyLimiter } from '../core/limits/concurrency.ts'
+import type { ConcurrencyLimiter } from '../core/limits/concurrency-limiter.ts'
 import type { Pages } from './load.ts'
 import type { PreviewJob, PreviewResult } from './preview-worker.ts'
 import type { PreviewData } from './views/preview.tsx'
@@ -35,7 +35,7 @@ export class PreviewImages {
     const key = JSON.stringify(data)
     const known = this.#kept.get(key)
     if (known === undefined) {
-      this.#limiter.enter()
+      this.#limiter.acquire()
       return this.#keep(key, this.#draw(data))
     }
     // What was asked for last is forgotten last.
@@ -66,7 +66,7 @@ export class PreviewImages {
       this.#worker.postMessage({ id, data } satisfies PreviewJob)
       return await drawn
     } finally {
-      this.#limiter.leave()
+      this.#limiter.release()
     }
   }
 

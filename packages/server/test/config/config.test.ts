@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { fastify } from 'fastify'
 import { fileOf } from '../../../../test/support/raw-database.ts'
 import { readSettings, SettingsError } from '../../src/config/config.ts'
-import { LIMIT_NAMES } from '../../src/core/limits/limits.ts'
+import { RATE_LIMIT_NAMES } from '../../src/core/limits/rate-limits.ts'
 
 test('the defaults serve http://localhost:8080 with data in ./data', () => {
   const settings = readSettings({})
@@ -236,7 +236,7 @@ test('rate limits are named, each once; what is not named stays as it is', () =>
 
 test('every rate limit that can be set is one that there is', () => {
   const { rateLimits } = readSettings({})
-  assert.deepEqual([...rateLimits.keys()].toSorted(), LIMIT_NAMES.toSorted())
+  assert.deepEqual([...rateLimits.keys()].toSorted(), RATE_LIMIT_NAMES.toSorted())
 })
 
 test('Redis is named by a URL of its own kind', () => {

@@ -1,5 +1,6 @@
 import { type Database, type JobRow, StorageFailure, type Tx } from '../database/database.ts'
 import { countDueJobs, dueJobs, firstJobAt, postponeJob, takeJob } from './job-table.ts'
+import { WorkLoop } from './work-loop.ts'
 
 /** Runs one job in the transaction that also deletes it. `at`: now, in milliseconds. */
 type JobHandler = (tx: Tx, job: JobRow, at: number) => Promise<void>
@@ -20,30 +21,25 @@ const MOST_COUNTED = 1000
 const FIRST_PAUSE_MS = 60_000
 const LONGEST_PAUSE_MS = 3_600_000
 
-/** Does what falls due, one round at a time. */
-export class DueJobs {
-  readonly #deps: JobDeps
-  #round: Promise<void> | null = null
-  #stopped = false
+/** Runs due jobs, one at a time. */
+export class JobRunner {
+  readonly #loop: WorkLoop
 
   constructor(deps: JobDeps) {
-    this.#deps = deps
+    this.#loop = new WorkLoop({
+      poll: (stopping) => runDueJobs(deps, () => !stopping.aborted),
+      onError: deps.onFailure,
+    })
   }
 
-  /** Begins a round, unless one is under way. */
+  /** Runs all due jobs, unless that is in progress already. Does not wait. */
   run(): void {
-    if (this.#stopped) return
-    this.#round ??= runDueJobs(this.#deps, () => !this.#stopped)
-      .catch(this.#deps.onFailure)
-      .finally(() => {
-        this.#round = null
-      })
+    void this.#loop.run()
   }
 
-  /** Resolves when the round that is under way has ended, after the job that it is at. */
-  async stop(): Promise<void> {
-    this.#stopped = true
-    await this.#round
+  /** Starts no further job, and resolves when the one in progress has ended. */
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 }
 

@@ -5,7 +5,7 @@ import { readSettings } from '../../../src/config/config.ts'
 import type { Database } from '../../../src/core/database/database.ts'
 import * as storage from '../../../src/core/database/open-database.ts'
 import { scheduleJob } from '../../../src/core/jobs/job-table.ts'
-import { DueJobs, runDueJobs } from '../../../src/core/jobs/run-jobs.ts'
+import { JobRunner, runDueJobs } from '../../../src/core/jobs/run-jobs.ts'
 import { JOB_HANDLERS } from '../../../src/service/job-handlers.ts'
 
 async function openDatabase(t: TestContext): Promise<Database> {
@@ -79,7 +79,7 @@ test('rounds never overlap, and a stop waits for no more than the job that is un
       }
     },
   })
-  const due = new DueJobs({
+  const due = new JobRunner({
     db: watched,
     handlers: JOB_HANDLERS,
     now: Date.now,
