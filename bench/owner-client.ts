@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Agent } from 'node:http'
-import { openDatabase, type DatabaseLocation } from '../packages/server/src/core/database/open-database.ts'
+import {
+  type DatabaseLocation,
+  openDatabase,
+} from '../packages/server/src/core/database/open-database.ts'
 import { Cookies } from '../packages/server/src/core/http/cookies.ts'
 import { startSession } from '../packages/server/src/owners/session.ts'
 import { type HttpRequest, JSON_TYPE, sendRequest } from './http-exchange.ts'

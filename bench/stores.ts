@@ -1,9 +1,9 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { DatabaseLocation } from '../packages/server/src/core/database/open-database.ts'
 import { addRows, fillDatabase } from './copy-rows.ts'
 import { type PostgresServer, query } from './postgres-server.ts'
 import { SEED_DATABASE } from './seed-postgres.ts'
-import type { DatabaseLocation } from '../packages/server/src/core/database/open-database.ts'
 
 /** The key that identities are hashed with. All nodes must use the same one, or they refuse to start. */
 const PEPPER = 'identity-pepper'

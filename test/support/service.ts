@@ -14,7 +14,7 @@ import { openDatabase } from '../../packages/server/src/core/database/open-datab
 import { verifyOwner } from '../../packages/server/src/identity/record-verification.ts'
 import { addOwner } from '../../packages/server/src/owners/add-owner.ts'
 import { type Service, startService } from '../../packages/server/src/service/service.ts'
-import { type Every, REAL_TIMING } from '../../packages/server/src/service/timers.ts'
+import { REAL_TIMING, type StartInterval } from '../../packages/server/src/service/timers.ts'
 import { watchAnswers } from './every-answer.ts'
 import { newKey, type TestKey } from './key.ts'
 import { freePort } from './ports.ts'
@@ -129,9 +129,9 @@ async function stopRunning(
 }
 
 /** Real timers, all of which the test can run ahead of their time. */
-function timers(): { readonly every: Every; readonly tick: () => void } {
+function timers(): { readonly every: StartInterval; readonly tick: () => void } {
   const runs = new Set<() => void>()
-  const every: Every = (milliseconds, run) => {
+  const every: StartInterval = (milliseconds, run) => {
     runs.add(run)
     const end = REAL_TIMING.every(milliseconds, run)
     return () => {

@@ -2,7 +2,7 @@
 import module from 'node:module'
 import { join } from 'node:path'
 
-// Plain JavaScript, so that an older Node says what is wrong instead of failing to read TypeScript.
+// Plain JavaScript, so that an older Node prints this error instead of a syntax error for TypeScript.
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 24 || (major === 24 && minor < 19)) {
   console.error(
@@ -10,7 +10,8 @@ if (major < 24 || (major === 24 && minor < 19)) {
   )
   process.exit(2)
 }
-// What one start has compiled the next one finds, where this directory can be written to: never one of all users.
+// Compiled code is cached in the package for the next start, if it is writable. A directory shared by all users, such as
+// /tmp, would let them inject code.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../.compile-cache')
 module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
 await import('../src/main.ts')

@@ -1,6 +1,6 @@
 import { runCountersignd } from './cli/program.ts'
 
-// Whatever a command makes is its owner's alone.
+// Files that commands create are readable by their user only.
 process.umask(0o077)
 const exitCode = await runCountersignd(process.argv.slice(2))
 if (exitCode !== 0) process.exitCode = exitCode

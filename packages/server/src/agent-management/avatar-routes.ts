@@ -3,7 +3,7 @@ import { CodedError, ownerAgentSchema } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
-import { requireNoCoding } from '../core/http/json-body.ts'
+import { assertNoContentEncoding } from '../core/http/json-body.ts'
 import type { App } from '../core/http/server.ts'
 import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { Avatars } from './avatar.ts'
@@ -78,7 +78,7 @@ function parseImages(scope: FastifyInstance): void {
     IMAGE_TYPES,
     { parseAs: 'buffer' },
     async ({ headers }: { headers: IncomingHttpHeaders }, body: Buffer) => {
-      requireNoCoding(headers['content-encoding'])
+      assertNoContentEncoding(headers['content-encoding'])
       return body
     },
   )

@@ -1,7 +1,7 @@
 import { toSvg } from 'jdenticon'
 import { Type } from 'typebox'
 import type { CoreDeps } from '../core/deps.ts'
-import { BRIEFLY, FOR_A_DAY } from '../core/http/caching.ts'
+import { CACHE_30_SECONDS, CACHE_ONE_DAY } from '../core/http/caching.ts'
 import { agentParam, publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
 import { didOfAgent } from '../core/site.ts'
@@ -16,7 +16,7 @@ const INERT = "default-src 'none'; sandbox"
 export function avatarRoute(app: App, deps: ReadDeps): void {
   publicRead(app, deps.site.naming, {
     url: '/api/agents/:agent/avatar.svg',
-    cacheControl: BRIEFLY,
+    cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'avatar',
       summary: 'The picture of an agent that was given none',
@@ -37,7 +37,7 @@ export function avatarRoute(app: App, deps: ReadDeps): void {
 export function givenAvatarRoute(app: App, deps: ReadDeps & Pick<CoreDeps, 'db'>): void {
   publicRead(app, deps.site.naming, {
     url: '/api/agents/:agent/avatar.webp',
-    cacheControl: BRIEFLY,
+    cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'givenAvatar',
       summary: 'The picture that an agent was given',
@@ -52,7 +52,7 @@ export function givenAvatarRoute(app: App, deps: ReadDeps & Pick<CoreDeps, 'db'>
       const { agent } = await findAgent(deps, params.agent)
       const { webp, avatar } = await findAvatar(deps, agent.tail)
       const { v } = reply.request.query as { v?: string }
-      if (v === avatar) reply.header('cache-control', FOR_A_DAY)
+      if (v === avatar) reply.header('cache-control', CACHE_ONE_DAY)
       reply.type('image/webp').header('content-security-policy', INERT)
       return webp
     },

@@ -1,7 +1,7 @@
 import { type Card, type CompactCard, cardSchema, compactCardSchema } from '@countersign/protocol'
 import type { FastifyReply } from 'fastify'
 import type { TSchema } from 'typebox'
-import { BRIEFLY } from '../core/http/caching.ts'
+import { CACHE_30_SECONDS } from '../core/http/caching.ts'
 import { agentParam, publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
 import { cardOf, compactCardOf } from './card.ts'
@@ -21,7 +21,7 @@ export function cardRoute(
   const schema = cardSchema(read.site.naming)
   publicRead(app, read.site.naming, {
     url: '/api/agents/:agent/card',
-    cacheControl: BRIEFLY,
+    cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'card',
       summary: 'The full card of an agent',
@@ -54,7 +54,7 @@ export function compactCardRoute(
   const schema = compactCardSchema()
   publicRead(app, read.site.naming, {
     url: '/api/v1/agent/:agent/card',
-    cacheControl: BRIEFLY,
+    cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'compactCard',
       summary: 'The compact card of an agent',

@@ -1,5 +1,5 @@
 import { gradeAnswerSchema } from '@countersign/protocol'
-import { BRIEFLY } from '../core/http/caching.ts'
+import { CACHE_30_SECONDS } from '../core/http/caching.ts'
 import { agentParam, publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
 import { withCurrentChannels } from './current-channels.ts'
@@ -10,7 +10,7 @@ import { gradeAnswerOf } from './grade.ts'
 export function gradeRoute(app: App, deps: PageReadDeps): void {
   publicRead(app, deps.site.naming, {
     url: '/api/agents/:agent/grade',
-    cacheControl: BRIEFLY,
+    cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'grade',
       summary: 'The grade of an agent, with its evidence and the next step up',

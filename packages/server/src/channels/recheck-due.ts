@@ -1,4 +1,5 @@
 import { CHECK_OUTCOMES } from '@countersign/protocol'
+import { WorkLoop } from '../core/jobs/work-loop.ts'
 import { type CheckEnd, checkChannel } from './check-channel.ts'
 import { dueChannels, firstDue } from './check-table.ts'
 import type { ChannelDeps } from './deps.ts'
@@ -19,14 +20,17 @@ export class DueChecks {
   readonly #ended = new Map<RecheckEnd, number>(
     [...CHECK_OUTCOMES, 'failed' as const].map((each) => [each, 0]),
   )
-  readonly #running = new Map<string, { readonly stop: AbortController; done: Promise<void> }>()
-  #filling: Promise<void> | null = null
-  #stopped = false
+  readonly #loop: WorkLoop
 
-  /** @param report is told of what goes wrong: one check hurts no other */
+  /** @param report is called with errors; one failed check does not affect the others */
   constructor(deps: ChannelDeps, report: (error: unknown) => void) {
     this.#deps = deps
     this.#report = report
+    this.#loop = new WorkLoop({
+      poll: () => this.#startDue(),
+      concurrency: AT_ONCE,
+      onError: report,
+    })
   }
 
   /** How many checks have ended how. */
@@ -34,43 +38,24 @@ export class DueChecks {
     return this.#ended
   }
 
-  /** Begins what is due, as far as there is room. Called again and again; resolves once that much is begun. */
+  /** Starts due checks, as many as may be in progress at once. Resolves when they are started. */
   run(): Promise<void> {
-    this.#filling ??= this.#fill()
-      .catch(this.#report)
-      .finally(() => {
-        this.#filling = null
-      })
-    return this.#filling
+    return this.#loop.run()
   }
 
-  /** Begins no more, and gives up what is under way with its leases. After it the database is left alone. */
-  async stop(): Promise<void> {
-    this.#stopped = true
-    for (const { stop } of this.#running.values()) stop.abort()
-    await this.#filling
-    await Promise.all([...this.#running.values()].map(({ done }) => done))
+  /** Starts no further check, and aborts those in progress, which gives up their leases. Afterwards nothing uses the database. */
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 
-  async #fill(): Promise<void> {
-    if (this.#stopped || this.#running.size >= AT_ONCE) return
+  async #startDue(): Promise<void> {
+    if (this.#loop.isFull) return
     const now = this.#deps.now()
-    for (const { channel_id: id } of await dueChannels(this.#deps.db.read, now, AT_ONCE)) {
-      if (this.#stopped || this.#running.size >= AT_ONCE) return
-      if (!this.#running.has(id)) this.#begin(id, now)
-    }
+    for (const { channel_id: id } of await dueChannels(this.#deps.db.read, now, AT_ONCE))
+      this.#loop.start(id, (stopped) => this.#check(id, now, stopped))
   }
 
-  #begin(id: string, dueBy: number): void {
-    const stop = new AbortController()
-    const done = this.#check(id, dueBy, stop.signal).then((more) => {
-      this.#running.delete(id)
-      if (more) void this.run()
-    })
-    this.#running.set(id, { stop, done })
-  }
-
-  /** @returns whether to go on at once: what fails, or is another's, waits for the next call, so that nothing spins */
+  /** @returns whether to poll again at once. Not after a failure, or if another node has the lease, so that nothing spins */
   async #check(id: string, dueBy: number, stopped: AbortSignal): Promise<boolean> {
     try {
       const end = await checkChannel(this.#deps, id, { dueBy, stopped })

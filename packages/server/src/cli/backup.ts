@@ -22,15 +22,15 @@ export function backupCommands(program: Command): void {
     .action(async (file: string, _options: unknown, command: Command) => {
       const target = resolve(file)
       if (existsSync(target)) throw new CodedError('VALIDATION_ERROR', `${target} exists already.`)
-      const source = requireFile(
+      const source = databaseFile(
         'pg_dump "$DATABASE_URL" makes a backup of it, also while the service runs',
       )
-      // Which makes the database where there is none.
-      const contents = await withData(() => backupFile(source, target)).catch(tellOfDamage)
+      // Opening the data creates the database if there is none.
+      const contents = await withData(() => backupFile(source, target)).catch(explainDamage)
       print(
         command,
         { file: target, ...contents },
-        `Saved ${target}: ${described(contents)}. It was read again, and is sound.
+        `Saved ${target}: ${summary(contents)}. It was read again, and is sound.
 Keep \`identity-pepper\` from the data directory too.`,
       )
     })
@@ -45,12 +45,12 @@ Keep \`identity-pepper\` from the data directory too.`,
       print(
         command,
         { restored: resolve(file), kept, ...contents },
-        `Restored ${resolve(file)}: ${described(contents)}.${before}`,
+        `Restored ${resolve(file)}: ${summary(contents)}.${before}`,
       )
     })
 }
 
-function tellOfDamage(error: unknown): never {
+function explainDamage(error: unknown): never {
   if (!(error instanceof NotABackupError)) throw error
   throw new Error(
     `No backup was made. ${error.message} Most often the database itself is: countersignd doctor reads it.`,
@@ -58,18 +58,18 @@ function tellOfDamage(error: unknown): never {
   )
 }
 
-function described({ owners, agents, events }: FileContents): string {
+function summary({ owners, agents, events }: FileContents): string {
   return `${agents} agents, ${owners} owners, ${events} events`
 }
 
 async function restore(file: string): Promise<Restored> {
-  const databaseFile = requireFile(
+  const target = databaseFile(
     'pg_restore puts a backup into a new database, and DATABASE_URL names that one from then on',
   )
-  const unlock = lockDatabase(databaseFile)
+  const unlock = lockDatabase(target)
   try {
-    const restored = await restoreFile(file, databaseFile, Date.now())
-    await migrateFile(databaseFile, Date.now)
+    const restored = await restoreFile(file, target, Date.now())
+    await migrateFile(target, Date.now)
     return restored
   } catch (error) {
     if (error instanceof NotABackupError) throw new CodedError('VALIDATION_ERROR', error.message)
@@ -79,8 +79,8 @@ async function restore(file: string): Promise<Restored> {
   }
 }
 
-/** @throws CodedError where the data are not in a file */
-function requireFile(instead: string): string {
+/** @param instead what to use with PostgreSQL @throws CodedError VALIDATION_ERROR if the data is in PostgreSQL */
+function databaseFile(instead: string): string {
   const { database } = readSettings(process.env)
   if (database.kind === 'sqlite') return database.file
   throw new CodedError('VALIDATION_ERROR', `The data are in PostgreSQL: ${instead}.`)

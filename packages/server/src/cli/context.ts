@@ -4,8 +4,8 @@ import { loadPepper, type Pepper } from '../core/crypto/secrets.ts'
 import type { Database } from '../core/database/database.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 
-/** What a command works on: the settings and data of the server, which may be running. */
-export interface OperatorContext {
+/** The server's settings and data, which commands use also while the server runs. */
+export interface CommandContext {
   readonly settings: Settings
   readonly db: Database
   readonly naming: Naming
@@ -13,8 +13,8 @@ export interface OperatorContext {
   readonly now: () => number
 }
 
-/** Opens the data, does the work, closes. Another process that writes meanwhile is waited for. */
-export async function withData<T>(work: (context: OperatorContext) => Promise<T>): Promise<T> {
+/** Opens the data for a command and closes it afterwards. Waits for other processes that are writing. */
+export async function withData<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
   const settings = readSettings(process.env)
   const db = await openDatabase(settings.database, Date.now)
   try {

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { EXIT } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { EXIT } from '../cluster/exit-codes.ts'
 import { readSettings, type Settings } from '../config/config.ts'
 import { selfTestEd25519 } from '../core/crypto/ed25519.ts'
 import { readPepper } from '../core/crypto/secrets.ts'
@@ -18,9 +18,9 @@ interface Finding {
 
 type Check = (settings: Settings) => Promise<Omit<Finding, 'check'>>
 
-const LEAST_FREE_BYTES = 1024 ** 3
+const MIN_FREE_BYTES = 1024 ** 3
 
-/** In the order in which a host would ask. They look, and change nothing. */
+/** In the order of the output. Checks only read: they create no file and apply no migration. */
 const CHECKS: Readonly<Record<string, Check>> = {
   'Node.js': checkNode,
   Ed25519: checkEd25519,
@@ -76,7 +76,7 @@ async function checkDataDir({ dataDir }: Settings) {
 }
 
 async function checkDatabase({ database }: Settings) {
-  if (isToBeMade(database)) return warn('not there yet: the first start makes it')
+  if (isMissingFile(database)) return warn('not there yet: the first start makes it')
   const missing = await inspectDatabase(database, async ({ db, check }) => {
     await check()
     return missingMigrations(db)
@@ -89,13 +89,13 @@ async function checkDatabase({ database }: Settings) {
     : ok('sound, schema up to date')
 }
 
-function isToBeMade(database: Settings['database']): boolean {
+function isMissingFile(database: Settings['database']): boolean {
   return database.kind === 'sqlite' && !existsSync(database.file)
 }
 
 async function checkPepper({ dataDir, database }: Settings) {
   const pepper = readPepper(dataDir)
-  const found = isToBeMade(database)
+  const found = isMissingFile(database)
     ? 'unknown'
     : await inspectDatabase(database, async ({ db }) =>
         comparePepper(db, pepper, await missingMigrations(db)),
@@ -115,7 +115,7 @@ async function checkDisk({ dataDir, database }: Settings) {
   if (!existsSync(directory)) return ok('nothing to store yet')
   const { bavail, bsize } = statfsSync(directory)
   const text = `${((Number(bavail) * Number(bsize)) / 1024 ** 3).toFixed(1)} GiB`
-  return Number(bavail) * Number(bsize) < LEAST_FREE_BYTES ? warn(`${text} is little`) : ok(text)
+  return Number(bavail) * Number(bsize) < MIN_FREE_BYTES ? warn(`${text} is little`) : ok(text)
 }
 
 async function checkBaseUrl({ baseUrl }: Settings) {

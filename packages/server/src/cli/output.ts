@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 
-/** Prints a result: as JSON and nothing else where `--json` was given, else as the text for people. */
+/** Prints a result to standard output: as JSON if `--json` was given, else as text. */
 export function print(command: Command, result: unknown, text: string): void {
   const { json } = command.optsWithGlobals<{ json?: boolean }>()
   process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${text}\n`)
 }
 
-/** Columns under their headings, as wide as their widest cell. */
+/** Formats rows as columns under their headings. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, i) =>
     Math.max(heading.length, ...rows.map((row) => row[i]?.length ?? 0)),

@@ -79,7 +79,7 @@ async function verify(
   await withData(async (context) => {
     await assertSamePepper(context)
     const owner = await requireOwner(context.db.read, username)
-    // The host vouches for this owner and no one else, so the owner is the subject.
+    // The operator verifies one owner in person: the owner's own id serves as the subject.
     const subject = String(owner.id)
     await verifyOwner(context, owner.id, {
       provider,
@@ -153,7 +153,7 @@ function parseDate(text: string): number {
   return time
 }
 
-/** `countersignd owner sign-in-link`: the host's own way in at first start, and an owner's last resort. */
+/** `countersignd owner sign-in-link`: for the operator's first sign-in, and for owners who have lost every sign-in method. */
 export function signInLinkCommand(program: Command): void {
   program.commands
     .find((each) => each.name() === 'owner')

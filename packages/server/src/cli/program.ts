@@ -1,5 +1,6 @@
+import { EXIT } from '@countersign/protocol'
 import { Command, CommanderError } from 'commander'
-import { EXIT, exitCodeOf, messageOf } from '../cluster/exit-codes.ts'
+import { exitCodeOf, messageOf } from '../cluster/exit-codes.ts'
 import { VERSION } from '../config/version.ts'
 import { acceptPepperCommand } from './accept-pepper.ts'
 import { agentCommands } from './agent.ts'
@@ -26,7 +27,7 @@ Settings come from the environment (README, Settings); commands use the server's
 Exit codes: 0 done, 1 failure, 2 wrong usage or settings, 3 not found, 4 refused, 5 data unavailable`
 
 /**
- * Runs `countersignd`.
+ * Runs `countersignd`. Prints errors to standard error instead of throwing them.
  * @param argv the arguments after the command's own name
  * @returns the exit code
  */
@@ -48,7 +49,7 @@ export async function runCountersignd(argv: readonly string[]): Promise<number> 
   importCommand(program)
   acceptPepperCommand(program)
   doctorCommand(program)
-  inheritExit(program)
+  configureSubcommands(program)
   try {
     await program.parseAsync([...argv], { from: 'user' })
     return EXIT.ok
@@ -59,12 +60,12 @@ export async function runCountersignd(argv: readonly string[]): Promise<number> 
   }
 }
 
-/** Subcommands report as the program does, and take --json after their own name too. */
-function inheritExit(command: Command): void {
+/** Makes subcommands throw instead of exiting, and accept --json after their own name as well. */
+function configureSubcommands(command: Command): void {
   for (const each of command.commands) {
     each.exitOverride().showHelpAfterError('(add --help for how to use it)')
     if (each.commands.length === 0)
       each.option('--json', 'print the result as JSON and nothing else')
-    inheritExit(each)
+    configureSubcommands(each)
   }
 }

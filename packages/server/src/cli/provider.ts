@@ -1,6 +1,5 @@
-import { CodedError } from '@countersign/protocol'
+import { CodedError, EXIT } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { EXIT } from '../cluster/exit-codes.ts'
 import { readSettings } from '../config/config.ts'
 import type { IdentityProvider, ProviderCheck } from '../providers/provider.ts'
 import { print, table } from './output.ts'
@@ -52,7 +51,7 @@ async function check(id: string, _options: unknown, command: Command): Promise<v
 async function withProviders<T>(
   work: (providers: readonly IdentityProvider[]) => Promise<T>,
 ): Promise<T> {
-  // Their libraries are large; no other command needs them.
+  // Imported on demand: the libraries are large, and no other command needs them.
   const { openProviders } = await import('../providers/load-providers.ts')
   const providers = await openProviders(readSettings(process.env), process.env)
   try {

@@ -1,3 +1,4 @@
+import { EXIT } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { type Logger, pino } from 'pino'
 import { exitCodeOf, messageOf } from '../cluster/exit-codes.ts'
@@ -22,8 +23,8 @@ export function serveCommands(program: Command): void {
 async function serve(): Promise<void> {
   const settings = readSettings(process.env)
   const log = pino({ level: settings.logLevel })
-  // Before the start: it answers requests from its first second, and process 1 of a container heeds no signal by itself.
-  const stop = askedToStop(log)
+  // Before the start: process 1 of a container ignores signals without a handler.
+  const stop = untilStopSignal(log)
   const service = await start(settings, log)
   log.info(
     { address: service.address },
@@ -40,22 +41,21 @@ async function serve(): Promise<void> {
     )
 }
 
-/** Resolves with the first SIGTERM or SIGINT. */
-function askedToStop(log: Logger): Promise<void> {
+/** Resolves on the first SIGTERM or SIGINT; exits at once on the second. */
+function untilStopSignal(log: Logger): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  let isAsked = false
-  const ask = (signal: NodeJS.Signals) => {
-    // A second signal is someone who does not want to wait.
-    if (isAsked) process.exit(1)
-    isAsked = true
+  let isStopping = false
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (isStopping) process.exit(EXIT.failure)
+    isStopping = true
     log.info({ signal }, 'stopping')
     resolve()
   }
-  process.on('SIGTERM', ask).on('SIGINT', ask)
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
   return promise
 }
 
-/** Every other command does without the whole of it, and so does a process whose workers have it. */
+/** Imports on demand: no other command needs the service, nor does a primary, whose workers run it. */
 async function start(settings: Settings, log: Logger): Promise<Service> {
   if (settings.workers > 1) {
     const { startWorkers } = await import('../cluster/primary.ts')

@@ -1,20 +1,21 @@
-import { CodedError, type ErrorCode } from '@countersign/protocol'
+import { CodedError, type ErrorCode, EXIT } from '@countersign/protocol'
 import { SettingsError } from '../config/config.ts'
 import { StorageFailure } from '../core/database/database.ts'
 import { NewerSchemaError } from '../core/database/migrate.ts'
 import { AlreadyServedError } from '../core/database/sqlite/process-lock.ts'
 import { OtherPepperError } from '../identity/pepper-check.ts'
-import { WorkerFailedError } from './worker-process.ts'
 
-/** What scripts can rely on. Listed in `countersignd --help`. */
-export const EXIT = {
-  ok: 0,
-  failure: 1,
-  usage: 2,
-  notFound: 3,
-  refused: 4,
-  unavailable: 5,
-} as const
+/** A worker could not start or stop, or ended on its own. */
+export class WorkerFailedError extends Error {
+  override readonly name = 'WorkerFailedError'
+  /** The exit code of a service without workers after the same error. */
+  readonly exitCode: number
+
+  constructor(message: string, exitCode: number = EXIT.failure) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
 
 const BY_CODE: Partial<Record<ErrorCode, number>> = {
   VALIDATION_ERROR: EXIT.usage,
@@ -24,6 +25,7 @@ const BY_CODE: Partial<Record<ErrorCode, number>> = {
   UNAVAILABLE: EXIT.unavailable,
 }
 
+/** The exit code of `countersignd` after an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof SettingsError || error instanceof OtherPepperError) return EXIT.usage
   if (error instanceof WorkerFailedError) return error.exitCode
@@ -34,7 +36,7 @@ export function exitCodeOf(error: unknown): number {
   return EXIT.failure
 }
 
-/** An error in words, with what caused it where that helps the host. */
+/** The message to print for an error, with its cause if that helps the operator. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause =

@@ -1,13 +1,13 @@
-/** A metric as one process tells of it: what is said about it, and its samples. */
+/** One metric: its HELP and TYPE lines, and its samples. */
 interface Family {
-  readonly about: string[]
+  readonly header: string[]
   readonly samples: string[]
 }
 
 /**
- * Makes one exposition of those of several processes, in the text format of Prometheus (0.0.4): what is said about a
- * metric comes once, then the samples of all processes, each with a label `worker`.
- * @param texts by what the label shall say
+ * Merges the metrics of several processes into one document in the Prometheus text format (0.0.4): HELP and TYPE of each
+ * metric once, followed by the samples of all processes, each with a label `worker`.
+ * @param texts by the value of the label
  */
 export function mergeMetrics(texts: ReadonlyMap<string, string>): string {
   const families = new Map<string, Family>()
@@ -17,26 +17,26 @@ export function mergeMetrics(texts: ReadonlyMap<string, string>): string {
     for (const line of text.split('\n')) {
       const name = /^# (?:HELP|TYPE) (\S+)/.exec(line)?.[1]
       if (name === undefined) {
-        if (line !== '' && !line.startsWith('#')) family?.samples.push(labelled(line, worker))
+        if (line !== '' && !line.startsWith('#')) family?.samples.push(addLabel(line, worker))
         continue
       }
-      family = own.get(name) ?? { about: [], samples: [] }
+      family = own.get(name) ?? { header: [], samples: [] }
       own.set(name, family)
-      family.about.push(line)
+      family.header.push(line)
     }
-    for (const [name, { about, samples }] of own) {
+    for (const [name, { header, samples }] of own) {
       const known = families.get(name)
-      if (known === undefined) families.set(name, { about, samples })
+      if (known === undefined) families.set(name, { header, samples })
       else known.samples.push(...samples)
     }
   }
   return [...families.values()]
-    .map(({ about, samples }) => `${[...about, ...samples].join('\n')}\n`)
+    .map(({ header, samples }) => `${[...header, ...samples].join('\n')}\n`)
     .join('\n')
 }
 
-/** `name 1` or `name{a="b"} 1`: names hold no brace, so that the first one begins the labels. */
-function labelled(sample: string, worker: string): string {
+/** Adds the label to `name 1` or `name{a="b"} 1`. The first brace begins the labels: names contain none. */
+function addLabel(sample: string, worker: string): string {
   const [, name, rest = ''] = /^([^{\s]+)(.*)$/.exec(sample) ?? []
   const label = `worker="${worker}"`
   if (!rest.startsWith('{')) return `${name}{${label}}${rest}`

@@ -1,30 +1,36 @@
 import type { WriterTurn } from '../core/database/sqlite/writer-turn.ts'
 import type { RunningProvider } from '../providers/development/index.ts'
 import type { Primary } from '../service/service.ts'
-import { ALIVE_MS, type FromWorker, OTHERS_SERVE, type RunsAt, type ToWorker } from './messages.ts'
+import {
+  type FromWorker,
+  HEARTBEAT_MS,
+  IS_REPLACEMENT,
+  type ProviderEndpoint,
+  type ToWorker,
+} from './ipc-messages.ts'
 
-/** The primary, as one of its workers reaches it. */
+/** A worker's end of the IPC channel to the primary. */
 export class PrimaryChannel implements Primary {
-  readonly othersServe = process.env[OTHERS_SERVE] !== undefined
-  readonly turn: WriterTurn
-  #metrics: () => Promise<string> = async () => ''
-  #hasTurn = false
-  #onTurn: () => void = () => undefined
+  readonly isReplacement = process.env[IS_REPLACEMENT] !== undefined
+  readonly writerTurn: WriterTurn
+  #renderMetrics: () => Promise<string> = async () => ''
+  #mayWrite = false
+  #onWriteGranted: () => void = () => undefined
   #onAllReady: () => void = () => undefined
   #onStop: () => void = () => undefined
   readonly #onWritten: (() => void)[] = []
-  readonly #providersAsked = new Map<string, PromiseWithResolvers<RunsAt>>()
+  readonly #pendingProviders = new Map<string, PromiseWithResolvers<ProviderEndpoint>>()
 
   constructor() {
-    this.turn = {
-      acquire: () => this.#acquire(),
-      release: (hasWritten) => this.#release(hasWritten),
+    this.writerTurn = {
+      acquire: () => this.#acquireWrite(),
+      release: (hasWritten) => this.#releaseWrite(hasWritten),
       onExternalWrite: (listener) => void this.#onWritten.push(listener),
     }
-    process.on('message', (message: ToWorker) => this.#hear(message))
+    process.on('message', (message: ToWorker) => this.#onMessage(message))
   }
 
-  /** Says something to the primary, while there is one. */
+  /** Does nothing if the channel is closed. */
   send(message: FromWorker): void {
     if (process.connected) process.send?.(message)
   }
@@ -33,54 +39,54 @@ export class PrimaryChannel implements Primary {
     this.#onStop = listener
   }
 
-  takeMetrics(text: () => Promise<string>): void {
-    this.#metrics = text
+  publishMetrics(text: () => Promise<string>): void {
+    this.#renderMetrics = text
   }
 
-  allReady(address: string): Promise<void> {
+  reportReady(address: string): Promise<void> {
     return new Promise((resolve) => {
       this.#onAllReady = resolve
       this.send({ kind: 'ready', address })
-      setInterval(() => this.send({ kind: 'alive' }), ALIVE_MS).unref()
+      setInterval(() => this.send({ kind: 'heartbeat' }), HEARTBEAT_MS).unref()
     })
   }
 
-  readonly startDevelopment = async (id: string): Promise<RunningProvider> => {
-    const asked = this.#providersAsked.get(id) ?? Promise.withResolvers<RunsAt>()
-    this.#providersAsked.set(id, asked)
-    this.send({ kind: 'ask-provider', id })
-    // It ends with the primary.
-    return { ...(await asked.promise), close: async () => undefined }
+  readonly startDevelopmentProvider = async (id: string): Promise<RunningProvider> => {
+    const pending = this.#pendingProviders.get(id) ?? Promise.withResolvers<ProviderEndpoint>()
+    this.#pendingProviders.set(id, pending)
+    this.send({ kind: 'start-provider', id })
+    // The primary closes it.
+    return { ...(await pending.promise), close: async () => undefined }
   }
 
-  /** One transaction at a time asks for it (storage/group-commit.ts). */
-  #acquire(): Promise<void> {
+  /** One pending request is enough: group commit runs one transaction at a time. */
+  #acquireWrite(): Promise<void> {
     return new Promise((resolve) => {
-      this.#onTurn = resolve
-      this.send({ kind: 'ask-turn' })
+      this.#onWriteGranted = resolve
+      this.send({ kind: 'acquire-write' })
     })
   }
 
-  #release(hasWritten: boolean): void {
-    if (!this.#hasTurn) return
-    this.#hasTurn = false
-    this.send({ kind: 'end-turn', hasWritten })
+  #releaseWrite(hasWritten: boolean): void {
+    if (!this.#mayWrite) return
+    this.#mayWrite = false
+    this.send({ kind: 'release-write', hasWritten })
   }
 
-  #hear(message: ToWorker): void {
+  #onMessage(message: ToWorker): void {
     if (message.kind === 'all-ready') this.#onAllReady()
     else if (message.kind === 'stop') this.#onStop()
-    else if (message.kind === 'turn') {
-      this.#hasTurn = true
-      this.#onTurn()
+    else if (message.kind === 'write-granted') {
+      this.#mayWrite = true
+      this.#onWriteGranted()
     } else if (message.kind === 'written') for (const listener of this.#onWritten) listener()
-    else if (message.kind === 'ask-metrics') void this.#sayMetrics()
-    else if (message.kind === 'provider') this.#providersAsked.get(message.id)?.resolve(message)
-    else this.#providersAsked.get(message.id)?.reject(new Error(message.message))
+    else if (message.kind === 'get-metrics') void this.#sendMetrics()
+    else if (message.kind === 'provider-started')
+      this.#pendingProviders.get(message.id)?.resolve(message)
+    else this.#pendingProviders.get(message.id)?.reject(new Error(message.message))
   }
 
-  /** What cannot be read is left out, as what does not come in time is. */
-  async #sayMetrics(): Promise<void> {
-    this.send({ kind: 'metrics', text: await this.#metrics().catch(() => '') })
+  async #sendMetrics(): Promise<void> {
+    this.send({ kind: 'metrics', text: await this.#renderMetrics().catch(() => '') })
   }
 }

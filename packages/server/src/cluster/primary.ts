@@ -9,12 +9,12 @@ import { type RunningProvider, startDevelopmentProvider } from '../providers/dev
 import { logProviders, openProviders } from '../providers/load-providers.ts'
 import { listenForMetrics } from '../service/metrics-port.ts'
 import type { Service } from '../service/service.ts'
-import { Workers } from './workers.ts'
+import { WorkerPool } from './worker-pool.ts'
 
 /**
- * Starts the service as several processes on one port, each of which is a whole service but for what it leaves to
- * this one: the lock on the data, the schema, secrets, `/metrics`, whose turn it is to write, and the end.
- * @throws as startService does, and WorkerFailedError; then nothing is left open
+ * Starts the service as several worker processes on one port. This process, the primary, locks and migrates the data,
+ * creates the secrets, serves `/metrics`, orders the workers' writes, and stops them.
+ * @throws what startService throws, and WorkerFailedError. On any error, everything that was opened is closed
  */
 export async function startWorkers(settings: Settings, log: Logger): Promise<Service> {
   const resources = new AsyncDisposableStack()
@@ -31,14 +31,14 @@ async function start(
   log: Logger,
   resources: AsyncDisposableStack,
 ): Promise<Service> {
-  const host = new ProviderHost(settings.baseUrl)
-  resources.defer(() => host.close())
-  const start = (id: string) => host.start(id)
-  const providers = await openProviders(settings, process.env, start)
+  const shared = new SharedProviders(settings.baseUrl)
+  resources.defer(() => shared.close())
+  const startProvider = (id: string) => shared.start(id)
+  const providers = await openProviders(settings, process.env, startProvider)
   await prepareData(settings, resources)
-  const workers = new Workers(log, start)
+  const workers = new WorkerPool(log, startProvider)
   await listenForMetrics(settings, primaryMetrics(workers), log, resources)
-  // However this process ends, short of kill -9: then the workers find their channel closed, and end as well.
+  // On every exit but kill -9, after which the workers find their IPC channel closed and exit too.
   const killAll = () => workers.killAll()
   process.on('exit', killAll)
   resources.defer(() => void process.off('exit', killAll))
@@ -48,7 +48,7 @@ async function start(
   return { address, stop: () => resources.disposeAsync() }
 }
 
-/** What a first start makes and every start checks, once for all workers. */
+/** Locks, migrates and checks the data, and creates the secrets, once for all workers. */
 async function prepareData(settings: Settings, resources: AsyncDisposableStack): Promise<void> {
   const { dataDir, database } = settings
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -62,8 +62,8 @@ async function prepareData(settings: Settings, resources: AsyncDisposableStack):
   }
 }
 
-/** What `/metrics` says where there are workers: what each says of itself, and the primary of itself and of them. */
-function primaryMetrics(workers: Workers): () => Promise<string> {
+/** @returns renders the metrics of the primary and of all workers */
+function primaryMetrics(workers: WorkerPool): () => Promise<string> {
   const metrics = new Metrics()
   collectDefaultMetrics({ register: metrics })
   new Gauge({
@@ -87,10 +87,10 @@ function primaryMetrics(workers: Workers): () => Promise<string> {
 }
 
 /**
- * The providers for development of all workers. What is begun at a provider is in its memory, and the browser comes
- * back to whichever worker: so there is one of each, here.
+ * Runs the development identity providers for all workers. A provider keeps its flows in memory, and the browser may
+ * return to another worker, so there must be only one of each.
  */
-class ProviderHost {
+class SharedProviders {
   readonly #baseUrl: URL
   readonly #running = new Map<string, Promise<RunningProvider>>()
 

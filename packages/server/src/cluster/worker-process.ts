@@ -1,56 +1,57 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Worker } from 'node:cluster'
 import cluster from 'node:cluster'
-import { type FromWorker, NUMBER, OTHERS_SERVE, type ToWorker } from './messages.ts'
+import { WorkerFailedError } from './exit-codes.ts'
+import { type FromWorker, IS_REPLACEMENT, type ToWorker, WORKER_NUMBER } from './ipc-messages.ts'
 
-/** A worker that does not say what its metrics are in this time is left out. */
-const METRICS_MS = 2000
+/** A worker that does not reply in this time is left out of `/metrics`. */
+const METRICS_TIMEOUT_MS = 2000
 
-/** One life of a worker, as the primary sees it. */
+/** One worker process, as the primary sees it. */
 export class WorkerProcess {
-  /** Where it listens, once it is ready. Rejects with WorkerFailedError where it ends before. */
+  /** The address it listens at, once it is ready. Rejects with WorkerFailedError if it ends before. */
   readonly ready: Promise<string>
-  /** Resolves when the process is gone: with null where it has stopped as it was asked to, else with what happened. */
+  /** Resolves when the process has ended: with null if it stopped as requested, else with the reason. */
   readonly ended: Promise<WorkerFailedError | null>
   readonly #worker: Worker
-  readonly #handedOver: HandedOver
-  #isTelling = false
+  readonly #pendingHandles: PendingHandles
+  #isNotifying = false
   #isReady = false
   #hasEnded = false
   #hasStopped = false
   #failure: WorkerFailedError | null = null
-  #metricsAsked: ((text: string) => void)[] = []
-  #heardAt = 0
+  #metricsRequests: ((text: string) => void)[] = []
+  #lastMessageAt = 0
 
   /**
    * @param number from 1
-   * @param othersServe whether it takes the place of another, while others serve
-   * @param heard what it says of turns and of providers
+   * @param isReplacement whether it replaces a worker that ended
+   * @param onRequest called with messages about writes and providers
    */
-  constructor(number: number, othersServe: boolean, heard: (message: FromWorker) => void) {
-    const others = othersServe ? { [OTHERS_SERVE]: 'yes' } : {}
-    const worker = cluster.fork({ [NUMBER]: String(number), ...others })
+  constructor(number: number, isReplacement: boolean, onRequest: (message: FromWorker) => void) {
+    const replacement = isReplacement ? { [IS_REPLACEMENT]: 'yes' } : {}
+    const worker = cluster.fork({ [WORKER_NUMBER]: String(number), ...replacement })
     this.#worker = worker
-    this.#handedOver = new HandedOver(worker.process)
+    this.#pendingHandles = new PendingHandles(worker.process)
     this.ended = new Promise<void>((resolve) => {
-      const failed = (what: unknown) => {
-        this.#failure ??= new WorkerFailedError(`Worker ${number} has ended: ${what}.`, 1)
+      const fail = (reason: unknown) => {
+        this.#failure ??= new WorkerFailedError(`Worker ${number} has ended: ${reason}.`)
         resolve()
       }
-      worker.once('exit', (code, signal) => failed(signal ?? `exit code ${code}`))
-      // A process that could not be made does not exit. What else fails, a message, comes with its end.
+      worker.once('exit', (code, signal) => fail(signal ?? `exit code ${code}`))
+      // A process that could not be spawned emits no `exit`. Other errors, such as of a message, come with an exit.
       worker.on('error', (error) => {
-        if (worker.process.pid === undefined) failed(error.message)
+        if (worker.process.pid === undefined) fail(error.message)
       })
-    }).then(() => this.#end())
+    }).then(() => this.#onEnd())
     this.ready = new Promise((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
         if (message.kind === 'ready') resolve(message.address)
-        this.#hear(message, heard)
+        this.#onMessage(message, onRequest)
       })
       this.ended.then(reject)
     })
-    // Whoever starts the first ones waits for it; of a later one its end is logged.
+    // Nobody awaits `ready` of a replacement, whose end is logged instead: avoid an unhandled rejection.
     this.ready.catch(() => undefined)
   }
 
@@ -66,22 +67,22 @@ export class WorkerProcess {
     return this.#hasEnded
   }
 
-  /** For how many milliseconds it has not said that it is alive; 0 before it was ready, and after its end. */
-  get silentFor(): number {
-    return this.isReady ? performance.now() - this.#heardAt : 0
+  /** Milliseconds since its last message, heartbeats included; 0 unless it is ready. */
+  get silentForMs(): number {
+    return this.isReady ? performance.now() - this.#lastMessageAt : 0
   }
 
   send(message: ToWorker): void {
     if (this.#worker.isConnected()) this.#worker.send(message)
   }
 
-  /** Says that another has written, unless that is on its way already: whoever hears it reads all there is. */
-  tellWritten(): void {
-    if (this.#isTelling || !this.#worker.isConnected()) return
-    this.#isTelling = true
+  /** Sends `written`, unless one is being sent: on receipt the worker reads everything that is new. */
+  notifyWritten(): void {
+    if (this.#isNotifying || !this.#worker.isConnected()) return
+    this.#isNotifying = true
     const message: ToWorker = { kind: 'written' }
     this.#worker.process.send(message, () => {
-      this.#isTelling = false
+      this.#isNotifying = false
     })
   }
 
@@ -89,38 +90,39 @@ export class WorkerProcess {
     if (!this.#hasEnded) this.#worker.process.kill('SIGKILL')
   }
 
-  /** @returns what `/metrics` says there, or null where it does not say so in time */
+  /** @returns its metrics in the Prometheus text format; null if it is not ready, or does not reply in time */
   async metrics(): Promise<string | null> {
     if (!this.isReady) return null
     const { promise, resolve } = Promise.withResolvers<string | null>()
-    this.#metricsAsked.push(resolve)
-    const late = setTimeout(() => {
-      this.#metricsAsked = this.#metricsAsked.filter((each) => each !== resolve)
+    this.#metricsRequests.push(resolve)
+    const timer = setTimeout(() => {
+      this.#metricsRequests = this.#metricsRequests.filter((each) => each !== resolve)
       resolve(null)
-    }, METRICS_MS)
-    this.send({ kind: 'ask-metrics' })
-    return promise.finally(() => clearTimeout(late))
+    }, METRICS_TIMEOUT_MS)
+    this.send({ kind: 'get-metrics' })
+    return promise.finally(() => clearTimeout(timer))
   }
 
-  #hear(message: FromWorker, heard: (message: FromWorker) => void): void {
-    this.#heardAt = performance.now()
+  #onMessage(message: FromWorker, onRequest: (message: FromWorker) => void): void {
+    this.#lastMessageAt = performance.now()
     if (message.kind === 'ready') this.#isReady = true
     else if (message.kind === 'metrics') {
-      for (const answer of this.#metricsAsked.splice(0)) answer(message.text)
+      for (const reply of this.#metricsRequests.splice(0)) reply(message.text)
     } else if (message.kind === 'failed') {
       this.#failure = new WorkerFailedError(message.message, message.exitCode)
       this.kill()
     } else if (message.kind === 'stopped') {
       this.#hasStopped = true
-      // The channel kept it alive. It ends by itself, so that connections on their way to it have gone to others.
+      // Only the IPC channel keeps it alive. Letting it exit by itself, instead of killing it, gives node:cluster time to
+      // pass connections on their way to it to other workers.
       this.#worker.disconnect()
-    } else heard(message)
+    } else onRequest(message)
   }
 
-  #end(): WorkerFailedError | null {
+  #onEnd(): WorkerFailedError | null {
     this.#hasEnded = true
     if (this.#hasStopped) return null
-    this.#handedOver.close()
+    this.#pendingHandles.close()
     return this.#failure
   }
 }
@@ -130,11 +132,12 @@ interface Handle {
 }
 
 /**
- * The connections on their way to a worker. node:cluster hands over one at a time for each address, and keeps it until
- * the worker says that it has it; where the worker dies just then, it closes it never, and the client waits for ever.
+ * Connection handles sent to a worker that it has not acknowledged. node:cluster sends one at a time for each listening
+ * address and closes it on acknowledgement. If the worker dies before that, node:cluster never closes the handle, and its
+ * client waits forever.
  */
-export class HandedOver {
-  /** By address: the last one, since one before it has arrived. */
+export class PendingHandles {
+  /** The last handle for each address. Earlier ones have been acknowledged. */
   readonly #last = new Map<unknown, Handle>()
 
   constructor(child: ChildProcess) {
@@ -146,21 +149,9 @@ export class HandedOver {
     }
   }
 
-  /** Closes what a worker that has died was to have. What has arrived is closed already, and stays so. */
+  /** Closes the handles after the worker has died. Closing an acknowledged handle again does nothing. */
   close(): void {
     for (const handle of this.#last.values()) handle.close()
     this.#last.clear()
-  }
-}
-
-/** A worker could not start or stop, or has ended too soon. */
-export class WorkerFailedError extends Error {
-  override readonly name = 'WorkerFailedError'
-  /** What a service without workers would have ended with. */
-  readonly exitCode: number
-
-  constructor(message: string, exitCode: number) {
-    super(message)
-    this.exitCode = exitCode
   }
 }

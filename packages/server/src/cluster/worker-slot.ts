@@ -1,53 +1,53 @@
 import type { Logger } from 'pino'
-import type { FromWorker, ToWorker } from './messages.ts'
+import type { FromWorker, ToWorker } from './ipc-messages.ts'
 import { WorkerProcess } from './worker-process.ts'
 
-/** How long after its end a worker is started again: twice as long each time, until it has run for a while. */
-const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 10_000
-const A_WHILE_MS = 60_000
+/** Restart backoff: doubles with each restart, and resets once a worker has run for a while. */
+const MIN_BACKOFF_MS = 100
+const MAX_BACKOFF_MS = 10_000
+const BACKOFF_RESET_MS = 60_000
 
-/** What is heard of workers. */
-export interface Ears {
-  readonly heard: (worker: WorkerProcess, message: FromWorker) => void
-  readonly gone: (worker: WorkerProcess) => void
+/** Callbacks for the workers of all slots. */
+export interface WorkerListener {
+  /** Called with messages about writes and providers. */
+  readonly onRequest: (worker: WorkerProcess, message: FromWorker) => void
+  readonly onEnd: (worker: WorkerProcess) => void
 }
 
-/** The place of one worker. Once it is kept, a process that ends there is followed by another. */
+/** One of the WORKERS. Once it is supervised, a process that ends is replaced. */
 export class WorkerSlot {
   readonly number: number
   readonly #log: Logger
-  readonly #ears: Ears
+  readonly #listener: WorkerListener
   #worker: WorkerProcess
   #startedAt = 0
-  #isKept = false
+  #isSupervised = false
   #isClosed = false
-  #pause = FIRST_PAUSE_MS
+  #backoffMs = MIN_BACKOFF_MS
   #timer: NodeJS.Timeout | undefined
   #restarts = 0
 
-  constructor(number: number, log: Logger, ears: Ears) {
+  constructor(number: number, log: Logger, listener: WorkerListener) {
     this.number = number
     this.#log = log
-    this.#ears = ears
+    this.#listener = listener
     this.#worker = this.#start(false)
   }
 
-  /** The process that is there, or was last. */
+  /** The current process; after its end, the last one. */
   get worker(): WorkerProcess {
     return this.#worker
   }
 
-  /** How often another process was started here. */
   get restarts(): number {
     return this.#restarts
   }
 
-  /** From now on there is always one. */
-  keep(): void {
-    this.#isKept = true
+  /** Lets the worker report readiness, and replaces it whenever it ends from now on. */
+  supervise(): void {
+    this.#isSupervised = true
     this.send({ kind: 'all-ready' })
-    if (this.#worker.hasEnded) this.#startLater()
+    if (this.#worker.hasEnded) this.#scheduleRestart()
   }
 
   send(message: ToWorker): void {
@@ -55,21 +55,21 @@ export class WorkerSlot {
   }
 
   /**
-   * Has the process stop as the service does, and resolves when it has.
-   * @throws WorkerFailedError where it has ended otherwise
+   * Stops the worker gracefully.
+   * @throws WorkerFailedError if it ended in another way
    */
   async stop(): Promise<void> {
     this.#close()
     const worker = this.#worker
     if (worker.hasEnded) return
-    // One that is not ready yet has nothing to lose.
+    // A worker that is not ready yet serves nothing: its failure does not matter.
     const mayFail = !worker.isReady
     worker.send({ kind: 'stop' })
     const failure = await worker.ended
     if (failure !== null && !mayFail) throw failure
   }
 
-  /** Ends the process at once. */
+  /** Kills the worker, and resolves when it has ended. */
   async kill(): Promise<void> {
     this.#close()
     this.#worker.kill()
@@ -81,33 +81,33 @@ export class WorkerSlot {
     clearTimeout(this.#timer)
   }
 
-  #start(othersServe: boolean): WorkerProcess {
+  #start(isReplacement: boolean): WorkerProcess {
     this.#startedAt = performance.now()
-    const worker = new WorkerProcess(this.number, othersServe, (message) =>
-      this.#ears.heard(worker, message),
+    const worker = new WorkerProcess(this.number, isReplacement, (message) =>
+      this.#listener.onRequest(worker, message),
     )
     worker.ended.then((failure) => {
-      this.#ears.gone(worker)
-      if (!this.#isKept || this.#isClosed) return
+      this.#listener.onEnd(worker)
+      if (!this.#isSupervised || this.#isClosed) return
       this.#log.error({ worker: this.number, workerPid: worker.pid }, failure?.message)
-      this.#startLater()
+      this.#scheduleRestart()
     })
     return worker
   }
 
-  #startLater(): void {
-    if (performance.now() - this.#startedAt > A_WHILE_MS) this.#pause = FIRST_PAUSE_MS
-    this.#timer = setTimeout(() => this.#startAgain(), this.#pause)
-    this.#pause = Math.min(2 * this.#pause, LONGEST_PAUSE_MS)
+  #scheduleRestart(): void {
+    if (performance.now() - this.#startedAt > BACKOFF_RESET_MS) this.#backoffMs = MIN_BACKOFF_MS
+    this.#timer = setTimeout(() => this.#restart(), this.#backoffMs)
+    this.#backoffMs = Math.min(2 * this.#backoffMs, MAX_BACKOFF_MS)
   }
 
-  #startAgain(): void {
+  #restart(): void {
     this.#restarts += 1
     const worker = this.#start(true)
     this.#worker = worker
     worker.ready.then(
       () => {
-        // What was said while it read its program may not have been heard.
+        // A `stop` sent before the worker had a message listener is lost: send it again.
         worker.send({ kind: this.#isClosed ? 'stop' : 'all-ready' })
         if (this.#isClosed) return
         this.#log.info(
@@ -115,7 +115,7 @@ export class WorkerSlot {
           'a worker has been started again',
         )
       },
-      // Its end has been heard of already.
+      // `ended` has already been handled.
       () => undefined,
     )
   }

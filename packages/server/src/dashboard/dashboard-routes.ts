@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CodedError } from '@countersign/protocol'
 import fastifyStatic from '@fastify/static'
-import { NOTHING_HERE } from '../core/http/error-handler.ts'
+import { NOT_FOUND_MESSAGE } from '../core/http/error-handler.ts'
 import { pageHeaders } from '../core/http/page-headers.ts'
 import type { App } from '../core/http/server.ts'
 import { type Providers, pagePoliciesOf } from '../providers/providers.ts'
@@ -40,7 +40,7 @@ export async function serveDashboard(
   for (const url of ['/dashboard', '/dashboard/*']) {
     app.get(url, { schema: { hide: true } }, async (request, reply) => {
       // An asset of an older build: respond 404 instead of with the app's HTML.
-      if (request.url.startsWith(ASSETS)) throw new CodedError('NOT_FOUND', NOTHING_HERE)
+      if (request.url.startsWith(ASSETS)) throw new CodedError('NOT_FOUND', NOT_FOUND_MESSAGE)
       if (html === null)
         throw new CodedError('UNAVAILABLE', 'The dashboard is not built: npm run build')
       return reply

@@ -1,7 +1,7 @@
 import { toString as toQrCode } from 'qrcode'
 import { Type } from 'typebox'
 import { findAgentForPage } from '../agents/find-agent.ts'
-import { BRIEFLY } from '../core/http/caching.ts'
+import { CACHE_30_SECONDS } from '../core/http/caching.ts'
 import { pageParam, publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
 import { certificatePath } from '../core/site.ts'
@@ -21,7 +21,7 @@ export const INERT_PICTURE = {
 export function badgeRoute(app: App, { read, pages }: PageRouteContext): void {
   publicRead(app, read.site.naming, {
     url: '/agent/:agent/badge.svg',
-    cacheControl: BRIEFLY,
+    cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'badge',
       summary: 'A badge that follows the certificate',
@@ -53,7 +53,7 @@ export function badgeRoute(app: App, { read, pages }: PageRouteContext): void {
 export function previewRoute(app: App, { read, pages, previews }: PageRouteContext): void {
   publicRead(app, read.site.naming, {
     url: '/agent/:agent/preview.png',
-    cacheControl: BRIEFLY,
+    cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'preview',
       summary: 'The certificate as a picture, for social networks',
@@ -98,7 +98,7 @@ function previewDataOf(
 export function qrRoute(app: App, { read }: PageRouteContext): void {
   publicRead(app, read.site.naming, {
     url: '/agent/:agent/qr.svg',
-    cacheControl: BRIEFLY,
+    cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'qrCode',
       summary: 'A QR code of the address of the certificate',

@@ -4,7 +4,7 @@ import { cached, REVALIDATE } from '../core/http/caching.ts'
 import { pageHeaders } from '../core/http/page-headers.ts'
 import { pageParam } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
-import { refusalsAt } from '../core/http/wants-page.ts'
+import { errorResponsesAt } from '../core/http/wants-page.ts'
 import { certificateOf } from './certificate.ts'
 import type { PageRouteContext } from './page-route-context.ts'
 
@@ -20,7 +20,7 @@ export function certificateRoute(app: App, { read, pages }: PageRouteContext): v
       response: {
         200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
         304: { type: 'null', description: 'The caller has it already (If-None-Match)' },
-        ...refusalsAt('/agent/'),
+        ...errorResponsesAt('/agent/'),
       },
     },
     onSend: cached(REVALIDATE),

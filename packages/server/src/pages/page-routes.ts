@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import type { App } from '../core/http/server.ts'
-import type { ConcurrencyLimiter } from '../core/limits/concurrency.ts'
+import type { ConcurrencyLimiter } from '../core/limits/concurrency-limiter.ts'
 import { badgeRoute, previewRoute, qrRoute } from './badge-routes.ts'
 import { certificateRoute } from './certificate-routes.ts'
 import { checkRoutes } from './check-routes.ts'

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { ConcurrencyLimiter } from '../core/limits/concurrency.ts'
+import type { ConcurrencyLimiter } from '../core/limits/concurrency-limiter.ts'
 import type { Pages } from './load.ts'
 import type { PreviewJob, PreviewResult } from './preview-worker.ts'
 import type { PreviewData } from './views/preview.tsx'
@@ -35,7 +35,7 @@ export class PreviewImages {
     const key = JSON.stringify(data)
     const known = this.#cache.get(key)
     if (known === undefined) {
-      this.#limiter.enter()
+      this.#limiter.acquire()
       return this.#store(key, this.#draw(data))
     }
     // Reinsert at the end: the map is ordered from the least recently used.
@@ -66,7 +66,7 @@ export class PreviewImages {
       this.#worker.postMessage({ id, data } satisfies PreviewJob)
       return await drawn
     } finally {
-      this.#limiter.leave()
+      this.#limiter.release()
     }
   }
 

@@ -1,8 +1,7 @@
 import { isLoopback } from '@countersign/protocol'
 import { Type } from 'typebox'
+import { type FetchFailure, fetchBoundedJson } from '../core/network/bounded-fetch.ts'
 import { ProviderFailure } from './provider.ts'
-
-const SIZE_LIMIT = 64 * 1024
 
 /** Time limit and clock of a provider, which tests replace. */
 export interface ProviderRuntime {
@@ -46,22 +45,22 @@ export async function fetchJson(address: string, call: JsonRequest): Promise<Jso
   const url = new URL(address)
   if (url.protocol !== 'https:' && !isLoopback(url.hostname))
     throw new ProviderFailure(`${url.host} is not called: the address is not https.`)
-  try {
-    const response = await fetch(url, requestOf(call))
-    if (response.status >= 300 && response.status < 400)
-      throw new ProviderFailure(`${url.host} answers with a redirect.`)
-    return { status: response.status, body: parseJson(await readBody(response, url.host)) }
-  } catch (error) {
-    // No cause, because undici's errors can contain headers.
-    if (error instanceof ProviderFailure) throw error
-    const timedOut = error instanceof Error && error.name === 'TimeoutError'
-    throw new ProviderFailure(
-      timedOut ? `${url.host} does not answer in time.` : `${url.host} cannot be reached.`,
-    )
-  }
+  return fetchBoundedJson(
+    url,
+    requestOf(call),
+    call.timeLimitMs,
+    (failure) => new ProviderFailure(`${url.host} ${FAILURES[failure]}.`),
+  )
 }
 
-function requestOf({ method, headers, json, form, timeLimitMs }: JsonRequest): RequestInit {
+const FAILURES: Readonly<Record<FetchFailure, string>> = {
+  redirect: 'answers with a redirect',
+  'too-large': 'answers with too much',
+  timeout: 'does not answer in time',
+  unreachable: 'cannot be reached',
+}
+
+function requestOf({ method, headers, json, form }: JsonRequest) {
   return {
     method,
     headers: {
@@ -70,28 +69,7 @@ function requestOf({ method, headers, json, form, timeLimitMs }: JsonRequest): R
       ...(json !== undefined && { 'content-type': 'application/json' }),
       ...headers,
     },
-    redirect: 'manual',
-    signal: AbortSignal.timeout(timeLimitMs),
     ...(json !== undefined && { body: JSON.stringify(json) }),
     ...(form !== undefined && { body: new URLSearchParams(form) }),
-  }
-}
-
-async function readBody(response: Response, host: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length
-    if (size > SIZE_LIMIT) throw new ProviderFailure(`${host} answers with too much.`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
-  } catch {
-    return undefined
   }
 }

@@ -13,8 +13,8 @@ import { Ed25519Verifier } from '../core/crypto/ed25519.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
 import type { Database } from '../core/database/database.ts'
 import type { Listeners } from '../core/http/listeners.ts'
-import type { Overload } from '../core/limits/concurrency.ts'
-import type { Limiter } from '../core/limits/limiter.ts'
+import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
+import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { siteOf } from '../core/site.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
@@ -22,33 +22,33 @@ import { verifyChallenge } from '../verification/verify-challenge.ts'
 import type { AppDeps } from './app.ts'
 import { databaseReporter } from './report-database.ts'
 
-/** Made by `npm run build`. */
+/** Written by `npm run build`. */
 const DASHBOARD_DIR = join(import.meta.dirname, '../../../dashboard/dist')
 const PAGES_DIR = join(import.meta.dirname, '../../dist/pages')
 const DOCS_DIR = join(import.meta.dirname, '../../dist/docs')
 
-/** What the service is made of, once it is open. */
-export interface Parts {
+/** The opened parts of a service. */
+export interface ServiceParts {
   readonly db: Database
   readonly readModel: AgentReadModel
   readonly metrics: RequestMetrics
-  readonly overload: Overload
-  /** Null where rates are not limited. */
-  readonly limiter: Limiter | null
-  readonly state: State
+  readonly loadShedder: LoadShedder
+  /** Null if rate limits are off. */
+  readonly rateLimiter: RateLimiter | null
+  readonly state: ServiceState
   readonly providers: Providers
   readonly outside: Outside
   readonly now: () => number
 }
 
-export interface State {
+export interface ServiceState {
   phase: 'starting' | 'ready' | 'draining'
   readonly listeners: Listeners
 }
 
-/** What the HTTP side works on. */
-export function appDeps(settings: Settings, log: Logger, parts: Parts): AppDeps {
-  const { db, readModel, metrics, overload, limiter, state, providers, outside, now } = parts
+/** Builds the dependencies of the HTTP app. */
+export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): AppDeps {
+  const { db, readModel, metrics, loadShedder, rateLimiter, state, providers, outside, now } = parts
   const { naming, keyReuse, serviceName, trustedProxies } = settings
   const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers), outside.kinds)
   const ed25519 = new Ed25519Verifier()
@@ -60,9 +60,9 @@ export function appDeps(settings: Settings, log: Logger, parts: Parts): AppDeps 
     log,
     read: { readModel, site, now },
     claim: (request: Parameters<typeof claim>[1]) =>
-      metrics.claims.of(claim(claimDeps, request), () => 'claimed'),
+      metrics.claims.count(claim(claimDeps, request), () => 'claimed'),
     verify: (request: Parameters<typeof verifyChallenge>[1]) =>
-      metrics.verifications.of(verifyChallenge(verifyDeps, request), ({ verified }) =>
+      metrics.verifications.count(verifyChallenge(verifyDeps, request), ({ verified }) =>
         verified ? 'verified' : 'not_active',
       ),
     runtime: {
@@ -71,13 +71,14 @@ export function appDeps(settings: Settings, log: Logger, parts: Parts): AppDeps 
         answerRuntime(runtimeDeps, reference, answer),
     },
     isReady: () => state.phase === 'ready',
-    vouches: () => readModel.vouches,
+    isFresh: () => readModel.vouches,
     reportDatabase: databaseReporter(db, readModel),
     isDraining: () => state.phase === 'draining',
-    onServer: (server: Server, another: () => Server) => state.listeners.watch(server, another),
+    onServer: (server: Server, createAnother: () => Server) =>
+      state.listeners.addServer(server, createAnother),
     metrics,
-    overload,
-    limiter,
+    loadShedder,
+    rateLimiter,
     trustedProxies,
     dashboardDir: DASHBOARD_DIR,
     pagesDir: PAGES_DIR,

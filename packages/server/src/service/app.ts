@@ -11,14 +11,18 @@ import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes
 import { claimRoute } from '../claims/claim-routes.ts'
 import { Cookies } from '../core/http/cookies.ts'
 import { earlyChecks } from '../core/http/early-checks.ts'
-import { type FailurePage, handleErrors, routerErrorsTo } from '../core/http/error-handler.ts'
+import {
+  type FailurePage,
+  registerErrorHandlers,
+  routerErrorHandler,
+} from '../core/http/error-handler.ts'
 import { parseJsonStrictly } from '../core/http/json-body.ts'
-import { MethodGuard } from '../core/http/methods.ts'
+import { MethodGuard } from '../core/http/method-guard.ts'
 import { type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
-import type { Overload } from '../core/limits/concurrency.ts'
-import type { Limiter } from '../core/limits/limiter.ts'
-import { guardAgainstOverload } from '../core/limits/overload-guard.ts'
+import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
+import { shedLoad } from '../core/limits/load-shedding.ts'
 import { isLimited, limitRates } from '../core/limits/rate-limit-guard.ts'
+import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
@@ -38,26 +42,26 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
   readonly runtime: RuntimeRouteDeps
   readonly isReady: () => boolean
-  readonly vouches: HealthDeps['vouches']
+  readonly isFresh: HealthDeps['isFresh']
   readonly reportDatabase: HealthDeps['reportDatabase']
   readonly isDraining: () => boolean
   readonly metrics: RequestMetrics
-  readonly overload: Overload
-  /** The preview `rate-limit`; null where it is off. */
-  readonly limiter: Limiter | null
+  readonly loadShedder: LoadShedder
+  /** Null unless the preview `rate-limit` is on. */
+  readonly rateLimiter: RateLimiter | null
   readonly openapi: OpenApiDeps
   readonly owners: OwnerScopeDeps
-  /** Where the built dashboard is. */
+  /** Directory of the built dashboard. */
   readonly dashboardDir: string
-  /** Where the built public pages are. */
+  /** Directory of the built public pages. */
   readonly pagesDir: string
-  /** Where the built documentation is. */
+  /** Directory of the built documentation. */
   readonly docsDir: string
-  /** The preview of that name: cards as text and HTML too. */
+  /** The preview `card-formats`: cards as text and HTML as well. */
   readonly cardFormats: boolean
 }
 
-/** The HTTP side of the service, ready to listen. */
+/** Creates the HTTP app with all routes, ready to listen. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const { serviceName } = deps.openapi
   const pages = await loadPages({ serviceName, site: deps.read.site, dir: deps.pagesDir })
@@ -67,24 +71,23 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   }
   const app = bareApp({
     ...deps,
-    // There nothing is counted, and no line is written.
-    aheadOfRouter: isPlainEnough(deps) ? answerPlainLookups(deps) : () => false,
-    answerRouterError: routerErrorsTo(failurePage),
+    aheadOfRouter: canBypassRouter(deps) ? answerPlainLookups(deps) : () => false,
+    answerRouterError: routerErrorHandler(failurePage),
   })
   const guard = new MethodGuard(app)
   parseJsonStrictly(app)
-  handleErrors(app, failurePage)
+  registerErrorHandlers(app, failurePage)
   app.addHook('onRequest', earlyChecks(deps.isDraining, guard))
   countRequests(app, deps.metrics)
-  await collectOpenApi(app, deps.openapi, (route) => isLimited(deps.limiter, route))
-  guardAgainstOverload(app as unknown as FastifyInstance, deps.overload)
-  limitRates(app as unknown as FastifyInstance, deps.limiter, new Cookies(deps.openapi.baseUrl))
+  await collectOpenApi(app, deps.openapi, (route) => isLimited(deps.rateLimiter, route))
+  shedLoad(app as unknown as FastifyInstance, deps.loadShedder)
+  limitRates(app as unknown as FastifyInstance, deps.rateLimiter, new Cookies(deps.openapi.baseUrl))
   registerRoutes(app, deps, pages)
   await servePages(app, {
     read: { ...deps.read, db: deps.owners.db.read },
     pages,
     verify: deps.verify,
-    previewLimiter: deps.overload.limiters.previews,
+    previewLimiter: deps.loadShedder.limiters.previews,
   })
   await serveOwners(app, deps.owners)
   await providerWebhookRoute(app, deps.owners)
@@ -96,12 +99,12 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   return app as unknown as FastifyInstance
 }
 
-/** Whether a request asks for nothing on its way but the answer. */
-function isPlainEnough({ limiter, log }: AppDeps): boolean {
-  return limiter === null && !log.isLevelEnabled('debug')
+/** Whether plain lookups may skip the router, whose hooks apply rate limits and log requests. */
+function canBypassRouter({ rateLimiter, log }: AppDeps): boolean {
+  return rateLimiter === null && !log.isLevelEnabled('debug')
 }
 
-/** The documentation, whose HTTP reference is made of the schemas of all routes. */
+/** Call it after all other routes: the HTTP reference is built from their schemas. */
 function serveDocs(app: App, { openapi, docsDir }: AppDeps, pages: Pages): void {
   const library = openLibrary(docsDir, openapi)
   const api = once(() => apiModel(app.swagger() as never, openapi))

@@ -4,18 +4,21 @@ import type { Settings } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { directoryOf } from '../core/database/open-database.ts'
 import { jobsDue, jobsLate } from '../core/jobs/run-jobs.ts'
-import type { Gauges } from '../core/metrics/gauges-type.ts'
+import type { Gauges } from '../core/metrics/service-gauges.ts'
 import { WriteMetrics } from '../core/metrics/write-metrics.ts'
-import type { Parts } from './app-deps.ts'
+import type { ServiceParts } from './app-deps.ts'
 
-type Measured = Pick<Parts, 'db' | 'readModel' | 'overload' | 'limiter' | 'state' | 'now'> & {
+type MeasuredParts = Pick<
+  ServiceParts,
+  'db' | 'readModel' | 'loadShedder' | 'rateLimiter' | 'state' | 'now'
+> & {
   readonly checks: DueChecks
 }
 
-/** What `/metrics` reads of the service. Counts transactions from here on. */
+/** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
 export function gaugesOf(
   settings: Settings,
-  { db, readModel, overload, limiter, state, now, checks }: Measured,
+  { db, readModel, loadShedder, rateLimiter, state, now, checks }: MeasuredParts,
 ): Gauges {
   const writes = new WriteMetrics()
   db.onTransaction((end) => writes.observe(end))
@@ -26,7 +29,7 @@ export function gaugesOf(
       agents: readModel.agentsInMemory,
       position: readModel.position,
       secondsStale: readModel.staleness() / 1000,
-      vouches: readModel.vouches,
+      isFresh: readModel.vouches,
     }),
     clock: () => now() / 1000,
     freeBytes: () => freeBytes(directoryOf(settings.database, settings.dataDir)),
@@ -34,8 +37,8 @@ export function gaugesOf(
     connections: () => db.connections,
     writes,
     waitingWrites: () => db.waitingWrites,
-    overload,
-    limiter,
+    loadShedder,
+    rateLimiter,
     jobsDue: () => jobsDue({ db, now }),
     jobsLate: () => jobsLate({ db, now }),
     channelChecks: () => checks.ended,

@@ -11,14 +11,14 @@ const okSchema = () => Type.Object({ status: Type.Literal('ok') })
 
 export interface HealthDeps {
   readonly isReady: () => boolean
-  /** Whether this node knows well enough what others have written. */
-  readonly vouches: () => boolean
-  /** Answers soon, whatever the database does. */
+  /** Whether the read model is within `MAX_STALENESS` of the database. */
+  readonly isFresh: () => boolean
+  /** Must answer within seconds even if the database does not. */
   readonly reportDatabase: () => Promise<DatabaseReport>
 }
 
-/** `/healthz`: the process lives. `/readyz`: send it requests, and what it stands on. */
-export function healthRoutes(app: App, { isReady, vouches, reportDatabase }: HealthDeps): void {
+/** `/healthz`: whether the process is alive. `/readyz`: whether it should get requests, and the state of its database. */
+export function healthRoutes(app: App, { isReady, isFresh, reportDatabase }: HealthDeps): void {
   app.get('/healthz', {
     schema: {
       operationId: 'healthz',
@@ -39,7 +39,7 @@ export function healthRoutes(app: App, { isReady, vouches, reportDatabase }: Hea
       reply.header('cache-control', 'no-store')
       if (!isReady()) throw new CodedError('UNAVAILABLE', 'Starting or shutting down.')
       const database = await reportDatabase()
-      if (!vouches())
+      if (!isFresh())
         throw new CodedError(
           'UNAVAILABLE',
           `This node has not heard of the database for ${database.staleness} ms, and vouches for nobody until it does.`,

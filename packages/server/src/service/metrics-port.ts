@@ -3,8 +3,9 @@ import type { Settings } from '../config/config.ts'
 import { createMetricsServer } from '../core/metrics/metrics-server.ts'
 
 /**
- * Opens the port of `/metrics`, where the host wants one.
- * @param text what it says, in the text format of Prometheus
+ * Serves `/metrics` on METRICS_PORT, unless that is off.
+ * @param text renders the metrics in the Prometheus text format
+ * @throws Error with code EADDRINUSE if the port is taken
  */
 export async function listenForMetrics(
   settings: Settings,

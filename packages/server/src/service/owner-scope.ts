@@ -17,10 +17,9 @@ import { rejectCrossOrigin, SignedIn } from '../owners/owner-routes.ts'
 import { signInRoutes } from '../owners/sign-in-routes.ts'
 import { deletionRoute, exportRoute } from '../privacy/privacy-routes.ts'
 
-/** What the routes of signed-in owners depend on. */
 export type OwnerScopeDeps = OwnerDeps & ChannelDeps & BroadcasterDeps
 
-/** Everything that owners do in a browser, or with nothing but fetch: one cookie, one rule against forgery, no cache. */
+/** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
 export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
   const cookies = new Cookies(deps.site.baseUrl)
   const context = { deps, cookies, signedIn: new SignedIn(deps, cookies) }
@@ -31,7 +30,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
       reply.header('cache-control', 'no-store')
       done()
     })
-    scope.addHook('preHandler', refuseImpossibleIds)
+    scope.addHook('preHandler', rejectNulInIds)
     const owners = scope.withTypeProvider() as unknown as App
     sessionRoutes(owners, context)
     signInRoutes(owners, context)
@@ -47,15 +46,15 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
 }
 
 /**
- * A hook: an id with U+0000 in it names nothing here, and PostgreSQL refuses to look for one. References to agents are
- * not ids: their form is checked where they are read.
+ * A hook that answers 404 for an id with U+0000, because PostgreSQL would fail on it. The parameter `agent` is exempt: its
+ * format is validated by each route.
  */
-function refuseImpossibleIds(
+function rejectNulInIds(
   { params }: FastifyRequest,
   _reply: unknown,
   done: (error?: Error) => void,
 ): void {
-  const { agent: _reference, ...ids } = params as Record<string, string>
-  const impossible = Object.values(ids).some((id) => id.includes('\0'))
-  done(impossible ? new CodedError('NOT_FOUND', 'There is nothing by this name.') : undefined)
+  const { agent: _validatedLater, ...ids } = params as Record<string, string>
+  const hasNul = Object.values(ids).some((id) => id.includes('\0'))
+  done(hasNul ? new CodedError('NOT_FOUND', 'There is nothing by this name.') : undefined)
 }

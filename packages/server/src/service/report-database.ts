@@ -4,8 +4,8 @@ import type { Database } from '../core/database/database.ts'
 import { CachedProbe } from '../core/database/postgres/health.ts'
 
 /**
- * What the database behind a node is and does, as far as it says so within a second; asked at most once a second.
- * @returns names of standbys as they call themselves, and no address
+ * Creates the database report of `/readyz`. The database is queried at most once a second, and waited for at most a second.
+ * The report contains the standbys' own names, and no address.
  */
 export function databaseReporter(
   db: Database,
@@ -13,7 +13,7 @@ export function databaseReporter(
 ): () => Promise<DatabaseReport> {
   const replica = new CachedProbe(() => readModel.replicaStanding(), 'down')
   return async () => {
-    const [state, standing] = await Promise.all([db.state(), replica.get()])
+    const [state, replicaStatus] = await Promise.all([db.state(), replica.get()])
     const { role, commits, standbys } = state
     return {
       kind: role === 'file' ? 'sqlite' : 'postgres',
@@ -22,7 +22,7 @@ export function databaseReporter(
       staleness: Math.round(readModel.staleness()),
       commits: { ...commits },
       standbys: standbys.map((standby) => ({ ...standby })),
-      replica: standing,
+      replica: replicaStatus,
     }
   }
 }

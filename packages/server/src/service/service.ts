@@ -12,8 +12,8 @@ import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import type { WriterTurn } from '../core/database/sqlite/writer-turn.ts'
 import { Listeners } from '../core/http/listeners.ts'
-import { Overload } from '../core/limits/concurrency.ts'
-import { openRateLimits } from '../core/limits/open-rate-limits.ts'
+import { LoadShedder } from '../core/limits/concurrency-limiter.ts'
+import { openRateLimiter } from '../core/limits/open-rate-limiter.ts'
 import { metricsOf } from '../core/metrics/metrics-server.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { openPerspectives } from '../core/network/open-perspectives.ts'
@@ -22,39 +22,40 @@ import type { StartProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
 import type { Env } from '../providers/secret-reference.ts'
 import { createApp } from './app.ts'
-import { appDeps, type State } from './app-deps.ts'
+import { appDeps, type ServiceState } from './app-deps.ts'
 import { gaugesOf } from './gauges.ts'
 import { listenForMetrics } from './metrics-port.ts'
 import { REAL_TIMING, startTimers, type Timing } from './timers.ts'
 
 export interface Service {
-  /** Where it listens. */
+  /** The address of the first listener. */
   readonly address: string
-  /** Readiness off, a moment for balancers to notice, then no new connections, then the end. */
+  /** Reports not ready, waits DRAIN_SECONDS for load balancers to notice, then closes all connections and resources. */
   stop(): Promise<void>
 }
 
-/** What a service leaves to the process that has started it, where several are one service to the world. */
+/** What a worker of a cluster leaves to its primary process. */
 export interface Primary {
-  /** When this one may write. */
-  readonly turn: WriterTurn
-  readonly startDevelopment: StartProvider
-  /** Whether others serve already, so that there is time to make ready before the first connection. */
-  readonly othersServe: boolean
-  /** Takes what `/metrics` is to say of this process. */
-  takeMetrics(text: () => Promise<string>): void
-  /** Says where this one listens. Resolves once all are ready. */
-  allReady(address: string): Promise<void>
+  /** Decides which worker may write. */
+  readonly writerTurn: WriterTurn
+  readonly startDevelopmentProvider: StartProvider
+  /** Whether this worker replaces one that ended. Others serve meanwhile, so it loads the read model before it listens. */
+  readonly isReplacement: boolean
+  /** @param text renders this worker's metrics */
+  publishMetrics(text: () => Promise<string>): void
+  /** Reports the address this worker listens at. Resolves once all workers are ready. */
+  reportReady(address: string): Promise<void>
 }
 
 /**
- * Starts the service: checks that cryptography and data are sound, opens both, listens.
- * @param env where secrets are that the settings of identity providers name
- * @param now the clock, in milliseconds since 1970: tests move it
- * @param primary null where this process is the whole service. One that is not has found the data sound, holds them
- *   against other services, and serves the metrics
- * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, Error where the self-test or the check of the file
- *   fails; then nothing is left open
+ * Starts the service: tests the cryptography, checks and opens the data, listens.
+ * @param env holds the secrets that the settings of identity providers refer to
+ * @param now the clock, in milliseconds since 1970
+ * @param primary null if this process is the whole service. A primary has already locked and checked the data, and serves
+ *   the metrics
+ * @param timing intervals and the monotonic clock; tests pass their own
+ * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError; Error if the self-test or the check of the
+ *   database file fails. On any error, everything that was opened is closed
  */
 export async function startService(
   settings: Settings,
@@ -73,7 +74,7 @@ export async function startService(
   }
 }
 
-interface Given {
+interface StartOptions {
   readonly settings: Settings
   readonly log: Logger
   readonly env: Env
@@ -82,13 +83,13 @@ interface Given {
   readonly timing: Timing
 }
 
-/** @param resources closes what has been opened, the last first */
+/** @param resources collects what to close, in reverse order */
 async function start(
-  { settings, log, env, now, primary, timing }: Given,
+  { settings, log, env, now, primary, timing }: StartOptions,
   resources: AsyncDisposableStack,
 ): Promise<Service> {
   selfTestEd25519()
-  const providers = await openProviders(settings, env, primary?.startDevelopment)
+  const providers = await openProviders(settings, env, primary?.startDevelopmentProvider)
   resources.defer(() => providers.close())
   const userAgent = `Countersign/${VERSION} (+${settings.baseUrl.origin})`
   const perspectives = openPerspectives(settings, userAgent)
@@ -96,34 +97,34 @@ async function start(
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
   if (primary === null && settings.database.kind === 'sqlite')
     resources.defer(lockDatabase(settings.database.file))
-  const db = await openDatabase(settings.database, now, primary?.turn)
+  const db = await openDatabase(settings.database, now, primary?.writerTurn)
   resources.defer(() => db.close())
   if (primary === null) await db.check()
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
 
-  const state: State = { phase: 'starting', listeners: new Listeners() }
+  const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
-  const overload = new Overload()
-  const limiter = await openRateLimits({ settings, log, db, now }, resources)
-  const parts = { db, readModel, metrics, overload, limiter, state, providers, outside, now }
+  const loadShedder = new LoadShedder()
+  const rateLimiter = await openRateLimiter({ settings, log, db, now }, resources)
+  const parts = { db, readModel, metrics, loadShedder, rateLimiter, state, providers, outside, now }
   const deps = appDeps(settings, log, parts)
   const app = await createApp(deps)
   const checks = new DueChecks(deps.owners, (err) => log.error({ err }, 'a check failed'))
-  const gauges = gaugesOf(settings, { db, readModel, overload, limiter, state, now, checks })
+  const gauges = gaugesOf(settings, { db, readModel, loadShedder, rateLimiter, state, now, checks })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
-  else primary.takeMetrics(text)
+  else primary.publishMetrics(text)
   startTimers({ db, readModel, now, checks, every: timing.every }, log, resources)
   resources.defer(() => state.listeners.close(app))
-  // Before the listeners: requests that wait for the outside world would hold the listeners up.
+  // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())
-  // And before that: a check that is given up is to be made again, not to have found nobody there.
+  // Disposed before the perspectives: an aborted check is repeated later, while a lost network would count as a failed check.
   resources.defer(() => checks.stop())
-  if (primary?.othersServe) await readModel.load()
+  if (primary?.isReplacement) await readModel.load()
   const address = await state.listeners.listen(app, settings.host, settings.port)
-  if (!primary?.othersServe) await readModel.load()
-  await primary?.allReady(address)
+  if (!primary?.isReplacement) await readModel.load()
+  await primary?.reportReady(address)
   state.phase = 'ready'
   if (primary === null) logProviders(providers, log)
 

@@ -1,20 +1,20 @@
 import type { Logger } from 'pino'
 import type { DueChecks } from '../channels/recheck-due.ts'
 import { JobRunner } from '../core/jobs/run-jobs.ts'
-import type { Parts } from './app-deps.ts'
+import type { ServiceParts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
-/** How often the database is asked whether another process has written: far below the promised second. */
+/** How often to check whether another process has written. A change must be visible within a second. */
 const POLL_MS = 100
-/** How often is asked what is due: jobs, and checks of channels. */
+/** How often to look for due jobs and channel checks. */
 const WORK_MS = 1000
 
-/** Runs something again and again. @returns what ends it */
-export type Every = (milliseconds: number, run: () => void) => () => void
+/** Calls `run` at an interval, like `setInterval`. @returns stops it */
+export type StartInterval = (milliseconds: number, run: () => void) => () => void
 
-/** How the service feels time pass. Tests bring their own, and wait for nothing. */
+/** Intervals and the monotonic clock. Tests pass their own, so that they need not wait. */
 export interface Timing {
-  readonly every: Every
+  readonly every: StartInterval
   /** A clock that never goes back, in milliseconds. */
   readonly elapsed: () => number
 }
@@ -27,7 +27,7 @@ export const REAL_TIMING: Timing = {
   elapsed: () => performance.now(),
 }
 
-/** Follows what other processes write, and does what falls due. */
+/** Starts to apply other processes' writes to the read model, and to run due jobs and channel checks. */
 export function startTimers(
   {
     db,
@@ -35,15 +35,15 @@ export function startTimers(
     now,
     checks,
     every,
-  }: Pick<Parts, 'db' | 'readModel' | 'now'> & {
+  }: Pick<ServiceParts, 'db' | 'readModel' | 'now'> & {
     readonly checks: DueChecks
-    readonly every: Every
+    readonly every: StartInterval
   },
   log: Logger,
   resources: AsyncDisposableStack,
 ): void {
   db.onExternalWrite(() => void readModel.catchUp())
-  const endPoll = every(POLL_MS, () => {
+  const stopPolling = every(POLL_MS, () => {
     try {
       if (db.mayHaveExternalWrites() || readModel.isBehind) void readModel.catchUp()
     } catch (error) {
@@ -52,13 +52,13 @@ export function startTimers(
   })
   const onFailure = (error: unknown) => log.error({ err: error }, 'a job failed')
   const due = new JobRunner({ db, handlers: JOB_HANDLERS, now, onFailure })
-  const endWork = every(WORK_MS, () => {
+  const stopWork = every(WORK_MS, () => {
     due.run()
     void checks.run()
   })
   resources.defer(() => {
-    endPoll()
-    endWork()
+    stopPolling()
+    stopWork()
     return due.stop()
   })
 }

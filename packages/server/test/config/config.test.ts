@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { fastify } from 'fastify'
 import { fileOf } from '../../../../test/support/raw-database.ts'
 import { readSettings, SettingsError } from '../../src/config/config.ts'
-import { LIMIT_NAMES } from '../../src/core/limits/limits.ts'
+import { RATE_LIMIT_NAMES } from '../../src/core/limits/rate-limits.ts'
 
 test('the defaults serve http://localhost:8080 with data in ./data', () => {
   const settings = readSettings({})
@@ -239,7 +239,7 @@ test('RATE_LIMITS sets each named limit once; the others keep their defaults', (
 
 test('every rate limit that can be set exists', () => {
   const { rateLimits } = readSettings({})
-  assert.deepEqual([...rateLimits.keys()].toSorted(), LIMIT_NAMES.toSorted())
+  assert.deepEqual([...rateLimits.keys()].toSorted(), RATE_LIMIT_NAMES.toSorted())
 })
 
 test('REDIS_URL must be a redis:// or rediss:// URL', () => {

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Registry } from 'prom-client'
+import { MetricRegistrar } from '../../src/core/metrics/metric-registrar.ts'
 import { createMetricsServer } from '../../src/core/metrics/metrics-server.ts'
-import { Registration } from '../../src/core/metrics/registration.ts'
 
 /** The port of `/metrics`, open. @returns asks it */
 async function open(t: TestContext, text: () => Promise<string>, failures: unknown[] = []) {
@@ -41,10 +41,10 @@ test('metrics that cannot be read are a 500, and the process goes on', async (t)
 
 test('a metric that fails, or never comes, takes no other with it', async (t) => {
   const metrics = new Registry()
-  const on = new Registration(metrics)
+  const registrar = new MetricRegistrar(metrics)
   let standbys: () => Promise<[{ standby: string }, number][]> = async () => [[{ standby: 'a' }, 7]]
-  on.labelled('lag', 'By standby', ['standby'], () => standbys())
-  on.gauge('agents', 'In memory', () => 3)
+  registrar.labelledGauge('lag', 'By standby', ['standby'], () => standbys())
+  registrar.gauge('agents', 'In memory', () => 3)
   const ask = await open(t, () => metrics.metrics())
   const samples = async () => {
     const { status, text } = await ask()

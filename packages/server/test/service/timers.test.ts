@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { type Every, REAL_TIMING, startTimers } from '../../src/service/timers.ts'
+import { REAL_TIMING, type StartInterval, startTimers } from '../../src/service/timers.ts'
 
 type Deps = Parameters<typeof startTimers>[0]
 
 test('what other processes write is followed several times a second, and what is due is begun each second', async () => {
   const runs: { readonly milliseconds: number; readonly run: () => void }[] = []
-  const every: Every = (milliseconds, run) => {
+  const every: StartInterval = (milliseconds, run) => {
     const entry = { milliseconds, run }
     runs.push(entry)
     return () => void runs.splice(runs.indexOf(entry), 1)

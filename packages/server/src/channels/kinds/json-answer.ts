@@ -1,3 +1,4 @@
+import { parseJson } from '../../core/network/bounded-fetch.ts'
 import {
   type Page,
   type Perspective,
@@ -23,7 +24,7 @@ export async function askJson(
 ): Promise<JsonAnswer> {
   const page = await from.get(url, accept)
   requireTime(page, url)
-  return { status: page.status, body: parsed(page.text) }
+  return { status: page.status, body: parseJson(page.text) }
 }
 
 /**
@@ -56,14 +57,6 @@ export function requireTime({ status }: Page, { hostname }: URL): void {
 /** For an answer of which nothing can be learnt. */
 export function unknownAnswer({ hostname }: URL, { status }: Pick<Page, 'status'>): Unreachable {
   return new Unreachable(`${hostname} gives an answer that cannot be read (${status}).`)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** A property of its own that a value out of JSON has, else undefined. */

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** A lookup is asked anew each time: a revoked agent must not be vouched for by a cache. */
+/** For lookups: a cache must never serve a revoked agent as active. */
 export const REVALIDATE = 'public, max-age=0, must-revalidate'
-/** A card may be a little old (contract 4.5). */
-export const BRIEFLY = 'public, max-age=30'
+/** For cards, which may be up to 30 s old (contract section 4.5). */
+export const CACHE_30_SECONDS = 'public, max-age=30'
 
-/** What has another address once it is another. Not for longer: a picture that was taken away is gone by tomorrow. */
-export const FOR_A_DAY = 'public, max-age=86400, immutable'
+/** For content whose URL changes with it. Only a day, so that a deleted picture is gone from caches by tomorrow. */
+export const CACHE_ONE_DAY = 'public, max-age=86400, immutable'
 
-/** A hook for routes whose success may be cached: adds the ETag, unless the route gave it, and answers 304 where the caller has it already. */
+/** Creates a hook for cacheable routes: adds an ETag, unless the route has set one, and answers 304 if it matches. */
 export function cached(cacheControl: string) {
   return (
     request: FastifyRequest,
@@ -17,33 +17,33 @@ export function cached(cacheControl: string) {
     payload: unknown,
     done: (error: null, payload?: unknown) => void,
   ): void => {
-    done(null, tag(request, reply, payload, cacheControl))
+    done(null, revalidate(request, reply, payload, cacheControl))
   }
 }
 
-/** @returns the payload to send: none where the caller has it */
-function tag(
+/** @returns the payload to send; null for a 304 */
+function revalidate(
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
   cacheControl: string,
 ): unknown {
-  if (reply.statusCode !== 200 || !isWhole(payload)) return payload
-  const given = reply.getHeader('etag')
-  const etag = typeof given === 'string' ? given : `"${hash('sha1', payload, 'base64url')}"`
+  if (reply.statusCode !== 200 || !isBuffered(payload)) return payload
+  const existing = reply.getHeader('etag')
+  const etag = typeof existing === 'string' ? existing : `"${hash('sha1', payload, 'base64url')}"`
   reply.header('etag', etag).header('vary', 'Accept')
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', cacheControl)
   if (!matches(request.headers['if-none-match'], etag)) return payload
   reply.code(304).removeHeader('content-type')
-  // The body of an answer to HEAD is taken away by Fastify, which fails where there is none to take.
+  // Fastify drops the body of a response to HEAD itself, and fails if there is none.
   return request.method === 'HEAD' ? payload : null
 }
 
-function isWhole(payload: unknown): payload is string | Uint8Array {
+function isBuffered(payload: unknown): payload is string | Uint8Array {
   return typeof payload === 'string' || payload instanceof Uint8Array
 }
 
-/** RFC 9110 section 13.1.2: a list of tags, weak ones compared as strong, or `*`. */
+/** RFC 9110 section 13.1.2: a list of tags or `*`, by weak comparison. */
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   return ifNoneMatch.split(',').some((each) => {

@@ -1,18 +1,18 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** What a browser keeps for us. */
+/** `session`: a signed-in owner. `flow`: a sign-in or verification in progress. */
 export type CookieKind = 'session' | 'flow'
 
 /**
- * Cookies of ours. `__Host-` binds them to this host over https; on plain http, which config allows for loopback,
- * browsers refuse that prefix, and since they do not tell ports apart, the port is in the name.
+ * Reads and sets the service's cookies. Over https, the prefix `__Host-` binds them to this host. On plain http, which
+ * config allows for loopback, browsers reject that prefix, and they share cookies between ports, so the name has the port.
  */
 export class Cookies {
   readonly #secure: boolean
   readonly #suffix: string
 
-  /** @param baseUrl where the service stands */
+  /** @param baseUrl BASE_URL */
   constructor(baseUrl: string) {
     const url = new URL(baseUrl)
     this.#secure = url.protocol === 'https:'
@@ -27,13 +27,13 @@ export class Cookies {
     return request.cookies[this.name(kind)] ?? null
   }
 
-  /** Reads what is good for one answer, whatever that will be. */
+  /** Reads a single-use cookie, and clears it whatever the response will be. */
   take(request: FastifyRequest, reply: FastifyReply, kind: CookieKind): string | null {
     this.clear(reply, kind)
     return this.read(request, kind)
   }
 
-  /** @param seconds how long the browser keeps it */
+  /** @param seconds its Max-Age */
   write(reply: FastifyReply, kind: CookieKind, value: string, seconds: number): void {
     reply.setCookie(this.name(kind), value, { ...this.#options(), maxAge: seconds })
   }

@@ -1,10 +1,10 @@
 import type { Naming } from '@countersign/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** What a page of another origin may see of the headers where an answer says when to come back. */
-export const EXPOSED_OF_REFUSALS = 'ETag, Retry-After, RateLimit, RateLimit-Policy'
+/** `Access-Control-Expose-Headers` of errors that say when to retry. */
+export const EXPOSED_HEADERS_ON_ERROR = 'ETag, Retry-After, RateLimit, RateLimit-Policy'
 
-/** A hook for public routes: any page may read the answer. No credentials are ever involved. */
+/** A hook for public routes: a page of any origin may read the response. Never with credentials. */
 export function allowAnyOrigin(
   _request: FastifyRequest,
   reply: FastifyReply,
@@ -15,7 +15,7 @@ export function allowAnyOrigin(
   done()
 }
 
-/** Answers the question that browsers ask before a request that is not simple. */
+/** Registers the answer to CORS preflight requests of a route. @param method the value of `Access-Control-Allow-Methods` */
 export function answerPreflight(
   app: FastifyInstance,
   naming: Naming,

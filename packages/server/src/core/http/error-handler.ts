@@ -6,27 +6,27 @@ import {
 } from '@countersign/protocol'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { toCodedError } from '../errors.ts'
-import { EXPOSED_OF_REFUSALS } from './cors.ts'
+import { EXPOSED_HEADERS_ON_ERROR } from './cors.ts'
 import { pageHeaders } from './page-headers.ts'
 import { wantsPage } from './wants-page.ts'
 
-/** An error for people, as the failure page shows it. */
+/** The content of the error page. */
 export interface Failure {
   readonly code: ErrorCode
   readonly status: number
   readonly message: string
   readonly requestId: string
-  /** Whether the address was that of a certificate: the page then says that there is none. */
+  /** Whether the URL is that of a certificate page: the page then says that there is no such certificate. */
   readonly certificate: boolean
 }
 
-/** Renders the page that people see instead of the error envelope; null: the pages are not built, so everyone gets JSON. */
+/** Renders the error page for browsers. `render` is null if the pages are not built: then browsers get JSON too. */
 export interface FailurePage {
   readonly baseUrl: string
   readonly render: ((failure: Failure) => string) | null
 }
 
-/** A response that is not a success: the only shape there is (contract section 7). */
+/** The status and JSON body of every error (contract section 7). */
 export interface ErrorResponse {
   readonly status: number
   readonly body: ErrorEnvelope
@@ -36,9 +36,9 @@ export function errorResponse(code: ErrorCode, message: string, requestId: strin
   return { status: ERROR_STATUS[code], body: { error: { code, message, requestId } } }
 }
 
-export const NOTHING_HERE = 'There is nothing at this address.'
+export const NOT_FOUND_MESSAGE = 'There is nothing at this address.'
 
-/** Codes of Fastify's own errors that are no validation error. */
+/** Fastify errors that do not map to VALIDATION_ERROR. */
 const FASTIFY_CODES: Readonly<Record<string, { code: ErrorCode; message: string }>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: 'UNSUPPORTED_MEDIA_TYPE',
@@ -46,22 +46,22 @@ const FASTIFY_CODES: Readonly<Record<string, { code: ErrorCode; message: string 
   },
 }
 
-/** The one place where an error becomes a response: the envelope, or for people who read pages a page of the same. */
-export function handleErrors(app: FastifyInstance, page: FailurePage): void {
+/** The only place where an error becomes a response: the JSON envelope, or the error page for browsers. */
+export function registerErrorHandlers(app: FastifyInstance, page: FailurePage): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const { code, message, retryAfterSeconds } = translate(error, request)
-    if (retryAfterSeconds != null) askToComeBack(reply, retryAfterSeconds)
-    sendRefusal(page, request, reply, code, message)
+    if (retryAfterSeconds != null) setRetryAfter(reply, retryAfterSeconds)
+    sendError(page, request, reply, code, message)
   })
   app.setNotFoundHandler((request, reply) => {
-    sendRefusal(page, request, reply, 'NOT_FOUND', NOTHING_HERE)
+    sendError(page, request, reply, 'NOT_FOUND', NOT_FOUND_MESSAGE)
   })
 }
 
-/** Answers errors of Fastify's router, which come before there is a route: an address that cannot be decoded. */
-export function routerErrorsTo(page: FailurePage) {
+/** Creates the handler of errors in Fastify's router, such as a URL with invalid percent-encoding. */
+export function routerErrorHandler(page: FailurePage) {
   return (_error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
-    sendRefusal(
+    sendError(
       page,
       request,
       reply,
@@ -70,7 +70,7 @@ export function routerErrorsTo(page: FailurePage) {
     )
 }
 
-function sendRefusal(
+function sendError(
   page: FailurePage,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -96,55 +96,57 @@ function translate(
   error: FastifyError,
   request: FastifyRequest,
 ): { code: ErrorCode; message: string; retryAfterSeconds?: number | null } {
-  if (error.validation !== undefined) return { code: 'VALIDATION_ERROR', message: explain(error) }
+  if (error.validation !== undefined)
+    return { code: 'VALIDATION_ERROR', message: validationMessage(error) }
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const message = `The body has more than ${size(request.routeOptions.bodyLimit)}.`
+    const message = `The body has more than ${formatSize(request.routeOptions.bodyLimit)}.`
     return { code: 'PAYLOAD_TOO_LARGE', message }
   }
   const known = FASTIFY_CODES[error.code]
   if (known !== undefined) return known
-  // Of Fastify and its plugins: none of our own errors has a status.
+  // Only errors of Fastify and its plugins have a status.
   const { statusCode = 500 } = error
-  if (statusCode === 403 || statusCode === 404) return { code: 'NOT_FOUND', message: NOTHING_HERE }
+  if (statusCode === 403 || statusCode === 404)
+    return { code: 'NOT_FOUND', message: NOT_FOUND_MESSAGE }
   if (statusCode < 500) return { code: 'VALIDATION_ERROR', message: error.message }
   const refusal = toCodedError(error)
-  logIfOurs(refusal, request)
+  logServerError(refusal, request)
   return refusal
 }
 
-/** RFC 9110 section 10.2.3. A page of another origin sees the header only where it is told that it may. */
-function askToComeBack(reply: FastifyReply, seconds: number): void {
+/** RFC 9110 section 10.2.3. On CORS routes it must also be exposed, or pages of other origins cannot read it. */
+function setRetryAfter(reply: FastifyReply, seconds: number): void {
   reply.header('retry-after', String(seconds))
   if (!reply.hasHeader('access-control-allow-origin')) return
-  reply.header('access-control-expose-headers', EXPOSED_OF_REFUSALS)
+  reply.header('access-control-expose-headers', EXPOSED_HEADERS_ON_ERROR)
 }
 
-function size(bytes: number): string {
+function formatSize(bytes: number): string {
   const mebibytes = bytes / 1024 ** 2
   return mebibytes < 1 ? `${bytes / 1024} KiB` : `${mebibytes} MiB`
 }
 
-/** Refusals for want of room have no cause and are counted: thousands a second must not be as many lines. */
-function logIfOurs({ code, cause, message }: CodedError, request: FastifyRequest): void {
+/** Logs errors that the service is to blame for. Load shedding, a 503 without a cause, is only counted: it can happen thousands of times a second. */
+function logServerError({ code, cause, message }: CodedError, request: FastifyRequest): void {
   const status = ERROR_STATUS[code]
   if (status < 500 || (status > 500 && cause === undefined)) return
   request.log.error({ err: cause, requestId: request.id }, message)
 }
 
-/** `body.publicKey must be an Ed25519 public key: …`, out of the description in the schema. */
-function explain(error: FastifyError): string {
+/** Builds a message from the description in the schema, such as `body.publicKey must be an Ed25519 public key: …`. */
+function validationMessage(error: FastifyError): string {
   const first = error.validation?.[0]
   if (first === undefined) return error.message
-  const place = `${error.validationContext}${first.instancePath.replaceAll('/', '.')}`
+  const path = `${error.validationContext}${first.instancePath.replaceAll('/', '.')}`
   const { description, additionalProperty } = {
     ...(first as { parentSchema?: { description?: string } }).parentSchema,
     ...first.params,
   } as { description?: string; additionalProperty?: string }
   if (additionalProperty !== undefined) {
-    return `${place} has a field that is not known: ${JSON.stringify(additionalProperty).slice(0, 80)}`
+    return `${path} has a field that is not known: ${JSON.stringify(additionalProperty).slice(0, 80)}`
   }
   if (first.keyword !== 'required' && first.instancePath !== '' && description !== undefined) {
-    return `${place} must be ${description}`
+    return `${path} must be ${description}`
   }
-  return `${place} ${first.message}`
+  return `${path} ${first.message}`
 }

@@ -5,27 +5,27 @@ import secureJson from 'secure-json-parse'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Replaces Fastify's JSON parser by one that lets nothing through that two readers could read differently. */
+/** Replaces Fastify's JSON parser with one that rejects everything that two parsers could read differently. */
 export function parseJsonStrictly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
     async ({ headers }: { headers: IncomingHttpHeaders }, body: Buffer) => {
-      requireNoCoding(headers['content-encoding'])
-      requireUtf8(headers['content-type'] ?? '')
+      assertNoContentEncoding(headers['content-encoding'])
+      assertUtf8(headers['content-type'] ?? '')
       return parseStrictJson(body)
     },
   )
 }
 
-/** A proxy may unpack a coded body, and would then read another one than we do. */
-export function requireNoCoding(coding = 'identity'): void {
+/** Rejects compressed bodies: a proxy that decompresses them would see another body. @throws CodedError UNSUPPORTED_MEDIA_TYPE */
+export function assertNoContentEncoding(coding = 'identity'): void {
   if (coding.toLowerCase() === 'identity') return
   throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'A body comes without Content-Encoding.')
 }
 
-function requireUtf8(contentType: string): void {
+function assertUtf8(contentType: string): void {
   for (const [, charset] of contentType.matchAll(/;\s*charset\s*=\s*"?([^";\s]*)/gi)) {
     if (charset?.toLowerCase() !== 'utf-8') {
       throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'A JSON body is in UTF-8.')
@@ -34,12 +34,12 @@ function requireUtf8(contentType: string): void {
 }
 
 /**
- * JSON of well-formed UTF-8 without a byte order mark, without duplicate keys, without `__proto__`.
+ * Parses JSON in well-formed UTF-8. Rejects byte order marks, duplicate keys and `__proto__`.
  * @throws CodedError VALIDATION_ERROR
  */
 function parseStrictJson(body: Uint8Array): unknown {
   const text = decode(body)
-  // JSON has none (RFC 8259 section 8.1), and secure-json-parse would skip it.
+  // RFC 8259 section 8.1 forbids it, but secure-json-parse would skip it.
   if (text.startsWith('\ufeff')) {
     throw new CodedError('VALIDATION_ERROR', 'The body begins with a byte order mark.')
   }
@@ -66,7 +66,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** In text that is known to be JSON, a string before a colon is a key, and a colon outside strings follows each. */
+/** Counts keys as colons outside strings: in valid JSON, exactly one follows each key. */
 function countKeysInText(text: string): number {
   let keys = 0
   let inString = false
@@ -79,7 +79,7 @@ function countKeysInText(text: string): number {
   return keys
 }
 
-/** Walks without recursion: 16 KiB can be nested 8,000 deep. */
+/** Not recursive: a body of 16 KiB can be nested 8,000 levels deep. */
 function countKeysInValue(value: unknown): number {
   let keys = 0
   const pending = [value]

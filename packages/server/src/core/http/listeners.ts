@@ -3,44 +3,44 @@ import type { Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** The servers of one app: one for each address that the host's name has, since `localhost` has two. */
+/** The HTTP servers of one app: one for each address of the host name, since `localhost` has two. */
 export class Listeners {
   readonly connections = new Connections()
   readonly #others: Server[] = []
   readonly #addressesOf: (host: string) => Promise<string[]>
-  #another: (() => Server) | null = null
+  #createAnother: (() => Server) | null = null
 
   /** @param addressesOf resolves a host name to all its addresses */
   constructor(addressesOf = resolveAll) {
     this.#addressesOf = addressesOf
   }
 
-  /** Takes the app's own server in, and how to make more like it. */
-  watch(server: Server, another: () => Server): void {
-    this.connections.watch(server)
-    this.#another = another
+  /** @param server the app's own server @param createAnother creates one with the same options and handler */
+  addServer(server: Server, createAnother: () => Server): void {
+    this.connections.track(server)
+    this.#createAnother = createAnother
   }
 
-  /** @returns where the first address listens */
+  /** Listens on all addresses of the host, on the same port. @returns the URL of the first */
   async listen(app: FastifyInstance, host: string, port: number): Promise<string> {
     const [first, ...others] = await this.#addressesOf(host)
     const url = await app.listen({ host: first ?? host, port })
-    const taken = (app.server.address() as AddressInfo).port
-    for (const address of others) await this.#listenToo(address, taken)
+    const { port: boundPort } = app.server.address() as AddressInfo
+    for (const address of others) await this.#listenOn(address, boundPort)
     return url
   }
 
-  /** Lets the requests under way end, and with them the servers. */
+  /** Waits for the requests in progress, then closes all servers. */
   async close(app: FastifyInstance): Promise<void> {
-    const allEnded = this.connections.endAll()
+    const stopClosing = this.connections.closeAll()
     const closed = this.#others.map((each) => new Promise((resolve) => each.close(resolve)))
     await Promise.all([app.close(), ...closed])
-    allEnded()
+    stopClosing()
   }
 
-  /** A name may have an address that this machine lacks: IPv6 switched off, most often. */
-  async #listenToo(address: string, port: number): Promise<void> {
-    const server = this.#another?.()
+  /** Skips an address that this machine does not have, most often because IPv6 is switched off. */
+  async #listenOn(address: string, port: number): Promise<void> {
+    const server = this.#createAnother?.()
     if (server === undefined) return
     const listening = await new Promise<boolean>((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) =>
@@ -51,7 +51,7 @@ export class Listeners {
       server.listen(port, address, () => resolve(true))
     })
     if (!listening) return
-    this.connections.watch(server)
+    this.connections.track(server)
     this.#others.push(server)
   }
 }
@@ -61,17 +61,17 @@ async function resolveAll(host: string): Promise<string[]> {
 }
 
 const CLOSE_IDLE_MS = 50
-/** A connection that has said nothing may have its first request on the way: so long it is waited for. */
-const SILENT_MS = 1000
-/** After this long, whatever is still open is cut. */
+/** The first request of a new connection may be on its way. */
+const UNUSED_GRACE_MS = 1000
+/** After this time, open connections are destroyed. */
 const DEADLINE_MS = 10_000
 
-/** The connections of the service's servers, so that a stop can end each at its time. */
+/** Tracks the connections of the servers, so that a stop can close each at the right time. */
 class Connections {
   readonly #servers: Server[] = []
   readonly #sockets = new Set<Socket>()
 
-  watch(server: Server): void {
+  track(server: Server): void {
     this.#servers.push(server)
     server.on('connection', (socket) => {
       this.#sockets.add(socket)
@@ -79,20 +79,20 @@ class Connections {
     })
   }
 
-  /** Ends connections as they fall idle, then the silent ones, at last all. @returns stops doing so */
-  endAll(): () => void {
+  /** Closes connections as they become idle, then those that were never used, and at the deadline all. @returns stops this */
+  closeAll(): () => void {
     const idle = setInterval(() => {
       for (const server of this.#servers) server.closeIdleConnections()
     }, CLOSE_IDLE_MS)
-    const silent = setTimeout(() => {
+    const unused = setTimeout(() => {
       for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
-    }, SILENT_MS)
+    }, UNUSED_GRACE_MS)
     const deadline = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy()
     }, DEADLINE_MS)
     return () => {
       clearInterval(idle)
-      clearTimeout(silent)
+      clearTimeout(unused)
       clearTimeout(deadline)
     }
   }

@@ -2,8 +2,8 @@
 export type PagePolicy = Readonly<Record<string, readonly string[]>>
 
 /**
- * What every page for people is sent with: nothing from elsewhere, nothing inline, in nobody's frame.
- * @param more what scripts of identity providers need beyond that
+ * The security headers of every HTML page: no third-party content, no inline scripts or styles, no framing.
+ * @param more additional CSP sources, for scripts of identity providers
  */
 export function pageHeaders(
   baseUrl: string,
@@ -16,7 +16,7 @@ export function pageHeaders(
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     ...(baseUrl.startsWith('https:') && {
-      // Of the hosts below this one, nothing is known here.
+      // No includeSubDomains: subdomains may be other services.
       'strict-transport-security': 'max-age=31536000',
     }),
   }

@@ -11,14 +11,14 @@ const MESSAGES: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
 }
 
-/** Connections that have been refused, or will be in their turn. */
-const refused = new WeakSet<Duplex>()
+/** Connections with an error response sent or pending. */
+const rejected = new WeakSet<Duplex>()
 
-/** Answers what never reaches Fastify: parser errors, and what Node would drop or answer on its own. */
+/** Answers what never reaches Fastify: HTTP parser errors, CONNECT and unknown expectations. */
 export function answerUnrouted(server: Server): void {
   server.on('clientError', answerParserError)
   server.on('connect', (_request, socket) =>
-    refuse(socket, 'This is no proxy: CONNECT is refused.'),
+    reject(socket, 'This is no proxy: CONNECT is refused.'),
   )
   server.on('checkExpectation', (_request, response) => {
     const { status, body } = badRequest('The only expectation that can be met is 100-continue.')
@@ -28,21 +28,21 @@ export function answerUnrouted(server: Server): void {
 
 function answerParserError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
-  else if (!refused.has(socket)) {
-    refuse(socket, MESSAGES[error.code ?? ''] ?? 'This is not a well-formed HTTP request.')
+  else if (!rejected.has(socket)) {
+    reject(socket, MESSAGES[error.code ?? ''] ?? 'This is not a well-formed HTTP request.')
   }
 }
 
 /**
- * Ends a connection with a refusal, in its turn: requests that came whole before it get their own answers first,
- * so that no client takes the refusal for the answer to one of them.
+ * Sends an error and closes the connection. Complete requests that came before on the same connection are answered first,
+ * so that a client does not take the error for the response to one of them.
  */
-function refuse(socket: Duplex, message: string): void {
-  refused.add(socket)
-  // Node has no public name for the answer that a connection waits for.
+function reject(socket: Duplex, message: string): void {
+  rejected.add(socket)
+  // Node has no public property for the response in progress on a socket.
   const pending = (socket as { _httpMessage?: ServerResponse | null })._httpMessage
   if (pending?.req.complete) {
-    pending.once('finish', () => refuse(socket, message))
+    pending.once('finish', () => reject(socket, message))
     return
   }
   if (!socket.writable) return
@@ -50,7 +50,7 @@ function refuse(socket: Duplex, message: string): void {
   const headers = { ...HEADERS, 'content-length': Buffer.byteLength(body), connection: 'close' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`HTTP/1.1 ${status} Bad Request\r\n${lines.join('')}\r\n${body}`)
-  // Without waiting for the other side, which could hold the connection open for ever.
+  // Does not wait for the client to close, which could hold the connection open forever.
   ;(socket as Socket).destroySoon()
 }
 

@@ -4,17 +4,17 @@ import { Type } from 'typebox'
 import { cached } from './caching.ts'
 import { allowAnyOrigin, answerPreflight } from './cors.ts'
 import type { App } from './server.ts'
-import { refusalsAt } from './wants-page.ts'
+import { errorResponsesAt } from './wants-page.ts'
 
 export interface PublicRead<P> {
   readonly url: string
   readonly cacheControl: string
   readonly schema: FastifySchema & { response: Record<number, unknown> }
-  /** What it resolves to is the body. */
+  /** Resolves to the response body. */
   handler(params: P, reply: FastifyReply, accept: string | undefined): Promise<unknown>
 }
 
-/** Registers a GET (and HEAD) that anyone may read from anywhere and that caches may keep. */
+/** Registers a public, cacheable GET (and HEAD) with CORS for any origin. */
 export function publicRead<P>(app: App, naming: Naming, route: PublicRead<P>): void {
   app.route({
     method: 'GET',
@@ -24,7 +24,7 @@ export function publicRead<P>(app: App, naming: Naming, route: PublicRead<P>): v
       response: {
         ...route.schema.response,
         304: { type: 'null', description: 'The caller has it already (If-None-Match)' },
-        ...refusalsAt(route.url),
+        ...errorResponsesAt(route.url),
       },
     },
     onRequest: allowAnyOrigin,
@@ -37,7 +37,7 @@ export function publicRead<P>(app: App, naming: Naming, route: PublicRead<P>): v
   answerPreflight(app, naming, route.url, 'GET, HEAD, OPTIONS')
 }
 
-/** The path parameter that names an agent. Its form is checked by the one parser of agent references. */
+/** The schema of a path parameter that names an agent. The handler validates its format. */
 export function agentParam(name: string) {
   return Type.Object({
     [name]: Type.String({
@@ -46,7 +46,7 @@ export function agentParam(name: string) {
   })
 }
 
-/** The same for pages, which know usernames too. */
+/** Like `agentParam`, for pages, which also accept usernames. */
 export function pageParam() {
   return Type.Object({
     agent: Type.String({

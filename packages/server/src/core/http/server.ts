@@ -13,18 +13,18 @@ import { newRequestId } from './request-id.ts'
 
 export type App = ReturnType<typeof bareApp>
 
-/** Answers a request before the router sees it, or returns false and leaves it alone. */
+/** Answers a request before the router, or returns false without touching it. */
 export type AheadOfRouter = (request: IncomingMessage, response: ServerResponse) => boolean
 
 export interface BareAppDeps {
   readonly log: Logger
-  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+  /** Addresses and CIDR ranges whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
   readonly aheadOfRouter: AheadOfRouter
-  /** Answers where the address cannot be decoded, so that there is no route. */
+  /** Answers errors of the router, such as a URL with invalid percent-encoding. */
   readonly answerRouterError: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
-  /** Told of the server, and of how to make more like it: one an address, where the host has several. */
-  readonly onServer: (server: Server, another: () => Server) => void
+  /** Called with the app's server, and a function that creates another one for a further address of the host. */
+  readonly onServer: (server: Server, createAnother: () => Server) => void
 }
 
 const KIB_16 = 16 * 1024
@@ -36,21 +36,21 @@ const SERVER_OPTIONS = {
   keepAliveTimeout: 65_000,
 }
 
-/** Fastify with every default replaced that answers in another shape than ours, or trusts too much. */
+/** Creates a Fastify app without routes, with those defaults replaced that bypass the error envelope or trust too much. */
 export function bareApp(deps: BareAppDeps) {
   const { log, trustedProxies, aheadOfRouter, answerRouterError, onServer } = deps
   const app = fastify({
     ...loggingOf(log),
     serverFactory: (handler) => {
-      const make = () => {
+      const create = () => {
         const server = createServer(SERVER_OPTIONS, (request, response) => {
           if (!aheadOfRouter(request, response)) handler(request, response)
         })
         answerUnrouted(server)
         return server
       }
-      const server = make()
-      onServer(server, make)
+      const server = create()
+      onServer(server, create)
       return server
     },
     bodyLimit: KIB_16,
@@ -58,7 +58,7 @@ export function bareApp(deps: BareAppDeps) {
     requestIdHeader: false,
     genReqId: newRequestId,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
-    // answerUnrouted stands on every server; Fastify would look after one.
+    // answerUnrouted handles these errors on every server; Fastify's handler covers only its own.
     clientErrorHandler: () => undefined,
     frameworkErrors: answerRouterError,
     routerOptions: { maxParamLength: KIB_16 },
@@ -72,8 +72,8 @@ export function bareApp(deps: BareAppDeps) {
       },
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
-  // Fastify closes the connection where a body is refused, before it has come. Whoever is still sending finds that, and not the
-  // refusal: a proxy makes a 502 of it. What comes is thrown away instead, for as long as a request may take.
+  // Fastify closes the connection when it rejects a body early. A client that is still sending would see a reset connection
+  // instead of the 413, and a proxy would answer 502. Keep it open and discard the rest, until the request times out.
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (reply.statusCode === 413) reply.removeHeader('connection')
     done()
@@ -81,7 +81,7 @@ export function bareApp(deps: BareAppDeps) {
   return app
 }
 
-/** Of a request, what may stand in a log: no query string, which can carry codes and tokens. */
+/** Logs requests without the query string, which can contain codes and tokens. */
 const serializers = {
   req: (request: { id: string; method: string; url: string }) => ({
     id: request.id,
@@ -90,11 +90,11 @@ const serializers = {
   }),
 }
 
-/** A line a request at level debug, and none otherwise: whoever wants them all has a proxy that writes them. */
+/** Logs requests at level debug only. In production the proxy's access log has them. */
 function loggingOf(log: Logger) {
   return {
     loggerInstance: log.child({}, { serializers }) as FastifyBaseLogger,
-    // Lines about a request name its id themselves: a logger for each request would cost every one of them.
+    // No child logger for each request, which would slow every request down: log calls pass the request id.
     childLoggerFactory: (logger: FastifyBaseLogger) => logger,
     logController: new LogController({ disableRequestLogging: !log.isLevelEnabled('debug') }),
   }

@@ -2,28 +2,27 @@ import { errorSchema } from '@countersign/protocol'
 import type { FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 
-/** What only programs ask for. */
-const FOR_PROGRAMS = /^\/(api|webhooks|healthz|readyz|openapi\.json)(?![\w-])/
+const API_PATHS = /^\/(api|webhooks|healthz|readyz|openapi\.json)(?![\w-])/
 
-/** Whether only programs ask for an address: it is never answered by a page. */
-function isForPrograms(url: string): boolean {
-  return FOR_PROGRAMS.test(url)
+/** API URLs are never answered with an HTML page. */
+function isApi(url: string): boolean {
+  return API_PATHS.test(url)
 }
 
-/** Whether whoever asks reads pages: a browser on its way to an address. Who takes anything (`*\/*`) gets JSON. */
+/** Whether an error should be an HTML page: for navigation in a browser. Clients that accept anything (`*\/*`) get JSON. */
 export function wantsPage({ url, headers }: Pick<FastifyRequest, 'url' | 'headers'>): boolean {
-  if (headers.accept === undefined || isForPrograms(url)) return false
+  if (headers.accept === undefined || isApi(url)) return false
   const negotiator = new Negotiator({ headers: { accept: headers.accept } })
   return negotiator.mediaType(['application/json', 'text/html']) === 'text/html'
 }
 
-/** What a route's schema says of its refusals: the envelope, and for people who read pages a page of the same. */
-export function refusalsAt(url: string) {
-  const refusal = isForPrograms(url) ? errorSchema() : asPageToo()
-  return { '4xx': refusal, '5xx': refusal }
+/** The error responses for a route's schema: the JSON envelope and, outside the API, the error page. */
+export function errorResponsesAt(url: string) {
+  const schema = isApi(url) ? errorSchema() : jsonOrPageSchema()
+  return { '4xx': schema, '5xx': schema }
 }
 
-function asPageToo() {
+function jsonOrPageSchema() {
   return {
     description: 'A refusal',
     content: {

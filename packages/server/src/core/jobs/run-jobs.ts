@@ -1,5 +1,6 @@
 import { type Database, type JobRow, StorageFailure, type Tx } from '../database/database.ts'
 import { countDueJobs, dueJobs, earliestDueAt, postponeJob, takeJob } from './job-table.ts'
+import { WorkLoop } from './work-loop.ts'
 
 /** Runs one job in the transaction that also deletes it. `at`: now, in milliseconds. */
 type JobHandler = (tx: Tx, job: JobRow, at: number) => Promise<void>
@@ -20,30 +21,25 @@ const MAX_COUNT = 1000
 const FIRST_RETRY_MS = 60_000
 const MAX_RETRY_MS = 3_600_000
 
-/** Runs due jobs in rounds that never overlap. */
+/** Runs due jobs, one at a time. */
 export class JobRunner {
-  readonly #deps: JobDeps
-  #round: Promise<void> | null = null
-  #stopped = false
+  readonly #loop: WorkLoop
 
   constructor(deps: JobDeps) {
-    this.#deps = deps
+    this.#loop = new WorkLoop({
+      poll: (stopping) => runDueJobs(deps, () => !stopping.aborted),
+      onError: deps.onFailure,
+    })
   }
 
-  /** Starts a round, unless one is running. */
+  /** Runs all due jobs, unless that is in progress already. Does not wait. */
   run(): void {
-    if (this.#stopped) return
-    this.#round ??= runDueJobs(this.#deps, () => !this.#stopped)
-      .catch(this.#deps.onFailure)
-      .finally(() => {
-        this.#round = null
-      })
+    void this.#loop.run()
   }
 
-  /** Starts no more rounds. Resolves when the current job, if any, has ended. */
-  async stop(): Promise<void> {
-    this.#stopped = true
-    await this.#round
+  /** Starts no further job, and resolves when the one in progress has ended. */
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 }
 

@@ -1,32 +1,32 @@
 import { sql } from 'kysely'
 import type { Db, RateCountRow, Tx } from '../database/database.ts'
 
-/** What one more takes, and how much there is to take from. Milliseconds. */
-export interface Taking {
+/** The parameters of one take, in milliseconds. */
+export interface TakeParameters {
+  /** Since 1970. */
   readonly now: number
-  /** How long it takes until one that was taken is there again. */
+  /** The emission interval: how long one request of the quota takes to refill. */
   readonly cost: number
-  /** How long it takes until all are. */
   readonly window: number
 }
 
 /**
- * Takes one from a quota where there is one left: whoever comes at the same time, the row decides.
- * A moment further away than the window, from a clock that is ahead, counts as one at its end.
+ * Takes one from a quota if one is left. One statement decides, so that concurrent callers never exceed the quota.
+ * A stored time more than one window ahead, written by a node whose clock runs ahead, counts as one window ahead.
  * @param key HMAC of what is counted
- * @returns when the quota will be whole, and whether one was taken
+ * @returns `whole_at`: when the quota is full again; `taken`: 1 if one was taken
  */
-export async function takeOne(
+export async function takeFromQuota(
   tx: Tx,
   key: Uint8Array,
-  { now, cost, window }: Taking,
+  { now, cost, window }: TakeParameters,
 ): Promise<Pick<RateCountRow, 'whole_at' | 'taken'>> {
   const n = sql`cast(${now} as double precision)`
   const end = sql`cast(${now + window} as double precision)`
   const from = sql`case when rate_counts.whole_at < ${n} then ${n}
     when rate_counts.whole_at > ${end} then ${end} else rate_counts.whole_at end`
   const price = sql`cast(${cost} as double precision)`
-  // The sum of prices is inexact in the last digits.
+  // 0.001 ms of tolerance: a sum of many intervals has rounding errors.
   const fits = sql`${from} + ${price} <= ${end} + 0.001`
   const { rows } = await sql<RateCountRow>`
     insert into rate_counts (key, whole_at, taken) values (${key}, ${n} + ${price}, 1)
@@ -37,8 +37,8 @@ export async function takeOne(
   return rows[0] as RateCountRow
 }
 
-/** When a quota will be whole; 0 where it is. */
-export async function wholeAt(db: Db, key: Uint8Array): Promise<number> {
+/** When a quota is full again, milliseconds since 1970; 0 if nothing has been taken from it. */
+export async function quotaResetAt(db: Db, key: Uint8Array): Promise<number> {
   const row = await db
     .selectFrom('rate_counts')
     .select('whole_at')
@@ -47,7 +47,7 @@ export async function wholeAt(db: Db, key: Uint8Array): Promise<number> {
   return row?.whole_at ?? 0
 }
 
-/** A quota that is whole needs no row. */
-export async function deleteWhole(tx: Tx, now: number): Promise<void> {
+/** Deletes the rows of full quotas, which mean the same as no row. */
+export async function deleteFullQuotas(tx: Tx, now: number): Promise<void> {
   await tx.db.deleteFrom('rate_counts').where('whole_at', '<=', now).execute()
 }

@@ -1,18 +1,18 @@
-import type { Gauges } from './gauges-type.ts'
-import type { Registration } from './registration.ts'
+import type { MetricRegistrar } from './metric-registrar.ts'
+import type { Gauges } from './service-gauges.ts'
 
-/** What `countersign_commits_wait` says of each. */
+/** The values of the label `for` of `countersign_commits_wait`. */
 const WAITS = ['disk', 'standby', 'unknown'] as const
 
-/** What the database is, and what stands behind an acknowledged write. */
+/** Registers the metrics of the database: reachability, durability of commits, standbys, connections. */
 export function describeDatabase(
-  on: Registration,
+  metrics: MetricRegistrar,
   { database, connections }: Pick<Gauges, 'database' | 'connections'>,
 ): void {
-  on.gauge('countersign_database_reachable', 'Whether the primary answers', async () =>
+  metrics.gauge('countersign_database_reachable', 'Whether the primary answers', async () =>
     Number((await database()).role !== 'unreachable'),
   )
-  on.labelled(
+  metrics.labelledGauge(
     'countersign_commits_wait',
     'What an acknowledged write is known to be on',
     ['for'],
@@ -21,7 +21,7 @@ export function describeDatabase(
       return WAITS.map((each) => [{ for: each }, Number(each === waitFor)] as const)
     },
   )
-  on.gauge(
+  metrics.gauge(
     'countersign_commits_satisfied',
     'Whether what commits wait for is there; NaN where the user of the database may not see it',
     async () => {
@@ -29,13 +29,13 @@ export function describeDatabase(
       return satisfied === null ? Number.NaN : Number(satisfied)
     },
   )
-  on.gauge(
+  metrics.gauge(
     'countersign_standbys_streaming',
     'Standbys that follow the primary now',
     async () => (await database()).standbys.filter(({ state }) => state === 'streaming').length,
   )
-  describeLags(on, database)
-  on.labelled(
+  describeLags(metrics, database)
+  metrics.labelledGauge(
     'countersign_database_connections',
     'Connections for reading, by what they do; `waiting` are reads without one',
     ['state'],
@@ -43,19 +43,19 @@ export function describeDatabase(
   )
 }
 
-function describeLags(on: Registration, database: Gauges['database']): void {
+function describeLags(metrics: MetricRegistrar, database: Gauges['database']): void {
   const lags = async (lag: 'lagBytes' | 'lagMs', unit: number) =>
     (await database()).standbys.map(
       (each) =>
         [{ standby: each.name, sync: each.sync }, (each[lag] ?? Number.NaN) / unit] as const,
     )
-  on.labelled(
+  metrics.labelledGauge(
     'countersign_standby_lag_bytes',
     'What a standby has not replayed of what the primary has written',
     ['standby', 'sync'],
     () => lags('lagBytes', 1),
   )
-  on.labelled(
+  metrics.labelledGauge(
     'countersign_standby_lag_seconds',
     'How long ago the primary wrote what a standby has replayed last; NaN while nothing happens',
     ['standby', 'sync'],

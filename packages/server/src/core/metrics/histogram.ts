@@ -1,11 +1,11 @@
-/** How often values fell under which bounds, in plain numbers: observing one costs a few comparisons. */
+/** A Prometheus histogram in plain numbers, so that an observation costs a few comparisons. */
 export class Histogram {
   count = 0
   sum = 0
   readonly #bounds: readonly number[]
   readonly #buckets: Float64Array
 
-  /** @param bounds upper ones, ascending */
+  /** @param bounds upper bounds of the buckets, ascending */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds
     this.#buckets = new Float64Array(bounds.length)
@@ -22,21 +22,21 @@ export class Histogram {
   }
 
   /**
-   * In the text format of Prometheus, where each bucket counts all below it.
-   * @param labels as they are written between braces, or none
-   * @returns lines
+   * Renders the Prometheus text format, in which each bucket includes all lower ones.
+   * @param labels the content of the braces, such as `route="/"`; empty for none
+   * @returns the lines
    */
   render(name: string, labels = ''): string[] {
     const lines: string[] = []
-    const before = labels === '' ? '' : `${labels},`
-    const alone = labels === '' ? '' : `{${labels}}`
-    let below = 0
+    const prefix = labels === '' ? '' : `${labels},`
+    const braced = labels === '' ? '' : `{${labels}}`
+    let cumulative = 0
     for (const [i, bound] of this.#bounds.entries()) {
-      below += this.#buckets[i] as number
-      lines.push(`${name}_bucket{${before}le="${bound}"} ${below}`)
+      cumulative += this.#buckets[i] as number
+      lines.push(`${name}_bucket{${prefix}le="${bound}"} ${cumulative}`)
     }
-    lines.push(`${name}_bucket{${before}le="+Inf"} ${this.count}`)
-    lines.push(`${name}_sum${alone} ${this.sum}`, `${name}_count${alone} ${this.count}`)
+    lines.push(`${name}_bucket{${prefix}le="+Inf"} ${this.count}`)
+    lines.push(`${name}_sum${braced} ${this.sum}`, `${name}_count${braced} ${this.count}`)
     return lines
   }
 }

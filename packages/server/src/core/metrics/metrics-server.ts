@@ -1,13 +1,13 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { Counter, Registry as Metrics } from 'prom-client'
-import type { Gauges } from './gauges-type.ts'
 import { processMetrics } from './process-metrics.ts'
 import type { RequestMetrics } from './request-metrics.ts'
+import type { Gauges } from './service-gauges.ts'
 import { registerServiceMetrics } from './service-metrics.ts'
 
-/** What `/metrics` says of this process, in the text format of Prometheus, whenever somebody asks. */
+/** @returns renders the metrics of this process in the Prometheus text format */
 export function metricsOf(requests: RequestMetrics, gauges: Gauges): () => Promise<string> {
-  const process = processMetrics()
+  const defaults = processMetrics()
   const metrics = new Metrics()
   registerServiceMetrics(metrics, requests, gauges)
   const scrapes = new Counter({
@@ -17,14 +17,16 @@ export function metricsOf(requests: RequestMetrics, gauges: Gauges): () => Promi
   })
   return async () => {
     scrapes.inc()
-    const [ofProcess, ofService] = await Promise.all([process.metrics(), metrics.metrics()])
-    return ofProcess + ofService + requests.render() + gauges.writes.render()
+    const [processText, serviceText] = await Promise.all([defaults.metrics(), metrics.metrics()])
+    return processText + serviceText + requests.render() + gauges.writes.render()
   }
 }
 
 /**
- * The server of `/metrics`, on a port of its own, so that no balancer shows it to the world. What cannot be read is a 500.
- * @param onFailure told of why
+ * Creates the server of `/metrics`, on its own port so that a load balancer does not expose it. Answers 500 if the metrics
+ * cannot be rendered.
+ * @param text renders the metrics
+ * @param onFailure called with the error behind a 500
  */
 export function createMetricsServer(
   text: () => Promise<string>,
@@ -36,7 +38,7 @@ export function createMetricsServer(
   })
 }
 
-/** Never rejects: nobody waits for it, and the service would end. */
+/** Never rejects: nothing awaits it, and an unhandled rejection would end the process. */
 async function answer(
   response: ServerResponse,
   text: () => Promise<string>,

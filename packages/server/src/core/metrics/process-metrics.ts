@@ -3,8 +3,8 @@ import { collectDefaultMetrics, Registry as Metrics } from 'prom-client'
 let metrics: Metrics | undefined
 
 /**
- * What prom-client measures of the process: CPU, memory, event loop, garbage collection. One registry a process: the
- * observers behind it have no way to end, and would keep each service that has been stopped in memory.
+ * prom-client's default metrics: CPU, memory, event loop, garbage collection. One registry for the whole process, because
+ * the observers behind it cannot be stopped and would keep every stopped service in memory.
  */
 export function processMetrics(): Metrics {
   if (metrics === undefined) {

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { Histogram } from './histogram.ts'
-import { Outcomes } from './outcomes.ts'
+import { OutcomeCounter } from './outcome-counter.ts'
 
-/** Upper bounds of the latency histogram, in seconds. */
+/** In seconds. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
-/** The requests of one route, method and status. */
+/** The latencies of one route, method and status. */
 export class RequestSeries {
   readonly labels: string
   readonly seconds = new Histogram(BOUNDS)
@@ -19,14 +19,13 @@ export class RequestSeries {
   }
 }
 
-/** What the HTTP side counts: in plain numbers, which are made into metrics when somebody scrapes. */
+/** Counts requests and outcomes in plain numbers; they become metrics when they are scraped. */
 export class RequestMetrics {
-  /** Claims and challenge verifications that were well-formed. */
-  readonly claims = new Outcomes(['claimed', 'unavailable'])
-  readonly verifications = new Outcomes(['verified', 'not_active', 'unavailable'])
+  /** Well-formed claims and challenge verifications. */
+  readonly claims = new OutcomeCounter(['claimed', 'unavailable'])
+  readonly verifications = new OutcomeCounter(['verified', 'not_active', 'unavailable'])
   readonly #series = new Map<string, RequestSeries>()
 
-  /** Requests by route, method and status. */
   series(route: string, method: string, status: number): RequestSeries {
     const key = `${method} ${status} ${route}`
     const known = this.#series.get(key)
@@ -36,7 +35,7 @@ export class RequestMetrics {
     return series
   }
 
-  /** The latencies, in the text format of Prometheus. */
+  /** Renders the latencies in the Prometheus text format. */
   render(): string {
     const name = 'http_request_duration_seconds'
     const lines = [`# HELP ${name} Time from request to response`, `# TYPE ${name} histogram`]
@@ -47,7 +46,7 @@ export class RequestMetrics {
   }
 }
 
-/** Counts every response of an app. The label is the route's pattern, never the address, which strangers choose. */
+/** Counts every response of an app by the route's pattern. Request paths as labels would let clients create series without limit. */
 export function countRequests(app: FastifyInstance, requests: RequestMetrics): void {
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? request.refusedPattern ?? 'none'

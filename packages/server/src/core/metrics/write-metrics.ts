@@ -1,22 +1,22 @@
 import { Histogram } from './histogram.ts'
-import { Outcomes } from './outcomes.ts'
+import { OutcomeCounter } from './outcome-counter.ts'
 
-/** Upper bounds, in seconds: an SSD's fsync is at the lower end, a standby far away or a wait for one's turn at the upper. */
+/** In seconds: from the fsync of an SSD up to a remote standby, or a wait for the write lock. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** A transaction that wrote, or tried to. */
+/** The end of a transaction that carried writes. */
 interface TransactionEnd {
   readonly end: 'committed' | 'undone' | 'failed' | 'unknown'
-  /** How many writes it carried, and how many of them undid themselves. */
   readonly writes: number
+  /** How many of the writes rolled back to their own savepoint. */
   readonly undone: number
   readonly seconds: number
 }
 
-/** What becomes of writes and of the transactions that carry them. */
+/** Counts writes and the transactions that carry them, by outcome. */
 export class WriteMetrics {
-  readonly transactions = new Outcomes(['committed', 'failed', 'unknown'])
-  readonly writes = new Outcomes(['committed', 'undone', 'failed', 'unknown'])
+  readonly transactions = new OutcomeCounter(['committed', 'failed', 'unknown'])
+  readonly writes = new OutcomeCounter(['committed', 'undone', 'failed', 'unknown'])
   readonly #seconds = new Histogram(BOUNDS)
 
   observe({ end, writes, undone, seconds }: TransactionEnd): void {
@@ -27,7 +27,7 @@ export class WriteMetrics {
     this.#seconds.observe(seconds)
   }
 
-  /** How long transactions took, in the text format of Prometheus. */
+  /** Renders the duration of transactions in the Prometheus text format. */
   render(): string {
     const name = 'countersign_transaction_seconds'
     const lines = [

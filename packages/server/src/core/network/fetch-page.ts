@@ -1,49 +1,52 @@
 import { Client } from 'undici'
-import { type ConnectRules, guardedConnect } from './guarded-connect.ts'
+import { readBounded } from './bounded-fetch.ts'
+import { type ConnectOptions, guardedConnect } from './guarded-connect.ts'
+import { withNetworkErrors } from './network-errors.ts'
 import { type Page, Unreachable } from './perspective.ts'
-import { inTime } from './timeout.ts'
 
-/** What a fetch works with. */
-export interface FetchRules extends ConnectRules {
+export interface FetchOptions extends ConnectOptions {
   readonly userAgent: string
-  /** For all of it: look-ups, connections, redirects, the page. */
+  /** For the whole fetch: DNS, connections, redirects and bodies. */
   readonly timeLimitMs: number
 }
 
-const SIZE_LIMIT = 64 * 1024
-const HEADER_LIMIT = 16 * 1024
-const REDIRECTS = 3
+const MAX_HEADER_BYTES = 16 * 1024
+const MAX_REDIRECTS = 3
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308]
 
-/** As URL spells names, two labels at least, the last no number: neither `localhost` nor any spelling of an address. */
+/** A host name as URL normalizes it, of two labels or more, not ending in a digit: no `localhost`, and no spelling of an address. */
 const HOST_NAME =
   /^(?=.{4,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/
 
 /**
- * Fetches a page under the rules of `Perspective.get`. Every hop looks the host up anew and has a connection of its
- * own, so that no connection outlives the check of its address.
- * @param end ends it before its time
+ * Fetches a page under the rules of `Perspective.get`. Each redirect resolves the host again and opens a new connection,
+ * so that every connection goes to an address that was just checked.
+ * @param closing aborts the fetch
  * @throws ProofAbsent, Unreachable
  */
 export async function fetchPage(
   url: URL,
   accept: string,
-  rules: FetchRules,
-  end: AbortSignal,
+  options: FetchOptions,
+  closing: AbortSignal,
 ): Promise<Page> {
-  const signal = AbortSignal.any([end, AbortSignal.timeout(rules.timeLimitMs)])
-  let place = url
-  for (let redirects = 0; redirects <= REDIRECTS; redirects++) {
-    requireAllowed(place)
-    const answer = await inTime(place.hostname, signal, ask(place, accept, rules, signal))
-    if (!('location' in answer)) return answer
-    place = redirected(place, answer.location)
+  const signal = AbortSignal.any([closing, AbortSignal.timeout(options.timeLimitMs)])
+  let target = url
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    assertAllowed(target)
+    const response = await withNetworkErrors(
+      target.hostname,
+      signal,
+      request(target, accept, options, signal),
+    )
+    if (!('location' in response)) return response
+    target = resolveRedirect(target, response.location)
   }
-  throw new Unreachable(`${url.hostname} redirects more than ${REDIRECTS} times.`)
+  throw new Unreachable(`${url.hostname} redirects more than ${MAX_REDIRECTS} times.`)
 }
 
-/** @throws Unreachable where a URL is none that is fetched */
-function requireAllowed({ protocol, hostname, port, username, password }: URL): void {
+/** @throws Unreachable unless the URL is https on port 443, without credentials, at a public host name */
+function assertAllowed({ protocol, hostname, port, username, password }: URL): void {
   if (protocol !== 'https:') throw new Unreachable(`${hostname} is only asked over https.`)
   if (port !== '') throw new Unreachable(`${hostname} is only asked on the usual port of https.`)
   if (username !== '' || password !== '') {
@@ -54,8 +57,8 @@ function requireAllowed({ protocol, hostname, port, username, password }: URL): 
   }
 }
 
-/** @throws Unreachable where it leads to another host */
-function redirected(from: URL, location: string): URL {
+/** @throws Unreachable if it leads to another host */
+function resolveRedirect(from: URL, location: string): URL {
   const to = URL.parse(location, from.href)
   if (to === null) throw new Unreachable(`${from.hostname} redirects to what is no address.`)
   if (to.hostname !== from.hostname) {
@@ -64,20 +67,20 @@ function redirected(from: URL, location: string): URL {
   return to
 }
 
-/** One request over one connection. */
-async function ask(
+/** Sends one request over a connection of its own. @returns the page, or where it redirects to */
+async function request(
   url: URL,
   accept: string,
-  rules: FetchRules,
+  options: FetchOptions,
   signal: AbortSignal,
 ): Promise<Page | { location: string }> {
-  const socket = await guardedConnect(url.hostname, rules, signal)
+  const socket = await guardedConnect(url.hostname, options, signal)
   const client = clientOver(url, socket)
   try {
     const { statusCode, headers, body } = await client.request({
       method: 'GET',
       path: `${url.pathname}${url.search}`,
-      headers: { accept, 'accept-encoding': 'identity', 'user-agent': rules.userAgent },
+      headers: { accept, 'accept-encoding': 'identity', 'user-agent': options.userAgent },
       signal,
     })
     const { location } = headers
@@ -89,11 +92,11 @@ async function ask(
     return {
       status: statusCode,
       mediaType: (joined(headers['content-type']).split(';')[0] as string).trim().toLowerCase(),
-      text: await body.text(),
+      text: new TextDecoder().decode(await readBounded(body)),
     }
   } finally {
     await client.destroy()
-    // The client may have ended before it took it.
+    // The client may have been destroyed before it took the socket.
     socket.destroy()
   }
 }
@@ -102,18 +105,17 @@ function joined(header: string | readonly string[] | undefined): string {
   return [header ?? []].flat().join(', ')
 }
 
-/** A client that has this connection and gets no second one. */
+/** A client over this socket, which was checked; undici must not open a second one. */
 function clientOver(url: URL, socket: Awaited<ReturnType<typeof guardedConnect>>): Client {
-  let given = false
+  let isUsed = false
   return new Client(url.origin, {
     connect(_options, callback) {
-      const refused = given ? new Unreachable(`${url.hostname} closes the connection.`) : null
-      given = true
-      // Not at once: undici would go on before it knows that it is connected.
+      const refused = isUsed ? new Unreachable(`${url.hostname} closes the connection.`) : null
+      isUsed = true
+      // Asynchronously: undici is not ready for a callback while it is still calling `connect`.
       queueMicrotask(() => (refused ? callback(refused, null) : callback(null, socket)))
     },
-    maxHeaderSize: HEADER_LIMIT,
-    maxResponseSize: SIZE_LIMIT,
+    maxHeaderSize: MAX_HEADER_BYTES,
     pipelining: 1,
     allowH2: false,
   })

@@ -1,38 +1,38 @@
 import { connect } from 'node:net'
-import { DnsView } from './dns-view.ts'
+import { DnsClient } from './dns-client.ts'
 import { fetchPage } from './fetch-page.ts'
+import { withNetworkErrors } from './network-errors.ts'
 import type { Perspective } from './perspective.ts'
-import { inTime } from './timeout.ts'
 
 const HTTPS_PORT = 443
 const TIME_LIMIT_MS = 10_000
 
-export interface OutsideSettings {
-  /** DNS servers by address, with a port where it is not 53: each is a perspective. */
+export interface PerspectiveSettings {
+  /** DNS servers by address, with a port if it is not 53. Each is one perspective. */
   readonly dnsResolvers: readonly string[]
-  /** Development only: hosts that have to be on loopback, and the port there in the place of 443. */
+  /** For development: hosts that must resolve to loopback, with the port to use there instead of 443. */
   readonly loopbackHosts: ReadonlyMap<string, number>
 }
 
 export interface Perspectives {
   readonly all: readonly Perspective[]
-  /** Ends what is under way, as Unreachable. */
+  /** Aborts requests in progress: they reject with Unreachable. */
   close(): Promise<void>
 }
 
 /**
- * The views of the outside world that the settings ask for.
- * @param userAgent what a host is told of who asks
+ * Opens one perspective for each configured DNS server.
+ * @param userAgent the `User-Agent` of all requests
  */
 export function openPerspectives(
-  { dnsResolvers, loopbackHosts }: OutsideSettings,
+  { dnsResolvers, loopbackHosts }: PerspectiveSettings,
   userAgent = 'Countersign',
 ): Perspectives {
-  const end = new AbortController()
-  const views = dnsResolvers.map((server) => ({ server, dns: new DnsView(server) }))
+  const closing = new AbortController()
+  const clients = dnsResolvers.map((server) => ({ server, dns: new DnsClient(server) }))
   return {
-    all: views.map(({ server, dns }) => {
-      const rules = {
+    all: clients.map(({ server, dns }) => {
+      const options = {
         addressesOf: (host: string) => dns.addresses(host),
         loopbackHosts,
         port: HTTPS_PORT,
@@ -43,15 +43,15 @@ export function openPerspectives(
       return {
         name: server,
         txt(name) {
-          const signal = AbortSignal.any([end.signal, AbortSignal.timeout(TIME_LIMIT_MS)])
-          return inTime(name, signal, dns.txt(name))
+          const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(TIME_LIMIT_MS)])
+          return withNetworkErrors(name, signal, dns.txt(name))
         },
-        get: (url, accept) => fetchPage(url, accept, rules, end.signal),
+        get: (url, accept) => fetchPage(url, accept, options, closing.signal),
       }
     }),
     async close() {
-      end.abort()
-      for (const { dns } of views) dns.close()
+      closing.abort()
+      for (const { dns } of clients) dns.close()
     },
   }
 }

@@ -1,39 +1,39 @@
 /**
- * One view of the outside world: what a resolver of DNS says, and what answers at the addresses that it gives. Several
- * of them, from different operators, are harder to deceive than one.
+ * A network perspective: what one DNS resolver says, and what answers at the addresses that it gives. Deceiving several,
+ * from different operators, is harder than deceiving one.
  */
 export interface Perspective {
   /** The address of its resolver. */
   readonly name: string
   /**
    * The TXT records of a name, the strings of each joined (RFC 7208 section 3.3), CNAMEs followed.
-   * @throws ProofAbsent where the name or the type does not exist, Unreachable where nobody knows
+   * @throws ProofAbsent if the name or the record type does not exist, Unreachable if that cannot be found out
    */
   txt(name: string): Promise<readonly string[]>
   /**
-   * Fetches a page of the public internet: https on 443, no literal addresses, public addresses only, redirects within
-   * the same host only, 64 KiB and 10 seconds at most, nothing compressed.
-   * @param accept the media types that are asked for, as `Accept` has them
+   * Fetches a page of the public internet: https on port 443, a host name instead of an address, public addresses only,
+   * redirects within the same host only, uncompressed, at most 64 KiB and 10 seconds.
+   * @param accept the value of the `Accept` header
    * @returns the page, whatever its status
-   * @throws ProofAbsent where the host has no address, Unreachable where it does not answer as it should
+   * @throws ProofAbsent if the host has no address, Unreachable if it does not answer under these rules
    */
   get(url: URL, accept: string): Promise<Page>
 }
 
 export interface Page {
   readonly status: number
-  /** Lower-case, without parameters; empty where there is none. */
+  /** Lower-case, without parameters; empty if there is none. */
   readonly mediaType: string
-  /** Read as UTF-8. */
+  /** Decoded as UTF-8. */
   readonly text: string
 }
 
-/** What was asked for does not exist, as the place itself says. The message is a sentence for people. */
+/** What was asked for does not exist, according to an authoritative answer. The message is a sentence for the owner. */
 export class ProofAbsent extends Error {
   override readonly name = 'ProofAbsent'
 }
 
-/** Nobody knows: a time-out, a server's own failure, an address that is not public. A sentence for people. */
+/** Whether it exists is unknown: a time-out, a server error, an address that is not public. A sentence for the owner. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
 }

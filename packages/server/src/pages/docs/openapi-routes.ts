@@ -1,8 +1,8 @@
 import { ERROR_STATUS, type ErrorCode, type Naming } from '@countersign/protocol'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
-import { LIMIT_HEADERS } from '../../core/limits/headers.ts'
-import type { RouteInfo } from '../../core/limits/route-class.ts'
+import { RATE_LIMIT_HEADERS } from '../../core/limits/rate-limit-headers.ts'
+import type { RouteInfo } from '../../core/limits/route-info.ts'
 import { needsSession } from './curl-example.ts'
 import type { ApiDocument, Operation } from './openapi-types.ts'
 
@@ -62,7 +62,7 @@ function withErrors(document: ApiDocument, isLimited: (route: RouteInfo) => bool
 
 function withCodes({ method }: RouteInfo, operation: Operation, isLimited: boolean): Operation {
   const { responses } = operation
-  const limited = { ...responses, '4XX': { ...responses['4XX'], headers: LIMIT_HEADERS } }
+  const limited = { ...responses, '4XX': { ...responses['4XX'], headers: RATE_LIMIT_HEADERS } }
   return {
     ...operation,
     ...(isLimited ? { responses: limited as never } : {}),

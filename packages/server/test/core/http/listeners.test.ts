@@ -32,7 +32,8 @@ function appOn(addresses: string[]) {
     trustedProxies: [],
     aheadOfRouter: () => false,
     answerRouterError: () => undefined,
-    onServer: (server: Server, another: () => Server) => listeners.watch(server, another),
+    onServer: (server: Server, createAnother: () => Server) =>
+      listeners.addServer(server, createAnother),
   })
   app.get('/x', async () => 'here')
   return { listeners, app: app as unknown as Parameters<Listeners['close']>[0] }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CodedError } from '@countersign/protocol'
 import { fastify } from 'fastify'
-import { MethodGuard } from '../../../src/core/http/methods.ts'
+import { MethodGuard } from '../../../src/core/http/method-guard.ts'
 import { countRequests, RequestMetrics } from '../../../src/core/metrics/request-metrics.ts'
 
 /** Addresses whose patterns overlap, with their methods. */
@@ -46,7 +46,7 @@ test('of overlapping patterns the one that matches best decides which methods an
     reply.code(error.code === 'METHOD_NOT_ALLOWED' ? 405 : 404).send(error.code),
   )
   app.addHook('onRequest', (request, reply, done) => {
-    done(request.is404 ? (guard.refusalOf(request, reply) ?? new Error('not found')) : undefined)
+    done(request.is404 ? (guard.methodError(request, reply) ?? new Error('not found')) : undefined)
   })
   countRequests(app, metrics)
   for (const [url, methods] of PATTERNS) {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startDnsServer } from '../../../../../test/support/dns-server.ts'
 import { startHttpsSite } from '../../../../../test/support/https-site.ts'
-import { lookingOut } from './looking-out.ts'
+import { openTestPerspective } from './test-perspective.ts'
 
 const HOST = 'agents.example.com'
 
@@ -13,7 +13,7 @@ async function siteWith(t: TestContext, options: Parameters<typeof startHttpsSit
   dns.set(HOST, 'A', ['127.0.0.1'])
   const site = await startHttpsSite(t, [HOST], options)
   site.serve('/', { body: 'hello' })
-  const { get } = lookingOut(t, dns, { loopbackHosts: new Map([[HOST, site.port]]) })
+  const { get } = openTestPerspective(t, dns, { loopbackHosts: new Map([[HOST, site.port]]) })
   return { site, get: () => get(`https://${HOST}/`) }
 }
 
@@ -57,7 +57,7 @@ test('a host that speaks plain HTTP where TLS is expected is out of reach', asyn
   await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
   t.after(() => plain.close())
   const { port } = plain.address() as AddressInfo
-  const { get } = lookingOut(t, dns, { loopbackHosts: new Map([[HOST, port]]) })
+  const { get } = openTestPerspective(t, dns, { loopbackHosts: new Map([[HOST, port]]) })
   assert.deepEqual(await get(`https://${HOST}/`), {
     error: 'Unreachable',
     words: `${HOST} does not speak TLS as it should.`,

@@ -4,7 +4,7 @@ import { startDnsServer } from '../../../../../test/support/dns-server.ts'
 import { outsideEnv, startHttpsSite } from '../../../../../test/support/https-site.ts'
 import { readSettings } from '../../../src/config/config.ts'
 import { openPerspectives } from '../../../src/core/network/open-perspectives.ts'
-import { lookingOut, seen, startCanary } from './looking-out.ts'
+import { openTestPerspective, seen, startCanary } from './test-perspective.ts'
 
 const HOST = 'agents.example.com'
 
@@ -46,7 +46,7 @@ test('a page with any status is a page', async (t) => {
   const dns = await startDnsServer(t)
   const site = await startHttpsSite(t, [HOST])
   dns.set(HOST, 'A', ['127.0.0.1'])
-  const { get } = lookingOut(t, dns, { loopbackHosts: new Map([[HOST, site.port]]) })
+  const { get } = openTestPerspective(t, dns, { loopbackHosts: new Map([[HOST, site.port]]) })
   for (const status of [204, 304, 404, 410, 500]) {
     site.serve('/', (_request, response) => response.writeHead(status).end())
     const answer = await get(`https://${HOST}/`)
@@ -75,7 +75,7 @@ test('only the host that is named may be on loopback', async (t) => {
   const canary = await startCanary(t)
   for (const name of [`x.${HOST}`, 'other.example.com', 'example.com']) {
     dns.set(name, 'A', ['127.0.0.1'])
-    const { get } = lookingOut(t, dns, {
+    const { get } = openTestPerspective(t, dns, {
       loopbackHosts: new Map([[HOST, canary.port]]),
       port: canary.port,
     })
@@ -88,7 +88,7 @@ test('only the host that is named may be on loopback', async (t) => {
 test('and it may be nowhere else: neither on private nor on public addresses', async (t) => {
   const dns = await startDnsServer(t)
   const canary = await startCanary(t)
-  const { get } = lookingOut(t, dns, { loopbackHosts: new Map([[HOST, canary.port]]) })
+  const { get } = openTestPerspective(t, dns, { loopbackHosts: new Map([[HOST, canary.port]]) })
   for (const address of ['10.0.0.1', '0.0.0.0', '169.254.169.254', '1.1.1.1']) {
     dns.set(HOST, 'A', ['127.0.0.1', address])
     assert.deepEqual(await get(`https://${HOST}/`), {

@@ -3,7 +3,7 @@ import { connect, type TcpNetConnectOpts } from 'node:net'
 import { test } from 'node:test'
 import { startDnsServer } from '../../../../../test/support/dns-server.ts'
 import { startHttpsSite } from '../../../../../test/support/https-site.ts'
-import { lookingOut, startCanary } from './looking-out.ts'
+import { openTestPerspective, startCanary } from './test-perspective.ts'
 
 const HOST = 'agents.example.com'
 
@@ -13,7 +13,7 @@ test('the address that was checked is the one that is connected to, and it is as
   site.serve('/', { body: 'from the first address' })
   const canary = await startCanary(t, '127.0.0.2', site.port)
   dns.setInTurn(HOST, 'A', [['127.0.0.1'], ['127.0.0.2']])
-  const { get } = lookingOut(t, dns, { loopbackHosts: new Map([[HOST, site.port]]) })
+  const { get } = openTestPerspective(t, dns, { loopbackHosts: new Map([[HOST, site.port]]) })
 
   const first = await get(`https://${HOST}/`)
   assert.ok('found' in first)
@@ -33,7 +33,7 @@ test('a name that is public when it is checked and on loopback afterwards leads 
   const canary = await startCanary(t)
   dns.setInTurn(HOST, 'A', [['1.1.1.1'], ['127.0.0.1']])
   const dialled: unknown[] = []
-  const { get } = lookingOut(t, dns, {
+  const { get } = openTestPerspective(t, dns, {
     port: canary.port,
     dial: (options) => {
       addressesOf(options).then((addresses) => dialled.push(addresses))
@@ -50,7 +50,7 @@ test('where the network leads elsewhere than to a public address, nothing is sen
   const dns = await startDnsServer(t)
   const canary = await startCanary(t)
   dns.set(HOST, 'A', ['1.1.1.1'])
-  const { get } = lookingOut(t, dns, { dial: () => connect(canary.port, '127.0.0.1') })
+  const { get } = openTestPerspective(t, dns, { dial: () => connect(canary.port, '127.0.0.1') })
   const answer = await get(`https://${HOST}/`)
   assert.deepEqual(answer, {
     error: 'Unreachable',

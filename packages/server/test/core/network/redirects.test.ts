@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { startDnsServer } from '../../../../../test/support/dns-server.ts'
 import { startHttpsSite } from '../../../../../test/support/https-site.ts'
-import { lookingOut, startCanary } from './looking-out.ts'
+import { openTestPerspective, startCanary } from './test-perspective.ts'
 
 const HOST = 'agents.example.com'
 const OTHER = 'other.example.com'
@@ -20,7 +20,7 @@ async function redirecting(t: TestContext) {
     [OTHER, other.port],
   ])
   const canary = await startCanary(t)
-  const { get } = lookingOut(t, dns, { loopbackHosts, port: canary.port })
+  const { get } = openTestPerspective(t, dns, { loopbackHosts, port: canary.port })
   const redirect = (path: string, location: string, status = 302) =>
     site.serve(path, {
       status,

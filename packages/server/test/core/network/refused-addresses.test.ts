@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { startDnsServer } from '../../../../../test/support/dns-server.ts'
-import { lookingOut, startCanary } from './looking-out.ts'
+import { openTestPerspective, startCanary } from './test-perspective.ts'
 
 /** Spellings of this machine and of what is near it. URL turns most into their one canonical form; none gets through. */
 const LITERALS = [
@@ -19,7 +19,7 @@ test('no address in the URL is connected to, however it is spelt, nor localhost'
   const canary = await startCanary(t)
   const dns = await startDnsServer(t)
   for (const name of ['localhost', '127.0.0.1', '127.1']) dns.set(name, 'A', ['127.0.0.1'])
-  const { get } = lookingOut(t, dns, { port: canary.port })
+  const { get } = openTestPerspective(t, dns, { port: canary.port })
   for (const host of LITERALS) {
     const answer = await get(`https://${host}/`)
     assert.ok('error' in answer && answer.error === 'Unreachable', host)
@@ -44,7 +44,7 @@ const ANSWERS = {
 test('no address that is not public is connected to, whatever the DNS says', async (t) => {
   const canary = await startCanary(t)
   const dns = await startDnsServer(t)
-  const { get } = lookingOut(t, dns, { port: canary.port })
+  const { get } = openTestPerspective(t, dns, { port: canary.port })
   for (const type of ['A', 'AAAA'] as const) {
     for (const address of ANSWERS[type]) {
       dns.remove('agents.example.com')
@@ -64,7 +64,7 @@ test('one address that is not public among public ones is enough to refuse them 
   const canary = await startCanary(t)
   const dns = await startDnsServer(t)
   const dialled: string[] = []
-  const { get } = lookingOut(t, dns, {
+  const { get } = openTestPerspective(t, dns, {
     port: canary.port,
     dial: (options) => {
       dialled.push(String(options.host))
@@ -88,7 +88,7 @@ test('the canary is within reach: what may be connected to makes it sing', async
   const canary = await startCanary(t)
   const dns = await startDnsServer(t)
   const loopbackHosts = new Map([['agents.example.com', canary.port]])
-  const { get } = lookingOut(t, dns, { loopbackHosts, port: canary.port })
+  const { get } = openTestPerspective(t, dns, { loopbackHosts, port: canary.port })
   for (const [type, address] of [
     ['A', '127.0.0.1'],
     ['AAAA', '::1'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textOfTables } from '../../../../../../test/support/raw-database.ts'
 import { startTestService, type TestService } from '../../../../../../test/support/service.ts'
-import { countedPart } from '../../../../src/core/limits/rule.ts'
+import { addressKey } from '../../../../src/core/limits/rate-limit-rule.ts'
 import { assertLimited, BEHIND_PROXY, failToClaim, LIMITED } from './support.ts'
 
 const ONE = 'failed-claims=1/h'
@@ -82,7 +82,7 @@ test('no address is kept', async (t) => {
 })
 
 test('what is counted of an address', () => {
-  assert.equal(countedPart('::1'), '0:0:0:0::/64')
-  assert.equal(countedPart('fe80::1%eth0'), 'fe80:0:0:0::/64')
-  assert.equal(countedPart(''), 'unknown')
+  assert.equal(addressKey('::1'), '0:0:0:0::/64')
+  assert.equal(addressKey('fe80::1%eth0'), 'fe80:0:0:0::/64')
+  assert.equal(addressKey(''), 'unknown')
 })

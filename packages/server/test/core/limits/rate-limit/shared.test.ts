@@ -16,7 +16,11 @@ import {
 } from '../../../../../../test/support/service.ts'
 import { needs } from '../../../../../../test/support/tools.ts'
 import { until } from '../../../../../../test/support/until.ts'
-import { deleteWhole, takeOne, wholeAt } from '../../../../src/core/limits/rate-count-table.ts'
+import {
+  deleteFullQuotas,
+  quotaResetAt,
+  takeFromQuota,
+} from '../../../../src/core/limits/rate-count-table.ts'
 import { assertLimited, failToClaim, LIMITED, leftOf, startTwo } from './support.ts'
 
 /** Fails at each node in turn. @returns how many were left after each */
@@ -53,20 +57,20 @@ test('of many who ask at once no more get one than there are', async (t) => {
   const key = Buffer.alloc(32, 7)
   const taking = { now: 1_000_000, cost: 60_000 / 7, window: 60_000 }
   const rows = await Promise.all(
-    Array.from({ length: 50 }, () => db.write((tx) => takeOne(tx, key, taking))),
+    Array.from({ length: 50 }, () => db.write((tx) => takeFromQuota(tx, key, taking))),
   )
   assert.equal(rows.filter(({ taken }) => taken === 1).length, 7)
-  const whole = await wholeAt(db.read, key)
+  const whole = await quotaResetAt(db.read, key)
   assert.ok(Math.abs(whole - 1_060_000) < 0.01)
   // A node whose clock is far ahead takes no more than a window from the others.
-  await db.write((tx) => takeOne(tx, key, { ...taking, now: 900_000_000 }))
-  const { taken } = await db.write((tx) => takeOne(tx, key, { ...taking, now: 1_000_001 }))
+  await db.write((tx) => takeFromQuota(tx, key, { ...taking, now: 900_000_000 }))
+  const { taken } = await db.write((tx) => takeFromQuota(tx, key, { ...taking, now: 1_000_001 }))
   assert.equal(taken, 0)
-  assert.ok((await wholeAt(db.read, key)) <= 1_060_001.01)
-  await db.write((tx) => deleteWhole(tx, 1_060_000))
-  assert.ok((await wholeAt(db.read, key)) > 0)
-  await db.write((tx) => deleteWhole(tx, 1_061_000))
-  assert.equal(await wholeAt(db.read, key), 0)
+  assert.ok((await quotaResetAt(db.read, key)) <= 1_060_001.01)
+  await db.write((tx) => deleteFullQuotas(tx, 1_060_000))
+  assert.ok((await quotaResetAt(db.read, key)) > 0)
+  await db.write((tx) => deleteFullQuotas(tx, 1_061_000))
+  assert.equal(await quotaResetAt(db.read, key), 0)
 })
 
 test(

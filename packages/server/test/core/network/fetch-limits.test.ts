@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { startDnsServer } from '../../../../../test/support/dns-server.ts'
 import { type SiteHandler, startHttpsSite } from '../../../../../test/support/https-site.ts'
 import { freePort } from '../../../../../test/support/ports.ts'
-import { lookingOut } from './looking-out.ts'
+import { openTestPerspective } from './test-perspective.ts'
 
 const HOST = 'agents.example.com'
 const LIMIT = 64 * 1024
@@ -16,7 +16,10 @@ async function siteThat(t: TestContext, handler: SiteHandler, timeLimitMs = 10_0
   const site = await startHttpsSite(t, [HOST])
   site.serve('/', handler)
   dns.set(HOST, 'A', ['127.0.0.1'])
-  const { get } = lookingOut(t, dns, { loopbackHosts: new Map([[HOST, site.port]]), timeLimitMs })
+  const { get } = openTestPerspective(t, dns, {
+    loopbackHosts: new Map([[HOST, site.port]]),
+    timeLimitMs,
+  })
   return { dns, get: () => get(`https://${HOST}/`) }
 }
 
@@ -84,11 +87,11 @@ test('nor is a host that takes the connection and says nothing, or a resolver th
   await new Promise<void>((resolve) => mute.listen(port, '127.0.0.1', resolve))
   t.after(() => mute.close())
   const loopbackHosts = new Map([[HOST, port]])
-  const patient = lookingOut(t, dns, { loopbackHosts, timeLimitMs: 300 })
+  const patient = openTestPerspective(t, dns, { loopbackHosts, timeLimitMs: 300 })
   assert.deepEqual(await patient.get(`https://${HOST}/`), tooLate)
 
   dns.fail('*', 'silence')
-  const impatient = lookingOut(t, dns, { loopbackHosts, timeLimitMs: 50 })
+  const impatient = openTestPerspective(t, dns, { loopbackHosts, timeLimitMs: 50 })
   assert.deepEqual(await impatient.get(`https://${HOST}/`), tooLate)
 })
 
@@ -150,7 +153,7 @@ test('a host that hangs up, refuses or does not speak HTTP is out of reach, and 
   const dns = await startDnsServer(t)
   dns.set(HOST, 'A', ['127.0.0.1'])
   const loopbackHosts = new Map([[HOST, await freePort()]])
-  const nobody = lookingOut(t, dns, { loopbackHosts })
+  const nobody = openTestPerspective(t, dns, { loopbackHosts })
   assert.deepEqual(await nobody.get(`https://${HOST}/`), {
     error: 'Unreachable',
     words: `${HOST} refuses connections.`,
@@ -159,7 +162,7 @@ test('a host that hangs up, refuses or does not speak HTTP is out of reach, and 
 
 test('a host without an address is not there; one that nobody can look up is out of reach', async (t) => {
   const dns = await startDnsServer(t)
-  const { get } = lookingOut(t, dns)
+  const { get } = openTestPerspective(t, dns)
   assert.deepEqual(await get(`https://${HOST}/`), {
     error: 'ProofAbsent',
     words: `${HOST} does not exist in the DNS.`,

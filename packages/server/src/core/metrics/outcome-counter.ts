@@ -1,10 +1,10 @@
 import { toCodedError } from '../errors.ts'
 
-/** How often something ended how. */
-export class Outcomes {
+/** Counts how often work ended with which outcome. */
+export class OutcomeCounter {
   readonly #counts: Map<string, number>
 
-  /** @param known what is shown as 0 before it first happens: an increase from nothing is none to Prometheus */
+  /** @param known outcomes that start at 0: Prometheus does not see an increase in a series that first appears with 1 */
   constructor(known: readonly string[]) {
     this.#counts = new Map(known.map((name) => [name, 0]))
   }
@@ -14,11 +14,11 @@ export class Outcomes {
   }
 
   /**
-   * Counts how work ends: a refusal under its code, in lower case.
-   * @param nameOf what an end without a refusal is called
-   * @returns what the work returns, or throws
+   * Counts how work ends. An error counts under its code in lower case.
+   * @param nameOf the outcome of work that succeeds
+   * @returns the result of the work; rejects with its error
    */
-  async of<T>(work: Promise<T>, nameOf: (value: T) => string): Promise<T> {
+  async count<T>(work: Promise<T>, nameOf: (value: T) => string): Promise<T> {
     try {
       const value = await work
       this.add(nameOf(value))

@@ -1,20 +1,20 @@
 import { Counter, Gauge, type Registry as Metrics } from 'prom-client'
 import { withTimeout } from '../timeout.ts'
 
-/** The database is asked on a scrape and may not answer, and that is when all the other figures are wanted. */
-const PATIENCE_MS = 1000
+/** The database may not answer, and that is when the other metrics are needed most: a scrape must not wait for it. */
+const READ_TIMEOUT_MS = 1000
 
 type Labels = Readonly<Record<string, string>>
 
-/** Metrics whose values are read when somebody scrapes. */
-export class Registration {
+/** Registers metrics whose values are read on each scrape. */
+export class MetricRegistrar {
   readonly #metrics: Metrics
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics
   }
 
-  /** @param read what cannot be had in time is NaN, which no alarm compares with anything */
+  /** @param read if it fails or takes longer than a second, the value is NaN, which triggers no alert */
   gauge(name: string, help: string, read: () => number | Promise<number>): void {
     new Gauge({
       name,
@@ -26,8 +26,8 @@ export class Registration {
     })
   }
 
-  /** @param read what cannot be had in time is left out */
-  labelled(
+  /** @param read if it fails or takes longer than a second, the metric has no samples */
+  labelledGauge(
     name: string,
     help: string,
     labelNames: readonly string[],
@@ -46,20 +46,8 @@ export class Registration {
     })
   }
 
-  counter(name: string, help: string, read: () => number): void {
-    new Counter({
-      name,
-      help,
-      registers: [this.#metrics],
-      collect() {
-        this.reset()
-        this.inc(read())
-      },
-    })
-  }
-
-  /** Counted by outcome, or by whatever else the label says. */
-  outcomes(
+  /** @param read counts by the value of the label */
+  labelledCounter(
     name: string,
     help: string,
     read: () => ReadonlyMap<string, number>,
@@ -78,11 +66,10 @@ export class Registration {
   }
 }
 
-/** @param otherwise in the place of what does not come in time, or not at all */
-async function readOr<T>(read: () => T | Promise<T>, otherwise: T): Promise<T> {
+async function readOr<T>(read: () => T | Promise<T>, fallback: T): Promise<T> {
   try {
-    return await withTimeout(Promise.resolve(read()), PATIENCE_MS)
+    return await withTimeout(Promise.resolve(read()), READ_TIMEOUT_MS)
   } catch {
-    return otherwise
+    return fallback
   }
 }

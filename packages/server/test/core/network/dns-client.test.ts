@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startDnsServer } from '../../../../../test/support/dns-server.ts'
 import { freePort } from '../../../../../test/support/ports.ts'
-import { DnsView } from '../../../src/core/network/dns-view.ts'
-import { seen } from './looking-out.ts'
+import { DnsClient } from '../../../src/core/network/dns-client.ts'
+import { seen } from './test-perspective.ts'
 
 async function viewOf(t: TestContext, options: Parameters<typeof startDnsServer>[1] = {}) {
   const dns = await startDnsServer(t, options)
   // The server is in this process: one that stands still for a moment must not pass for a silent one.
-  const view = new DnsView(dns.address, { timeoutMs: 10_000, tries: 1 })
+  const view = new DnsClient(dns.address, { timeoutMs: 10_000, tries: 1 })
   t.after(() => view.close())
   return { dns, txt: (name: string) => seen(view.txt(name)), view }
 }
@@ -85,7 +85,7 @@ test('NXDOMAIN and no such record: it is not there', async (t) => {
 test('SERVFAIL, REFUSED, silence and a name that is none: nobody knows', async (t) => {
   const { dns, txt } = await viewOf(t)
   dns.set(NAME, 'TXT', ['there'])
-  const impatient = new DnsView(dns.address, { timeoutMs: 250, tries: 1 })
+  const impatient = new DnsClient(dns.address, { timeoutMs: 250, tries: 1 })
   t.after(() => impatient.close())
   const why = { SERVFAIL: 'SERVFAIL', REFUSED: 'REFUSED', silence: 'does not answer in time' }
   for (const failure of ['SERVFAIL', 'REFUSED', 'silence'] as const) {
@@ -102,7 +102,7 @@ test('SERVFAIL, REFUSED, silence and a name that is none: nobody knows', async (
 })
 
 test('a resolver that is not there: nobody knows', async (t) => {
-  const view = new DnsView(`127.0.0.1:${await freePort()}`, { timeoutMs: 250, tries: 1 })
+  const view = new DnsClient(`127.0.0.1:${await freePort()}`, { timeoutMs: 250, tries: 1 })
   t.after(() => view.close())
   const lost = await seen(view.txt(NAME))
   assert.ok('error' in lost && lost.error === 'Unreachable')

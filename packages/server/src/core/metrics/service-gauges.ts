@@ -1,32 +1,33 @@
-import type { Overload } from '../limits/concurrency.ts'
-import type { Limiter } from '../limits/limiter.ts'
+import type { LoadShedder } from '../limits/concurrency-limiter.ts'
+import type { RateLimiter } from '../limits/rate-limiter.ts'
 import type { WriteMetrics } from './write-metrics.ts'
 
-/** Figures of the service's own, read when somebody scrapes. */
+/** The service's own measurements, read on each scrape. */
 export interface Gauges {
-  /** What runs: labels of a metric that is always 1. */
+  /** Labels of `countersign_build_info`, whose value is always 1. */
   readonly build: Readonly<Record<'version' | 'node' | 'database', string>>
   readonly phase: () => Phase
   readonly readModel: () => ReadModelStats
-  /** Seconds since 1970, by the clock that expiries are held against. */
+  /** Seconds since 1970, by the clock that decides what has expired. */
   readonly clock: () => number
-  /** What is free where the data are. */
+  /** Free bytes on the disk that holds the data. */
   readonly freeBytes: () => Promise<number>
   readonly database: () => Promise<DatabaseStats>
-  /** Connections for reading; null where the data are in a file. */
+  /** Connections for reading; null if the data is in a file. */
   readonly connections: () => ConnectionStats | null
   readonly writes: WriteMetrics
-  /** How many writes have been asked for and not answered. */
+  /** Writes requested but not done. */
   readonly waitingWrites: () => number
-  readonly overload: Pick<Overload, 'refused' | 'inside'>
-  /** Null where rates are not limited. */
-  readonly limiter: Pick<Limiter, 'refused' | 'isShared'> | null
-  /** How many jobs are due, and by how many seconds the one is late that has been due longest. */
+  readonly loadShedder: Pick<LoadShedder, 'rejected' | 'active'>
+  /** Null if rate limits are off. */
+  readonly rateLimiter: Pick<RateLimiter, 'rejected' | 'isShared'> | null
+  /** The number of due jobs. */
   readonly jobsDue: () => Promise<number>
+  /** Seconds since the oldest due job was due. */
   readonly jobsLate: () => Promise<number>
-  /** How many checks of channels, of those that the service makes by itself, have ended how. */
+  /** Finished periodic channel checks, by outcome. */
   readonly channelChecks: () => ReadonlyMap<string, number>
-  /** By how many seconds the channel is late that has been due longest. */
+  /** Seconds since the oldest due channel check was due. */
   readonly channelChecksLate: () => Promise<number>
 }
 
@@ -35,9 +36,9 @@ type Phase = 'starting' | 'ready' | 'draining'
 interface DatabaseStats {
   readonly role: 'file' | 'primary' | 'unreachable'
   readonly commits: {
-    /** What an acknowledged write is known to be on. */
+    /** Where an acknowledged write is known to be. */
     readonly waitFor: 'disk' | 'standby' | 'unknown'
-    /** Whether what they wait for is there. */
+    /** Whether what commits wait for is connected; null if the database user may not see it. */
     readonly satisfied: boolean | null
   }
   readonly standbys: readonly StandbyStats[]
@@ -60,10 +61,10 @@ interface ConnectionStats {
 
 interface ReadModelStats {
   readonly agents: number
-  /** The number of the last event that shows in answers. */
+  /** The sequence number of the last applied event. */
   readonly position: number
-  /** For how long the database has not been heard of. */
+  /** Seconds since the read model was last known to be in sync with the database. */
   readonly secondsStale: number
-  /** Whether lookups are answered: not while the events cannot be followed. */
-  readonly vouches: boolean
+  /** Whether lookups are answered; false while the read model is staler than `MAX_STALENESS`. */
+  readonly isFresh: boolean
 }

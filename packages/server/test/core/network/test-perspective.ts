@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { TestDns } from '../../../../../test/support/dns-server.ts'
-import { DnsView } from '../../../src/core/network/dns-view.ts'
-import { type FetchRules, fetchPage } from '../../../src/core/network/fetch-page.ts'
+import { DnsClient } from '../../../src/core/network/dns-client.ts'
+import { type FetchOptions, fetchPage } from '../../../src/core/network/fetch-page.ts'
 import { type Page, ProofAbsent, Unreachable } from '../../../src/core/network/perspective.ts'
 
 /** What came of looking: a page or records, or which of the two errors, in which words. */
@@ -24,11 +24,15 @@ export async function seen<T>(work: Promise<T>): Promise<Seen<T>> {
 }
 
 /** A perspective with rules that a test changes: its port, its patience, its network. */
-export function lookingOut(t: TestContext, dns: TestDns, changed: Partial<FetchRules> = {}) {
+export function openTestPerspective(
+  t: TestContext,
+  dns: TestDns,
+  changed: Partial<FetchOptions> = {},
+) {
   // The server is in this process: one that stands still for a moment must not pass for a silent one.
-  const view = new DnsView(dns.address, { timeoutMs: 10_000, tries: 1 })
+  const view = new DnsClient(dns.address, { timeoutMs: 10_000, tries: 1 })
   t.after(() => view.close())
-  const rules: FetchRules = {
+  const rules: FetchOptions = {
     addressesOf: (host) => view.addresses(host),
     loopbackHosts: new Map(),
     port: 443,

@@ -1,21 +1,26 @@
 import { untilAborted } from '../timeout.ts'
+import { ResponseTooLargeError } from './bounded-fetch.ts'
 import { ProofAbsent, Unreachable } from './perspective.ts'
 
 /**
- * Waits for work until a signal ends the waiting: not everything can be ended itself, a look-up in the DNS cannot.
- * @param place what is asked, for people
- * @throws ProofAbsent, Unreachable: what fails on the network becomes a sentence
+ * Waits for network work until `signal` aborts, and turns what fails into a sentence for the owner.
+ * @param host what was asked, for the message
+ * @throws ProofAbsent and Unreachable; errors that are not of the network, which are bugs, as they are
  */
-export async function inTime<T>(place: string, signal: AbortSignal, work: Promise<T>): Promise<T> {
+export async function withNetworkErrors<T>(
+  host: string,
+  signal: AbortSignal,
+  work: Promise<T>,
+): Promise<T> {
   try {
     return await untilAborted(work, signal)
   } catch (error) {
     if (error instanceof ProofAbsent || error instanceof Unreachable) throw error
-    throw new Unreachable(reasonOf(error, place))
+    throw new Unreachable(describe(error, host))
   }
 }
 
-/** Why a host could not be asked, for people, by the codes of node:net, node:tls and undici. */
+/** By the error codes of node:net, node:tls and undici. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refuses connections',
   ECONNRESET: 'closes the connection',
@@ -25,7 +30,6 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'does not answer in time',
   UND_ERR_HEADERS_TIMEOUT: 'does not answer in time',
   UND_ERR_BODY_TIMEOUT: 'does not answer in time',
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'answers with more than 64 KiB',
   UND_ERR_HEADERS_OVERFLOW: 'answers with headers that are too large',
   ERR_TLS_CERT_ALTNAME_INVALID: 'shows a certificate that is for another name',
   CERT_HAS_EXPIRED: 'shows a certificate that has expired',
@@ -38,15 +42,13 @@ const REASONS: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'shows a certificate of an authority that is not trusted',
 }
 
-/**
- * A sentence on a failed request.
- * @throws the error itself where it is none of the network but a mistake of ours
- */
-function reasonOf(error: unknown, host: string): string {
+/** @throws the error itself if it is not an error of the network */
+function describe(error: unknown, host: string): string {
+  if (error instanceof ResponseTooLargeError) return `${host} answers with more than 64 KiB.`
   const { name, code } = error as { name?: unknown; code?: unknown }
   if (name === 'TimeoutError') return `${host} does not answer in time.`
   if (name === 'AbortError') return `${host} was not waited for.`
-  // Its code is llhttp's (HPE_…), and not always there.
+  // Checked by name: its code is llhttp's (HPE_…), and sometimes missing.
   if (name === 'HTTPParserError') return `${host} answers with what is not HTTP.`
   if (typeof code !== 'string') throw error
   if (/^ERR_(?:SSL|TLS)_/.test(code) && REASONS[code] === undefined) {

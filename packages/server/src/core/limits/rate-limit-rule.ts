@@ -1,0 +1,90 @@
+import { CodedError } from '@countersign/protocol'
+import type { FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
+import type { Cookies } from '../http/cookies.ts'
+import type { QuotaState, Rate } from './quota.ts'
+import type { LimitState } from './rate-limit-headers.ts'
+import type { RateLimiter } from './rate-limiter.ts'
+import type { RateLimit } from './rate-limits.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The limits that apply to the request, with the newest state of each. */
+    limits: LimitState[] | null
+  }
+}
+
+/** A limit of a route with its configured rate. */
+export interface RateLimitRule {
+  readonly limit: RateLimit
+  readonly rate: Rate
+}
+
+/** What the rules of all routes share. */
+export interface RuleContext {
+  readonly rateLimiter: RateLimiter
+  /** Reads the session cookie. */
+  readonly cookies: Cookies
+}
+
+/**
+ * Whose quota a request counts against: the address, session token or claim token.
+ * @returns null if the request has none of that kind; the handler rejects it for that reason
+ */
+export function clientOf(
+  { cookies }: RuleContext,
+  { limit }: RateLimitRule,
+  request: FastifyRequest,
+): string | null {
+  if (limit.by === 'address') return addressKey(request.ip)
+  if (limit.by === 'session') return cookies.read(request, 'session')
+  const { claimToken } = (request.body ?? {}) as { claimToken?: unknown }
+  return typeof claimToken === 'string' ? claimToken : null
+}
+
+/**
+ * Records the state of a quota for the response headers.
+ * @returns the error to answer with if the quota is used up, else null
+ */
+export function applyState(
+  { rateLimiter }: RuleContext,
+  { limit, rate }: RateLimitRule,
+  request: FastifyRequest,
+  state: QuotaState,
+): CodedError | null {
+  const others = (request.limits ?? []).filter(({ name }) => name !== limit.name)
+  request.limits = [...others, { name: limit.name, rate, state }]
+  if (state.isAllowed) return null
+  rateLimiter.countRejection(limit)
+  const seconds = Math.max(1, Math.ceil(state.retryMs / 1000))
+  return new CodedError('RATE_LIMITED', `${REASON[limit.by]} Try again in ${seconds} s.`, {
+    retryAfterSeconds: seconds,
+  })
+}
+
+const REASON: Readonly<Record<RateLimit['by'], string>> = {
+  address: 'Too many requests of this kind from your address.',
+  session: 'Too many requests of this kind from your session.',
+  token: 'Too many failed claims with this token.',
+}
+
+/** All unparsable addresses share one quota, so that inventing them gains nothing. */
+const UNKNOWN = 'unknown'
+
+/** Some proxies write an address with a port into X-Forwarded-For. */
+const WITH_PORT = /^(?:\[(?<six>[^\]]+)\]|(?<four>[\d.]+))(?::\d{1,5})?$/
+
+/**
+ * The part of an address that shares one quota: a whole IPv4 address, or the /64 of an IPv6 address, which is the smallest
+ * assignment to a site (RFC 6177). IPv4-mapped addresses (`::ffff:192.0.2.1`) count as IPv4.
+ */
+export function addressKey(address: string): string {
+  const { six, four } = WITH_PORT.exec(address)?.groups ?? {}
+  const text = six ?? four ?? address
+  // ipaddr.js also accepts numbers such as 2130706433 as addresses.
+  if (!ipaddr.IPv6.isValid(text) && !ipaddr.IPv4.isValidFourPartDecimal(text)) return UNKNOWN
+  const parsed = ipaddr.process(text)
+  if (parsed.kind() === 'ipv4') return parsed.toString()
+  const groups = (parsed as ipaddr.IPv6).parts.slice(0, 4)
+  return `${groups.map((group) => group.toString(16)).join(':')}::/64`
+}

@@ -1,0 +1,68 @@
+import { isExempt, type RouteInfo } from './route-info.ts'
+
+/** A rate limit. Its quota is the setting of the same name (RATE_LIMITS). */
+export interface RateLimit {
+  readonly name: string
+  /** `shared`: all nodes count together, at the cost of a query. `local`: each node counts its own requests. */
+  readonly scope: 'shared' | 'local'
+  /** Whose requests are counted together. */
+  readonly by: 'address' | 'session' | 'token'
+  /** `failures`: only claims with an unknown token or a wrong signature. */
+  readonly counts: 'requests' | 'failures'
+}
+
+function limit<N extends string>(
+  name: N,
+  scope: RateLimit['scope'],
+  by: RateLimit['by'],
+  counts: RateLimit['counts'] = 'requests',
+): RateLimit & { readonly name: N } {
+  return { name, scope, by, counts }
+}
+
+const LIMITS = {
+  mint: limit('mint', 'shared', 'session'),
+  mintAddress: limit('mint-address', 'shared', 'address'),
+  claims: limit('claims', 'local', 'address'),
+  failedClaims: limit('failed-claims', 'shared', 'address', 'failures'),
+  failedClaimsToken: limit('failed-claims-token', 'shared', 'token', 'failures'),
+  signIns: limit('sign-ins', 'shared', 'address'),
+  recoveryCodes: limit('recovery-codes', 'shared', 'address'),
+  signUps: limit('sign-ups', 'shared', 'address'),
+  channelChecks: limit('channel-checks', 'shared', 'session'),
+  verifications: limit('verifications', 'local', 'address'),
+  reads: limit('reads', 'local', 'address'),
+  changes: limit('changes', 'local', 'address'),
+} as const
+
+export const RATE_LIMIT_NAMES: readonly string[] = Object.values(LIMITS).map(({ name }) => name)
+
+const { signIns, signUps, verifications, changes } = LIMITS
+
+const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
+  issueToken: [LIMITS.mintAddress, LIMITS.mint],
+  claim: [LIMITS.claims, LIMITS.failedClaims, LIMITS.failedClaimsToken],
+  passkeySignInOptions: [signIns],
+  signInWithPasskey: [signIns],
+  beginProviderSignIn: [signIns],
+  signInByLink: [signIns],
+  signInByRecoveryCode: [signIns, LIMITS.recoveryCodes],
+  signUpOptions: [signUps],
+  signUp: [signUps],
+  signUpByProvider: [signUps],
+  checkChannel: [changes, LIMITS.channelChecks],
+  verify: [verifications],
+  challengeRuntime: [verifications],
+  answerRuntime: [verifications],
+}
+
+/** The rate limits of a route; none for health checks, preflights, suspension and revocation. */
+export function rateLimitsOf(route: RouteInfo): readonly RateLimit[] {
+  const { operationId, url, method } = route
+  if (operationId === 'lookup' || operationId === 'identify') return [LIMITS.reads]
+  if (isExempt(route)) return []
+  const own = LIMITS_BY_OPERATION[operationId ?? '']
+  if (own !== undefined) return own
+  if (method === 'GET') return [LIMITS.reads]
+  return url === '/check' ? [verifications] : [changes]
+}
