@@ -9,7 +9,6 @@ import {
   signInLinkRequestSchema,
 } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { toCodedError } from '../core/errors.ts'
 import type { App } from '../core/http/server.ts'
 import { providerParam } from '../providers/providers.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
