@@ -15,7 +15,7 @@ import {
   type CompletionInput,
   type IdentityProvider,
   ProviderRefusal,
-  type Verified,
+  type VerificationResult,
 } from '../providers/provider.ts'
 import { callProvider, identityContext, type ProviderCallDeps } from '../providers/providers.ts'
 import { type Verification, type VerifyOwnerDeps, verifyOwner } from './record-verification.ts'
@@ -183,13 +183,17 @@ function fetchResult(
   ownerId: number,
   input: CompletionInput,
   state: object,
-): Promise<Verified> {
+): Promise<VerificationResult> {
   return callProvider(provider, () =>
     provider.complete(identityContext(deps, provider, ownerId), input, state),
   )
 }
 
-function toVerification(provider: IdentityProvider, verified: Verified, now: number): Verification {
+function toVerification(
+  provider: IdentityProvider,
+  verified: VerificationResult,
+  now: number,
+): Verification {
   const { subject, issuer, assurance, country } = verified
   const verifiedAt = Math.min(verified.verifiedAt.getTime(), now)
   const defaultExpiry = provider.validForMs === null ? null : verifiedAt + provider.validForMs

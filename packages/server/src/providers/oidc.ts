@@ -19,12 +19,12 @@ import { assuranceOf, type OidcProfile, resolveProfile } from './oidc-profile.ts
 import type { OidcSettings } from './oidc-settings.ts'
 import {
   type BeginContext,
-  type Begun,
+  type BeginResult,
   type CompletionInput,
   type IdentityProvider,
   ProviderFailure,
   ProviderRefusal,
-  type Verified,
+  type VerificationResult,
 } from './provider.ts'
 import type { Env } from './secret-reference.ts'
 import { validityMs } from './settings-fields.ts'
@@ -76,7 +76,7 @@ async function begin(
   profile: OidcProfile,
   discovery: OidcDiscovery,
   { callbackUrl }: BeginContext,
-): Promise<Begun> {
+): Promise<BeginResult> {
   const config = await discovery.get()
   const state: OidcState = {
     state: randomState(),
@@ -134,7 +134,7 @@ async function complete(
   { url }: CompletionInput,
   state: OidcState,
   now: () => number,
-): Promise<Verified> {
+): Promise<VerificationResult> {
   const config = await discovery.get()
   const callback = new URL(callbackUrl)
   callback.search = url?.search ?? ''
@@ -156,9 +156,9 @@ async function complete(
 }
 
 /** acr_values is only a request, so the acr claim must be checked (OpenID Connect Core, section 3.1.3.7). */
-function checkAcr(profile: OidcProfile, claims: IDToken): Verified['assurance'] {
+function checkAcr(profile: OidcProfile, claims: IDToken): VerificationResult['assurance'] {
   const { accepted, acrClaim = 'acr', assurance, label } = profile
-  if (accepted === null) return assurance as Verified['assurance']
+  if (accepted === null) return assurance as VerificationResult['assurance']
   const value = claims[acrClaim]
   const level = typeof value === 'string' ? accepted.get(value) : undefined
   if (level !== undefined) return level

@@ -2,7 +2,7 @@ import type { Assurance, ProviderKind } from '@countersign/protocol'
 import type { PagePolicy } from '../core/http/page-headers.ts'
 
 /** The result of a verification. Of the subject, only a hash is stored. */
-export interface Verified {
+export interface VerificationResult {
   /** The provider's stable identifier of the person. */
   readonly subject: string
   /** Subjects are unique within an issuer. */
@@ -14,7 +14,7 @@ export interface Verified {
   readonly country?: string
 }
 
-export interface Begun {
+export interface BeginResult {
   /** Where to send the browser. */
   readonly redirect?: string
   /** Input for the provider's script in the browser. */
@@ -62,9 +62,13 @@ export interface IdentityProvider {
   /** Sources that its script needs in the Content-Security-Policy of the dashboard. */
   readonly pagePolicy?: PagePolicy
   /** @throws ProviderFailure */
-  begin(context: BeginContext): Promise<Begun>
+  begin(context: BeginContext): Promise<BeginResult>
   /** @throws ProviderRefusal if the person is not verified, ProviderFailure if the provider fails */
-  complete(context: BeginContext, input: CompletionInput, state: object): Promise<Verified>
+  complete(
+    context: BeginContext,
+    input: CompletionInput,
+    state: object,
+  ): Promise<VerificationResult>
   /**
    * Verifies the signature of a webhook and reads its reference. The result is then fetched by `complete`.
    * @param raw the body's bytes

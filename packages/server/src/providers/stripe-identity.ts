@@ -5,12 +5,12 @@ import { Value } from 'typebox/value'
 import { baseAddress, DEFAULT_RUNTIME, type ProviderRuntime } from './http-json.ts'
 import {
   type BeginContext,
-  type Begun,
+  type BeginResult,
   type IdentityProvider,
   type ProviderCheck,
   ProviderFailure,
   ProviderRefusal,
-  type Verified,
+  type VerificationResult,
 } from './provider.ts'
 import { type Env, resolveSecret, SecretError, secretReference } from './secret-reference.ts'
 import {
@@ -50,7 +50,7 @@ interface StripeIdentity {
   readonly webhookSecret: string
   readonly now: () => number
   /** Completions in progress, by session and owner. */
-  readonly inProgress: Map<string, Promise<Verified>>
+  readonly inProgress: Map<string, Promise<VerificationResult>>
 }
 
 interface State {
@@ -117,7 +117,7 @@ const begunSession = Type.Object({
   url: Type.String({ pattern: '^https://' }),
 })
 
-async function begin(identity: StripeIdentity, context: BeginContext): Promise<Begun> {
+async function begin(identity: StripeIdentity, context: BeginContext): Promise<BeginResult> {
   const { ownerId, callbackUrl } = context
   if (identity.testMode) assertLoopback(callbackUrl, 'The test mode of Stripe')
   const session = await callStripe(() =>
@@ -152,7 +152,7 @@ function completeOnce(identity: StripeIdentity, context: BeginContext, { session
 async function complete(
   identity: StripeIdentity,
   context: BeginContext & State,
-): Promise<Verified> {
+): Promise<VerificationResult> {
   const { sessionId } = context
   const session = await callStripe(() =>
     identity.stripe.identity.verificationSessions.retrieve(sessionId),

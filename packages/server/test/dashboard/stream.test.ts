@@ -51,16 +51,16 @@ test('every change of an agent is sent once and in order, whoever makes it', asy
   await setStatus(service, did, 'active')
   await owner.post(`${AGENTS}/${did}/suspend`)
   await owner.post(`${AGENTS}/${did}/revoke`)
-  const told = []
+  const received = []
   const graded = 'grade_changed'
   const kinds = ['updated', 'suspended', graded, 'reactivated', graded, 'suspended', graded]
   const expected = [...kinds, 'revoked'].map((kind) => [`agent.${kind}`, did])
-  for (const _ of expected) told.push(await stream.next())
+  for (const _ of expected) received.push(await stream.next())
   assert.deepEqual(
-    told.map((each) => [each?.event, each?.data.svcDid]),
+    received.map((each) => [each?.event, each?.data.svcDid]),
     expected,
   )
-  const numbers = told.map((each) => Number(each?.id))
+  const numbers = received.map((each) => Number(each?.id))
   assert.deepEqual(
     numbers,
     [...new Set(numbers)].sort((a, b) => a - b),
@@ -79,8 +79,11 @@ test('channel changes are sent as they happen, with the resulting grade', async 
   const gone = await owner.send('DELETE', `${AGENTS}/${did}/channels/${channel?.id}`)
   assert.equal(gone.status, 204, gone.text)
   for (const type of ['channel.removed', 'agent.grade_changed']) {
-    const told = await stream.next()
-    assert.deepEqual([told?.event, told?.data.svcDid, told?.data.type], [type, did, type])
+    const received = await stream.next()
+    assert.deepEqual(
+      [received?.event, received?.data.svcDid, received?.data.type],
+      [type, did, type],
+    )
   }
 })
 
@@ -103,15 +106,18 @@ test('a reconnecting client gets the missed events from its last one', async (t)
     ['agent.updated', did],
     ['agent.updated', second],
   ]
-  const told = [await again.next(), await again.next(), await again.next()]
+  const received = [await again.next(), await again.next(), await again.next()]
   assert.deepEqual(
-    told.map((each) => [each?.event, each?.data.svcDid]),
+    received.map((each) => [each?.event, each?.data.svcDid]),
     expected,
   )
-  assert.equal(told[0]?.data.agentId, 'second')
+  assert.equal(received[0]?.data.agentId, 'second')
   await editAgent(owner, did, { displayName: 'Four' })
   const next = await again.next()
-  assert.ok(Number(next?.id) > Number(told[2]?.id), 'what follows comes after, and nothing twice')
+  assert.ok(
+    Number(next?.id) > Number(received[2]?.id),
+    'what follows comes after, and nothing twice',
+  )
 
   const fromTheStart = await open(t, service, owner, '0')
   assert.equal((await fromTheStart.next())?.event, 'agent.claimed')
