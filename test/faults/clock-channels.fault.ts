@@ -6,7 +6,7 @@ import {
   check,
   newProver,
   publicSide,
-  startGround,
+  startChannelFixture,
   toPlace,
 } from '../../packages/server/test/channels/support/proving.ts'
 import { withRaw } from '../support/raw-database.ts'
@@ -23,17 +23,17 @@ const MINUTE = 60_000
 
 test('a clock that moves by ten minutes has channels checked early or late, each once, under a lease', async (t) => {
   const clock = await newClock(t)
-  const ground = await startGround(t)
-  const prover = await newProver(ground)
+  const fixture = await startChannelFixture(t)
+  const prover = await newProver(fixture)
   const nameOf = (place: string) => `_svc-challenge.${place}`
   for (const place of PLACES) {
     const channel = await begin(prover, 'domain', place)
-    ground.txt(nameOf(place), toPlace(channel, 'dns')('Value'))
+    fixture.txt(nameOf(place), toPlace(channel, 'dns')('Value'))
     assert.equal((await check(prover, channel)).state, 'verified')
   }
-  const { env, settings } = ground.service
-  await ground.service.stop()
-  const asked = () => PLACES.map((place) => ground.dns[0]?.asked(nameOf(place), 'TXT') ?? 0)
+  const { env, settings } = fixture.service
+  await fixture.service.stop()
+  const asked = () => PLACES.map((place) => fixture.dns[0]?.asked(nameOf(place), 'TXT') ?? 0)
   const askedSince = (before: number[]) => asked().map((count, i) => count - (before[i] as number))
   const lease = (values: string) =>
     withRaw(settings, (raw) => raw.exec(`UPDATE channel_leases SET ${values}`))
@@ -70,7 +70,7 @@ test('a clock that moves by ten minutes has channels checked early or late, each
   await node.stop('SIGTERM')
 
   const { grade, channels } = await publicSide(
-    await startGround(t, { env: { DATA_DIR: settings.dataDir } }),
+    await startChannelFixture(t, { env: { DATA_DIR: settings.dataDir } }),
     prover,
   )
   report(t, {

@@ -3,15 +3,15 @@ import { type CheckEnd, checkChannel } from './check-channel.ts'
 import { dueChannels, firstDue } from './check-table.ts'
 import type { ChannelDeps } from './deps.ts'
 
-/** So many checks are under way at once: they wait for others' servers, not for ours. */
+/** How many checks run at once. They mostly wait for other servers. */
 const AT_ONCE = 8
 
-/** How a check ended that the service made by itself; `failed`: by a mistake of ours. */
+/** How a scheduled check ended; `failed`: by a bug. */
 type RecheckEnd = Exclude<CheckEnd, 'taken'> | 'failed'
 
 /**
- * Checks the channels that are due, a few at a time, for as long as the service runs. Several services on one database
- * share the work: each check is under a lease.
+ * Checks the channels that are due, a few at a time, while the service runs. Several nodes on one database share the work
+ * through leases.
  */
 export class DueChecks {
   readonly #deps: ChannelDeps
@@ -23,18 +23,18 @@ export class DueChecks {
   #filling: Promise<void> | null = null
   #stopped = false
 
-  /** @param report is told of what goes wrong: one check hurts no other */
+  /** @param report receives errors; one failed check does not affect the others */
   constructor(deps: ChannelDeps, report: (error: unknown) => void) {
     this.#deps = deps
     this.#report = report
   }
 
-  /** How many checks have ended how. */
+  /** The number of checks by how they ended. */
   get ended(): ReadonlyMap<RecheckEnd, number> {
     return this.#ended
   }
 
-  /** Begins what is due, as far as there is room. Called again and again; resolves once that much is begun. */
+  /** Starts checks that are due, up to the limit. Call it repeatedly; it resolves when they have started. */
   run(): Promise<void> {
     this.#filling ??= this.#fill()
       .catch(this.#report)
@@ -44,7 +44,7 @@ export class DueChecks {
     return this.#filling
   }
 
-  /** Begins no more, and gives up what is under way with its leases. After it the database is left alone. */
+  /** Starts no more checks, aborts those in progress and releases their leases. Uses the database no more once resolved. */
   async stop(): Promise<void> {
     this.#stopped = true
     for (const { stop } of this.#running.values()) stop.abort()
@@ -70,7 +70,7 @@ export class DueChecks {
     this.#running.set(id, { stop, done })
   }
 
-  /** @returns whether to go on at once: what fails, or is another's, waits for the next call, so that nothing spins */
+  /** @returns whether to look for more work at once. After a failure or a taken lease it waits for the next call, to avoid spinning. */
   async #check(id: string, dueBy: number, stopped: AbortSignal): Promise<boolean> {
     try {
       const end = await checkChannel(this.#deps, id, { dueBy, stopped })
@@ -88,7 +88,7 @@ export class DueChecks {
   }
 }
 
-/** By how many seconds the channel is late that has been due longest: how far behind the checks are. */
+/** How late the oldest due check is, in seconds; 0 if none is due. */
 export async function secondsLate({ db, now }: Pick<ChannelDeps, 'db' | 'now'>): Promise<number> {
   const due = await firstDue(db.read)
   return due === null ? 0 : Math.max(0, (now() - due) / 1000)

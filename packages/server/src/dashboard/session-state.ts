@@ -13,7 +13,7 @@ import { allowsPasskeys } from '../owners/sign-in-passkey.ts'
 
 /** What a page of the dashboard begins with: who is signed in, if anyone, and where. */
 export async function sessionState(
-  deps: OwnerDeps & Pick<ChannelDeps, 'outside'>,
+  deps: OwnerDeps & Pick<ChannelDeps, 'channelSources'>,
   session: Session | null,
 ): Promise<SessionState> {
   const owner = session && (await ownerById(deps.db.read, session.ownerId))

@@ -3,7 +3,7 @@ import { agentsWithFace, liveAgents } from '../agent-management/own-agent-table.
 import { AGENTS_AT_ONCE, requireConfirmed, revokeAgents } from '../agent-management/revoke-all.ts'
 import { changeFace } from '../agent-management/update-profile.ts'
 import { cancelRegrade } from '../agents/regrade-owner.ts'
-import { eraseChannels } from '../channels/channel-end.ts'
+import { eraseChannels } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'

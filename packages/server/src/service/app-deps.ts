@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { RuntimeAnswer } from '@countersign/protocol'
 import type { Logger } from 'pino'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
-import type { Outside } from '../channels/deps.ts'
+import type { ChannelSources } from '../channels/deps.ts'
 import { answerRuntime, challengeRuntime } from '../channels/runtime-answer.ts'
 import { claim } from '../claims/claim.ts'
 import type { Settings } from '../config/config.ts'
@@ -37,7 +37,7 @@ export interface Parts {
   readonly limiter: Limiter | null
   readonly state: State
   readonly providers: Providers
-  readonly outside: Outside
+  readonly channelSources: ChannelSources
   readonly now: () => number
 }
 
@@ -48,9 +48,9 @@ export interface State {
 
 /** What the HTTP side works on. */
 export function appDeps(settings: Settings, log: Logger, parts: Parts): AppDeps {
-  const { db, readModel, metrics, overload, limiter, state, providers, outside, now } = parts
+  const { db, readModel, metrics, overload, limiter, state, providers, channelSources, now } = parts
   const { naming, keyReuse, serviceName, trustedProxies } = settings
-  const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers), outside.kinds)
+  const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers), channelSources.kinds)
   const ed25519 = new Ed25519Verifier()
   const claimDeps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
   const verifyDeps = { readModel, ed25519, site, now }
@@ -90,7 +90,7 @@ export function appDeps(settings: Settings, log: Logger, parts: Parts): AppDeps 
       serviceName,
       pepper,
       providers,
-      outside,
+      channelSources,
       now,
       randomBytes,
     },

@@ -93,7 +93,7 @@ async function start(
   resources.defer(() => providers.close())
   const userAgent = `Countersign/${VERSION} (+${settings.baseUrl.origin})`
   const perspectives = openPerspectives(settings, userAgent)
-  const outside = { kinds: CHANNEL_KINDS, perspectives: perspectives.all }
+  const channelSources = { kinds: CHANNEL_KINDS, perspectives: perspectives.all }
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
   if (primary === null && settings.database.kind === 'sqlite')
     resources.defer(lockDatabase(settings.database.file))
@@ -107,7 +107,7 @@ async function start(
   const metrics = new RequestMetrics()
   const overload = new Overload()
   const limiter = await openRateLimits({ settings, log, db, now }, resources)
-  const parts = { db, readModel, metrics, overload, limiter, state, providers, outside, now }
+  const parts = { db, readModel, metrics, overload, limiter, state, providers, channelSources, now }
   const deps = appDeps(settings, log, parts)
   const app = await createApp(deps)
   const checks = new DueChecks(deps.owners, (err) => log.error({ err }, 'a check failed'))
@@ -117,7 +117,7 @@ async function start(
   else primary.takeMetrics(text)
   startTimers({ db, readModel, now, checks, every }, log, resources)
   resources.defer(() => state.listeners.close(app))
-  // Before the listeners: requests that wait for the outside world would hold the listeners up.
+  // Before the listeners: requests that wait for the channelSources world would hold the listeners up.
   resources.defer(() => perspectives.close())
   // And before that: a check that is given up is to be made again, not to have found nobody there.
   resources.defer(() => checks.stop())

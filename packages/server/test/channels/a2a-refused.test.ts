@@ -14,17 +14,24 @@ import {
   signed,
   startWithChannel,
 } from './support/agent-cards.ts'
-import { begin, check, DOMAIN, newProver, type Prover, startGround } from './support/proving.ts'
+import {
+  begin,
+  check,
+  DOMAIN,
+  newProver,
+  type Prover,
+  startChannelFixture,
+} from './support/proving.ts'
 
 suite('an agent card that proves nothing', () => {
   test('one that merely names the agent', async (t) => {
-    const { see, ground, prover, kid, extension } = await startWithChannel(t)
+    const { see, fixture, prover, kid, extension } = await startWithChannel(t)
     const card = cardWith(extension)
     const unsigned = await see(card)
     assert.equal(unsigned.outcome, 'absent')
     assert.match(unsigned.detail, /names this agent, but nobody has signed it/)
 
-    const stranger = await newProver(ground)
+    const stranger = await newProver(fixture)
     const byTheirs = await signed(card, { ...prover, key: stranger.key }, { kid })
     const good = await signed(card, prover, { kid })
     const [signature] = good.signatures as { protected: string; signature: string }[]
@@ -35,7 +42,7 @@ suite('an agent card that proves nothing', () => {
       ['another key', byTheirs],
       [
         'another key under its own name',
-        await signed(card, stranger, { kid: keyIdOf(ground, stranger) }),
+        await signed(card, stranger, { kid: keyIdOf(fixture, stranger) }),
       ],
       ['changed after', { ...good, description: 'Another' }],
       [
@@ -91,8 +98,8 @@ suite('an agent card that proves nothing', () => {
   })
 
   test('one that the agent has signed, but that does not name it so', async (t) => {
-    const { see, ground, prover, kid, extension } = await startWithChannel(t)
-    const { did } = await newProver(ground)
+    const { see, fixture, prover, kid, extension } = await startWithChannel(t)
+    const { did } = await newProver(fixture)
     const { params } = extension
     const withParams = (changed: object): Extension => ({
       ...extension,
@@ -146,22 +153,22 @@ suite('an agent card that proves nothing', () => {
   })
 
   test('one whose key is elsewhere: no address in it is followed', async (t) => {
-    const ground = await startGround(t, { names: [DOMAIN, 'keys.example.com'] })
-    const prover = await newProver(ground)
+    const fixture = await startChannelFixture(t, { names: [DOMAIN, 'keys.example.com'] })
+    const prover = await newProver(fixture)
     const channel = await begin(prover, 'a2a')
     const theirs = { ...prover, key: newKey() }
     const x = Buffer.from(theirs.key.publicKey, 'base64').toString('base64url')
     const jwk = { kty: 'OKP', crv: 'Ed25519', x }
     const jku = 'https://keys.example.com/jwks.json'
-    ground.site.serve('/jwks.json', { body: JSON.stringify({ keys: [jwk] }) })
-    const kid = keyIdOf(ground, prover)
+    fixture.site.serve('/jwks.json', { body: JSON.stringify({ keys: [jwk] }) })
+    const kid = keyIdOf(fixture, prover)
     publish(
-      ground,
+      fixture,
       await signed(cardWith(extensionOf(channel)), theirs, { kid, jku, jwk, x5u: jku }),
     )
     assert.equal((await check(prover, channel)).outcome, 'absent')
     assert.deepEqual(
-      ground.site.requests.map(({ url }) => url),
+      fixture.site.requests.map(({ url }) => url),
       [CARD],
     )
   })

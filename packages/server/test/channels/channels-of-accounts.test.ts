@@ -11,12 +11,12 @@ import {
   begin,
   check,
   DOMAIN,
-  type Ground,
+  type Fixture,
   newAgentOf,
   newProver,
   type Prover,
   publicSide,
-  startGround,
+  startChannelFixture,
   toPlace,
 } from './support/proving.ts'
 
@@ -28,15 +28,15 @@ function tokenIn(line: string): string {
 }
 
 /** @returns the token that has proven the domain */
-async function prove(ground: Ground, prover: Prover): Promise<string> {
+async function prove(fixture: Fixture, prover: Prover): Promise<string> {
   const channel = await begin(prover, 'domain')
   const line = toPlace(channel, 'dns')('Value')
-  ground.txt(NAME, line)
+  fixture.txt(NAME, line)
   assert.equal((await check(prover, channel)).state, 'verified')
   return tokenIn(line)
 }
 
-async function deleteAccount({ service }: Ground, { owner }: Prover): Promise<void> {
+async function deleteAccount({ service }: Fixture, { owner }: Prover): Promise<void> {
   const { username } = await service.operator.db.read
     .selectFrom('owners')
     .select('username')
@@ -56,27 +56,27 @@ function dump({ settings }: TestService): Promise<string> {
 }
 
 test('an account that is deleted takes the channels with it, and where its agents were reached', async (t) => {
-  const ground = await startGround(t)
-  const prover = await newProver(ground)
-  const revoked = await newAgentOf(ground, prover.owner.ownerId, 'revoked before')
-  const tokens = [await prove(ground, prover), await prove(ground, revoked)]
-  const renewed = await act(prover, await onlyChannel(ground, prover), 'renew')
+  const fixture = await startChannelFixture(t)
+  const prover = await newProver(fixture)
+  const revoked = await newAgentOf(fixture, prover.owner.ownerId, 'revoked before')
+  const tokens = [await prove(fixture, prover), await prove(fixture, revoked)]
+  const renewed = await act(prover, await onlyChannel(fixture, prover), 'renew')
   const open = tokenIn(toPlace(renewed, 'dns')('Value'))
   await begin(prover, 'domain', 'begun.example.net')
   const path = `/api/account/agents/${revoked.did}/revoke`
   assert.equal((await prover.owner.post(path, { reason: 'retired' })).status, 200)
   const traces = [...tokens, open, DOMAIN, 'begun.example.net', '"channel_id"', 'end-channel']
-  const before = await dump(ground.service)
+  const before = await dump(fixture.service)
   for (const trace of traces) assert.ok(before.includes(trace), `${trace} is there before`)
 
-  await deleteAccount(ground, prover)
+  await deleteAccount(fixture, prover)
 
-  const after = await dump(ground.service)
+  const after = await dump(fixture.service)
   for (const trace of traces) assert.equal(after.includes(trace), false, `${trace} is left`)
   for (const { did } of [prover, revoked]) {
-    const card = jsonOf<Card>(await ask(ground.service, `/api/agents/${did}/card`))
+    const card = jsonOf<Card>(await ask(fixture.service, `/api/agents/${did}/card`))
     assert.deepEqual([card.channels, card.status], [[], 'revoked'])
-    const { read } = ground.service.operator.db
+    const { read } = fixture.service.operator.db
     const events = await read
       .selectFrom('events')
       .select(['type', 'facts'])
@@ -96,29 +96,29 @@ test('an account that is deleted takes the channels with it, and where its agent
 })
 
 test('what others have proven stays, and so do their histories', async (t) => {
-  const ground = await startGround(t)
-  const leaving = await newProver(ground)
-  await prove(ground, leaving)
-  const staying = await newProver(ground)
-  await prove(ground, staying)
-  await deleteAccount(ground, leaving)
-  assert.deepEqual(await publicSide(ground, staying), { grade: 'A', channels: [PLACE] })
-  assert.equal((await onlyChannel(ground, staying)).state, 'verified')
-  const next = await newProver(ground)
-  await prove(ground, next)
-  assert.deepEqual(await publicSide(ground, next), { grade: 'A', channels: [PLACE] })
+  const fixture = await startChannelFixture(t)
+  const leaving = await newProver(fixture)
+  await prove(fixture, leaving)
+  const staying = await newProver(fixture)
+  await prove(fixture, staying)
+  await deleteAccount(fixture, leaving)
+  assert.deepEqual(await publicSide(fixture, staying), { grade: 'A', channels: [PLACE] })
+  assert.equal((await onlyChannel(fixture, staying)).state, 'verified')
+  const next = await newProver(fixture)
+  await prove(fixture, next)
+  assert.deepEqual(await publicSide(fixture, next), { grade: 'A', channels: [PLACE] })
 })
 
 test('the export has the channels with their dates and checks, and no token', async (t) => {
-  const ground = await startGround(t)
-  const prover = await newProver(ground)
-  const stranger = await newProver(ground)
+  const fixture = await startChannelFixture(t)
+  const prover = await newProver(fixture)
+  const stranger = await newProver(fixture)
   await begin(stranger, 'domain', 'stranger.example.net')
-  const proven = await prove(ground, prover)
-  const renewed = await act(prover, await onlyChannel(ground, prover), 'renew')
+  const proven = await prove(fixture, prover)
+  const renewed = await act(prover, await onlyChannel(fixture, prover), 'renew')
   const open = tokenIn(toPlace(renewed, 'dns')('Value'))
   await check(prover, renewed)
-  const shown = await onlyChannel(ground, prover)
+  const shown = await onlyChannel(fixture, prover)
 
   const answer = await prover.owner.get('/api/account/export')
 

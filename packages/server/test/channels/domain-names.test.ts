@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertRefused } from '../../../../test/support/answer.ts'
-import { addChannel, begin, newAgentOf, newProver, startGround } from './support/proving.ts'
+import { addChannel, begin, newAgentOf, newProver, startChannelFixture } from './support/proving.ts'
 
 const LABEL = 'a'.repeat(63)
 /** 253 octets. */
@@ -105,11 +105,11 @@ const REFUSED: readonly [string, RegExp][] = [
 ]
 
 test('a domain is kept in one form, however it is entered', async (t) => {
-  const ground = await startGround(t)
-  const { owner } = await newProver(ground)
+  const fixture = await startChannelFixture(t)
+  const { owner } = await newProver(fixture)
   for (const some of [TAKEN.slice(0, 10), TAKEN.slice(10, 20), TAKEN.slice(20)]) {
     // An agent has at most twenty channels.
-    const prover = await newAgentOf(ground, owner.ownerId, `for ${some[0]}`)
+    const prover = await newAgentOf(fixture, owner.ownerId, `for ${some[0]}`)
     for (const [entered, kept] of some) {
       for (const kind of ['domain', 'a2a']) {
         const { handleOrDomain, link } = await begin(prover, kind, entered)
@@ -120,14 +120,14 @@ test('a domain is kept in one form, however it is entered', async (t) => {
 })
 
 test('two spellings of a domain are one channel', async (t) => {
-  const prover = await newProver(await startGround(t))
+  const prover = await newProver(await startChannelFixture(t))
   const first = await begin(prover, 'domain', 'bücher.com')
   const second = await begin(prover, 'domain', 'https://XN--BCHER-KVA.com/')
   assert.equal(first.id, second.id)
 })
 
 test('what is no domain that somebody can hold is refused, with the reason', async (t) => {
-  const prover = await newProver(await startGround(t))
+  const prover = await newProver(await startChannelFixture(t))
   for (const kind of ['domain', 'a2a']) {
     for (const [entered, reason] of REFUSED) {
       const answer = await addChannel(prover, kind, entered)

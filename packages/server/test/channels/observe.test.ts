@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type Did, namingFor } from '@countersign/protocol'
 import type { ChannelKind, Proof } from '../../src/channels/kinds/kind.ts'
-import { forOneCheck, look, type Sought } from '../../src/channels/observe.ts'
+import { type ExpectedProofs, memoizePerspective, observe } from '../../src/channels/observe.ts'
 import { type Perspective, ProofAbsent, Unreachable } from '../../src/core/network/perspective.ts'
 
 const NEVER = new AbortController().signal
@@ -22,8 +22,8 @@ function proofOf(token: string): Proof {
 
 const fresh = proofOf('fresh')
 const known = { proof: proofOf('known'), method: 'a' }
-const FRESH: Sought = { fresh, known: null, now: 0 }
-const BOTH: Sought = { fresh, known, now: 0 }
+const FRESH: ExpectedProofs = { fresh, known: null, now: 0 }
+const BOTH: ExpectedProofs = { fresh, known, now: 0 }
 
 /** A kind with two methods: at each place a token may stand, one may be unreachable, or made by mistake. */
 function kindOf(agreement: 'most' | 'first'): ChannelKind {
@@ -43,7 +43,7 @@ function kindOf(agreement: 'most' | 'first'): ChannelKind {
     methods: never,
     check: {
       agreement,
-      async look(from, { proof, provenBy }) {
+      async observe(from, { proof, provenBy }) {
         for (const method of ['a', 'b']) {
           if (provenBy !== null && provenBy !== method) continue
           const tokens = await from.txt(method)
@@ -69,8 +69,8 @@ function seenAs(sights: readonly Sight[]): Perspective[] {
   }))
 }
 
-async function verdict(agreement: 'most' | 'first', sights: readonly Sight[], sought = FRESH) {
-  const seen = await look(kindOf(agreement), seenAs(sights), sought, NEVER)
+async function verdict(agreement: 'most' | 'first', sights: readonly Sight[], expected = FRESH) {
+  const seen = await observe(kindOf(agreement), seenAs(sights), expected, NEVER)
   return [seen.outcome, seen.token, seen.method]
 }
 
@@ -80,35 +80,35 @@ suite('where most have to agree', () => {
   const NONE = {}
   const PROVEN = (method: string) => ['proven', 'fresh', method]
   const ABSENT = ['absent', null, null]
-  const NOBODY_KNOWS = ['unreachable', null, null]
+  const UNKNOWN_RESULT = ['unreachable', null, null]
 
   test('more than half see the proof, or that there is none; else nobody knows', async () => {
     for (const [sights, expected] of [
       [[A], PROVEN('a')],
       [[NONE], ABSENT],
-      [[null], NOBODY_KNOWS],
+      [[null], UNKNOWN_RESULT],
       [[A, A], PROVEN('a')],
-      [[A, NONE], NOBODY_KNOWS],
-      [[NONE, null], NOBODY_KNOWS],
+      [[A, NONE], UNKNOWN_RESULT],
+      [[NONE, null], UNKNOWN_RESULT],
       [[A, A, NONE], PROVEN('a')],
       [[A, null, A], PROVEN('a')],
       [[A, NONE, NONE], ABSENT],
-      [[A, NONE, null], NOBODY_KNOWS],
-      [[A, A, NONE, NONE], NOBODY_KNOWS],
-      [[], NOBODY_KNOWS],
+      [[A, NONE, null], UNKNOWN_RESULT],
+      [[A, A, NONE, NONE], UNKNOWN_RESULT],
+      [[], UNKNOWN_RESULT],
     ] as const) {
       assert.deepEqual(await verdict('most', sights), expected, JSON.stringify(sights))
     }
   })
 
   test('they have to see it by one method: half of a proof here and half there is none', async () => {
-    assert.deepEqual(await verdict('most', [A, B, null]), NOBODY_KNOWS)
-    assert.deepEqual(await verdict('most', [A, B, NONE]), NOBODY_KNOWS)
+    assert.deepEqual(await verdict('most', [A, B, null]), UNKNOWN_RESULT)
+    assert.deepEqual(await verdict('most', [A, B, NONE]), UNKNOWN_RESULT)
     assert.deepEqual(await verdict('most', [A, B, B]), PROVEN('b'))
   })
 
   test('a token that is only known keeps the channel, and what was seen of both is told', async () => {
-    const seen = await look(
+    const seen = await observe(
       kindOf('most'),
       seenAs([{ a: 'known' }, { a: 'known fresh' }, { a: 'known', b: 'known' }]),
       BOTH,
@@ -123,20 +123,20 @@ suite('where most have to agree', () => {
     )
     assert.deepEqual(await verdict('most', [{ a: 'known fresh' }], BOTH), ['proven', 'fresh', 'a'])
     assert.deepEqual(await verdict('most', [{ b: 'known' }], BOTH), ABSENT, 'by its own method')
-    assert.deepEqual(await verdict('most', [null, null], BOTH), NOBODY_KNOWS)
+    assert.deepEqual(await verdict('most', [null, null], BOTH), UNKNOWN_RESULT)
   })
 })
 
 suite('where the first that knows decides', () => {
   test('the others are asked only while nobody knows', async () => {
-    const seen = await look(kindOf('first'), seenAs([null, { a: 'fresh' }, null]), FRESH, NEVER)
+    const seen = await observe(kindOf('first'), seenAs([null, { a: 'fresh' }, null]), FRESH, NEVER)
     assert.deepEqual([seen.outcome, seen.perspectives.length], ['proven', 2])
     assert.deepEqual(await verdict('first', [{}, { a: 'fresh' }]), ['absent', null, null])
     assert.deepEqual(await verdict('first', [null, null]), ['unreachable', null, null])
   })
 
   test('what was seen of both tokens is told', async () => {
-    const { perspectives } = await look(
+    const { perspectives } = await observe(
       kindOf('first'),
       seenAs([null, { a: 'known' }]),
       BOTH,
@@ -155,14 +155,14 @@ suite('where the first that knows decides', () => {
 test('a mistake of ours is no outcome of a check', async () => {
   const [view] = seenAs([{}])
   const broken = { ...(view as Perspective), txt: () => Promise.reject(new TypeError('ours')) }
-  await assert.rejects(look(kindOf('most'), [broken], FRESH, NEVER), TypeError)
+  await assert.rejects(observe(kindOf('most'), [broken], FRESH, NEVER), TypeError)
 })
 
 suite('a perspective for one check', () => {
   test('asks each question once, and passes failures on like answers', async () => {
     const asked: string[] = []
     const page = { status: 200, mediaType: 'text/plain', text: 'x' }
-    const view = forOneCheck(
+    const view = memoizePerspective(
       {
         name: 'p',
         async txt(name) {
@@ -202,11 +202,11 @@ suite('a perspective for one check', () => {
       },
       get: () => new Promise(() => undefined),
     }
-    const checked = look(kindOf('first'), [silent, silent, silent], BOTH, over.signal)
+    const checked = observe(kindOf('first'), [silent, silent, silent], BOTH, over.signal)
     await Promise.resolve()
     over.abort()
     const { outcome, token } = await checked
     assert.deepEqual([outcome, token, asked], ['unreachable', null, 1])
-    await assert.rejects(forOneCheck(silent, over.signal).txt('a'), Unreachable)
+    await assert.rejects(memoizePerspective(silent, over.signal).txt('a'), Unreachable)
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bluesky } from '../../../src/channels/kinds/bluesky.ts'
 import { github } from '../../../src/channels/kinds/github.ts'
-import { type ChannelKind, HandleRefusal } from '../../../src/channels/kinds/kind.ts'
+import { type ChannelKind, InvalidHandleError } from '../../../src/channels/kinds/kind.ts'
 import { mastodon } from '../../../src/channels/kinds/mastodon.ts'
 import { matrix } from '../../../src/channels/kinds/matrix.ts'
 import { telegram } from '../../../src/channels/kinds/telegram.ts'
@@ -200,7 +200,7 @@ for (const { kind, good, bad } of TABLES) {
       '@'.repeat(512),
     ]
     for (const text of [...bad, ...strange]) {
-      assert.throws(() => kind.parse(text), HandleRefusal, `${JSON.stringify(text)} was taken`)
+      assert.throws(() => kind.parse(text), InvalidHandleError, `${JSON.stringify(text)} was taken`)
     }
   })
 }

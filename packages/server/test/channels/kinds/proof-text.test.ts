@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { didOf, namingFor, type Tail } from '@countersign/protocol'
 import fc from 'fast-check'
-import { proofText, standsIn } from '../../../src/channels/kinds/chat-kind.ts'
+import { containsProof, proofText } from '../../../src/channels/kinds/chat-kind.ts'
 
 const TAIL = '7sQ2m4VbXk9WcTzRfHpLg3Na' as Tail
 const TOKEN = 'Hn5kQ2vW8xYzR3tB6mCdEf'
@@ -40,7 +40,7 @@ test('the text is found where it stands by itself', () => {
     `flights · ${TEXT} · hotels`,
     `x${TEXT} and ${TEXT}`,
   ]
-  for (const text of found) assert.ok(standsIn(['another', text], TEXT), text)
+  for (const text of found) assert.ok(containsProof(['another', text], TEXT), text)
 })
 
 test('the text is not found as a part of something longer, or changed', () => {
@@ -65,13 +65,13 @@ test('the text is not found as a part of something longer, or changed', () => {
     TEXT.replace(':', ': '),
     TEXT.replace('proof', 'prооf'),
   ]
-  for (const text of missing) assert.ok(!standsIn([text], TEXT), text)
+  for (const text of missing) assert.ok(!containsProof([text], TEXT), text)
 })
 
 test('the text is found among any other words', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (before, after) => {
-      assert.ok(standsIn([`${before} ${TEXT}\n${after}`], TEXT))
+      assert.ok(containsProof([`${before} ${TEXT}\n${after}`], TEXT))
     }),
   )
 })
@@ -80,7 +80,7 @@ test('letters and digits at either end never make it stand alone', () => {
   const word = fc.stringMatching(/^[\p{L}\p{N}_]{1,8}$/u)
   fc.assert(
     fc.property(word, word, (before, after) => {
-      assert.ok(!standsIn([`${before}${TEXT}`, `${TEXT}${after}`], TEXT))
+      assert.ok(!containsProof([`${before}${TEXT}`, `${TEXT}${after}`], TEXT))
     }),
   )
 })

@@ -4,10 +4,10 @@ import {
   begin,
   check,
   DOMAIN,
-  type Ground,
+  type Fixture,
   newProver,
   type Prover,
-  startGround,
+  startChannelFixture,
   toPlace,
 } from './proving.ts'
 
@@ -52,28 +52,28 @@ export async function signed(
 }
 
 /** What the agent's DID document calls its key. */
-export function keyIdOf({ service }: Ground, { did }: Prover): string {
+export function keyIdOf({ service }: Fixture, { did }: Prover): string {
   return `did:web:${encodeURIComponent(new URL(service.url).host)}:agent:${did}#key-1`
 }
 
 /** Publishes a card, or any text in its place. */
-export function publish({ site }: Ground, card: CardJson | string | Uint8Array): void {
+export function publish({ site }: Fixture, card: CardJson | string | Uint8Array): void {
   const text = typeof card === 'string' || card instanceof Uint8Array
   const body = text ? card : JSON.stringify(card)
   site.serve(CARD, { headers: { 'content-type': 'application/json' }, body })
 }
 
-/** A ground with an agent-to-agent channel that is to be proven. */
+/** A fixture with an agent-to-agent channel that is to be proven. */
 export async function startWithChannel(t: { after(end: () => unknown): void }) {
-  const ground = await startGround(t)
-  const prover = await newProver(ground)
+  const fixture = await startChannelFixture(t)
+  const prover = await newProver(fixture)
   const channel = await begin(prover, 'a2a')
-  const kid = keyIdOf(ground, prover)
+  const kid = keyIdOf(fixture, prover)
   /** Publishes, checks. */
   const see = async (card: CardJson | string | Uint8Array) => {
-    publish(ground, card)
+    publish(fixture, card)
     const { state, outcome, seen } = await check(prover, channel)
     return { state, outcome, detail: seen[0]?.detail ?? '' }
   }
-  return { ground, prover, channel, kid, see, extension: extensionOf(channel) }
+  return { fixture, prover, channel, kid, see, extension: extensionOf(channel) }
 }

@@ -30,7 +30,7 @@ interface Options {
 }
 
 /** A service, the DNS and the one web server that it sees. */
-export interface Ground {
+export interface Fixture {
   readonly service: TestService
   /** Each a perspective. */
   readonly dns: readonly TestDns[]
@@ -40,15 +40,15 @@ export interface Ground {
   txt(name: string, ...records: readonly (string | readonly string[])[]): void
 }
 
-export async function startGround(
+export async function startChannelFixture(
   t: { after(end: () => unknown): void },
   { resolvers = 1, names = [DOMAIN], env = {}, clock = { ahead: 0 } }: Options = {},
-): Promise<Ground> {
+): Promise<Fixture> {
   const dns = await Promise.all(Array.from({ length: resolvers }, () => startDnsServer(t)))
   const site = await startHttpsSite(t, names)
   const now = () => Date.now() + clock.ahead
   const service = await startTestService(t, { ...outsideEnv(dns, [site]), ...env }, now)
-  const txt: Ground['txt'] = (name, ...records) => {
+  const txt: Fixture['txt'] = (name, ...records) => {
     for (const each of dns) each.set(name, 'TXT', records)
   }
   return { service, dns, site, now, txt }
@@ -61,14 +61,14 @@ export interface Prover {
   readonly did: string
 }
 
-export async function newProver(ground: Ground): Promise<Prover> {
-  const { service } = ground
-  return newAgentOf(ground, await service.operator.addVerifiedOwner())
+export async function newProver(fixture: Fixture): Promise<Prover> {
+  const { service } = fixture
+  return newAgentOf(fixture, await service.operator.addVerifiedOwner())
 }
 
 /** Another agent of an owner. */
 export async function newAgentOf(
-  { service, now }: Ground,
+  { service, now }: Fixture,
   ownerId: number,
   agentId = 'main',
 ): Promise<Prover> {
@@ -79,7 +79,7 @@ export async function newAgentOf(
 
 /** The same owner after the clock has moved so far that the session is over. */
 export async function signInAgain(
-  { service, now }: Ground,
+  { service, now }: Fixture,
   { owner, ...rest }: Prover,
 ): Promise<Prover> {
   return { owner: await signIn(service, owner.ownerId, now()), ...rest }
@@ -150,7 +150,7 @@ export function toPlace(channel: OwnerChannel, method: string): (label: string) 
 }
 
 /** What everyone sees of an agent. */
-export async function publicSide({ service }: Ground, { did }: Prover) {
+export async function publicSide({ service }: Fixture, { did }: Prover) {
   const [grade, card] = await Promise.all([
     ask(service, `/api/agents/${did}/grade`),
     ask(service, `/api/agents/${did}/card`),

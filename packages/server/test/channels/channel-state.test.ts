@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import {
-  type AfterCheck,
-  afterCheck,
+  applyCheckResult,
+  type CheckEffect,
   type CheckResult,
-  isCounting,
-  spread,
+  isVerified,
   TOKEN_LIFETIME_MS,
-} from '../../src/channels/schedule.ts'
+  withJitter,
+} from '../../src/channels/channel-state.ts'
 import type { ChannelRow } from '../../src/core/database/database.ts'
 
 const HOUR = 3_600_000
@@ -62,8 +62,8 @@ class Checked {
     this.row = row
   }
 
-  at(hour: number, result: CheckResult): AfterCheck {
-    const after = afterCheck(this.row, result, FRESH_FOR, START + hour * HOUR)
+  at(hour: number, result: CheckResult): CheckEffect {
+    const after = applyCheckResult(this.row, result, FRESH_FOR, START + hour * HOUR)
     this.row = { ...this.row, ...after.patch }
     return after
   }
@@ -77,11 +77,11 @@ suite('three failures over 72 hours', () => {
       [48, 72],
       [72, 96],
     ] as const) {
-      const { told, dueAt } = checked.at(hour, ABSENT)
-      assert.deepEqual([told, dueAt], [null, START + due * HOUR])
+      const { event, dueAt } = checked.at(hour, ABSENT)
+      assert.deepEqual([event, dueAt], [null, START + due * HOUR])
     }
-    const { told, dueAt, patch } = checked.at(96, ABSENT)
-    assert.deepEqual([told, dueAt], ['stale', null])
+    const { event, dueAt, patch } = checked.at(96, ABSENT)
+    assert.deepEqual([event, dueAt], ['stale', null])
     assert.equal(patch.stale_since, START + 96 * HOUR)
   })
 
@@ -91,14 +91,14 @@ suite('three failures over 72 hours', () => {
     checked.at(47, ABSENT)
     checked.at(70, ABSENT)
     assert.equal(checked.at(90, ABSENT).dueAt, START + 96 * HOUR)
-    assert.equal(checked.at(96, ABSENT).told, 'stale')
+    assert.equal(checked.at(96, ABSENT).event, 'stale')
   })
 
   test('are three: two of them are not enough, however long they take', () => {
     const checked = new Checked()
     checked.at(24, ABSENT)
-    assert.equal(checked.at(24 * 20, ABSENT).told, null)
-    assert.equal(checked.at(24 * 21, ABSENT).told, 'stale')
+    assert.equal(checked.at(24 * 20, ABSENT).event, null)
+    assert.equal(checked.at(24 * 21, ABSENT).event, 'stale')
   })
 
   test('are days apart: asking again and again is one failure', () => {
@@ -107,8 +107,8 @@ suite('three failures over 72 hours', () => {
       assert.equal(checked.at(hour, ABSENT).dueAt, START + 48 * HOUR, 'the day’s own check stays')
     }
     assert.equal(checked.row.failures, 1)
-    for (let hour = 36; hour < 96; hour++) assert.equal(checked.at(hour, ABSENT).told, null)
-    assert.equal(checked.at(96, ABSENT).told, 'stale')
+    for (let hour = 36; hour < 96; hour++) assert.equal(checked.at(hour, ABSENT).event, null)
+    assert.equal(checked.at(96, ABSENT).event, 'stale')
   })
 
   test('begin anew once the proof was seen', () => {
@@ -117,19 +117,19 @@ suite('three failures over 72 hours', () => {
     checked.at(80, KNOWN)
     const { failures, failing_since, failed_at } = checked.row
     assert.deepEqual([failures, failing_since, failed_at], [0, null, null])
-    for (const hour of [96, 120, 144]) assert.equal(checked.at(hour, ABSENT).told, null)
-    assert.equal(checked.at(168, ABSENT).told, 'stale')
+    for (const hour of [96, 120, 144]) assert.equal(checked.at(hour, ABSENT).event, null)
+    assert.equal(checked.at(168, ABSENT).event, 'stale')
   })
 
   test('are of absence: that nobody knows neither counts nor forgives', () => {
     const checked = new Checked()
     checked.at(24, ABSENT)
     for (let hour = 25; hour < 200; hour++) {
-      const { patch, told, dueAt } = checked.at(hour, UNREACHABLE)
-      assert.deepEqual([patch, told, dueAt], [{}, null, START + (hour + 1) * HOUR])
+      const { patch, event, dueAt } = checked.at(hour, UNREACHABLE)
+      assert.deepEqual([patch, event, dueAt], [{}, null, START + (hour + 1) * HOUR])
     }
     checked.at(200, ABSENT)
-    assert.equal(checked.at(224, ABSENT).told, 'stale')
+    assert.equal(checked.at(224, ABSENT).event, 'stale')
   })
 })
 
@@ -138,23 +138,23 @@ suite('the end of 90 days', () => {
     const checked = new Checked()
     for (let day = 1; day < 90; day++) checked.at(24 * day, KNOWN)
     assert.equal(checked.row.fresh_until, START + FRESH_FOR)
-    assert.equal(isCounting(checked.row, START + FRESH_FOR - 1), true)
-    assert.equal(isCounting(checked.row, START + FRESH_FOR), false)
+    assert.equal(isVerified(checked.row, START + FRESH_FOR - 1), true)
+    assert.equal(isVerified(checked.row, START + FRESH_FOR), false)
   })
 
   test('comes before a last failure at the same moment: it is the end that is told', () => {
     const checked = new Checked()
     for (const day of [87, 88, 89]) checked.at(24 * day, ABSENT)
-    const { patch, told, dueAt } = checked.at(24 * 90, ABSENT)
-    assert.deepEqual([patch, told, dueAt], [{}, null, null])
+    const { patch, event, dueAt } = checked.at(24 * 90, ABSENT)
+    assert.deepEqual([patch, event, dueAt], [{}, null, null])
   })
 
   test('is put off by a fresh token alone, which takes the place of the one before it', () => {
     const expires = START + 95 * DAY
     const checked = new Checked(channel({ proof_token: 'new', proof_expires_at: expires }))
     for (const day of [87, 88]) checked.at(24 * day, ABSENT)
-    const { told, patch, dueAt } = checked.at(24 * 89, FRESH)
-    assert.deepEqual([told, dueAt], ['verified', START + 90 * DAY])
+    const { event, patch, dueAt } = checked.at(24 * 89, FRESH)
+    assert.deepEqual([event, dueAt], ['verified', START + 90 * DAY])
     assert.deepEqual(patch, {
       checked_at: START + 89 * DAY,
       failures: 0,
@@ -175,8 +175,8 @@ suite('when it is checked next', () => {
   test('a channel that counts no more is looked for no more, whatever was seen', () => {
     const stale = channel({ stale_since: START + DAY })
     for (const result of [KNOWN, ABSENT, UNREACHABLE]) {
-      const { told, dueAt, patch } = afterCheck(stale, result, FRESH_FOR, START + 2 * DAY)
-      assert.deepEqual([told, dueAt], [null, null])
+      const { event, dueAt, patch } = applyCheckResult(stale, result, FRESH_FOR, START + 2 * DAY)
+      assert.deepEqual([event, dueAt], [null, null])
       assert.equal({ ...stale, ...patch }.stale_since, START + DAY)
     }
   })
@@ -186,8 +186,8 @@ suite('when it is checked next', () => {
     for (const row of rows) {
       const hours: number[] = []
       for (let at = START; ; ) {
-        const { dueAt, told } = afterCheck(row, ABSENT, FRESH_FOR, at)
-        assert.equal(told, null)
+        const { dueAt, event } = applyCheckResult(row, ABSENT, FRESH_FOR, at)
+        assert.equal(event, null)
         if (dueAt === null) break
         hours.push((dueAt - START) / HOUR)
         at = dueAt
@@ -199,7 +199,7 @@ suite('when it is checked next', () => {
   test('a channel with a proof and a token to be placed is checked when the first of both is due', () => {
     const row = channel({ proof_token: 'new', proof_expires_at: START + 8 * DAY })
     const dueAfter = (hours: number) => {
-      const { dueAt } = afterCheck(row, KNOWN, FRESH_FOR, START + hours * HOUR)
+      const { dueAt } = applyCheckResult(row, KNOWN, FRESH_FOR, START + hours * HOUR)
       return ((dueAt as number) - START) / HOUR
     }
     assert.deepEqual([24, 25, 30, 31].map(dueAfter), [24 + 1 / 6, 30, 48, 48])
@@ -208,11 +208,11 @@ suite('when it is checked next', () => {
 
   test('a day is shortened by less than an hour, and nothing else is', () => {
     const bytes = (value: number) => (count: number) => new Uint8Array(count).fill(value)
-    assert.equal(spread(START + DAY, START, bytes(0)), START + DAY)
-    const least = spread(START + DAY, START, bytes(255)) as number
+    assert.equal(withJitter(START + DAY, START, bytes(0)), START + DAY)
+    const least = withJitter(START + DAY, START, bytes(255)) as number
     assert.ok(least > START + DAY - HOUR && least < START + DAY - 0.99 * HOUR)
-    assert.equal(spread(START + DAY - 1, START, bytes(255)), START + DAY - 1)
-    assert.equal(spread(null, START, bytes(255)), null)
+    assert.equal(withJitter(START + DAY - 1, START, bytes(255)), START + DAY - 1)
+    assert.equal(withJitter(null, START, bytes(255)), null)
   })
 })
 
@@ -251,10 +251,10 @@ suite('whatever is seen, whenever', () => {
           hour += wait
           const now = START + hour * HOUR
           const before = checked.row
-          const counted = isCounting(before, now)
+          const counted = isVerified(before, now)
           assert.equal(counted, !stale && hour - verified < 90 * 24)
           if (seen === FRESH) checked.row = { ...before, ...PENDING, ...proofOf(before) }
-          const { told, patch, dueAt } = checked.at(hour, seen)
+          const { event, patch, dueAt } = checked.at(hour, seen)
 
           if (seen === FRESH) {
             verified = hour
@@ -267,12 +267,12 @@ suite('whatever is seen, whenever', () => {
             counted && seen === ABSENT && apart(absences) >= 3 && hour - first >= 72 && !stale
           stale ||= goes
 
-          assert.equal(told, seen === FRESH ? 'verified' : goes ? 'stale' : null)
+          assert.equal(event, seen === FRESH ? 'verified' : goes ? 'stale' : null)
           assert.equal(checked.row.stale_since !== null, stale)
           assert.equal(checked.row.verified_at, START + verified * HOUR)
           assert.equal(checked.row.fresh_until, START + (verified + 90 * 24) * HOUR)
           if (seen === UNREACHABLE) assert.deepEqual(patch, {})
-          const counts = isCounting(checked.row, now)
+          const counts = isVerified(checked.row, now)
           assert.equal(dueAt !== null, counts)
           if (dueAt !== null) assert.ok(dueAt > now && dueAt <= now + 24 * HOUR)
         }
@@ -297,9 +297,9 @@ suite('whatever is seen, whenever', () => {
         for (let i = 0; i < 200; i++) {
           const result = unknown[i] ? UNREACHABLE : ABSENT
           if (result === ABSENT) first ??= now
-          const after = afterCheck(row, result, FRESH_FOR, now)
+          const after = applyCheckResult(row, result, FRESH_FOR, now)
           row = { ...row, ...after.patch }
-          if (after.told === 'stale') {
+          if (after.event === 'stale') {
             const late = unknown.filter(Boolean).length * HOUR
             assert.ok(first !== null && now - first >= 72 * HOUR)
             if (late === 0) assert.equal(now - first, 72 * HOUR)
@@ -307,7 +307,7 @@ suite('whatever is seen, whenever', () => {
             return
           }
           const random = (count: number) => new Uint8Array(count).fill(bytes[i % 8] as number)
-          now = spread(after.dueAt, now, random) as number
+          now = withJitter(after.dueAt, now, random) as number
         }
         assert.fail('it never went stale')
       }),
