@@ -1,19 +1,20 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import sodium from 'sodium-native'
-import { HOST } from './exchange.ts'
+import { HOST } from './http-exchange.ts'
 
-/** An answer that is always the same, and whether a signature has to be verified for it. */
+/** A fixed response, and whether the server verifies a signature before it sends it. */
 export interface BareTask {
   readonly port: number
-  /** Names and values in turn, without those that node:http adds by itself. */
+  /** Names and values alternating, without the headers that node:http adds itself. */
   readonly headers: readonly string[]
-  /** In base64. */
+  /** Base64. */
   readonly body: string
   readonly keepAliveMs: number
   readonly verifies: boolean
 }
 
-// node bare.ts '<a BareTask as JSON>': the ceiling, as little work as node:http can do for the same bytes.
+// node bare.ts '<a BareTask as JSON>': the ceiling, a server that does as little as node:http can to send the same
+// bytes.
 const task = JSON.parse(process.argv[2] as string) as BareTask
 const headers = [...task.headers]
 const body = Buffer.from(task.body, 'base64')

@@ -4,14 +4,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { migratePostgres } from '../packages/server/src/core/database/postgres/postgres-database.ts'
 import { postgresProgram, query } from './postgres-server.ts'
 
-/** What a seed has rows in, in an order in which each finds those that it refers to. */
+/** The tables that a seed fills, ordered so that referenced tables come first. */
 const SEEDED = [
   ...['owners', 'identity_verifications', 'claim_tokens'],
   ...['agents', 'events', 'facts'],
 ] as const
-const ROWS_AT_ONCE = 10_000
+const ROWS_PER_BATCH = 10_000
 
-/** Brings all rows of a seeded file into a new database: the tables first, then what finds things in them. */
+/** Copies all rows of a seeded file into a new database, and creates the indexes afterwards, which is faster. */
 export async function fillDatabase(url: string, file: string): Promise<void> {
   await migratePostgres(url, Date.now)
   const later = await dropIndexes(url)
@@ -20,7 +20,7 @@ export async function fillDatabase(url: string, file: string): Promise<void> {
   for (const table of SEEDED) await query(url, `vacuum (freeze, analyze) ${table}`)
 }
 
-/** Adds the rows that one file has and the other, of which it is a grown copy, has not. */
+/** Copies the rows that a grown copy of a file has in addition. */
 export async function addRows(url: string, file: string, grownFrom: string): Promise<void> {
   for (const table of SEEDED) {
     await copyTable(url, file, table, { after: lastRow(grownFrom, table), isEmpty: false })
@@ -28,7 +28,7 @@ export async function addRows(url: string, file: string, grownFrom: string): Pro
   await query(url, 'analyze')
 }
 
-/** @returns the statements that make all indexes and constraints again */
+/** @returns the statements that recreate all indexes and constraints */
 async function dropIndexes(url: string): Promise<string[]> {
   const constraints = await query(
     url,
@@ -42,7 +42,7 @@ async function dropIndexes(url: string): Promise<string[]> {
     `select indexname as name, indexdef as definition from pg_indexes where schemaname = 'public'`,
   )
   const indexes = all.filter(({ name }) => !names.has(name))
-  // What refers to a key goes before the key.
+  // Foreign keys must be dropped before the keys that they reference.
   const drops = [
     ...constraints
       .toReversed()
@@ -58,7 +58,7 @@ async function dropIndexes(url: string): Promise<string[]> {
 
 interface Rows {
   readonly after: number
-  /** A table that is emptied in the same transaction need not be logged (wal_level minimal). */
+  /** With wal_level minimal, a table that is truncated in the same transaction needs no log. */
   readonly isEmpty: boolean
 }
 
@@ -76,7 +76,7 @@ async function copyTable(url: string, file: string, table: string, rows: Rows): 
   psql.stderr.on('data', (chunk: Buffer) => {
     complaint += chunk
   })
-  // It says why it ended.
+  // The child process reports the reason itself.
   psql.stdin.on('error', () => undefined)
   const ended = once(psql, 'close')
   const page = source.prepare(
@@ -84,8 +84,8 @@ async function copyTable(url: string, file: string, table: string, rows: Rows): 
      FROM ${table} WHERE rowid > ? AND rowid <= ?`,
   )
   const last = lastRow(file, table)
-  for (let from = rows.after; from < last && psql.exitCode === null; from += ROWS_AT_ONCE) {
-    const text = page.get(from, from + ROWS_AT_ONCE)?.text
+  for (let from = rows.after; from < last && psql.exitCode === null; from += ROWS_PER_BATCH) {
+    const text = page.get(from, from + ROWS_PER_BATCH)?.text
     if (typeof text !== 'string') continue
     if (!psql.stdin.write(`${text}\n`)) await Promise.race([once(psql.stdin, 'drain'), ended])
   }
@@ -100,7 +100,7 @@ interface Column {
   readonly type: string
 }
 
-/** As COPY reads it. The seed has no text with a tab, a new line or a backslash in it. */
+/** The text format of COPY. The seed contains no tabs, newlines or backslashes that would need escaping. */
 function asText({ name, type }: Column): string {
   const text = type.toLowerCase() === 'blob' ? `'\\\\x' || hex(${name})` : name
   return `coalesce(${text}, '\\N')`

@@ -1,4 +1,4 @@
-// What naive.ts uses of Express, whose own types (@types/express) are no dependency of this project.
+// The parts of Express that naive.ts uses, because @types/express is not a dependency of this project.
 declare module 'express' {
   export interface Request {
     readonly params: Readonly<Record<string, string>>

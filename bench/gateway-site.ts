@@ -2,16 +2,16 @@ import { gateway as forExpress } from '@countersign/gateway/express'
 import { gateway as forFastify } from '@countersign/gateway/fastify'
 import express from 'express'
 import fastify from 'fastify'
-import { HOST } from './exchange.ts'
+import { HOST } from './http-exchange.ts'
 
-/** A site, and the gateway in front of it, if there is one. */
+/** A site, optionally with a gateway in front of it. */
 export interface GatewaySiteTask {
   readonly port: number
   readonly framework: 'express' | 'fastify'
   readonly gateway: { readonly service: string; readonly cacheSeconds: number } | null
 }
 
-// node gateway-site.ts '<a GatewaySiteTask as JSON>': a site as anyone would write it.
+// node gateway-site.ts '<a GatewaySiteTask as JSON>': a minimal site in Express or Fastify.
 const { port, framework, gateway }: GatewaySiteTask = JSON.parse(process.argv[2] as string)
 const options = gateway && {
   service: gateway.service,

@@ -6,7 +6,7 @@ export interface KeyPair {
   readonly secretKey: Buffer
 }
 
-/** The key pair of a name: the same name, the same key. */
+/** Derives a key pair from a name. */
 export function keyPairOf(name: string): KeyPair {
   const seed = createHash('sha256').update(`countersign bench ${name}`).digest()
   const publicKey = Buffer.alloc(sodium.crypto_sign_PUBLICKEYBYTES)

@@ -2,26 +2,26 @@ import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { TAIL_LINE } from './seed-rows.ts'
 
 const SAMPLES = 1000
-const LONGEST_LINE = 1024
+const MAX_LINE_LENGTH = 1024
 
-/** The lines of a small file, none of them empty. */
+/** The non-empty lines of a small file. */
 export function linesOf(file: string): string[] {
   return readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
 }
 
-/** The first lines of a file that may be large. */
+/** The first lines of a file that may be too large to read completely. */
 export function firstLines(file: string, count: number): string[] {
   const fd = openSync(file, 'r')
-  const start = Buffer.alloc(count * LONGEST_LINE)
+  const start = Buffer.alloc(count * MAX_LINE_LENGTH)
   const read = readSync(fd, start)
   closeSync(fd)
   return start.toString('utf8', 0, read).split('\n').slice(0, count)
 }
 
-/** At most a thousand tails from all over a file of them, the first one first: it may have ten million. */
-export function someTails(file: string): [string, ...string[]] {
+/** At most a thousand tails, evenly spread over a file of up to ten million, beginning with the first. */
+export function sampleTails(file: string): [string, ...string[]] {
   const lines = Math.floor(statSync(file).size / TAIL_LINE)
   const count = Math.min(SAMPLES, lines)
   const step = Math.floor(lines / count)

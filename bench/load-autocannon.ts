@@ -1,9 +1,9 @@
 import autocannon from 'autocannon'
-import { HOST } from './exchange.ts'
+import { HOST } from './http-exchange.ts'
 import { linesOf } from './lines.ts'
-import type { Load, Loaded } from './load.ts'
+import type { Load, LoadResult } from './load.ts'
 
-// node load-autocannon.ts '<a Load as JSON>': where there is no wrk.
+// node load-autocannon.ts '<a Load as JSON>': generates the load if wrk is not installed.
 const load = JSON.parse(process.argv[2] as string) as Load
 const lines = linesOf(load.file)
 let next = 0
@@ -14,7 +14,7 @@ const result = await autocannon({
   duration: load.seconds,
   requests: [{ method: load.method, headers: load.headers, setupRequest }],
 })
-const loaded: Loaded = {
+const loaded: LoadResult = {
   requests: result.requests.total,
   seconds: result.duration,
   bytes: result.throughput.total,
@@ -24,7 +24,7 @@ const loaded: Loaded = {
 }
 console.log(`RESULT ${JSON.stringify(loaded)}`)
 
-/** The next line of the file, whichever connection asks. */
+/** All connections share one position in the file. */
 function setupRequest(request: autocannon.Request): autocannon.Request {
   const line = lines[next++ % lines.length] as string
   if (load.method === 'POST') return { ...request, path: load.before, body: line }

@@ -1,22 +1,22 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import { HOST } from './exchange.ts'
-import { type Pumped, pump } from './pump.ts'
-import { CLAIM_PATH } from './questions.ts'
+import { HOST } from './http-exchange.ts'
+import { CLAIM_PATH } from './scenarios.ts'
+import { type SendResult, sendRequests } from './send-requests.ts'
 
-/** What the script is asked to do: post lines of a file, each once. */
+/** The task of the load script: post each line of a file once. */
 export interface ClaimTask {
   readonly port: number
-  /** Lines of one length. */
+  /** All lines have the same length. */
   readonly file: string
   readonly count: number
-  /** The first line that has not been used yet. */
+  /** The first unused line. */
   readonly from: number
-  readonly most: number
+  readonly max: number
   readonly connections: number
   readonly seconds: number
 }
 
-// node load-claims.ts '<a ClaimTask as JSON>': wrk cannot stop where a list ends.
+// node load-claims.ts '<a ClaimTask as JSON>': posts each claim once. wrk would start again at the end of the list.
 const task = JSON.parse(process.argv[2] as string) as ClaimTask
 const { bodies, width } = read(task)
 const head = Buffer.from(
@@ -24,7 +24,7 @@ const head = Buffer.from(
     `Content-Length: ${width - 1}\r\n\r\n`,
 )
 let at = 0
-const pumped: Pumped = await pump({ ...task, next: nextClaim })
+const pumped: SendResult = await sendRequests({ ...task, next: nextClaim })
 console.log(`RESULT ${JSON.stringify(pumped)}`)
 
 function nextClaim(): Buffer | null {
@@ -34,9 +34,9 @@ function nextClaim(): Buffer | null {
   return Buffer.concat([head, body])
 }
 
-function read({ file, count, from, most }: ClaimTask): { bodies: Buffer; width: number } {
+function read({ file, count, from, max }: ClaimTask): { bodies: Buffer; width: number } {
   const width = statSync(file).size / count
-  const bytes = Buffer.alloc(Math.min(most, count - from) * width)
+  const bytes = Buffer.alloc(Math.min(max, count - from) * width)
   const fd = openSync(file, 'r')
   readSync(fd, bytes, 0, bytes.length, from * width)
   closeSync(fd)

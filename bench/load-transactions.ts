@@ -6,35 +6,35 @@ import {
   type DatabasePlace,
   openDatabase,
 } from '../packages/server/src/core/database/open-database.ts'
-import { quantile } from './quantile.ts'
+import { quantile } from './statistics.ts'
 
 const HASH_BYTES = 32
 const KEY_BYTES = 32
 const WARM_UP_MS = 500
 
-/** What the script is asked to do: redeem tokens, each once. */
+/** The task of the load script: redeem each token once. */
 export interface TransactionTask {
   readonly place: DatabasePlace
   /** Hashes of tokens. */
   readonly file: string
-  /** The first that has not been used yet. */
+  /** The first unused token. */
   readonly from: number
-  readonly most: number
+  readonly max: number
   readonly inFlight: number
   readonly seconds: number
 }
 
-export interface Transacted {
+export interface TransactionResult {
   /** Within the measured time. */
   readonly requests: number
   readonly seconds: number
-  /** With those of the warm-up. */
+  /** Including the warm-up. */
   readonly used: number
   readonly p50: number
   readonly p99: number
 }
 
-// node load-transactions.ts '<a TransactionTask as JSON>': all that a claim asks of the database, and nothing else.
+// node load-transactions.ts '<a TransactionTask as JSON>': does only the database work of claims.
 const task = JSON.parse(process.argv[2] as string) as TransactionTask
 const hashes = read(task)
 const db = await openDatabase(task.place, Date.now)
@@ -48,7 +48,7 @@ let used = 0
 await claimUntil(performance.now() + WARM_UP_MS)
 const started = performance.now()
 const times = await claimUntil(started + task.seconds * 1000)
-const transacted: Transacted = {
+const transacted: TransactionResult = {
   requests: times.length,
   seconds: (performance.now() - started) / 1000,
   used,
@@ -58,11 +58,11 @@ const transacted: Transacted = {
 await db.close()
 console.log(`RESULT ${JSON.stringify(transacted)}`)
 
-/** @returns milliseconds from asking for each to its being durable */
+/** @returns for each transaction, the milliseconds until it was durable */
 async function claimUntil(deadline: number): Promise<number[]> {
   const times: number[] = []
   const worker = async () => {
-    while (performance.now() < deadline && used < task.most) {
+    while (performance.now() < deadline && used < task.max) {
       const at = used * HASH_BYTES
       used += 1
       const tokenHash = hashes.subarray(at, at + HASH_BYTES)
@@ -76,8 +76,8 @@ async function claimUntil(deadline: number): Promise<number[]> {
   return times
 }
 
-function read({ file, from, most }: TransactionTask): Buffer {
-  const bytes = Buffer.alloc(most * HASH_BYTES)
+function read({ file, from, max }: TransactionTask): Buffer {
+  const bytes = Buffer.alloc(max * HASH_BYTES)
   const fd = openSync(file, 'r')
   readSync(fd, bytes, 0, bytes.length, from * HASH_BYTES)
   closeSync(fd)

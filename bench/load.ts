@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { HOST } from './exchange.ts'
+import { HOST } from './http-exchange.ts'
 import type { Machine, Pinned } from './machine.ts'
 import { spawnOn } from './process.ts'
 import type { Scope } from './scope.ts'
 
 const AUTOCANNON = import.meta.resolve('./load-autocannon.ts')
 
-/** Requests to one server: a GET for each tail of a file, or a POST for each line of it. */
+/** Requests to one server: a GET for each tail of a file, or a POST for each of its lines. */
 export interface Load {
   readonly port: number
   readonly method: 'GET' | 'POST'
@@ -15,51 +15,51 @@ export interface Load {
   readonly after: string
   readonly file: string
   readonly headers: Readonly<Record<string, string>>
-  /** Where a tail goes that is no part of the path. */
+  /** A header to send the tail in, if it is not part of the path. */
   readonly tailHeader?: string
   readonly connections: number
   readonly seconds: number
 }
 
-/** What a generator counted. */
-export interface Loaded {
+/** The counts of a load generator. */
+export interface LoadResult {
   readonly requests: number
   readonly seconds: number
-  /** Received, heads and bodies. */
+  /** Bytes received, including heads. */
   readonly bytes: number
-  /** Of every kind: sockets, time-outs, answers other than 2xx. */
+  /** All failures: sockets, time-outs, statuses other than 2xx. */
   readonly errors: number
-  /** Milliseconds from a request to its answer. */
+  /** Latencies in milliseconds. */
   readonly p50: number
   readonly p99: number
 }
 
 /**
  * Loads a server with wrk or autocannon.
- * @throws Error where anything but 2xx came back
+ * @throws Error if any response is not 2xx
  */
 export async function loadServer(
   scope: Scope,
   machine: Machine,
   load: Load,
   core: keyof Pinned = 'load',
-): Promise<Loaded> {
+): Promise<LoadResult> {
   const loaded = (
     machine.generator === 'wrk'
       ? await runLoader(scope, machine, load, 'wrk', wrkArguments(load), core)
       : await runScript(scope, machine, load, AUTOCANNON, load, core)
-  ) as Loaded
+  ) as LoadResult
   if (loaded.errors === 0) return loaded
   throw new Error(`${loaded.errors} errors under load: ${load.method} ${load.before}`)
 }
 
-/** Loads several servers at once, with a part of the connections each. */
+/** Loads several servers at once, with an equal share of the connections. */
 export async function loadServers(
   scope: Scope,
   machine: Machine,
   ports: readonly number[],
   load: Omit<Load, 'port'>,
-): Promise<Loaded> {
+): Promise<LoadResult> {
   const connections = Math.max(1, Math.floor(load.connections / ports.length))
   const all = await Promise.all(
     ports.map((port) => loadServer(scope, machine, { ...load, port, connections }, 'all')),
@@ -73,8 +73,8 @@ export async function loadServers(
 }
 
 /**
- * Runs a load script of ours (its URL), which gets its task as JSON and answers in the same way.
- * @param core where it runs: that of the load, but for work that a server would do
+ * Runs one of our load scripts with its task as JSON.
+ * @param core the core to run on: normally that of the load, but the server's for work that a server would do
  */
 export function runScript(
   scope: Scope,
@@ -99,7 +99,7 @@ function wrkArguments(load: Load): string[] {
   ]
 }
 
-/** Waits for the line `RESULT {…}`, for a bounded time. */
+/** Waits for the line `RESULT {…}` until a time-out. */
 async function runLoader(
   scope: Scope,
   { pinned }: Machine,

@@ -13,32 +13,32 @@ import { join } from 'node:path'
 import type { Generator } from './options.ts'
 import { isInstalled } from './process.ts'
 
-/** What the figures depend on, and how the processes were placed on it. */
+/** The hardware and software that the figures depend on, and how the processes were placed. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
   readonly node: string
   readonly generator: Generator
   readonly pinned: Pinned | null
-  /** Why the processes are not pinned, or what is odd about it. */
+  /** Why processes are not pinned to cores, or a warning about how they are. */
   readonly pinningNote: string | null
-  /** Small writes made durable a second, one after another, where the databases lie: what a lone commit waits for. */
+  /** Sequential fsyncs per second where the databases are stored: the limit for commits without batching. */
   readonly syncsPerSecond: number
-  /** Whether the databases lie in memory, so that "durable" means nothing. */
+  /** Whether the databases are in a memory file system, so that fsync does nothing. */
   readonly diskIsMemory: boolean
 }
 
-/** Where processes run; null where they cannot be pinned. */
+/** Cores for the processes; null if they cannot be pinned. */
 export interface Pinned {
-  /** The core of the server under load. */
+  /** For the server under load. */
   readonly server: string
-  /** That of whatever loads it, and of PostgreSQL. */
+  /** For the load generators and PostgreSQL. */
   readonly load: string
   /** For several servers, which share all cores with the load. */
   readonly all: string
 }
 
-/** @param dir where the databases will lie */
+/** @param dir the directory of the databases */
 export function inspectMachine(dir: string, generator: Generator | null): Machine {
   const processors = cpus()
   return {
@@ -52,8 +52,8 @@ export function inspectMachine(dir: string, generator: Generator | null): Machin
   }
 }
 
-/** Moves this process to the core of the load, away from the server's. */
-export function pinMyself({ pinned }: Machine): void {
+/** Pins this process to the load's core, away from the server's. */
+export function pinSelf({ pinned }: Machine): void {
   if (pinned === null) return
   spawnSync('taskset', ['-a', '-cp', pinned.load, String(process.pid)])
 }
@@ -80,7 +80,7 @@ function choosePinning(): Pick<Machine, 'pinned' | 'pinningNote'> {
   }
 }
 
-/** @param list such as 0-2,5: those that this process may run on, which may be few of those that there are */
+/** @param list such as 0-2,5: the cores that this process may use, possibly fewer than the machine has */
 function coresOf(list: string): string[] {
   return list.split(',').flatMap((range) => {
     const [from = Number.NaN, to = from] = range.split('-').map(Number)

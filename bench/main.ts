@@ -3,7 +3,7 @@ import { HELP, type Options, readOptions, UsageError } from './options.ts'
 import { reportText } from './report.ts'
 import { Scope } from './scope.ts'
 
-/** Standard output is for the report alone. */
+/** Standard output contains nothing but the report. */
 const say = (line: string) => console.error(`bench: ${line}`)
 
 try {

@@ -1,34 +1,34 @@
 import { fileURLToPath } from 'node:url'
-import { type Ask, ask, HOST } from './exchange.ts'
 import type { GatewaySiteTask } from './gateway-site.ts'
+import { HOST, type HttpRequest, sendRequest } from './http-exchange.ts'
 import { linesOf } from './lines.ts'
 import { type Load, loadServer } from './load.ts'
 import type { Options } from './options.ts'
 import { freePort, type ServerProcess, startServer } from './process.ts'
-import { type GatewayQuestion, QUESTIONS, type QuestionName } from './questions.ts'
 import { type Measurement, measureRounds, type Target } from './rounds.ts'
+import { type GatewayScenario, SCENARIOS, type ScenarioName } from './scenarios.ts'
 import type { Seed } from './seed.ts'
 import { type Bench, type Service, type System, startCountersign } from './systems.ts'
 
 const ID_HEADER = 'ServiceID'
 const CACHE_SECONDS = 5
 
-/** Measures what a gateway costs the site that it stands in front of. */
+/** Measures how much a gateway slows down the site behind it. */
 export async function measureGateway(
   bench: Bench,
   options: Options,
   seed: Seed,
 ): Promise<Measurement[]> {
-  const names = (Object.keys(QUESTIONS) as QuestionName[]).filter(
-    (name) => options.parts.has(name) && QUESTIONS[name].kind === 'gateway',
+  const names = (Object.keys(SCENARIOS) as ScenarioName[]).filter(
+    (name) => options.parts.has(name) && SCENARIOS[name].kind === 'gateway',
   )
   if (names.length === 0) return []
   const service = await startCountersign(bench, seed, [{ method: 'GET', path: '/readyz' }])
   const measurements: Measurement[] = []
   for (const name of names) {
-    bench.say(QUESTIONS[name].title)
-    const question = { name, ...(QUESTIONS[name] as GatewayQuestion) }
-    measurements.push(await measureOne(bench, options, seed, question, service))
+    bench.say(SCENARIOS[name].title)
+    const scenario = { name, ...(SCENARIOS[name] as GatewayScenario) }
+    measurements.push(await measureOne(bench, options, seed, scenario, service))
   }
   await service.stop()
   return measurements
@@ -38,25 +38,25 @@ async function measureOne(
   bench: Bench,
   options: Options,
   seed: Seed,
-  question: GatewayQuestion & { readonly name: string },
+  scenario: GatewayScenario & { readonly name: string },
   service: Service,
 ): Promise<Measurement> {
-  const { framework, cached } = question
+  const { framework, cached } = scenario
   const [did = ''] = linesOf(seed.hotTail)
-  const asked: Ask = { method: 'GET', path: '/', headers: { [ID_HEADER]: did } }
+  const asked: HttpRequest = { method: 'GET', path: '/', headers: { [ID_HEADER]: did } }
   const start = (gateway: GatewaySiteTask['gateway']) => startSite(bench, framework, gateway, asked)
   const guarded = await start({
     service: `http://${HOST}:${service.port}`,
     cacheSeconds: cached ? CACHE_SECONDS : 0,
   })
-  await checkItDecides(guarded.port)
+  await checkGatewayRefuses(guarded.port)
   const file = cached ? seed.hotTail : seed.tails
   const targets = [targetOf(bench, options, file, 'countersign', guarded)]
-  // With the service at work on the same core, the site without a gateway is no measure.
+  // Without a gateway, the service would not use the shared core, so the site alone is no fair ceiling here.
   const open = cached ? await start(null) : null
   if (open !== null) targets.push(targetOf(bench, options, file, 'ceiling', open))
   for (const target of targets) await target.load()
-  const measurement = await measureRounds(bench, question, targets, options.rounds)
+  const measurement = await measureRounds(bench, scenario, targets, options.rounds)
   await guarded.stop()
   await open?.stop()
   return measurement
@@ -66,7 +66,7 @@ async function startSite(
   { scope, machine }: Bench,
   framework: GatewaySiteTask['framework'],
   gateway: GatewaySiteTask['gateway'],
-  until: Ask,
+  until: HttpRequest,
 ): Promise<ServerProcess> {
   const port = await freePort()
   const task: GatewaySiteTask = { port, framework, gateway }
@@ -81,11 +81,11 @@ async function startSite(
   })
 }
 
-/** So that the site has not left out the work. */
-async function checkItDecides(port: number): Promise<void> {
-  const { status: nobody } = await ask(port, { method: 'GET', path: '/' })
+/** Checks that the site really refuses requests. */
+async function checkGatewayRefuses(port: number): Promise<void> {
+  const { status: nobody } = await sendRequest(port, { method: 'GET', path: '/' })
   const headers = { [ID_HEADER]: 'z'.repeat(24) }
-  const { status: unknown } = await ask(port, { method: 'GET', path: '/', headers })
+  const { status: unknown } = await sendRequest(port, { method: 'GET', path: '/', headers })
   if (nobody !== 401 || unknown !== 403) throw new Error(`the gateway let in ${nobody}, ${unknown}`)
 }
 

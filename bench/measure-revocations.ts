@@ -1,53 +1,59 @@
 import { Agent } from 'node:http'
-import { type Ask, ask } from './exchange.ts'
+import { type HttpRequest, sendRequest } from './http-exchange.ts'
 import { loadServers } from './load.ts'
-import { loadOf, type Material } from './material.ts'
+import type { MultiProcess, MultiProcessKind } from './multi-process.ts'
 import type { Options } from './options.ts'
-import { claimAgent, demand, type OwnerHeaders, revokeAsk, signIn } from './owner-client.ts'
-import { quantile } from './quantile.ts'
-import { QUESTIONS } from './questions.ts'
-import type { By, Several } from './several.ts'
+import {
+  claimAgent,
+  type OwnerHeaders,
+  revokeRequest,
+  sendExpecting,
+  signIn,
+} from './owner-client.ts'
+import { loadOf, type RequestSamples } from './request-samples.ts'
+import { SCENARIOS } from './scenarios.ts'
+import { quantile } from './statistics.ts'
 import type { Bench } from './systems.ts'
 
-/** Milliseconds. */
+/** In milliseconds. */
 interface Times {
   readonly p50: number
   readonly p99: number
   readonly longest: number
 }
 
-/** How long revocations at one process took to be refused by every other. */
+/** How long it took until all other processes refused an agent that one process had revoked. */
 export interface Revocations {
-  readonly by: By
+  readonly by: MultiProcessKind
   readonly processes: number
   readonly underLoad: boolean
   readonly count: number
-  /** From the moment in which the revocation was asked for. */
+  /** Counted from sending the revocation. */
   readonly sinceAsked: Times
-  /** From the moment in which it was answered; 0 where the refusal came before. */
+  /** Counted from the response to the revocation; 0 if a process refused the agent before that. */
   readonly sinceAnswered: Times
-  /** Milliseconds for the longest since it was answered. */
+  /** The maximum, in milliseconds from the response. */
   readonly aim: { readonly most: number; readonly met: boolean }
 }
 
 const VISIBLE_WITHIN_MS = 1000
-/** The owner of the seed whose agents are claimed and revoked here. */
+/** The owner in the seed whose agents are claimed and revoked here. */
 const OWNER = 1
-/** Each worker has some of so many connections. */
+/** Enough connections that each worker has some of them. */
 const CONNECTIONS_A_WORKER = 4
 
-/** Revokes agents one after another, through the front door of one process, and asks the others until all refuse. */
+/** Revokes agents one by one at one process, and polls the others until all refuse them. */
 export async function measureRevocations(
   bench: Bench,
   options: Options,
-  material: Material,
-  several: Several,
+  requestSamples: RequestSamples,
+  several: MultiProcess,
 ): Promise<Revocations[]> {
   const [port] = several.ports as [number]
   const headers = await signIn(several.copy.place, OWNER)
   const { scope, machine } = bench
   const { connections, seconds } = options
-  const lookups = loadOf(QUESTIONS.lookup, material, { port, connections, seconds })
+  const lookups = loadOf(SCENARIOS.lookup, requestSamples, { port, connections, seconds })
   const load = () => loadServers(scope, machine, several.ports, lookups)
   const results: Revocations[] = []
   for (const underLoad of [false, true]) {
@@ -56,8 +62,8 @@ export async function measureRevocations(
     for (let i = 0; i < options.revocations; i++) {
       dids.push(await claimAgent(port, headers, `to be revoked ${underLoad} ${i}`))
     }
-    const timing = timeAll(several, headers, dids)
-    const times = await (underLoad ? beside(timing, load) : timing)
+    const timing = timeRevocations(several, headers, dids)
+    const times = await (underLoad ? loadWhile(timing, load) : timing)
     const sinceAnswered = timesOf(times.map((each) => each.sinceAnswered))
     results.push({
       by: several.by,
@@ -72,8 +78,8 @@ export async function measureRevocations(
   return results
 }
 
-/** Repeats a load until some work is done. */
-async function beside<T>(work: Promise<T>, load: () => Promise<unknown>): Promise<T> {
+/** Repeats a load while some work runs. */
+async function loadWhile<T>(work: Promise<T>, load: () => Promise<unknown>): Promise<T> {
   let over = false
   const end = () => {
     over = true
@@ -88,8 +94,8 @@ interface Time {
   readonly sinceAnswered: number
 }
 
-async function timeAll(
-  several: Several,
+async function timeRevocations(
+  several: MultiProcess,
   headers: OwnerHeaders,
   dids: readonly string[],
 ): Promise<Time[]> {
@@ -98,14 +104,16 @@ async function timeAll(
     several.by === 'nodes' ? others : Array(several.count * CONNECTIONS_A_WORKER).fill(port)
   const observers = places.map((at: number) => ({ port: at, agent: connection() }))
   const revoker = connection()
-  await Promise.all(observers.map((observer) => untilIt(observer, 'active', dids.at(-1) as string)))
+  await Promise.all(
+    observers.map((observer) => pollUntil(observer, 'active', dids.at(-1) as string)),
+  )
   const times: Time[] = []
   for (const did of dids) {
     const asked = performance.now()
-    const answered = demand(port, revokeAsk(headers, did), 200, revoker).then(() =>
+    const answered = sendExpecting(port, revokeRequest(headers, did), 200, revoker).then(() =>
       performance.now(),
     )
-    const refused = observers.map((observer) => untilIt(observer, 'revoked', did))
+    const refused = observers.map((observer) => pollUntil(observer, 'revoked', did))
     const [answeredAt, ...refusedAt] = await Promise.all([answered, ...refused])
     const last = Math.max(...refusedAt)
     times.push({ sinceAsked: last - asked, sinceAnswered: Math.max(0, last - answeredAt) })
@@ -120,18 +128,21 @@ interface Observer {
   readonly agent: Agent
 }
 
-/** Asks again and again. @returns when the answer came that says of an agent that it is active, or revoked */
-async function untilIt(
+/**
+ * Polls until the agent is active or revoked.
+ * @returns when that answer was received
+ */
+async function pollUntil(
   { port, agent }: Observer,
   is: 'active' | 'revoked',
   did: string,
 ): Promise<number> {
-  const lookup: Ask = { method: 'GET', path: `/api/v1/agent/${did}` }
+  const lookup: HttpRequest = { method: 'GET', path: `/api/v1/agent/${did}` }
   for (;;) {
-    const { status, body } = await ask(port, lookup, agent)
+    const { status, body } = await sendRequest(port, lookup, agent)
     const at = performance.now()
     if (status === 200 && JSON.parse(`${body}`).certificate.status === is) return at
-    // One that was claimed a moment ago is not known everywhere.
+    // A new agent is not yet known to all processes.
     if (status !== 200 && !(status === 404 && is === 'active')) {
       throw new Error(`${lookup.path} answered ${status}: ${body}`)
     }

@@ -1,10 +1,15 @@
 import { loadServers } from './load.ts'
-import { loadOf, type Material } from './material.ts'
 import { measureRevocations, type Revocations } from './measure-revocations.ts'
+import {
+  type MultiProcess,
+  type MultiProcessKind,
+  multiProcessKinds,
+  startMultiProcess,
+} from './multi-process.ts'
 import type { Options } from './options.ts'
-import { QUESTIONS, type QuestionName, type ScaleQuestion } from './questions.ts'
+import { loadOf, type RequestSamples } from './request-samples.ts'
 import { type Measurement, measureRounds, type Target } from './rounds.ts'
-import { type By, type Several, severalOf, startSeveral } from './several.ts'
+import { SCENARIOS, type ScaleScenario, type ScenarioName } from './scenarios.ts'
 import type { Bench, System } from './systems.ts'
 
 interface Scaled {
@@ -12,27 +17,27 @@ interface Scaled {
   readonly revocations: Revocations[]
 }
 
-/** Measures several processes beside one, where the options ask for them. */
+/** Measures several processes beside one, if the options request it. */
 export async function measureScale(
   bench: Bench,
   options: Options,
-  material: Material,
+  requestSamples: RequestSamples,
 ): Promise<Scaled> {
   const measurements: Measurement[] = []
   const revocations: Revocations[] = []
-  for (const by of severalOf(options)) {
+  for (const by of multiProcessKinds(options)) {
     const names = namesOf(options, by)
     if (names.length === 0 && !options.parts.has('revocation')) continue
-    const several = await startSeveral(bench, material.seed, by, options[by])
+    const several = await startMultiProcess(bench, requestSamples.seed, by, options[by])
     if (names.length > 0) {
-      const one = await startSeveral(bench, material.seed, by, 1)
+      const one = await startMultiProcess(bench, requestSamples.seed, by, 1)
       for (const name of names) {
-        measurements.push(await measureOne(bench, options, material, name, { several, one }))
+        measurements.push(await measureOne(bench, options, requestSamples, name, { several, one }))
       }
       await one.stop()
     }
     if (options.parts.has('revocation')) {
-      revocations.push(...(await measureRevocations(bench, options, material, several)))
+      revocations.push(...(await measureRevocations(bench, options, requestSamples, several)))
     }
     await several.stop()
   }
@@ -40,40 +45,40 @@ export async function measureScale(
 }
 
 type ScaleName = {
-  [N in QuestionName]: (typeof QUESTIONS)[N] extends ScaleQuestion ? N : never
-}[QuestionName]
+  [N in ScenarioName]: (typeof SCENARIOS)[N] extends ScaleScenario ? N : never
+}[ScenarioName]
 
-function namesOf({ parts }: Options, by: By): ScaleName[] {
-  return (Object.keys(QUESTIONS) as QuestionName[]).filter((name): name is ScaleName => {
-    const question = QUESTIONS[name]
-    return parts.has(name) && question.kind === 'scale' && question.by === by
+function namesOf({ parts }: Options, by: MultiProcessKind): ScaleName[] {
+  return (Object.keys(SCENARIOS) as ScenarioName[]).filter((name): name is ScaleName => {
+    const scenario = SCENARIOS[name]
+    return parts.has(name) && scenario.kind === 'scale' && scenario.by === by
   })
 }
 
 async function measureOne(
   bench: Bench,
   options: Options,
-  material: Material,
+  requestSamples: RequestSamples,
   name: ScaleName,
-  { several, one }: { readonly several: Several; readonly one: Several },
+  { several, one }: { readonly several: MultiProcess; readonly one: MultiProcess },
 ): Promise<Measurement> {
-  const { asks, aims, title } = QUESTIONS[name]
-  const question = {
+  const { asks, aims, title } = SCENARIOS[name]
+  const scenario = {
     name,
     aims,
     title: title.replace(several.by, `${several.count} ${several.by}`),
   }
-  bench.say(question.title)
-  const targetOf = (system: System, { ports, pids }: Several): Target => ({
+  bench.say(scenario.title)
+  const targetOf = (system: System, { ports, pids }: MultiProcess): Target => ({
     system,
     pids,
     load() {
       const { connections, seconds } = options
-      const load = loadOf(QUESTIONS[asks], material, { port: 0, connections, seconds })
+      const load = loadOf(SCENARIOS[asks], requestSamples, { port: 0, connections, seconds })
       return loadServers(bench.scope, bench.machine, ports, load)
     },
   })
   const targets = [targetOf('countersign', several), targetOf('one', one)]
   for (const target of targets) await target.load()
-  return measureRounds(bench, question, targets, options.rounds)
+  return measureRounds(bench, scenario, targets, options.rounds)
 }

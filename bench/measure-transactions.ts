@@ -1,31 +1,31 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { runScript } from './load.ts'
-import type { Transacted, TransactionTask } from './load-transactions.ts'
+import type { TransactionResult, TransactionTask } from './load-transactions.ts'
 import type { Options } from './options.ts'
-import { QUESTIONS } from './questions.ts'
 import { type Measurement, measureRounds, type Target } from './rounds.ts'
+import { SCENARIOS } from './scenarios.ts'
 import type { Seed } from './seed.ts'
 import { prepareTokens } from './seed-claims.ts'
 import type { Bench } from './systems.ts'
 
-/** How many tokens are prepared for each second: past that rate a round ends before its time. */
+/** Prepared tokens per second. A faster database ends its round early. */
 const PREPARED_PER_SECOND = 40_000
 const LOAD_SCRIPT = import.meta.resolve('./load-transactions.ts')
 
-/** Measures the transactions of claims by themselves, in a process on the core that servers have otherwise. */
+/** Measures only the database transactions of claims, in a process on the server's core. */
 export async function measureTransactions(
   bench: Bench,
   options: Options,
   seed: Seed,
 ): Promise<Measurement[]> {
   if (!options.parts.has('claim-transaction')) return []
-  const question = { name: 'claim-transaction', ...QUESTIONS['claim-transaction'] }
-  bench.say(question.title)
+  const scenario = { name: 'claim-transaction', ...SCENARIOS['claim-transaction'] }
+  bench.say(scenario.title)
   const { rounds, seconds, claimConnections: inFlight } = options
-  const most = (seconds + 1) * PREPARED_PER_SECOND
+  const max = (seconds + 1) * PREPARED_PER_SECOND
   const dir = mkdtempSync(join(bench.dir, 'tokens-'))
-  const tokens = prepareTokens(seed, dir, rounds * most)
+  const tokens = prepareTokens(seed, dir, rounds * max)
   const copy = await bench.store.copy(tokens)
   let from = 0
   const target: Target = {
@@ -33,14 +33,14 @@ export async function measureTransactions(
     pids: [],
     async load() {
       const { place } = copy
-      const task: TransactionTask = { place, file: tokens.file, from, most, inFlight, seconds }
+      const task: TransactionTask = { place, file: tokens.file, from, max, inFlight, seconds }
       const { scope, machine } = bench
       const result = await runScript(scope, machine, task, LOAD_SCRIPT, task, 'server')
-      from += (result as Transacted).used
-      return result as Transacted
+      from += (result as TransactionResult).used
+      return result as TransactionResult
     },
   }
-  const measurement = await measureRounds(bench, question, [target], rounds)
+  const measurement = await measureRounds(bench, scenario, [target], rounds)
   await copy.discard()
   rmSync(dir, { recursive: true, force: true })
   return [measurement]

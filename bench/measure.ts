@@ -2,28 +2,31 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { measureFootprint } from './footprint.ts'
-import { inspectMachine, pinMyself } from './machine.ts'
-import { materialOf } from './material.ts'
+import { inspectMachine, pinSelf } from './machine.ts'
 import { measureClaims } from './measure-claims.ts'
 import { measureGateway } from './measure-gateway.ts'
 import { measurePublic } from './measure-public.ts'
 import { measureScale } from './measure-scale.ts'
 import { measureTransactions } from './measure-transactions.ts'
 import type { Options } from './options.ts'
-import { Patience } from './patience.ts'
 import type { Report, Results, SeedReport } from './report.ts'
+import { requestSamplesOf } from './request-samples.ts'
 import type { Scope } from './scope.ts'
 import { prepareSeed, type Seed } from './seed.ts'
 import { preparePostgresSeed, startOnCopy } from './seed-postgres.ts'
 import { soak } from './soak.ts'
 import { postgresStore, sqliteStore } from './stores.ts'
 import type { Bench } from './systems.ts'
+import { WaitBudget } from './wait-budget.ts'
 
-/** What the read model holds by default, with room for what a run claims. */
-const HELD_BY_DEFAULT = 2_000_000
-const CLAIMED_AT_MOST = 1_000_000
+/** The read model's default capacity, which must also have room for the agents that a run claims. */
+const DEFAULT_CAPACITY = 2_000_000
+const MAX_CLAIMS = 1_000_000
 
-/** Seeds, and measures what the options ask for. @param say tells how far it has come */
+/**
+ * Seeds the databases and runs the requested measurements.
+ * @param say reports progress
+ */
 export async function measure(
   scope: Scope,
   options: Options,
@@ -32,7 +35,7 @@ export async function measure(
   const dir = mkdtempSync(join(tmpdir(), 'countersign-bench-run-'))
   scope.defer(() => rmSync(dir, { recursive: true, force: true }))
   const found = inspectMachine(dir, options.generator)
-  // A soak goes on beside other work, wherever there is room.
+  // A soak runs beside other work, so it may use every core.
   const machine = options.soak === null ? found : { ...found, pinned: null, pinningNote: null }
   say(`${options.agents} agents`)
   const seed = await prepareSeed(scope, options.agents, options)
@@ -44,10 +47,10 @@ export async function measure(
     const server = await startOnCopy(scope, seeded, machine.pinned?.load ?? null)
     store = await postgresStore(dir, server, seed.database)
   }
-  const patience = new Patience(options.patience)
+  const waitBudget = new WaitBudget(options.patience)
   const settings = settingsFor(options.agents)
-  const bench: Bench = { scope, machine, dir, store, settings, patience, say }
-  pinMyself(machine)
+  const bench: Bench = { scope, machine, dir, store, settings, waitBudget, say }
+  pinSelf(machine)
   const results = await measureAll(bench, options, seed)
   const { agents, seconds, connections, claimConnections, rounds } = options
   return {
@@ -62,26 +65,26 @@ export async function measure(
 }
 
 async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<Results> {
-  const material = materialOf(seed)
+  const requestSamples = requestSamplesOf(seed)
   const nothing = { measurements: [], revocations: [], footprint: null, soak: null }
   if (options.soak !== null) {
-    return { ...nothing, soak: await soak(bench, options.soak, material) }
+    return { ...nothing, soak: await soak(bench, options.soak, requestSamples) }
   }
   const footprint = options.parts.has('footprint')
-    ? await measureFootprint(bench, options, material)
+    ? await measureFootprint(bench, options, requestSamples)
     : null
   const alone = [
-    ...(await measurePublic(bench, options, material)),
+    ...(await measurePublic(bench, options, requestSamples)),
     ...(await measureClaims(bench, options, seed)),
     ...(await measureTransactions(bench, options, seed)),
     ...(await measureGateway(bench, options, seed)),
   ]
-  const { measurements, revocations } = await measureScale(bench, options, material)
+  const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   return { ...nothing, measurements: [...alone, ...measurements], revocations, footprint }
 }
 
 /** The settings that differ from the defaults. */
 function settingsFor(agents: number): Record<string, string> {
-  const held = agents + CLAIMED_AT_MOST
-  return held <= HELD_BY_DEFAULT ? {} : { READ_MODEL_AGENTS: String(held) }
+  const held = agents + MAX_CLAIMS
+  return held <= DEFAULT_CAPACITY ? {} : { READ_MODEL_AGENTS: String(held) }
 }

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, randomInt, verify } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import express, { type Request, type Response } from 'express'
 
-// What a user would write in an afternoon: Express, SQLite, node:crypto, a query a request, a transaction a claim.
+// A straightforward implementation: Express, SQLite, node:crypto, one query per request, one transaction per claim.
 const { PORT, HOST, DATABASE, BASE_URL } = process.env as Record<string, string>
 const db = new DatabaseSync(DATABASE as string, { timeout: 5000 })
 db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
@@ -31,7 +31,7 @@ const pathOf = (row: Row) => `/agent/${row.username ?? `svc:agent:${row.tail}`}`
 const fail = (response: Response, status: number, code: string, message: string) =>
   response.status(status).json({ error: { code, message, requestId: 'req_1' } })
 
-/** Hands the agent in the path to `answer`, or answers 400 or 404. */
+/** Passes the agent in the path to `answer`, or responds with 400 or 404. */
 function withAgent(answer: (row: Row, request: Request, response: Response) => unknown) {
   return (request: Request, response: Response) => {
     const tail = /^(?:svc:agent:)?([1-9A-HJ-NP-Za-km-z]{24})$/.exec(request.params.did as string)

@@ -2,8 +2,8 @@ import type { Machine } from './machine.ts'
 import { BUSY, type Measurement, wasHeldUp } from './rounds.ts'
 import { ratio } from './table.ts'
 
-/** What a reader of the figures should know. */
-export function notesOn({
+/** Remarks for readers of the figures. */
+export function notesFor({
   machine,
   measurements,
   database,
@@ -31,14 +31,14 @@ export function notesOn({
       'one and several processes share all cores with the load, which takes its part of them',
     )
   }
-  return [...notes.map((note) => `note: ${note}`), ...heldUp(measurements)]
+  return [...notes.map((note) => `note: ${note}`), ...disturbances(measurements)]
 }
 
 function isSqlite(database: string): boolean {
   return database.startsWith('SQLite')
 }
 
-function heldUp(measurements: readonly Measurement[]): string[] {
+function disturbances(measurements: readonly Measurement[]): string[] {
   const disturbed = measurements.filter(({ rounds }) => rounds.some(wasHeldUp))
   if (disturbed.length === 0) return []
   return [

@@ -1,42 +1,42 @@
 import { parseArgs } from 'node:util'
-import { QUESTION_NAMES, type QuestionName } from './questions.ts'
+import { SCENARIO_NAMES, type ScenarioName } from './scenarios.ts'
 
-/** What can be left out by `--only`: a measurement, or start-up and memory together. */
-type Part = QuestionName | 'revocation' | 'footprint'
-const PARTS: readonly Part[] = [...QUESTION_NAMES, 'revocation', 'footprint']
+/** The values of `--only`: one measurement, or start-up and memory together. */
+type Part = ScenarioName | 'revocation' | 'footprint'
+const PARTS: readonly Part[] = [...SCENARIO_NAMES, 'revocation', 'footprint']
 
 export type Generator = 'wrk' | 'autocannon'
 type Kind = 'sqlite' | 'postgres'
 
 export interface Options {
-  /** Where countersign has its data. */
+  /** The database that countersign uses. */
   readonly database: Kind
   readonly agents: number
-  /** Of each measurement of each system in each round. */
+  /** For each measurement of each system in each round. */
   readonly seconds: number
   readonly connections: number
   /** The same for claims, which wait for the disk together. */
   readonly claimConnections: number
   readonly rounds: number
-  /** How many processes share one PostgreSQL, beside one by itself; 1: that is not measured. */
+  /** The number of processes that share one PostgreSQL, compared with a single one; 1 skips the comparison. */
   readonly nodes: number
-  /** How many processes WORKERS makes of one, beside one by itself; 1: that is not measured. */
+  /** The number of workers (WORKERS), compared with a single process; 1 skips the comparison. */
   readonly workers: number
-  /** How many revocations are timed, each from one process to the others. */
+  /** The number of timed revocations. */
   readonly revocations: number
-  /** Seconds of a soak, which takes the place of everything else, or null. */
+  /** Seconds of a soak, which replaces all other measurements, or null. */
   readonly soak: number | null
-  /** How many seconds the run may wait, in all, for other programs to leave the machine alone. */
+  /** The total time in seconds that the run may wait for other programs to finish. */
   readonly patience: number
   readonly parts: ReadonlySet<Part>
-  /** Null: wrk where it is installed. */
+  /** Null: wrk if it is installed. */
   readonly generator: Generator | null
   readonly json: boolean
-  /** Seeds anew where a seeded database of this size is there already. */
+  /** Seeds again even if a seeded database of this size exists. */
   readonly fresh: boolean
 }
 
-/** What the aims for claims are about. */
+/** The measurement that the aims for claims refer to. */
 const CLAIM_CONNECTIONS = 128
 
 export const HELP = `Measures Countersign beside a bare node:http server and a naive Express server (bench/README.md).
@@ -59,14 +59,14 @@ export const HELP = `Measures Countersign beside a bare node:http server and a n
   --json            one JSON document on standard output, and nothing else
   --help            this text`
 
-/** A mistake in the arguments, or the wish for help: to be shown without a stack. */
+/** A mistake in the arguments, or a request for help. Displayed without a stack trace. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
 /**
- * Reads the command line.
- * @returns null where help was asked for
+ * Parses the command line.
+ * @returns null if help was requested
  * @throws UsageError
  */
 export function readOptions(args: readonly string[]): Options | null {
@@ -126,10 +126,10 @@ function parse(args: readonly string[]) {
   }
 }
 
-function integer(name: string, text: string, least: number, most: number): number {
+function integer(name: string, text: string, min: number, max: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= least && value <= most) return value
-  throw new UsageError(`--${name} takes a number from ${least} to ${most}`)
+  if (value >= min && value <= max) return value
+  throw new UsageError(`--${name} takes a number from ${min} to ${max}`)
 }
 
 function partOf(text: string): Part {
@@ -145,12 +145,14 @@ function oneOf<T extends string>(name: string, choices: readonly T[], text: stri
 }
 
 const UNITS = { s: 1, m: 60, h: 3600 } as const
-const LEAST_SOAK = 10
+const MIN_SOAK_SECONDS = 10
 
 /** @returns seconds */
 function duration(text: string): number {
   const [, count, unit] = /^(\d{1,5})([smh])$/.exec(text) ?? []
   const seconds = Number(count) * UNITS[unit as keyof typeof UNITS]
-  if (seconds >= LEAST_SOAK) return seconds
-  throw new UsageError(`--soak takes a time of ${LEAST_SOAK}s or more, such as 90s, 30m or 2h`)
+  if (seconds >= MIN_SOAK_SECONDS) return seconds
+  throw new UsageError(
+    `--soak takes a time of ${MIN_SOAK_SECONDS}s or more, such as 90s, 30m or 2h`,
+  )
 }

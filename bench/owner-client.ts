@@ -6,12 +6,15 @@ import {
 } from '../packages/server/src/core/database/open-database.ts'
 import { Cookies } from '../packages/server/src/core/http/cookies.ts'
 import { startSession } from '../packages/server/src/owners/session.ts'
-import { type Ask, ask, JSON_TYPE } from './exchange.ts'
+import { type HttpRequest, JSON_TYPE, sendRequest } from './http-exchange.ts'
 import { claimBody, keyPairOf } from './keys.ts'
-import { CLAIM_PATH } from './questions.ts'
+import { CLAIM_PATH } from './scenarios.ts'
 import { BASE_URL } from './systems.ts'
 
-/** Starts a session for an owner, without a ceremony. @returns what the owner's browser would send */
+/**
+ * Creates a session for an owner directly in the database.
+ * @returns the headers that the owner's browser would send
+ */
 export async function signIn(place: DatabasePlace, ownerId: number): Promise<OwnerHeaders> {
   const db = await openDatabase(place, Date.now)
   try {
@@ -31,40 +34,46 @@ export async function signIn(place: DatabasePlace, ownerId: number): Promise<Own
 
 export type OwnerHeaders = Readonly<Record<string, string>>
 
-function tokenAsk(headers: OwnerHeaders): Ask {
+function tokenRequest(headers: OwnerHeaders): HttpRequest {
   return { method: 'POST', path: '/api/agents/token', headers, body: '{}' }
 }
 
-export function claimAsk(body: string): Ask {
+export function claimRequest(body: string): HttpRequest {
   return { method: 'POST', path: CLAIM_PATH, headers: JSON_TYPE, body }
 }
 
-export function revokeAsk(headers: OwnerHeaders, did: string): Ask {
+export function revokeRequest(headers: OwnerHeaders, did: string): HttpRequest {
   const path = `/api/account/agents/${did}/revoke`
   return { method: 'POST', path, headers, body: '{"reason":"bench"}' }
 }
 
-/** Issues a token and redeems it, with a key of its own. @returns the DID */
+/**
+ * Creates a token and redeems it with a new key.
+ * @returns the DID
+ */
 export async function claimAgent(
   port: number,
   headers: OwnerHeaders,
   keyName: string,
   agent?: Agent,
 ): Promise<string> {
-  const { claimToken } = await demand(port, tokenAsk(headers), 201, agent)
+  const { claimToken } = await sendExpecting(port, tokenRequest(headers), 201, agent)
   const body = claimBody(claimToken as string, 'main', keyPairOf(keyName))
-  const { svcDid } = await demand(port, claimAsk(body), 200, agent)
+  const { svcDid } = await sendExpecting(port, claimRequest(body), 200, agent)
   return svcDid as string
 }
 
-/** @throws Error where the answer has another status. @returns its body */
-export async function demand(
+/**
+ * @throws Error if the response has another status
+ * @returns its body
+ */
+export async function sendExpecting(
   port: number,
-  question: Ask,
+  scenario: HttpRequest,
   status: number,
   agent?: Agent,
 ): Promise<Record<string, unknown>> {
-  const answer = await ask(port, question, agent)
+  const answer = await sendRequest(port, scenario, agent)
   if (answer.status === status) return JSON.parse(`${answer.body}`)
-  throw new Error(`${question.path} answered ${answer.status}: ${answer.body}`)
+  throw new Error(`${scenario.path} answered ${answer.status}: ${answer.body}`)
 }

@@ -4,13 +4,13 @@ import { totalmem, userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { HOST } from './exchange.ts'
+import { HOST } from './http-exchange.ts'
 import { freePort } from './process.ts'
 import type { Scope } from './scope.ts'
 
 /** A PostgreSQL server that the bench started. */
 export interface PostgresServer {
-  /** Without a database at its end. */
+  /** Without a database name at the end. */
   readonly url: string
   stop(): Promise<void>
 }
@@ -18,10 +18,10 @@ export interface PostgresServer {
 type ServerSettings = Readonly<Record<string, string>>
 
 const MIB = 2 ** 20
-const memory = (share: number, most: number) =>
-  `${Math.round(Math.min(totalmem() * share, most) / MIB)}MB`
+const memory = (share: number, max: number) =>
+  `${Math.round(Math.min(totalmem() * share, max) / MIB)}MB`
 
-/** As a careful operator has it: what is acknowledged is on the disk, and the memory of the machine is made use of. */
+/** Durable settings that use the machine's memory, as an operator would configure them. */
 export const DURABLE: ServerSettings = {
   fsync: 'on',
   synchronous_commit: 'on',
@@ -33,7 +33,7 @@ export const DURABLE: ServerSettings = {
   random_page_cost: '1.1',
 }
 
-/** For a seed, which is made anew if anything comes between. */
+/** Fast, unsafe settings for a seed, which is created again after a crash. */
 export const LOADING: ServerSettings = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -45,7 +45,7 @@ export const LOADING: ServerSettings = {
   max_wal_size: '16GB',
 }
 
-/** Ends the server when its standard input closes, whoever closes it: the bench, or the kernel in its place. */
+/** Stops the server when its standard input is closed, by the bench or by the kernel after the bench has died. */
 const GUARD = `"$@" &
 cat >/dev/null
 kill -INT $!
@@ -53,7 +53,10 @@ wait $!`
 
 const START_DEADLINE_MS = 60_000
 
-/** Makes a directory that the server may write to. @param prefix its path, to be followed by a random end */
+/**
+ * Creates a directory that the server can write to.
+ * @param prefix its path, to which a random suffix is added
+ */
 export function postgresDirectory(prefix: string): string {
   const dir = mkdtempSync(prefix)
   chmodSync(dir, 0o700)
@@ -62,7 +65,10 @@ export function postgresDirectory(prefix: string): string {
   return dir
 }
 
-/** Makes an empty cluster in `dir/data`. @throws Error where there is no PostgreSQL */
+/**
+ * Creates an empty cluster in `dir/data`.
+ * @throws Error if PostgreSQL is not installed
+ */
 export function initCluster(dir: string): void {
   const args = ['-D', join(dir, 'data'), '-U', 'postgres', '--auth=trust', '--no-sync']
   const options = { ...unprivileged(), env: { LC_ALL: 'C' }, encoding: 'utf8' } as const
@@ -74,7 +80,10 @@ export function initCluster(dir: string): void {
   if (status !== 0) throw new Error(`initdb failed:\n${stderr}`)
 }
 
-/** Starts a server on the cluster in `dir/data`. @param core the one that it may run on, or null for any */
+/**
+ * Starts a server on the cluster in `dir/data`.
+ * @param core the core to run on, or null for any
+ */
 export async function startPostgres(
   scope: Scope,
   dir: string,
@@ -89,7 +98,7 @@ export async function startPostgres(
   ])
   const pinning = core === null ? [] : ['taskset', '-c', core]
   const command = [...pinning, postgresProgram('postgres'), '-D', join(dir, 'data'), ...options]
-  // A session of its own, so that Ctrl-C does not reach the guard before it has ended the server.
+  // In a session of its own, so that Ctrl-C does not end the guard process before it has stopped the server.
   const guard = spawn('sh', ['-c', GUARD, 'guard', ...command], {
     ...{ stdio: ['pipe', 'ignore', 'pipe'], detached: true, env: { ...process.env, LC_ALL: 'C' } },
     ...unprivileged(),
@@ -104,11 +113,14 @@ export async function startPostgres(
     return ended
   })
   const url = `postgres://postgres@${HOST}:${port}`
-  await untilUp(url, () => (guard.exitCode === null ? null : log))
+  await waitUntilUp(url, () => (guard.exitCode === null ? null : log))
   return { url, stop }
 }
 
-/** Executes a script of statements in a connection of its own. @returns the rows of the last one */
+/**
+ * Runs an SQL script in a connection of its own.
+ * @returns the rows of the last statement
+ */
 export async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)
@@ -121,7 +133,7 @@ export async function query(url: string, text: string): Promise<Record<string, u
   }
 }
 
-/** Debian keeps them out of the PATH, a directory for each version. */
+/** Debian installs them outside of PATH, in one directory per version. */
 export function postgresProgram(name: string): string {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).toSorted().toReversed() : []
@@ -134,7 +146,7 @@ export function postgresProgram(name: string): string {
   return found
 }
 
-/** PostgreSQL does not run as root: Debian's package brings a user for it. */
+/** PostgreSQL refuses to run as root. Debian's package creates a user for it. */
 export function unprivileged(): { readonly uid?: number; readonly gid?: number } {
   if (userInfo().uid !== 0) return {}
   const [uid, gid] = ['-u', '-g'].map((what) =>
@@ -144,8 +156,8 @@ export function unprivileged(): { readonly uid?: number; readonly gid?: number }
   return { uid, gid }
 }
 
-/** @param over what the server said, once it has ended */
-async function untilUp(url: string, over: () => string | null): Promise<void> {
+/** @param over the server's output, once it has exited */
+async function waitUntilUp(url: string, over: () => string | null): Promise<void> {
   const deadline = performance.now() + START_DEADLINE_MS
   for (;;) {
     const error = await query(`${url}/postgres`, 'select 1').then(

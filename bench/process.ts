@@ -2,30 +2,30 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Ask, ask, HOST } from './exchange.ts'
+import { HOST, type HttpRequest, sendRequest } from './http-exchange.ts'
 import type { Scope } from './scope.ts'
 
 /** A server that the bench started. */
 export interface ServerProcess {
   readonly port: number
   readonly pid: number
-  /** Milliseconds from the start to the first 200 of each question that it had to answer. */
+  /** Milliseconds from the start to the first 200 on each readiness path. */
   readonly firstAnswers: readonly number[]
   stop(): Promise<void>
 }
 
 export interface Launch {
-  /** Arguments for Node: a script and its own. */
+  /** Arguments for Node: a script and its own arguments. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly port: number
-  /** A core, or several by commas; null for anywhere. */
+  /** A core, or several separated by commas; null for any. */
   readonly core: string | null
-  /** It has started when each has been answered with 200. */
-  readonly until: readonly Ask[]
+  /** Paths that must answer 200 before the process counts as started. */
+  readonly until: readonly HttpRequest[]
 }
 
-/** Ten million agents out of a database take minutes. */
+/** Loading ten million agents from a database takes minutes. */
 const START_DEADLINE_MS = 600_000
 const STOP_DEADLINE_MS = 15_000
 
@@ -50,10 +50,13 @@ export async function startServer(scope: Scope, launch: Launch): Promise<ServerP
   return { port: launch.port, pid: child.pid as number, firstAnswers, stop }
 }
 
-/** Where setpriv is installed, what the bench has started does not outlive it, even if it is killed. */
-const LEASH = isInstalled('setpriv', ['--version']) ? ['setpriv', '--pdeathsig', 'KILL'] : []
+/** With setpriv, the kernel ends the child processes when the bench dies, even if it is killed. */
+const SETPRIV = isInstalled('setpriv', ['--version']) ? ['setpriv', '--pdeathsig', 'KILL'] : []
 
-/** Spawns a program. @param core a core, or several by commas; null for anywhere */
+/**
+ * Spawns a program.
+ * @param core a core, or several separated by commas; null for any
+ */
 export function spawnOn(
   core: string | null,
   command: string,
@@ -61,16 +64,16 @@ export function spawnOn(
   env: NodeJS.ProcessEnv = process.env,
 ): ChildProcess {
   const pinning = core === null ? [] : ['taskset', '-c', core]
-  const [first = command, ...rest] = [...pinning, ...LEASH, command, ...args]
+  const [first = command, ...rest] = [...pinning, ...SETPRIV, command, ...args]
   return spawn(first, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** Whether a program is there. */
+/** Whether a program is installed. */
 export function isInstalled(command: string, args: readonly string[]): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).error === undefined
 }
 
-/** A port of the loopback interface that nothing listens on. */
+/** A free port of the loopback interface. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, HOST, resolve))
@@ -79,21 +82,21 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Resident memory in bytes, or null where /proc does not tell. */
+/** Resident memory in bytes, or null without /proc. */
 export function residentBytes(pid: number): number | null {
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(`/proc/${pid}/status`))?.[1]
   return kib === undefined ? null : Number(kib) * 1024
 }
 
-/** The processor time that a process has taken so far, in seconds, or null where /proc does not tell. */
+/** The CPU time that a process has used, in seconds, or null without /proc. */
 export function cpuSeconds(pid: number): number | null {
   const fields = readProc(`/proc/${pid}/stat`).split(') ')[1]?.split(' ')
   if (fields === undefined) return null
-  // Fields 14 and 15 of proc_pid_stat(5), in hundredths: user and system time.
+  // Fields 14 and 15 of proc_pid_stat(5), in clock ticks of 10 ms: user and system time.
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** The processes that a process has started, and those that they have. */
+/** All descendants of a process. */
 export function descendantsOf(pid: number): number[] {
   const parents = readdirSync('/proc')
     .map(Number)
@@ -116,7 +119,7 @@ function readProc(file: string): string {
 
 async function firstAnswer(
   port: number,
-  question: Ask,
+  scenario: HttpRequest,
   child: ChildProcess,
   output: () => string,
   started: number,
@@ -125,12 +128,12 @@ async function firstAnswer(
     if (child.exitCode !== null || child.signalCode !== null) {
       throw new Error(`the server ended:\n${output()}`)
     }
-    const answer = await ask(port, question).catch(() => null)
+    const answer = await sendRequest(port, scenario).catch(() => null)
     if (answer?.status === 200) return performance.now() - started
-    // Asking takes processor time from the server: half a per cent of the time that it takes is precise enough.
+    // Polling uses the server's CPU, and half a percent of the start-up time is precise enough.
     await sleep(Math.max(2, (performance.now() - started) / 200))
   }
-  throw new Error(`${question.path} has no answer:\n${output()}`)
+  throw new Error(`${scenario.path} has no answer:\n${output()}`)
 }
 
 function lastOutput(child: ChildProcess): () => string {

@@ -1,45 +1,45 @@
 import type { Footprint } from './footprint.ts'
 import type { Machine } from './machine.ts'
 import type { Revocations } from './measure-revocations.ts'
-import { notesOn } from './notes.ts'
+import { notesFor } from './notes.ts'
 import type { Options } from './options.ts'
-import type { Aim } from './questions.ts'
 import type { Measurement } from './rounds.ts'
-import type { Soaked } from './soak.ts'
+import type { Aim } from './scenarios.ts'
+import type { SoakResult } from './soak.ts'
 import { soakLines } from './soak-report.ts'
 import { count, mib, milliseconds, ratio, tableOf } from './table.ts'
 
-/** What came out. */
+/** The results. */
 export interface Results {
   readonly measurements: readonly Measurement[]
   readonly revocations: readonly Revocations[]
   readonly footprint: Footprint | null
-  readonly soak: Soaked | null
+  readonly soak: SoakResult | null
 }
 
 export interface SeedReport {
   readonly path: string
-  /** How long it took to make, or null where it was found. */
+  /** Seconds that seeding took, or null if the seed already existed. */
   readonly seconds: number | null
 }
 
-/** Everything that was measured: the document of `--json`. */
+/** All results: the document that `--json` prints. */
 export interface Report extends Results {
   readonly options: Pick<
     Options,
     'agents' | 'seconds' | 'connections' | 'claimConnections' | 'rounds'
   >
   readonly machine: Machine
-  /** Where countersign had its data, and how that was set. */
+  /** The database that countersign used, and its settings. */
   readonly database: string
-  /** Of countersignd, where they differ from the defaults because of the number of agents. */
+  /** The settings of countersignd that differ from the defaults because of the number of agents. */
   readonly settings: Readonly<Record<string, string>>
-  /** Of requests under load, but for those of a soak, which are counted there. Any but none stops the bench. */
+  /** Failed requests under load, except in a soak, which counts its own. Any failure stops the bench. */
   readonly errors: 0
   readonly seeds: readonly SeedReport[]
 }
 
-/** The report for people. */
+/** Prints the report for people. */
 export function reportText(report: Report): string {
   const { footprint, measurements, revocations, soak, seeds } = report
   return [
@@ -53,7 +53,7 @@ export function reportText(report: Report): string {
     ...Object.entries(report.settings).map(([name, value]) => `setting: ${name}=${value}`),
     machineLine(report.machine),
     ...seeds.map(seedLine),
-    ...notesOn(report),
+    ...notesFor(report),
   ].join('\n')
 }
 

@@ -1,23 +1,23 @@
-import type { Loaded } from './load.ts'
+import type { LoadResult } from './load.ts'
 import { cpuSeconds } from './process.ts'
-import type { Aim } from './questions.ts'
+import type { Aim } from './scenarios.ts'
 import type { Bench, System } from './systems.ts'
 
-/** A system under load: how to load it once. */
+/** A system under load, and a function that loads it once. */
 export interface Target {
   readonly system: System
-  /** Its processes, where their processor time counts. */
+  /** Its process ids, if their CPU time is measured. */
   readonly pids: readonly number[]
-  load(): Promise<Pick<Loaded, 'requests' | 'seconds' | 'p50' | 'p99'>>
+  load(): Promise<Pick<LoadResult, 'requests' | 'seconds' | 'p50' | 'p99'>>
 }
 
 /** One system in one round. */
 interface Sample {
   readonly perSecond: number
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** How many cores the server had, in parts of one; null where it cannot be told. */
+  /** The cores that the server used, as a fraction; null if unknown. */
   readonly busy: number | null
 }
 
@@ -27,47 +27,52 @@ export interface Measurement {
   readonly name: string
   readonly title: string
   readonly rounds: readonly Round[]
-  /** Medians of the rounds; null where the system was not measured. */
+  /** Medians of the rounds; null if the system was not measured. */
   readonly perSecond: Readonly<Record<System, number | null>>
-  /** Those of the best round of each: other programs make a server slower, never faster. */
+  /** From the best round of each system, because other programs can only slow a server down. */
   readonly best: Readonly<Record<System, number | null>>
-  /** Medians of the ratios within each round: what else ran on the machine mostly cancels out. */
+  /** Medians of the ratios within each round, in which the effect of other programs mostly cancels out. */
   readonly ratioToCeiling: number | null
   readonly ratioToNaive: number | null
   readonly ratioToOne: number | null
-  /** The same for requests in a second of processor time, which the server's core spent on nothing else. */
+  /** The same for requests per second of CPU time, which excludes the time that other programs took. */
   readonly byCpu: { readonly ratioToCeiling: number | null; readonly ratioToNaive: number | null }
   readonly aims: readonly (Aim & { readonly met: boolean })[]
 }
 
-/** A little load before the rounds, so that no system is measured while its code is still being compiled. */
+/** A short warm-up before the rounds, so that all code is compiled. */
 export function warmUpSeconds({ seconds }: { readonly seconds: number }): number {
   return Math.min(1, seconds / 5)
 }
 
-/** Below this share of a core a server was not what was measured. */
+/** A server that used less than this share of its core was not the bottleneck. */
 export const BUSY = 0.9
 
-/** Whether something else took a server's core. Claims wait for the disk anyway, and have no ceiling. */
+/**
+ * Whether other programs used a server's core. Does not apply to claims, which wait for the disk and have no ceiling.
+ */
 export function wasHeldUp(round: Round): boolean {
   const samples: readonly Sample[] = Object.values(round)
   return round.ceiling !== undefined && samples.some(({ busy }) => busy !== null && busy < BUSY)
 }
 
-/** Lets the systems take turns, another one first in each round. Patience repeats the rounds that others held up. */
+/**
+ * Measures the systems in turns, starting each round with another one. Repeats rounds that were disturbed by other
+ * programs, within the waiting limit.
+ */
 export async function measureRounds(
-  { patience, store }: Pick<Bench, 'patience' | 'store'>,
+  { waitBudget, store }: Pick<Bench, 'waitBudget' | 'store'>,
   { name, title, aims }: { name: string; title: string; aims: readonly Aim[] },
   targets: readonly Target[],
   count: number,
 ): Promise<Measurement> {
   const rounds: Round[] = []
   for (let i = 0; i < count; i++) {
-    await patience.untilQuiet()
-    let round = await takeTurns(targets, i)
-    while (wasHeldUp(round) && !patience.isOver) {
-      await patience.untilQuiet()
-      round = await patience.spend(() => takeTurns(targets, i))
+    await waitBudget.waitUntilIdle()
+    let round = await runRound(targets, i)
+    while (wasHeldUp(round) && !waitBudget.isExhausted) {
+      await waitBudget.waitUntilIdle()
+      round = await waitBudget.spend(() => runRound(targets, i))
     }
     rounds.push(round)
   }
@@ -93,7 +98,7 @@ export async function measureRounds(
   }
 }
 
-/** The middle one, or the mean of the two in the middle. */
+/** The middle value, or the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const half = sorted.length / 2
@@ -101,8 +106,8 @@ export function median(values: readonly number[]): number {
   return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2
 }
 
-/** @param first the number of the target that begins */
-async function takeTurns(targets: readonly Target[], first: number): Promise<Round> {
+/** @param first the index of the system to start with */
+async function runRound(targets: readonly Target[], first: number): Promise<Round> {
   const round: Partial<Record<System, Sample>> = {}
   for (let k = 0; k < targets.length; k++) {
     const target = targets[(first + k) % targets.length] as Target

@@ -1,11 +1,11 @@
-/** What has to be undone when the bench ends, however it ends: processes and directories. */
+/** Cleans up processes and directories whenever and however the bench ends. */
 export class Scope {
   readonly #undo: (() => unknown)[] = []
   #ended = false
 
   /**
-   * @returns undoes it now, and not again at the end
-   * @throws Error where the end has come already: nothing is begun any more
+   * @returns a function that cleans up now instead of at the end
+   * @throws Error if the bench is already ending, so that nothing new is started
    */
   defer(undo: () => unknown): () => Promise<void> {
     if (this.#ended) {
@@ -21,7 +21,7 @@ export class Scope {
     }
   }
 
-  /** The last first. */
+  /** In reverse order of registration. */
   async end(): Promise<void> {
     this.#ended = true
     for (let undo = this.#undo.pop(); undo !== undefined; undo = this.#undo.pop()) await undo()

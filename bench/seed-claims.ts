@@ -8,20 +8,20 @@ import { Seeder } from './seed-rows.ts'
 import type { Data } from './stores.ts'
 
 const KNOWN_KEYS = 64
-const AT_ONCE = 1000
+const BATCH_SIZE = 1000
 const HASH_BYTES = 32
 
-/** Claims that have not been made yet: a database with their tokens, and a file with the rest. */
+/** Prepared claims: a database with their tokens, and a file with their bodies. */
 export interface ClaimSeed extends Data {
-  /** One claim after another, each of the same length. */
+  /** One claim after another, all of the same length. */
   readonly file: string
   readonly count: number
 }
 
 /**
- * Adds an owner with a token for each claim to a copy of a seed, and signs the claims.
- * @param keys a fresh key for each, or one of 64 that have certificates, with another label each time
- * @returns bodies in lines
+ * Adds an owner and a token for each claim to a copy of a seed, and signs the claims.
+ * @param keys a new key for each, or one of 64 that have certificates, with another label each time
+ * @returns the bodies, one per line
  */
 export function prepareClaims(
   seed: Seed,
@@ -38,7 +38,10 @@ export function prepareClaims(
   })
 }
 
-/** The same without signatures. @returns the hashes of the tokens, 32 bytes each */
+/**
+ * The same without signatures.
+ * @returns the hashes of the tokens, 32 bytes each
+ */
 export function prepareTokens(seed: Seed, dir: string, count: number): ClaimSeed {
   return prepare(seed, dir, count, () => {
     const hash = randomBytes(HASH_BYTES)
@@ -57,8 +60,10 @@ function prepare(
   copyFileSync(seed.database, database)
   const seeder = new Seeder(database, loadPepper(seed.dir).id, { bulk: false })
   const fd = openSync(file, 'w')
-  for (let from = 0; from < count; from += AT_ONCE) {
-    const claims = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, i) => make(from + i))
+  for (let from = 0; from < count; from += BATCH_SIZE) {
+    const claims = Array.from({ length: Math.min(BATCH_SIZE, count - from) }, (_, i) =>
+      make(from + i),
+    )
     seeder.addTokens(Buffer.concat(claims.map(({ hash }) => hash)))
     writeSync(fd, Buffer.concat(claims.map(({ written }) => written)))
   }

@@ -15,27 +15,25 @@ import {
 import type { Scope } from './scope.ts'
 import { fingerprintOf, type Seed } from './seed.ts'
 
-/** The database of a cluster that has the rows of a seed. */
+/** The name of the database in a cluster with a seed's rows. */
 export const SEED_DATABASE = 'seed'
 
-const SHAPED_BY = ['copy-rows.ts', 'seed-postgres.ts'].map((file) =>
-  join(import.meta.dirname, file),
-)
+const SOURCES = ['copy-rows.ts', 'seed-postgres.ts'].map((file) => join(import.meta.dirname, file))
 
-/** A cluster with the rows of a seed, which runs start copies of. */
+/** A cluster with the rows of a seed. Runs start copies of it. */
 export interface PostgresSeed {
   readonly dir: string
-  /** How long it took to make, or null where it was there already. */
+  /** Seconds that it took, or null if it already existed. */
   readonly seconds: number | null
 }
 
-/** Brings a seed to PostgreSQL, or finds what an earlier run has left. */
+/** Copies a seed into PostgreSQL, unless an earlier run has done so. */
 export async function preparePostgresSeed(
   scope: Scope,
   seed: Seed,
   { fresh }: { readonly fresh: boolean },
 ): Promise<PostgresSeed> {
-  const dir = `${seed.dir}-postgres-${fingerprintOf(SHAPED_BY)}`
+  const dir = `${seed.dir}-postgres-${fingerprintOf(SOURCES)}`
   if (!fresh && seed.seconds === null && existsSync(dir)) return { dir, seconds: null }
   rmSync(dir, { recursive: true, force: true })
   const draft = postgresDirectory(`${dir}-draft-`)
@@ -52,7 +50,7 @@ export async function preparePostgresSeed(
   return { dir, seconds }
 }
 
-/** Starts a durable server on a copy of a seeded cluster, which goes when the bench ends. */
+/** Starts a durable server on a copy of a seeded cluster, which is deleted at the end. */
 export async function startOnCopy(
   scope: Scope,
   { dir }: PostgresSeed,

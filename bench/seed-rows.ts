@@ -1,34 +1,34 @@
 import { freemem } from 'node:os'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 
-/** Bytes of a line with a tail: 24 letters and the end of the line. */
+/** Bytes per line: a tail of 24 letters and a newline. */
 export const TAIL_LINE = 25
 const KEY_BYTES = 32
 const ENCODED_KEY_BYTES = 44
-const AN_HOUR = 3_600_000
-/** Tokens outlive the 10 minutes of the contract: a run takes longer than that. */
-const TOKEN_LIFE = 24 * AN_HOUR
+const HOUR_MS = 3_600_000
+/** Longer than the contract's 10 minutes, because a run takes longer. */
+const TOKEN_LIFETIME_MS = 24 * HOUR_MS
 
-/** Writes rows as the service would have written them, in one transaction that waits for no disk. */
+/** Writes the rows that the service would have written, in one transaction without fsync. */
 export class Seeder {
   readonly #db: DatabaseSync
   readonly #pepper: string
-  readonly #at = Date.now() - AN_HOUR
+  readonly #at = Date.now() - HOUR_MS
   readonly #insert: Readonly<Record<keyof typeof INSERTS, StatementSync>>
-  /** What to execute when all rows are there. */
+  /** Statements to execute after all rows are written. */
   readonly #last: readonly string[]
   #seq: number
   #ownerId: number
 
   /**
-   * @param file a database whose schema is up to date and that nothing else has open
-   * @param pepper the name of the one that identities are hashed under
-   * @param bulk where most of its rows are still to come: its indexes are made when they are there
+   * @param file a database with the current schema that no other process has open
+   * @param pepper the name of the key that identities are hashed with
+   * @param bulk whether most rows are still to be written: then the indexes are created afterwards
    */
   constructor(file: string, pepper: string, { bulk }: { readonly bulk: boolean }) {
     this.#pepper = pepper
     this.#db = new DatabaseSync(file, { enableForeignKeyConstraints: false })
-    // Random keys touch the indexes all over: where those do not fit, each row would wait for the disk.
+    // Random keys are written all over an index. If it does not fit into memory, each row would wait for the disk.
     const cacheKib = Math.floor(freemem() / 2048)
     this.#db.exec(
       `PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
@@ -41,10 +41,10 @@ export class Seeder {
   }
 
   /**
-   * Adds agents as a claim leaves them, and their owners, whose identity was verified in person.
-   * @param tails a line each
+   * Adds claimed agents and their owners, whose identity was verified in person.
+   * @param tails one per line
    * @param keys 32 bytes each
-   * @param each how many agents an owner has; the last one may have fewer
+   * @param each the number of agents per owner; the last owner may have fewer
    */
   addAgents(tails: Buffer, keys: Buffer, each: number): void {
     const agents = keys.length / KEY_BYTES
@@ -54,22 +54,22 @@ export class Seeder {
     this.#seq += agents
   }
 
-  /** Adds an owner with a token for each hash, SHA-256 of a token that was issued a moment ago. */
+  /** Adds an owner with a token for each hash (SHA-256), as if it had just been created. */
   addTokens(hashes: Buffer): void {
     const count = hashes.length / KEY_BYTES
     const { owner } = this.#addOwners(count, 1)
     const now = Date.now()
-    this.#run('tokens', { owner, count, hashes, now, until: now + TOKEN_LIFE })
+    this.#run('tokens', { owner, count, hashes, now, until: now + TOKEN_LIFETIME_MS })
   }
 
-  /** Leaves the file as the service expects it: in WAL mode, with nothing outside of it. */
+  /** Closes the file as the service expects it: in WAL mode, with an empty log. */
   finish(): void {
     for (const sql of this.#last) this.#db.exec(sql)
     this.#db.exec('COMMIT; PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL')
     this.#db.close()
   }
 
-  /** @param stride how many events come from one owner's verification to the next one's */
+  /** @param stride the number of events from one owner's verification to the next owner's */
   #addOwners(count: number, stride: number): { owner: number; seq: number; at: number } {
     const first = { owner: this.#ownerId + 1, seq: this.#seq + 1, at: this.#at }
     this.#run('owners', { owner: first.owner, at: first.at, count })
@@ -80,7 +80,7 @@ export class Seeder {
     return first
   }
 
-  /** Numbers go in as whole ones: SQLite would divide them with fractions otherwise. */
+  /** BigInt, because SQLite would otherwise divide floating-point numbers. */
   #run(name: keyof typeof INSERTS, values: Readonly<Record<string, SQLInputValue>>): void {
     const whole = Object.entries(values).map(([key, value]): [string, SQLInputValue] => [
       key,
@@ -93,7 +93,7 @@ export class Seeder {
     return Number(this.#db.prepare(`SELECT max(${column}) AS last FROM ${table}`).get()?.last ?? 0)
   }
 
-  /** What SQLite makes of `unique` cannot go. */
+  /** SQLite cannot drop the indexes of UNIQUE constraints. */
   #dropIndexes(): string[] {
     const made = this.#db
       .prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`)
@@ -103,13 +103,13 @@ export class Seeder {
   }
 }
 
-/** A statement for many rows: a row by itself costs ten times as much in calls as in work. */
+/** One statement for many rows, because for a single row the call costs ten times as much as the work. */
 const ROWS = `WITH RECURSIVE row (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM row WHERE i + 1 < $count)`
 const TAIL = `CAST(substr($tails, 1 + i * ${TAIL_LINE}, ${TAIL_LINE - 1}) AS TEXT)`
-/** An owner's events are one after another: the verification, then the claims. */
+/** An owner's events are consecutive: the verification, then the claims. */
 const CLAIM_SEQ = '$seq + i + i / $each + 1'
 
-/** What to insert into which table. */
+/** The table and the columns to insert. */
 const INSERTS = {
   owners: `owners (id, username, display_name, created_at) ${ROWS}
     SELECT $owner + i, printf('owner-%08d', $owner + i), printf('Owner %08d', $owner + i), $at FROM row`,
@@ -140,7 +140,7 @@ function prepared(db: DatabaseSync): Record<keyof typeof INSERTS, StatementSync>
   return Object.fromEntries(entries)
 }
 
-/** In base64, one after another. */
+/** Base64 values, concatenated. */
 function encodeKeys(keys: Buffer, count: number): Buffer {
   const encoded = Buffer.alloc(count * ENCODED_KEY_BYTES)
   for (let i = 0; i < count; i++) {

@@ -21,37 +21,37 @@ import { keyPairOf, signText } from './keys.ts'
 import type { Scope } from './scope.ts'
 import { Seeder, TAIL_LINE } from './seed-rows.ts'
 
-/** Agents whose keys are real, so that they can answer a challenge; those of the others are random bytes. */
+/** Agents with real key pairs, which can sign challenges. The others have random bytes as keys. */
 const REAL_KEYS = 1000
 const CHALLENGES_PER_KEY = 4
 export const AGENTS_PER_OWNER = 10
-/** Whole owners. */
-const AGENTS_AT_ONCE = 1000 * AGENTS_PER_OWNER
+/** Rounded so that each owner is complete. */
+const AGENTS_PER_BATCH = 1000 * AGENTS_PER_OWNER
 const KEY_BYTES = 32
 const NEWLINE = 10
 const ALPHABET = Buffer.from('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz')
 
-/** A data directory with agents, and the questions that can be asked of it. */
+/** A data directory with agents, and files with requests for them. */
 export interface Seed {
   readonly dir: string
   readonly agents: number
   readonly database: string
-  /** The tail of each agent, a line each. */
+  /** The tail of each agent, one per line. */
   readonly tails: string
-  /** The first of them alone. */
+  /** The first tail only. */
   readonly hotTail: string
-  /** A body for the verification of a challenge a line. */
+  /** Bodies of challenge verifications, one per line. */
   readonly challenges: string
-  /** How long seeding took, or null where the seed was there already. */
+  /** Seconds that seeding took, or null if the seed already existed. */
   readonly seconds: number | null
 }
 
-/** Key pair number `i` of those that have certificates, in every seed. */
+/** The key pair with number `i` of those with certificates; the same in every seed. */
 export function certifiedKey(i: number) {
   return keyPairOf(`agent ${i}`)
 }
 
-/** Seeds a database, or finds the one that an earlier run has left for the same number of agents and schema. */
+/** Creates a seeded database, or reuses one with the same number of agents and the same schema. */
 export async function prepareSeed(
   scope: Scope,
   agents: number,
@@ -82,14 +82,14 @@ function seedIn(dir: string, agents: number, seconds: number | null): Seed {
   }
 }
 
-/** Of everything that shapes a seed: the migrations and the seeder. */
+/** A hash of everything that determines a seed: the migrations and the seeding code. */
 function fingerprint(): string {
   const migrations = join(import.meta.dirname, '../packages/server/src/core/database/migrations')
   const files = readdirSync(migrations).map((name) => join(migrations, name))
   return fingerprintOf([...files, import.meta.filename, join(import.meta.dirname, 'seed-rows.ts')])
 }
 
-/** Another one for other contents of the files. */
+/** Increase it when the contents of the files change. */
 export function fingerprintOf(files: readonly string[]): string {
   const hash = createHash('sha256')
   for (const file of files) hash.update(readFileSync(file))
@@ -104,8 +104,8 @@ async function fill(seed: Seed): Promise<void> {
   const realKeys = Math.min(REAL_KEYS, agents)
   const apart = Math.floor(agents / realKeys)
   const tails = openSync(seed.tails, 'w')
-  for (let from = 0; from < agents; from += AGENTS_AT_ONCE) {
-    const count = Math.min(AGENTS_AT_ONCE, agents - from)
+  for (let from = 0; from < agents; from += AGENTS_PER_BATCH) {
+    const count = Math.min(AGENTS_PER_BATCH, agents - from)
     const lines = randomTails(count)
     const keys = randomBytes(count * KEY_BYTES)
     for (let real = Math.ceil(from / apart); real < realKeys; real++) {
@@ -125,7 +125,7 @@ async function fill(seed: Seed): Promise<void> {
   writeFileSync(seed.challenges, challengesOf(realKeys).join('\n'))
 }
 
-/** A line each. A little biased, which no measurement minds. */
+/** One per line. The slight bias does not matter to any measurement. */
 function randomTails(count: number): Buffer {
   const lines = randomBytes(count * TAIL_LINE)
   for (let i = 0; i < lines.length; i++) {

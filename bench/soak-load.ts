@@ -1,32 +1,32 @@
 import { Agent } from 'node:http'
-import { type Ask, ask } from './exchange.ts'
-import { asksOf, type Material } from './material.ts'
-import { claimAgent, demand, type OwnerHeaders, revokeAsk } from './owner-client.ts'
-import { quantile } from './quantile.ts'
-import { QUESTIONS } from './questions.ts'
+import { type HttpRequest, sendRequest } from './http-exchange.ts'
+import { claimAgent, type OwnerHeaders, revokeRequest, sendExpecting } from './owner-client.ts'
+import { type RequestSamples, requestsFor } from './request-samples.ts'
+import { SCENARIOS } from './scenarios.ts'
+import { quantile } from './statistics.ts'
 
-/** How often each is done in a second: modest, so that other work can run beside it. */
+/** Requests per second of each kind: a moderate rate, so that other work can run beside it. */
 const PER_SECOND = { lookup: 100, verify: 20, card: 20, claim: 2, revocation: 1 } as const
 
 export type SoakKind = keyof typeof PER_SECOND
 
-/** What one kind of request came to. */
-export interface Asked {
+/** The results for one kind of request. */
+export interface RequestStats {
   readonly count: number
   readonly errors: number
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly p50: number
   readonly p99: number
   readonly longest: number
 }
 
-const MOST_IN_FLIGHT = 256
+const MAX_IN_FLIGHT = 256
 
-/** A steady mixed load. What is due while too much is in flight is left out, and counted. */
+/** A steady mixed load. Requests that are due while too many are in flight are skipped and counted. */
 export class SoakLoad {
   readonly #port: number
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 })
-  readonly #asks: Readonly<Record<'lookup' | 'verify' | 'card', readonly Ask[]>>
+  readonly #asks: Readonly<Record<'lookup' | 'verify' | 'card', readonly HttpRequest[]>>
   readonly #owners: OwnerHeaders[]
   readonly #claimed: { readonly did: string; readonly owner: OwnerHeaders }[] = []
   readonly #times = new Map<SoakKind, number[]>()
@@ -37,14 +37,14 @@ export class SoakLoad {
   leftOut = 0
   firstError: string | null = null
 
-  /** @param owners who claim and revoke: each is taken for one claim at a time */
-  constructor(port: number, material: Material, owners: readonly OwnerHeaders[]) {
+  /** @param owners the owners that claim and revoke; each makes one claim at a time */
+  constructor(port: number, requestSamples: RequestSamples, owners: readonly OwnerHeaders[]) {
     this.#port = port
     this.#owners = [...owners]
     this.#asks = {
-      lookup: asksOf(QUESTIONS.lookup, material),
-      verify: asksOf(QUESTIONS.verify, material),
-      card: asksOf(QUESTIONS.card, material),
+      lookup: requestsFor(SCENARIOS.lookup, requestSamples),
+      verify: requestsFor(SCENARIOS.verify, requestSamples),
+      card: requestsFor(SCENARIOS.card, requestSamples),
     }
   }
 
@@ -55,26 +55,26 @@ export class SoakLoad {
     }
   }
 
-  /** Resolves when everything that was sent has been answered. */
+  /** Resolves when all requests are answered. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer)
     await Promise.all(this.#running)
     this.#agent.destroy()
   }
 
-  get asked(): Record<SoakKind, Asked> {
+  get asked(): Record<SoakKind, RequestStats> {
     const kinds = Object.keys(PER_SECOND) as SoakKind[]
-    const entries = kinds.map((kind): [SoakKind, Asked] => {
+    const entries = kinds.map((kind): [SoakKind, RequestStats] => {
       const times = this.#times.get(kind) ?? []
       const [p50, p99, longest] = [0.5, 0.99, 1].map((share) => quantile(times, share))
       const errors = this.#errors.get(kind) ?? 0
-      return [kind, { count: times.length, errors, p50, p99, longest } as Asked]
+      return [kind, { count: times.length, errors, p50, p99, longest } as RequestStats]
     })
-    return Object.fromEntries(entries) as Record<SoakKind, Asked>
+    return Object.fromEntries(entries) as Record<SoakKind, RequestStats>
   }
 
   #due(kind: SoakKind, number: number): void {
-    if (this.#running.size >= MOST_IN_FLIGHT) {
+    if (this.#running.size >= MAX_IN_FLIGHT) {
       this.leftOut += 1
       return
     }
@@ -99,7 +99,7 @@ export class SoakLoad {
     if (kind === 'claim') return this.#claim(number)
     if (kind === 'revocation') return this.#revoke()
     const asks = this.#asks[kind]
-    await demand(this.#port, asks[number % asks.length] as Ask, 200, this.#agent)
+    await sendExpecting(this.#port, asks[number % asks.length] as HttpRequest, 200, this.#agent)
   }
 
   async #claim(number: number): Promise<void> {
@@ -114,14 +114,14 @@ export class SoakLoad {
     }
   }
 
-  /** Revokes one that was claimed here. From the answer on nobody vouches for it. */
+  /** Revokes an agent that was claimed here, and checks that it is refused right after the response. */
   async #revoke(): Promise<void> {
     const claimed = this.#claimed.shift()
     if (claimed === undefined) return
     const { did, owner } = claimed
-    await demand(this.#port, revokeAsk(owner, did), 200, this.#agent)
-    const lookup: Ask = { method: 'GET', path: `/api/v1/agent/${did}` }
-    const { status, body } = await ask(this.#port, lookup, this.#agent)
+    await sendExpecting(this.#port, revokeRequest(owner, did), 200, this.#agent)
+    const lookup: HttpRequest = { method: 'GET', path: `/api/v1/agent/${did}` }
+    const { status, body } = await sendRequest(this.#port, lookup, this.#agent)
     const said = status === 200 ? JSON.parse(`${body}`).certificate.status : status
     if (said !== 'revoked') throw new Error(`${did} was revoked, and is said to be ${said}`)
   }

@@ -1,10 +1,10 @@
-import type { Slope } from './slope.ts'
-import type { Soaked, SoakSample } from './soak.ts'
-import type { Asked } from './soak-load.ts'
+import type { SoakResult, SoakSample } from './soak.ts'
+import type { RequestStats } from './soak-load.ts'
+import type { Slope } from './statistics.ts'
 import { count, mib, milliseconds, tableOf } from './table.ts'
 
-/** A soak for people. */
-export function soakLines(soaked: Soaked): string[] {
+/** Prints the results of a soak for people. */
+export function soakLines(soaked: SoakResult): string[] {
   const { samples, seconds, warmUpSeconds, residentSlope, heapSlope } = soaked
   const warm = samples.filter((sample) => sample.seconds > warmUpSeconds)
   return [
@@ -31,8 +31,8 @@ const COLUMNS = [
   ...['done', 'errors', 'p50', 'p99', 'longest'].map((head) => ({ head, isText: false })),
 ]
 
-function latencies({ asked }: Soaked): string[] {
-  const rows = Object.entries(asked).map(([kind, each]: [string, Asked]) => [
+function latencies({ asked }: SoakResult): string[] {
+  const rows = Object.entries(asked).map(([kind, each]: [string, RequestStats]) => [
     kind,
     count(each.count),
     count(each.errors),

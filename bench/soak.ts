@@ -1,57 +1,61 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Ask, ask } from './exchange.ts'
-import type { Material } from './material.ts'
+import { type HttpRequest, sendRequest } from './http-exchange.ts'
 import { signIn } from './owner-client.ts'
 import { freePort, residentBytes } from './process.ts'
+import type { RequestSamples } from './request-samples.ts'
 import { AGENTS_PER_OWNER } from './seed.ts'
-import { type Slope, slopeOf } from './slope.ts'
-import { type Asked, type SoakKind, SoakLoad } from './soak-load.ts'
+import { type RequestStats, type SoakKind, SoakLoad } from './soak-load.ts'
+import { type Slope, slopeOf } from './statistics.ts'
 import { type Bench, startNode } from './systems.ts'
 
-/** One look at the server. */
+/** One sample of the server's state. */
 export interface SoakSample {
-  /** Since the load began. */
+  /** Seconds since the load began. */
   readonly seconds: number
-  /** Bytes; null where it cannot be told. */
+  /** In bytes; null if unknown. */
   readonly resident: number | null
   readonly heap: number | null
-  /** The 99th percentile of the event loop's delay since the last look, in milliseconds. */
+  /** The 99th percentile of the event loop delay since the last sample, in milliseconds. */
   readonly delay: number | null
 }
 
-/** What a soak came to. */
-export interface Soaked {
+/** The results of a soak. */
+export interface SoakResult {
   readonly seconds: number
-  /** The time at the beginning that the slopes leave out. */
+  /** The time at the start that the slopes exclude. */
   readonly warmUpSeconds: number
   readonly samples: readonly SoakSample[]
-  /** Bytes an hour. */
+  /** Bytes per hour. */
   readonly residentSlope: Slope | null
   readonly heapSlope: Slope | null
-  readonly asked: Readonly<Record<SoakKind, Asked>>
-  /** Agents that came, and that memory holds. */
+  readonly asked: Readonly<Record<SoakKind, RequestStats>>
+  /** Agents claimed during the soak, which memory has to hold. */
   readonly claims: number
-  /** Requests that were due while too much was in flight. */
+  /** Requests that were skipped because too many were in flight. */
   readonly leftOut: number
   readonly errors: number
   readonly firstError: string | null
 }
 
-const READY: Ask = { method: 'GET', path: '/readyz' }
+const READY: HttpRequest = { method: 'GET', path: '/readyz' }
 const OWNERS = 16
 const SAMPLE_SECONDS = 5
-const LONGEST_WARM_UP_SECONDS = 300
+const MAX_WARM_UP_SECONDS = 300
 
-/** Loads one process steadily, and watches its memory. */
-export async function soak(bench: Bench, seconds: number, material: Material): Promise<Soaked> {
-  const copy = await bench.store.copy(material.seed)
+/** Loads one process steadily and samples its memory. */
+export async function soak(
+  bench: Bench,
+  seconds: number,
+  requestSamples: RequestSamples,
+): Promise<SoakResult> {
+  const copy = await bench.store.copy(requestSamples.seed)
   const metricsPort = await freePort()
   const settings = { METRICS_PORT: String(metricsPort) }
   const server = await startNode(bench, copy, [READY], { settings, core: null })
-  const owners = Math.min(OWNERS, Math.ceil(material.seed.agents / AGENTS_PER_OWNER))
+  const owners = Math.min(OWNERS, Math.ceil(requestSamples.seed.agents / AGENTS_PER_OWNER))
   const signedIn = []
   for (let owner = 1; owner <= owners; owner++) signedIn.push(await signIn(copy.place, owner))
-  const load = new SoakLoad(server.port, material, signedIn)
+  const load = new SoakLoad(server.port, requestSamples, signedIn)
   bench.say(`soak for ${seconds} s`)
   const samples: SoakSample[] = []
   const started = performance.now()
@@ -60,7 +64,7 @@ export async function soak(bench: Bench, seconds: number, material: Material): P
   for (let at = 0; at < seconds; ) {
     at = Math.min(seconds, at + Math.min(SAMPLE_SECONDS, seconds / 10))
     await sleep(Math.max(0, (at - elapsed()) * 1000))
-    samples.push({ seconds: elapsed(), ...(await look(server.pid, metricsPort)) })
+    samples.push({ seconds: elapsed(), ...(await takeSample(server.pid, metricsPort)) })
   }
   await load.stop()
   const soaked = { ...summary(load), ...slopes(samples, seconds), seconds: elapsed(), samples }
@@ -69,8 +73,8 @@ export async function soak(bench: Bench, seconds: number, material: Material): P
   return soaked
 }
 
-async function look(pid: number, metricsPort: number): Promise<Omit<SoakSample, 'seconds'>> {
-  const { body } = await ask(metricsPort, { method: 'GET', path: '/metrics' })
+async function takeSample(pid: number, metricsPort: number): Promise<Omit<SoakSample, 'seconds'>> {
+  const { body } = await sendRequest(metricsPort, { method: 'GET', path: '/metrics' })
   const value = (name: string) => {
     const found = new RegExp(`^${name} (\\S+)$`, 'm').exec(`${body}`)?.[1]
     return found === undefined ? null : Number(found)
@@ -90,7 +94,7 @@ function summary(load: SoakLoad) {
 }
 
 function slopes(samples: readonly SoakSample[], seconds: number) {
-  const warmUpSeconds = Math.min(LONGEST_WARM_UP_SECONDS, seconds / 5)
+  const warmUpSeconds = Math.min(MAX_WARM_UP_SECONDS, seconds / 5)
   const warm = samples.filter((sample) => sample.seconds > warmUpSeconds)
   const slopeIn = (of: 'resident' | 'heap') =>
     slopeOf(warm.flatMap((s) => (s[of] === null ? [] : [{ x: s.seconds / 3600, y: s[of] }])))

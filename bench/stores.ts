@@ -5,34 +5,37 @@ import { addRows, fillDatabase } from './copy-rows.ts'
 import { type PostgresServer, query } from './postgres-server.ts'
 import { SEED_DATABASE } from './seed-postgres.ts'
 
-/** The key that identities are hashed under: a node with another one does not start. */
+/** The key that identities are hashed with. All nodes must use the same one, or they refuse to start. */
 const PEPPER = 'identity-pepper'
 
-/** What a service is started on. */
+/** The data that a service is started with. */
 export interface Data {
-  /** A file in a data directory, which nothing writes to: every service has a copy. */
+  /** A data directory with a database file that is never written to. Each service gets a copy. */
   readonly database: string
-  /** Where it is a copy of the seed's file to which rows have been added: that file. */
+  /** The seed's file if this one is a copy of it with added rows. */
   readonly grownFrom?: string
 }
 
-/** A copy for one service, or for several nodes that share it. */
+/** Makes a copy for one service, or for several nodes that share it. */
 export interface DataCopy {
   readonly place: DatabasePlace
-  /** By which countersignd finds it. */
+  /** The environment variables that point countersignd to it. */
   readonly settings: Readonly<Record<string, string>>
   discard(): Promise<void>
 }
 
-/** The database that countersign is measured on. */
+/** The database that countersign uses. */
 export interface Store {
   readonly kind: DatabasePlace['kind']
-  /** What it is and how it is set, for the report. */
+  /** Its name and settings, for the report. */
   readonly about: string
   copy(data: Data): Promise<DataCopy>
 }
 
-/** A data directory with what a seed's has besides the database. @param parent a directory of this run */
+/**
+ * A data directory with everything of a seed's except the database.
+ * @param parent a directory of this run
+ */
 function dataDirectory(parent: string, { database, grownFrom = database }: Data): string {
   const own = mkdtempSync(join(parent, 'data-'))
   copyFileSync(join(dirname(grownFrom), PEPPER), join(own, PEPPER))
@@ -64,7 +67,7 @@ const ABOUT = `select 'PostgreSQL ' || current_setting('server_version') as vers
 /**
  * @param dir a directory of this run
  * @param server one that has the seed's database
- * @param seeded the file that the seed's database was made of
+ * @param seeded the file that the seed's database was created from
  */
 export async function postgresStore(
   dir: string,

@@ -2,55 +2,61 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BareTask } from './bare.ts'
-import { type Answer, type Ask, HOST } from './exchange.ts'
+import { HOST, type HttpRequest, type HttpResponse } from './http-exchange.ts'
 import type { Machine } from './machine.ts'
-import type { Patience } from './patience.ts'
 import { freePort, type ServerProcess, startServer } from './process.ts'
 import type { Scope } from './scope.ts'
 import type { Data, DataCopy, Store } from './stores.ts'
+import type { WaitBudget } from './wait-budget.ts'
 
-/** What is measured, and what it is measured beside: `one` is countersign in one process, beside several. */
+/**
+ * The measured systems: countersign, the systems it is compared with, and `one`, a single process compared with
+ * several.
+ */
 export type System = 'countersign' | 'ceiling' | 'naive' | 'one'
 
-/** What every part of the bench needs. */
+/** Shared by all parts of the bench. */
 export interface Bench {
   readonly scope: Scope
   readonly machine: Machine
-  /** A directory of this run, which goes with it. */
+  /** A temporary directory of this run. */
   readonly dir: string
   readonly store: Store
-  /** Settings of countersignd that the number of agents asks for. */
+  /** Settings of countersignd that depend on the number of agents. */
   readonly settings: Readonly<Record<string, string>>
-  readonly patience: Patience
+  readonly waitBudget: WaitBudget
   readonly say: (line: string) => void
 }
 
-/** The address that both services think they have, so that their answers are the same. */
+/** The base URL of both services, so that their answers are equal. */
 export const BASE_URL = 'https://agents.example'
 const ROOT = join(import.meta.dirname, '..')
 
-/** A server with a copy of a database of its own. */
+/** A server with its own copy of a database. */
 export interface Service extends ServerProcess {
-  /** Stops it, and takes its copy away. */
+  /** Stops it and deletes its copy. */
   stop(): Promise<void>
 }
 
-/** @param settings environment variables of countersignd, besides what the bench sets */
+/** @param settings environment variables of countersignd, in addition to the bench's own */
 export async function startCountersign(
   bench: Bench,
   data: Data,
-  until: readonly Ask[],
+  until: readonly HttpRequest[],
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Service> {
   const copy = await bench.store.copy(data)
   return withCopy(copy, await startNode(bench, copy, until, { settings, core: core(bench) }))
 }
 
-/** Starts countersignd on data that it may share. @param core where it may run, or null for anywhere */
+/**
+ * Starts countersignd on data that other processes may share.
+ * @param core the core to run on, or null for any
+ */
 export async function startNode(
   { scope, settings: ofBench }: Bench,
   copy: DataCopy,
-  until: readonly Ask[],
+  until: readonly HttpRequest[],
   { settings, core }: { settings: Readonly<Record<string, string>>; core: string | null },
 ): Promise<ServerProcess> {
   const port = await freePort()
@@ -68,11 +74,11 @@ export async function startNode(
   return startServer(scope, { args, env, port, core, until })
 }
 
-/** Its data are in SQLite, whatever countersign's are in. */
+/** Always uses SQLite, whichever database countersign uses. */
 export async function startNaive(
   bench: Bench,
   database: string,
-  until: readonly Ask[],
+  until: readonly HttpRequest[],
 ): Promise<Service> {
   const dir = mkdtempSync(join(bench.dir, 'naive-'))
   const file = join(dir, 'naive.db')
@@ -93,14 +99,14 @@ export async function startNaive(
   )
 }
 
-/** Headers that node:http adds by itself. */
-const NODES_OWN = ['date', 'connection', 'keep-alive']
+/** Headers that node:http adds itself. */
+const NODE_HEADERS = ['date', 'connection', 'keep-alive']
 
-/** Starts a bare server that gives the same answer as the one that a service gave. */
+/** Starts a bare server that sends the same response as the given one. */
 export async function startBare(
   bench: Bench,
-  sample: Answer,
-  until: Ask,
+  sample: HttpResponse,
+  until: HttpRequest,
   { verifies }: { readonly verifies: boolean },
 ): Promise<ServerProcess> {
   const port = await freePort()
@@ -110,7 +116,7 @@ export async function startBare(
   const keepAlive = pairs.find(([name]) => name?.toLowerCase() === 'keep-alive')?.[1]
   const task: BareTask = {
     port,
-    headers: pairs.filter(([name = '']) => !NODES_OWN.includes(name.toLowerCase())).flat(),
+    headers: pairs.filter(([name = '']) => !NODE_HEADERS.includes(name.toLowerCase())).flat(),
     body: sample.body.toString('base64'),
     keepAliveMs: Number(/timeout=(\d+)/.exec(keepAlive ?? '')?.[1] ?? 5) * 1000,
     verifies,

@@ -1,4 +1,4 @@
-/** How numbers are written in the report: a dash where there is none. */
+/** Formats numbers for the report. A dash means that there is no value. */
 export function count(value: number | null): string {
   return value === null ? '-' : Math.round(value).toLocaleString('en')
 }
@@ -20,7 +20,7 @@ interface Column {
   readonly isText: boolean
 }
 
-/** Columns that stand under one another; those that have nothing but dashes are left out. */
+/** Aligned columns. Columns with nothing but dashes are omitted. */
 export function tableOf(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

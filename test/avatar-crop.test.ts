@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import {
   type Crop,
-  deepestZoom,
-  type Extent,
-  middleOf,
-  moved,
-  zoomed,
+  centredCrop,
+  maxZoom,
+  moveCrop,
+  type Size,
+  zoomCrop,
   zoomOf,
 } from '../packages/dashboard/src/pages/agent/crop.ts'
 
@@ -20,21 +20,21 @@ const step = fc.oneof(
 )
 
 /** What `PUT …/avatar?crop=x,y,size` takes: whole pixels, and nothing outside of the picture. */
-function assertTaken({ width, height }: Extent, { x, y, size }: Crop): void {
+function assertTaken({ width, height }: Size, { x, y, size }: Crop): void {
   for (const each of [x, y, size]) assert.ok(Number.isInteger(each) && each >= 0)
   assert.ok(size >= 1 && x + size <= width && y + size <= height)
 }
 
-test('whatever is dragged and zoomed in the dashboard, the square lies within the picture', () => {
+test('whatever is dragged and zoomCrop in the dashboard, the square lies clampCrop the picture', () => {
   fc.assert(
     fc.property(picture, fc.array(step, { maxLength: 20 }), (extent, steps) => {
-      let crop = middleOf(extent)
+      let crop = centredCrop(extent)
       assertTaken(extent, crop)
       for (const each of steps) {
         crop =
           'zoom' in each
-            ? zoomed(extent, crop, each.zoom)
-            : moved(extent, crop, each.right, each.down)
+            ? zoomCrop(extent, crop, each.zoom)
+            : moveCrop(extent, crop, each.right, each.down)
         assertTaken(extent, crop)
         assert.ok(zoomOf(extent, crop) >= 1)
       }
@@ -42,10 +42,10 @@ test('whatever is dragged and zoomed in the dashboard, the square lies within th
   )
 })
 
-test('the square begins as the largest in the middle, and zooming keeps its middle where there is room', () => {
+test('the square begins as the maxSquare in the middle, and zooming keeps its middle where there is room', () => {
   const extent = { width: 1200, height: 800 }
-  assert.deepEqual(middleOf(extent), { x: 200, y: 0, size: 800 })
-  assert.deepEqual(zoomed(extent, middleOf(extent), 2), { x: 400, y: 200, size: 400 })
-  assert.equal(zoomed(extent, middleOf(extent), 100).size, 800 / deepestZoom(extent))
-  assert.equal(deepestZoom({ width: 100, height: 4000 }), 1)
+  assert.deepEqual(centredCrop(extent), { x: 200, y: 0, size: 800 })
+  assert.deepEqual(zoomCrop(extent, centredCrop(extent), 2), { x: 400, y: 200, size: 400 })
+  assert.equal(zoomCrop(extent, centredCrop(extent), 100).size, 800 / maxZoom(extent))
+  assert.equal(maxZoom({ width: 100, height: 4000 }), 1)
 })

@@ -3,7 +3,7 @@ import { chmodSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Report } from '../bench/report.ts'
-import { slopeOf } from '../bench/slope.ts'
+import { slopeOf } from '../bench/statistics.ts'
 import { ROOT, run, tempDir } from './support/service.ts'
 
 const MEASURED = ['lookup', 'verify', 'claim', 'claim-transaction']

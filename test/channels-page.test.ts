@@ -18,7 +18,7 @@ import {
 } from './support/service.ts'
 import { type Shell, shellInCheckout } from './support/shell.ts'
 import { type SignedInOwner, signIn } from './support/signed-in.ts'
-import { needTool } from './support/tools.ts'
+import { needs } from './support/tools.ts'
 
 const PAGE = new DocPage('docs/channels.md', import.meta.filename)
 
@@ -32,7 +32,6 @@ interface Begun {
 
 /** An agent whose key is agent.pem in the shell's directory, and whose owner has begun its runtime channel. */
 async function beginRuntime(t: Parameters<typeof startTestService>[0]): Promise<Begun> {
-  for (const tool of ['openssl', 'curl'] as const) needTool(tool)
   const service = await startTestService(t)
   const { url: URL, env } = service
   const shell = shellInCheckout(tempDir(t), {
@@ -62,63 +61,74 @@ async function add(
   return jsonOf<OwnerChannel>(answer)
 }
 
-test('a runtime is proven by the command, and by openssl and curl, as docs/channels.md does it', async (t) => {
-  const { shell, did } = await beginRuntime(t)
-  const said = await shell.run(PAGE.take('Runtime, by the command'))
-  assert.match(said, /^home-server counts until /)
-  const answer: RuntimeProof = JSON.parse(
-    await shell.run(PAGE.take('Runtime, with openssl and curl')),
-  )
-  assert.deepEqual([answer.svcDid, answer.handleOrDomain], [did, 'home-server'])
-})
+test(
+  'a runtime is proven by the command, and by openssl and curl, as docs/channels.md does it',
+  needs('openssl', 'curl'),
+  async (t) => {
+    const { shell, did } = await beginRuntime(t)
+    const said = await shell.run(PAGE.take('Runtime, by the command'))
+    assert.match(said, /^home-server counts until /)
+    const answer: RuntimeProof = JSON.parse(
+      await shell.run(PAGE.take('Runtime, with openssl and curl')),
+    )
+    assert.deepEqual([answer.svcDid, answer.handleOrDomain], [did, 'home-server'])
+  },
+)
 
-test('what an owner is given to copy proves a runtime as it stands', async (t) => {
-  const { shell, owner, did, channel } = await beginRuntime(t)
-  const copied = (id: string) =>
-    channel.proof?.methods.find((each) => each.id === id)?.fields[0]?.value as string
-  const answer: RuntimeProof = JSON.parse(await shell.run(copied('http')))
-  assert.deepEqual([answer.svcDid, answer.grade], [did, 'B'])
+test(
+  'what an owner is given to copy proves a runtime as it stands',
+  needs('openssl', 'curl'),
+  async (t) => {
+    const { shell, owner, did, channel } = await beginRuntime(t)
+    const copied = (id: string) =>
+      channel.proof?.methods.find((each) => each.id === id)?.fields[0]?.value as string
+    const answer: RuntimeProof = JSON.parse(await shell.run(copied('http')))
+    assert.deepEqual([answer.svcDid, answer.grade], [did, 'B'])
 
-  await owner.send('DELETE', `/api/account/agents/${did}/channels/${channel.id}`)
-  await add(owner, did, 'runtime', 'eu-west-1')
-  assert.match(await shell.run(copied('command')), /^eu-west-1 counts until /)
-})
+    await owner.send('DELETE', `/api/account/agents/${did}/channels/${channel.id}`)
+    await add(owner, did, 'runtime', 'eu-west-1')
+    assert.match(await shell.run(copied('command')), /^eu-west-1 counts until /)
+  },
+)
 
-test('a domain is proven on one machine, without the internet, as docs/channels.md does it', async (t) => {
-  needTool('openssl')
-  const commands = PAGE.take('A domain on your own machine')
-  const [, domain = '', site = ''] =
-    /^npx node tools\/dev-outside\.ts (\S+) (\S+) > outside\.env$/m.exec(
-      commands,
-    ) as RegExpExecArray
-  const dir = tempDir(t)
-  const shell = shellInCheckout(dir, {})
-  t.after(() => shell.close())
-  await shell.run(commands.split('\n')[0] as string)
-  const service = await startServiceProcess(t, await startOutside(t, dir, domain, site))
-  const settings = readSettings(service.env)
-  const operator = await openOperator(settings)
-  t.after(() => operator.close())
-  const known = {
-    ...service,
-    settings,
-    operator,
-    tick: () => undefined,
-    stop: async () => undefined,
-  }
-  const ownerId = await operator.addVerifiedOwner()
-  const did = await claimAgent(known, ownerId)
-  const owner = await signIn(known, ownerId)
-  const { id, proof } = await add(owner, did, 'domain', domain)
-  const file = proof?.methods.find((each) => each.id === 'file')
-  const line = file?.fields.find(({ label }) => label === 'Line')?.value as string
-  writeFileSync(join(dir, site, '.well-known/svc-challenge.txt'), `${line}\n`)
+test(
+  'a domain is proven on one machine, without the internet, as docs/channels.md does it',
+  needs('openssl'),
+  async (t) => {
+    const commands = PAGE.take('A domain on your own machine')
+    const [, domain = '', site = ''] =
+      /^npx node tools\/dev-outside\.ts (\S+) (\S+) > outside\.env$/m.exec(
+        commands,
+      ) as RegExpExecArray
+    const dir = tempDir(t)
+    const shell = shellInCheckout(dir, {})
+    t.after(() => shell.close())
+    await shell.run(commands.split('\n')[0] as string)
+    const service = await startServiceProcess(t, await startOutside(t, dir, domain, site))
+    const settings = readSettings(service.env)
+    const operator = await openOperator(settings)
+    t.after(() => operator.close())
+    const known = {
+      ...service,
+      settings,
+      operator,
+      tick: () => undefined,
+      stop: async () => undefined,
+    }
+    const ownerId = await operator.addVerifiedOwner()
+    const did = await claimAgent(known, ownerId)
+    const owner = await signIn(known, ownerId)
+    const { id, proof } = await add(owner, did, 'domain', domain)
+    const file = proof?.methods.find((each) => each.id === 'file')
+    const line = file?.fields.find(({ label }) => label === 'Line')?.value as string
+    writeFileSync(join(dir, site, '.well-known/svc-challenge.txt'), `${line}\n`)
 
-  const checked = await owner.post(`/api/account/agents/${did}/channels/${id}/check`)
+    const checked = await owner.post(`/api/account/agents/${did}/channels/${id}/check`)
 
-  assert.equal(jsonOf<OwnerChannel>(checked).state, 'verified', checked.text)
-  PAGE.assertAllTaken()
-})
+    assert.equal(jsonOf<OwnerChannel>(checked).state, 'verified', checked.text)
+    PAGE.assertAllTaken()
+  },
+)
 
 /** Runs the tool until the test has ended. @returns the settings that it prints */
 async function startOutside(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  type ClaimFacts,
+  type ClaimData,
   countersignCommands,
   opensslCommands,
   PLAIN_LABEL,
@@ -16,10 +16,10 @@ import {
   tempDir,
 } from './support/service.ts'
 import { shellInCheckout } from './support/shell.ts'
-import { needTool } from './support/tools.ts'
+import { needs } from './support/tools.ts'
 
 /** What the claim page of the dashboard puts together from a token of this service. */
-function factsOf(service: TestService, token: string, label: string): ClaimFacts {
+function factsOf(service: TestService, token: string, label: string): ClaimData {
   const { naming, serviceName } = service.settings
   const { shortName } = naming
   const until = '2027-03-01 14:05 UTC'
@@ -31,18 +31,21 @@ async function assertVerified(service: TestService, did: string | undefined): Pr
   assert.equal(((await response.json()) as { verified: boolean }).verified, true)
 }
 
-test("the claim page's commands for curl and openssl claim an agent, and another one with the same key", async (t) => {
-  for (const tool of ['openssl', 'curl'] as const) needTool(tool)
-  const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
-  const ownerId = await service.operator.addVerifiedOwner()
-  const shell = shellInCheckout(tempDir(t), service.env)
-  t.after(() => shell.close())
-  for (const label of ['main', 'night.shift_2-b']) {
-    const token = await service.operator.issueToken(ownerId)
-    const answer = JSON.parse(await shell.run(opensslCommands(factsOf(service, token, label))))
-    await assertVerified(service, answer.acmeDid)
-  }
-})
+test(
+  "the claim page's commands for curl and openssl claim an agent, and another one with the same key",
+  needs('openssl', 'curl'),
+  async (t) => {
+    const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
+    const ownerId = await service.operator.addVerifiedOwner()
+    const shell = shellInCheckout(tempDir(t), service.env)
+    t.after(() => shell.close())
+    for (const label of ['main', 'night.shift_2-b']) {
+      const token = await service.operator.issueToken(ownerId)
+      const answer = JSON.parse(await shell.run(opensslCommands(factsOf(service, token, label))))
+      await assertVerified(service, answer.acmeDid)
+    }
+  },
+)
 
 test("the claim page's commands for countersign claim an agent", async (t) => {
   const service = await startTestService(t)

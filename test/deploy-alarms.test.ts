@@ -3,7 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT, run, tempDir } from './support/service.ts'
-import { needTool } from './support/tools.ts'
+import { needs } from './support/tools.ts'
 
 const FILE = join(ROOT, 'deploy/prometheus/alarms.yml')
 const ALARMS = readFileSync(FILE, 'utf8')
@@ -190,26 +190,29 @@ function commits(byBound: Readonly<Record<string, number>>): Series {
   return Object.fromEntries(rows)
 }
 
-test('every alarm fires for what it is about, alone, and not where all is well', async (t) => {
-  needTool('promtool')
-  assert.deepEqual(Object.keys(CASES).toSorted(), NAMES.toSorted())
-  const dir = tempDir(t)
-  cpSync(FILE, join(dir, 'alarms.yml'))
-  const well = Object.values(CASES).flatMap(({ quiet }) => Object.entries(quiet))
-  assert.equal(new Set(well.map(([name]) => name)).size, well.length, 'they can be together')
-  const tests = [
-    unitTest(Object.fromEntries(well), []),
-    // What else is said of nodes makes no others of them.
-    unitTest(ofNodes(growing(10), steady(7)), ['CountersignFollowsBehind']),
-    unitTest(ofNodes(growing(10), '0 0+10x75'), []),
-    ...Object.entries(CASES).map(([name, { fires }]) => unitTest(fires, [name])),
-  ]
-  // YAML takes JSON.
-  const file = join(dir, 'fire.yml')
-  writeFileSync(file, JSON.stringify({ rule_files: ['alarms.yml'], tests }))
-  const { code, stdout, stderr } = await run('promtool', ['test', 'rules', file])
-  assert.equal(code, 0, stdout + stderr)
-})
+test(
+  'every alarm fires for what it is about, alone, and not where all is well',
+  needs('promtool'),
+  async (t) => {
+    assert.deepEqual(Object.keys(CASES).toSorted(), NAMES.toSorted())
+    const dir = tempDir(t)
+    cpSync(FILE, join(dir, 'alarms.yml'))
+    const well = Object.values(CASES).flatMap(({ quiet }) => Object.entries(quiet))
+    assert.equal(new Set(well.map(([name]) => name)).size, well.length, 'they can be together')
+    const tests = [
+      unitTest(Object.fromEntries(well), []),
+      // What else is said of nodes makes no others of them.
+      unitTest(ofNodes(growing(10), steady(7)), ['CountersignFollowsBehind']),
+      unitTest(ofNodes(growing(10), '0 0+10x75'), []),
+      ...Object.entries(CASES).map(([name, { fires }]) => unitTest(fires, [name])),
+    ]
+    // YAML takes JSON.
+    const file = join(dir, 'fire.yml')
+    writeFileSync(file, JSON.stringify({ rule_files: ['alarms.yml'], tests }))
+    const { code, stdout, stderr } = await run('promtool', ['test', 'rules', file])
+    assert.equal(code, 0, stdout + stderr)
+  },
+)
 
 /** What two nodes in Kubernetes, each of two workers, know of the events. */
 function ofNodes(one: string, two: string): Series {
@@ -236,8 +239,7 @@ function unitTest(series: Series, firing: readonly string[]) {
   }
 }
 
-test('what Prometheus is given is sound', async () => {
-  needTool('promtool')
+test('what Prometheus is given is sound', needs('promtool'), async () => {
   const config = join(ROOT, 'deploy/prometheus/prometheus.yml')
   const { code, stdout, stderr } = await run('promtool', ['check', 'config', config])
   assert.equal(code, 0, stdout + stderr)

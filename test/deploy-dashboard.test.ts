@@ -15,6 +15,7 @@ import {
   ROOT,
   startServiceProcess,
 } from './support/service.ts'
+import { needs } from './support/tools.ts'
 import { until } from './support/until.ts'
 
 interface Dashboard {
@@ -60,48 +61,52 @@ async function startEverything(t: Cleanup) {
   return { service, metricsPort, prometheus: await startPrometheus(t, metricsPort) }
 }
 
-test('every panel of the dashboard shows something of a service in use, and every alarm can be evaluated', async (t) => {
-  const { service, metricsPort, prometheus } = await startEverything(t)
-  const owner = await service.operator.addVerifiedOwner()
-  const key = newKey()
-  const did = await claimAgent(service, owner, key)
-  // The other worker hears of it in a moment.
-  await until(async () => (await fetch(`${service.url}/api/v1/agent/${did}`)).ok, 30_000)
-  const proof = { publicKey: key.publicKey, challenge: 'you?', signature: key.sign('you?') }
-  let claims = 0
-  const use = async () => {
-    claims += 1
-    await claimAgent(service, owner, newKey(), `agent-${claims}`)
-    assert.equal((await fetch(`${service.url}/api/v1/agent/${did}`)).status, 200)
-    assert.equal((await postJson(`${service.url}/api/v1/agent/verify`, proof)).status, 200)
-  }
-  await until(async () => {
-    await use()
-    const [seen] = await prometheus.query('sum_over_time(up{job="countersign"}[1m])')
-    return Number(seen?.value[1] ?? 0) >= 5
-  }, 60_000)
+test(
+  'every panel of the dashboard shows something of a service in use, and every alarm can be evaluated',
+  needs('prometheus'),
+  async (t) => {
+    const { service, metricsPort, prometheus } = await startEverything(t)
+    const owner = await service.operator.addVerifiedOwner()
+    const key = newKey()
+    const did = await claimAgent(service, owner, key)
+    // The other worker hears of it in a moment.
+    await until(async () => (await fetch(`${service.url}/api/v1/agent/${did}`)).ok, 30_000)
+    const proof = { publicKey: key.publicKey, challenge: 'you?', signature: key.sign('you?') }
+    let claims = 0
+    const use = async () => {
+      claims += 1
+      await claimAgent(service, owner, newKey(), `agent-${claims}`)
+      assert.equal((await fetch(`${service.url}/api/v1/agent/${did}`)).status, 200)
+      assert.equal((await postJson(`${service.url}/api/v1/agent/verify`, proof)).status, 200)
+    }
+    await until(async () => {
+      await use()
+      const [seen] = await prometheus.query('sum_over_time(up{job="countersign"}[1m])')
+      return Number(seen?.value[1] ?? 0) >= 5
+    }, 60_000)
 
-  assert.deepEqual(await emptyPanels(prometheus), EMPTY_WHEN_WELL)
+    assert.deepEqual(await emptyPanels(prometheus), EMPTY_WHEN_WELL)
 
-  const alarms = await prometheus.alarms()
-  assert.ok(alarms.length > 20)
-  for (const { name, health, lastError } of alarms)
-    assert.equal(health, 'ok', `${name} ${lastError}`)
-  let begun: string[] = []
-  // Where all is well none begins, but for the moment that a busy machine does not answer Prometheus in time.
-  const isQuiet = async () => {
-    const all = (await prometheus.query('ALERTS')).map(({ metric }) => metric.alertname ?? '')
-    begun = all.filter((name) => !ABOUT_SPEED.includes(name))
-    return begun.length === 0
-  }
-  await until(isQuiet, 30_000).catch(() => assert.deepEqual(begun, []))
-  const told = await (await fetch(`http://localhost:${metricsPort}/metrics`)).text()
-  const known = new Set([...told.matchAll(/^# TYPE (\S+)/gm)].map((match) => match[1] as string))
-  const text = readFileSync(join(ROOT, 'deploy/prometheus/alarms.yml'), 'utf8')
-  const used = [...`${text}${JSON.stringify(DASHBOARD)}`.matchAll(METRIC)].map(([name]) => name)
-  for (const name of new Set(used))
-    assert.ok(known.has(name.replace(/_(bucket|sum|count)$/, '')) || known.has(name), name)
-})
+    const alarms = await prometheus.alarms()
+    assert.ok(alarms.length > 20)
+    for (const { name, health, lastError } of alarms)
+      assert.equal(health, 'ok', `${name} ${lastError}`)
+    let begun: string[] = []
+    // Where all is well none begins, but for the moment that a busy machine does not answer Prometheus in time.
+    const isQuiet = async () => {
+      const all = (await prometheus.query('ALERTS')).map(({ metric }) => metric.alertname ?? '')
+      begun = all.filter((name) => !ABOUT_SPEED.includes(name))
+      return begun.length === 0
+    }
+    await until(isQuiet, 30_000).catch(() => assert.deepEqual(begun, []))
+    const told = await (await fetch(`http://localhost:${metricsPort}/metrics`)).text()
+    const known = new Set([...told.matchAll(/^# TYPE (\S+)/gm)].map((match) => match[1] as string))
+    const text = readFileSync(join(ROOT, 'deploy/prometheus/alarms.yml'), 'utf8')
+    const used = [...`${text}${JSON.stringify(DASHBOARD)}`.matchAll(METRIC)].map(([name]) => name)
+    for (const name of new Set(used))
+      assert.ok(known.has(name.replace(/_(bucket|sum|count)$/, '')) || known.has(name), name)
+  },
+)
 
 /** The titles of panels that show nothing. */
 async function emptyPanels(prometheus: Prometheus): Promise<string[]> {

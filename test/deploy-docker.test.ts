@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { readSettings } from '../packages/server/src/config/config.ts'
 import { freePort } from './support/ports.ts'
 import { ROOT, run, tempDir } from './support/service.ts'
-import { needTool } from './support/tools.ts'
+import { needs } from './support/tools.ts'
 import { until } from './support/until.ts'
 
 // No image is built here: that takes a Docker daemon. What the Dockerfile says is done by hand, as far as it goes.
@@ -143,17 +143,21 @@ test('Compose has a network of its own, and of all networks that one is believed
   assert.equal(pools.check(address), false)
 })
 
-test('the file with the password is not committed, and goes into no image', async (t) => {
-  needTool('git')
-  const dir = tempDir(t)
-  cpSync(join(ROOT, '.gitignore'), join(dir, '.gitignore'))
-  assert.equal((await run('git', ['init', '--quiet', dir])).code, 0)
-  const isIgnored = async (file: string) =>
-    (await run('git', ['-C', dir, 'check-ignore', '--quiet', file])).code === 0
-  assert.equal(await isIgnored('deploy/docker/countersign.env'), true)
-  assert.equal(await isIgnored('deploy/docker/countersign.env.example'), false)
-  assert.equal(await isIgnored('deploy/systemd/countersign.env'), false, 'an example as well')
-  const left = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n')
-  assert.ok(left.includes('deploy/docker/countersign.env'))
-  for (const file of COMPOSE.matchAll(/env_file: (\S+)/g)) assert.equal(file[1], 'countersign.env')
-})
+test(
+  'the file with the password is not committed, and goes into no image',
+  needs('git'),
+  async (t) => {
+    const dir = tempDir(t)
+    cpSync(join(ROOT, '.gitignore'), join(dir, '.gitignore'))
+    assert.equal((await run('git', ['init', '--quiet', dir])).code, 0)
+    const isIgnored = async (file: string) =>
+      (await run('git', ['-C', dir, 'check-ignore', '--quiet', file])).code === 0
+    assert.equal(await isIgnored('deploy/docker/countersign.env'), true)
+    assert.equal(await isIgnored('deploy/docker/countersign.env.example'), false)
+    assert.equal(await isIgnored('deploy/systemd/countersign.env'), false, 'an example as well')
+    const left = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n')
+    assert.ok(left.includes('deploy/docker/countersign.env'))
+    for (const file of COMPOSE.matchAll(/env_file: (\S+)/g))
+      assert.equal(file[1], 'countersign.env')
+  },
+)

@@ -18,7 +18,7 @@ import {
   tempDir,
 } from './support/service.ts'
 import { startSessionOf } from './support/signed-in.ts'
-import { needTool } from './support/tools.ts'
+import { needs } from './support/tools.ts'
 
 const HOSTS = new DocPage('docs/hosts.md', import.meta.filename)
 const MIB = 1024 * 1024
@@ -36,46 +36,54 @@ async function start(t: TestContext, name: FrontName, file?: string) {
 }
 
 for (const name of ['caddy', 'nginx'] as const) {
-  test(`${name}: callers reach the service by TLS, and are told apart by the address that the proxy sees`, async (t) => {
-    const { front, service } = await start(t, name)
-    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-    const found = await front.ask(`/api/v1/agent/${did}`)
-    assert.equal(found.status, 200)
-    const { text } = await front.ask(`/api/agents/${did}/card`)
-    assert.ok(text.includes(`${front.origin}/agent/`), text)
+  test(
+    `${name}: callers reach the service by TLS, and are told apart by the address that the proxy sees`,
+    needs(name),
+    async (t) => {
+      const { front, service } = await start(t, name)
+      const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+      const found = await front.ask(`/api/v1/agent/${did}`)
+      assert.equal(found.status, 200)
+      const { text } = await front.ask(`/api/agents/${did}/card`)
+      assert.ok(text.includes(`${front.origin}/agent/`), text)
 
-    await assertToldApart(front)
-  })
+      await assertToldApart(front)
+    },
+  )
 
-  test(`${name}: what the service takes comes through, and what it does not is refused in its words`, async (t) => {
-    const { front, service } = await start(t, name)
-    const owner = await service.operator.addVerifiedOwner()
-    const put = await avatarsOf(service, front, owner)
-    const picture = await noise()
-    assert.ok(picture.length > 2 * MIB && picture.length < 5 * MIB, String(picture.length))
-    const set = await put(picture)
-    assert.equal(set.status, 200, set.text)
-    assert.deepEqual(await put(picture), set, 'a second time it changes nothing')
-    for (const mebibytes of [5.5, 8]) {
-      const { status, text } = await put(randomBytes(mebibytes * MIB))
-      assert.equal(status, 413, text)
-      const { error } = JSON.parse(text)
-      assert.deepEqual(Object.keys(error), ['code', 'message', 'requestId'])
-      assert.equal(error.code, 'PAYLOAD_TOO_LARGE')
-      if (mebibytes < 6) assert.equal(error.message, 'The body has more than 5 MiB.')
-    }
+  test(
+    `${name}: what the service takes comes through, and what it does not is refused in its words`,
+    needs(name),
+    async (t) => {
+      const { front, service } = await start(t, name)
+      const owner = await service.operator.addVerifiedOwner()
+      const put = await avatarsOf(service, front, owner)
+      const picture = await noise()
+      assert.ok(picture.length > 2 * MIB && picture.length < 5 * MIB, String(picture.length))
+      const set = await put(picture)
+      assert.equal(set.status, 200, set.text)
+      assert.deepEqual(await put(picture), set, 'a second time it changes nothing')
+      for (const mebibytes of [5.5, 8]) {
+        const { status, text } = await put(randomBytes(mebibytes * MIB))
+        assert.equal(status, 413, text)
+        const { error } = JSON.parse(text)
+        assert.deepEqual(Object.keys(error), ['code', 'message', 'requestId'])
+        assert.equal(error.code, 'PAYLOAD_TOO_LARGE')
+        if (mebibytes < 6) assert.equal(error.message, 'The body has more than 5 MiB.')
+      }
 
-    const withHeader = (bytes: number) =>
-      front.ask('/api/v1/agent/none', { headers: { 'x-long': 'x'.repeat(bytes) } })
-    for (const bytes of [9_000, 15_000]) {
-      const { error } = JSON.parse((await withHeader(bytes)).text)
-      assert.match(error.message, /DID/, `${bytes}: the question was read`)
-    }
-    const { error } = JSON.parse((await withHeader(17_000)).text)
-    assert.match(error.message, /more than 16 KiB/)
-  })
+      const withHeader = (bytes: number) =>
+        front.ask('/api/v1/agent/none', { headers: { 'x-long': 'x'.repeat(bytes) } })
+      for (const bytes of [9_000, 15_000]) {
+        const { error } = JSON.parse((await withHeader(bytes)).text)
+        assert.match(error.message, /DID/, `${bytes}: the question was read`)
+      }
+      const { error } = JSON.parse((await withHeader(17_000)).text)
+      assert.match(error.message, /more than 16 KiB/)
+    },
+  )
 
-  test(`${name}: events come through as they happen`, async (t) => {
+  test(`${name}: events come through as they happen`, needs(name), async (t) => {
     const { front, service } = await start(t, name)
     const owner = await service.operator.addVerifiedOwner()
     const { cookie } = await startSessionOf(service, owner)
@@ -86,21 +94,25 @@ for (const name of ['caddy', 'nginx'] as const) {
   })
 }
 
-test('nginx: what a node may have done already is asked of another where that changes nothing, and else not', async (t) => {
-  const front = await prepareFront(t, 'nginx')
-  const service = await startTestService(t, { BASE_URL: front.origin })
-  const failing = await startFailingNode(t)
-  await front.start(failing.port, service.env.PORT as string)
-  const statuses = async (method: string) => {
-    failing.asked.length = 0
-    const found = new Set<number>()
-    for (let i = 0; i < 4; i++) found.add((await front.ask('/nowhere', { method })).status)
-    assert.ok(failing.asked.includes(method), 'it was sent to the node that ends')
-    return [...found].toSorted()
-  }
-  for (const method of ['GET', 'PUT', 'DELETE']) assert.deepEqual(await statuses(method), [404])
-  for (const method of ['POST', 'PATCH']) assert.deepEqual(await statuses(method), [404, 502])
-})
+test(
+  'nginx: what a node may have done already is asked of another where that changes nothing, and else not',
+  needs('nginx'),
+  async (t) => {
+    const front = await prepareFront(t, 'nginx')
+    const service = await startTestService(t, { BASE_URL: front.origin })
+    const failing = await startFailingNode(t)
+    await front.start(failing.port, service.env.PORT as string)
+    const statuses = async (method: string) => {
+      failing.asked.length = 0
+      const found = new Set<number>()
+      for (let i = 0; i < 4; i++) found.add((await front.ask('/nowhere', { method })).status)
+      assert.ok(failing.asked.includes(method), 'it was sent to the node that ends')
+      return [...found].toSorted()
+    }
+    for (const method of ['GET', 'PUT', 'DELETE']) assert.deepEqual(await statuses(method), [404])
+    for (const method of ['POST', 'PATCH']) assert.deepEqual(await statuses(method), [404, 502])
+  },
+)
 
 /** A node that ends each time when it has been asked. */
 async function startFailingNode(t: TestContext) {
@@ -114,42 +126,49 @@ async function startFailingNode(t: TestContext) {
   return { asked, port: String((server.address() as AddressInfo).port) }
 }
 
-test('Caddy closes a connection that is idle before the service does', async (t) => {
-  needTool('caddy')
-  const service = await startTestService(t)
-  const { headers } = await fetch(`${service.url}/healthz`)
-  const served = Number(/timeout=(\d+)/.exec(headers.get('keep-alive') ?? '')?.[1])
-  const env = { HOME: tempDir(t) }
-  const file = join(ROOT, 'deploy/caddy/service.Caddyfile')
-  const adapted = await run('caddy', ['adapt', '--config', file, '--adapter', 'caddyfile'], env)
-  assert.equal(adapted.code, 0, adapted.stderr)
-  const [, idle] = /"keep_alive":\{[^}]*"idle_timeout":(\d+)/.exec(adapted.stdout) ?? []
-  assert.ok(Number(idle) / 1e9 < served, `${idle} ns, ${served} s`)
-})
+test(
+  'Caddy closes a connection that is idle before the service does',
+  needs('caddy'),
+  async (t) => {
+    const service = await startTestService(t)
+    const { headers } = await fetch(`${service.url}/healthz`)
+    const served = Number(/timeout=(\d+)/.exec(headers.get('keep-alive') ?? '')?.[1])
+    const env = { HOME: tempDir(t) }
+    const file = join(ROOT, 'deploy/caddy/service.Caddyfile')
+    const adapted = await run('caddy', ['adapt', '--config', file, '--adapter', 'caddyfile'], env)
+    assert.equal(adapted.code, 0, adapted.stderr)
+    const [, idle] = /"keep_alive":\{[^}]*"idle_timeout":(\d+)/.exec(adapted.stdout) ?? []
+    assert.ok(Number(idle) / 1e9 < served, `${idle} ns, ${served} s`)
+  },
+)
 
-test('docs/hosts.md: behind its Caddyfile callers are told apart, by whichever address of loopback Caddy comes', async (t) => {
-  const { front } = await start(t, 'caddy', HOSTS.take('On the internet', 'caddy'))
-  await assertToldApart(front)
-  const settings = new DocPage('docs/hosts.md', join(ROOT, 'test/docs-hosting.test.ts'))
-  const [, TRUSTED_PROXIES = ''] =
-    /TRUSTED_PROXIES=(.*)/.exec(settings.take('On the internet', 'sh')) ?? []
-  const rate = { PREVIEWS: 'rate-limit', RATE_LIMITS: 'failed-claims=1/h' }
-  const { env } = await startTestService(t, { HOST: '::', TRUSTED_PROXIES, ...rate })
-  for (const [proxy, client, other] of [
-    ['127.0.0.1', '203.0.113.1', '203.0.113.2'],
-    ['[::1]', '203.0.113.3', '203.0.113.4'],
-  ] as const) {
-    const claim = (address: string) =>
-      fetch(`http://${proxy}:${env.PORT}/api/v1/claim`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
-        body: JSON.stringify(claimBody(`svc-verify-${'0'.repeat(32)}`)),
-      }).then(({ status }) => status)
-    assert.deepEqual([await claim(client), await claim(client)], [404, 429], proxy)
-    assert.equal(await claim(other), 404, `${proxy}: another client`)
-  }
-  HOSTS.assertAllTaken()
-})
+test(
+  'docs/hosts.md: behind its Caddyfile callers are told apart, by whichever address of loopback Caddy comes',
+  needs('caddy'),
+  async (t) => {
+    const { front } = await start(t, 'caddy', HOSTS.take('On the internet', 'caddy'))
+    await assertToldApart(front)
+    const settings = new DocPage('docs/hosts.md', join(ROOT, 'test/docs-hosting.test.ts'))
+    const [, TRUSTED_PROXIES = ''] =
+      /TRUSTED_PROXIES=(.*)/.exec(settings.take('On the internet', 'sh')) ?? []
+    const rate = { PREVIEWS: 'rate-limit', RATE_LIMITS: 'failed-claims=1/h' }
+    const { env } = await startTestService(t, { HOST: '::', TRUSTED_PROXIES, ...rate })
+    for (const [proxy, client, other] of [
+      ['127.0.0.1', '203.0.113.1', '203.0.113.2'],
+      ['[::1]', '203.0.113.3', '203.0.113.4'],
+    ] as const) {
+      const claim = (address: string) =>
+        fetch(`http://${proxy}:${env.PORT}/api/v1/claim`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+          body: JSON.stringify(claimBody(`svc-verify-${'0'.repeat(32)}`)),
+        }).then(({ status }) => status)
+      assert.deepEqual([await claim(client), await claim(client)], [404, 429], proxy)
+      assert.equal(await claim(other), 404, `${proxy}: another client`)
+    }
+    HOSTS.assertAllTaken()
+  },
+)
 
 /** Of a front whose service allows two failed claims an address. */
 async function assertToldApart(front: Front): Promise<void> {
@@ -234,8 +253,7 @@ function openStream(t: TestContext, front: Front, cookie: string): Promise<Strea
   })
 }
 
-test('Caddy takes its file as it stands', async (t) => {
-  needTool('caddy')
+test('Caddy takes its file as it stands', needs('caddy'), async (t) => {
   const file = join(ROOT, 'deploy/caddy/service.Caddyfile')
   const env = { HOME: tempDir(t) }
   const { code, stderr } = await run(

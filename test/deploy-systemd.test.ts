@@ -15,7 +15,7 @@ import {
   tempDir,
   testEnv,
 } from './support/service.ts'
-import { needTool } from './support/tools.ts'
+import { needs } from './support/tools.ts'
 import { until } from './support/until.ts'
 
 const UNIT = join(ROOT, 'deploy/systemd/countersign.service')
@@ -28,8 +28,7 @@ function unitHere(dir: string): string {
   return file
 }
 
-test('systemd finds nothing wrong with the unit', async (t) => {
-  needTool('systemd-analyze')
+test('systemd finds nothing wrong with the unit', needs('systemd-analyze'), async (t) => {
   const { code, stdout, stderr } = await run('systemd-analyze', [
     'verify',
     '--man=no',
@@ -41,18 +40,21 @@ test('systemd finds nothing wrong with the unit', async (t) => {
   assert.doesNotMatch(stderr, /countersign\.service:\d+:/, stderr)
 })
 
-test('what the unit can reach is little: an exposure of 1.5 of 10 at most, by systemd’s own count', async (t) => {
-  needTool('systemd-analyze')
-  const { code, stdout, stderr } = await run('systemd-analyze', [
-    'security',
-    '--offline=true',
-    '--threshold=15',
-    '--no-pager',
-    unitHere(tempDir(t)),
-  ])
-  assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, /Overall exposure level for countersign\.service: [01]\.\d/)
-})
+test(
+  'what the unit can reach is little: an exposure of 1.5 of 10 at most, by systemd’s own count',
+  needs('systemd-analyze'),
+  async (t) => {
+    const { code, stdout, stderr } = await run('systemd-analyze', [
+      'security',
+      '--offline=true',
+      '--threshold=15',
+      '--no-pager',
+      unitHere(tempDir(t)),
+    ])
+    assert.equal(code, 0, stdout + stderr)
+    assert.match(stdout, /Overall exposure level for countersign\.service: [01]\.\d/)
+  },
+)
 
 test('it is not killed while it drains, however long that is set to', () => {
   const longest = Math.max(...[...Array(3600).keys()].filter(isDrain))
@@ -76,41 +78,44 @@ function isDrain(seconds: number): boolean {
   }
 }
 
-test('commands by hand run as the unit does, with settings that systemd reads', async (t) => {
-  needTool('systemd-analyze')
-  const dir = tempDir(t)
-  // systemd does not run here: what it would be asked is written down, and systemd-analyze looks at that.
-  writeFileSync(join(dir, 'systemd-run'), '#!/bin/sh\nprintf "%s\\0" "$@"\n', { mode: 0o755 })
-  const env = { PATH: `${dir}:${process.env.PATH}` }
-  const given = ['owner', 'add', 'ada', '--name', 'Ada Lovelace']
-  const asked = await run(join(ROOT, 'deploy/systemd/countersignd'), given, env)
-  assert.equal(asked.code, 0, asked.stderr)
-  const args = asked.stdout.split('\0').slice(0, -1)
-  const end = args.indexOf('--')
-  const lines = args
-    .slice(0, end)
-    .flatMap((arg) => /^--property=(.*)$/.exec(arg)?.[1] ?? [])
-    .toSorted()
-  const names = lines.map((line) => line.split('=')[0])
-  for (const name of ['User', 'WorkingDirectory', 'Environment', 'EnvironmentFile'])
-    assert.ok(names.includes(name), name)
-  const ofUnit = TEXT.split('\n').filter((line) => names.includes(line.split('=')[0]))
-  assert.deepEqual(lines, ofUnit.toSorted())
-  const command = /^ExecStart=(.*) serve$/m.exec(TEXT)?.[1]?.split(' ') ?? []
-  assert.deepEqual(args.slice(end + 1), [...command, ...given])
+test(
+  'commands by hand run as the unit does, with settings that systemd reads',
+  needs('systemd-analyze'),
+  async (t) => {
+    const dir = tempDir(t)
+    // systemd does not run here: what it would be asked is written down, and systemd-analyze looks at that.
+    writeFileSync(join(dir, 'systemd-run'), '#!/bin/sh\nprintf "%s\\0" "$@"\n', { mode: 0o755 })
+    const env = { PATH: `${dir}:${process.env.PATH}` }
+    const given = ['owner', 'add', 'ada', '--name', 'Ada Lovelace']
+    const asked = await run(join(ROOT, 'deploy/systemd/countersignd'), given, env)
+    assert.equal(asked.code, 0, asked.stderr)
+    const args = asked.stdout.split('\0').slice(0, -1)
+    const end = args.indexOf('--')
+    const lines = args
+      .slice(0, end)
+      .flatMap((arg) => /^--property=(.*)$/.exec(arg)?.[1] ?? [])
+      .toSorted()
+    const names = lines.map((line) => line.split('=')[0])
+    for (const name of ['User', 'WorkingDirectory', 'Environment', 'EnvironmentFile'])
+      assert.ok(names.includes(name), name)
+    const ofUnit = TEXT.split('\n').filter((line) => names.includes(line.split('=')[0]))
+    assert.deepEqual(lines, ofUnit.toSorted())
+    const command = /^ExecStart=(.*) serve$/m.exec(TEXT)?.[1]?.split(' ') ?? []
+    assert.deepEqual(args.slice(end + 1), [...command, ...given])
 
-  const file = join(dir, 'by-hand.service')
-  const unit = `[Service]\n${lines.join('\n')}\nExecStart=${command.join(' ')} owner list\n`
-  writeFileSync(file, unit.replaceAll('/opt/countersign', ROOT))
-  const verified = await run('systemd-analyze', [
-    'verify',
-    '--man=no',
-    '--recursive-errors=no',
-    file,
-  ])
-  assert.equal(verified.code, 0, verified.stderr)
-  assert.doesNotMatch(verified.stderr, /by-hand\.service:\d+:/)
-})
+    const file = join(dir, 'by-hand.service')
+    const unit = `[Service]\n${lines.join('\n')}\nExecStart=${command.join(' ')} owner list\n`
+    writeFileSync(file, unit.replaceAll('/opt/countersign', ROOT))
+    const verified = await run('systemd-analyze', [
+      'verify',
+      '--man=no',
+      '--recursive-errors=no',
+      file,
+    ])
+    assert.equal(verified.code, 0, verified.stderr)
+    assert.doesNotMatch(verified.stderr, /by-hand\.service:\d+:/)
+  },
+)
 
 test('no page has a shell read what is written for systemd', () => {
   const pages = globSync(['*.md', 'docs/*.md'], { cwd: ROOT })
@@ -123,16 +128,19 @@ test('no page has a shell read what is written for systemd', () => {
   assert.match(operating, /^install -m 0755 deploy\/systemd\/countersignd \/usr\/local\/sbin\/$/m)
 })
 
-test('every system call that the service makes is one that the unit allows', async (t) => {
-  for (const tool of ['systemd-analyze', 'strace'] as const) needTool(tool)
-  const allowed = await allowedCalls()
-  for (const call of ['read', 'fsync', 'accept4']) assert.ok(allowed.has(call), call)
-  for (const call of ['mount', 'ptrace', 'setuid', 'reboot']) assert.ok(!allowed.has(call), call)
-  const made = await callsOfService(t)
-  assert.ok(made.has('fsync') || made.has('fdatasync'), [...made].join())
-  const refused = [...made].filter((call) => !allowed.has(call) && !DISPENSABLE.has(call))
-  assert.deepEqual(refused, [])
-})
+test(
+  'every system call that the service makes is one that the unit allows',
+  needs('systemd-analyze', 'strace'),
+  async (t) => {
+    const allowed = await allowedCalls()
+    for (const call of ['read', 'fsync', 'accept4']) assert.ok(allowed.has(call), call)
+    for (const call of ['mount', 'ptrace', 'setuid', 'reboot']) assert.ok(!allowed.has(call), call)
+    const made = await callsOfService(t)
+    assert.ok(made.has('fsync') || made.has('fdatasync'), [...made].join())
+    const refused = [...made].filter((call) => !allowed.has(call) && !DISPENSABLE.has(call))
+    assert.deepEqual(refused, [])
+  },
+)
 
 const DISPENSABLE = new Set([
   // Node asks for more open files; LimitNOFILE has given them.

@@ -13,6 +13,7 @@ import { newKey } from './support/key.ts'
 import { freePort } from './support/ports.ts'
 import { claimAgent, postJson, type TestService } from './support/service.ts'
 import { signIn } from './support/signed-in.ts'
+import { needs } from './support/tools.ts'
 
 const page = (name: string) => new DocPage(`docs/${name}.md`, import.meta.filename)
 const AGENTS = page('agents')
@@ -21,39 +22,43 @@ const RELYING = page('relying-parties')
 const AUDIENCE = 'https://shop.example'
 const NONCE = 'aQ3zXw9TbQe7RzMn3VhYcJ2p'
 
-test('an agent gets and uses its identity by the commands of docs/agents.md', async (t) => {
-  const { service, shell, ownerId, here } = await docsScene(t)
-  const step = (heading: string) => shell.run(here(AGENTS.take(heading)))
-  await shell.run(`CLAIM_TOKEN=${await service.operator.issueToken(ownerId)}`)
-  await shell.run(`AUDIENCE=${AUDIENCE} CHALLENGE=svc-challenge-v1:${AUDIENCE}:${NONCE}`)
+test(
+  'an agent gets and uses its identity by the commands of docs/agents.md',
+  needs('openssl', 'curl'),
+  async (t) => {
+    const { service, shell, ownerId, here } = await docsScene(t)
+    const step = (heading: string) => shell.run(here(AGENTS.take(heading)))
+    await shell.run(`CLAIM_TOKEN=${await service.operator.issueToken(ownerId)}`)
+    await shell.run(`AUDIENCE=${AUDIENCE} CHALLENGE=svc-challenge-v1:${AUDIENCE}:${NONCE}`)
 
-  assert.match(await step('Get a key'), /^A new key/)
-  assert.match(await step('Claim'), /^This agent is svc:agent:/)
-  const shown = await step('See who you are')
-  assert.match(shown, /^You are svc:agent:\w{24} \(active\)/)
-  assert.match(shown, /Certificate +http/)
-  const identified = JSON.parse(await step('Say who you are'))
-  assert.equal(identified.suggestedUse, 'full')
+    assert.match(await step('Get a key'), /^A new key/)
+    assert.match(await step('Claim'), /^This agent is svc:agent:/)
+    const shown = await step('See who you are')
+    assert.match(shown, /^You are svc:agent:\w{24} \(active\)/)
+    assert.match(shown, /Certificate +http/)
+    const identified = JSON.parse(await step('Say who you are'))
+    assert.equal(identified.suggestedUse, 'full')
 
-  const signature = (await step('Prove it')).trim()
-  const { publicKey } = JSON.parse(await shell.run('npx countersign whoami --json'))
-  await assertProves(service, {
-    publicKey,
-    challenge: `svc-challenge-v1:${AUDIENCE}:${NONCE}`,
-    signature,
-  })
-  for (const other of [`svc-challenge-v1:https://shop.example.evil.example:${NONCE}`, 'hello']) {
-    await shell.run(`CHALLENGE='${other}'`)
-    await assert.rejects(step('Prove it'), /is not for https:\/\/shop\.example: not signed/)
-  }
+    const signature = (await step('Prove it')).trim()
+    const { publicKey } = JSON.parse(await shell.run('npx countersign whoami --json'))
+    await assertProves(service, {
+      publicKey,
+      challenge: `svc-challenge-v1:${AUDIENCE}:${NONCE}`,
+      signature,
+    })
+    for (const other of [`svc-challenge-v1:https://shop.example.evil.example:${NONCE}`, 'hello']) {
+      await shell.run(`CHALLENGE='${other}'`)
+      await assert.rejects(step('Prove it'), /is not for https:\/\/shop\.example: not signed/)
+    }
 
-  const owner = await signIn(service, ownerId)
-  const place = { kind: 'runtime', handleOrDomain: 'home-server' }
-  await owner.post(`/api/account/agents/${identified.svcDid}/channels`, place)
-  assert.match(await step('Tell the service that you run'), /^home-server counts until /)
-})
+    const owner = await signIn(service, ownerId)
+    const place = { kind: 'runtime', handleOrDomain: 'home-server' }
+    await owner.post(`/api/account/agents/${identified.svcDid}/channels`, place)
+    assert.match(await step('Tell the service that you run'), /^home-server counts until /)
+  },
+)
 
-test('the same with openssl and curl', async (t) => {
+test('the same with openssl and curl', needs('openssl', 'curl'), async (t) => {
   const { service, shell, ownerId, here } = await docsScene(t)
   const [key = '', claim = '', prove = ''] = AGENTS.takeEach('With openssl and curl').map(here)
   await shell.run(`CLAIM_TOKEN=${await service.operator.issueToken(ownerId)}`)
@@ -73,7 +78,7 @@ test('the same with openssl and curl', async (t) => {
   await assert.rejects(shell.run(prove), /not for https:\/\/shop\.example/)
 })
 
-test('the same with TypeScript, at a site that asks', async (t) => {
+test('the same with TypeScript, at a site that asks', needs('openssl', 'curl'), async (t) => {
   const { service, shell, dir, ownerId, here } = await docsScene(t)
   const seen: (string | undefined)[] = []
   const site = createServer((request, response) => {
@@ -100,27 +105,31 @@ test('the same with TypeScript, at a site that asks', async (t) => {
   })
 })
 
-test('a relying party looks up, challenges and grades by the commands of docs/relying-parties.md', async (t) => {
-  const { service, shell, ownerId } = await docsScene(t)
-  const key = newKey()
-  const did = await claimAgent(service, ownerId, key)
-  await shell.run(`DID=${did} PUBLIC_KEY=${key.publicKey}`)
-  const [lookup = '', identify = ''] = RELYING.takeEach('1. Look a caller up')
-  assert.equal(JSON.parse(await shell.run(lookup)).certificate.id, did)
-  assert.equal(JSON.parse(await shell.run(identify)).suggestedUse, 'full')
+test(
+  'a relying party looks up, challenges and grades by the commands of docs/relying-parties.md',
+  needs('openssl', 'curl'),
+  async (t) => {
+    const { service, shell, ownerId } = await docsScene(t)
+    const key = newKey()
+    const did = await claimAgent(service, ownerId, key)
+    await shell.run(`DID=${did} PUBLIC_KEY=${key.publicKey}`)
+    const [lookup = '', identify = ''] = RELYING.takeEach('1. Look a caller up')
+    assert.equal(JSON.parse(await shell.run(lookup)).certificate.id, did)
+    assert.equal(JSON.parse(await shell.run(identify)).suggestedUse, 'full')
 
-  const [ask = '', check = '', code = ''] = RELYING.takeEach('2. Have it proven')
-  await shell.run(ask)
-  const challenge = (await shell.run('echo "$CHALLENGE"')).trim()
-  assert.match(challenge, /^svc-challenge-v1:https:\/\/shop\.example:[0-9a-f]{48}$/)
-  await shell.run(`SIGNATURE=${key.sign(challenge)}`)
-  assert.equal(JSON.parse(await shell.run(check)).verified, true)
-  await assertSignIn(t, code)
+    const [ask = '', check = '', code = ''] = RELYING.takeEach('2. Have it proven')
+    await shell.run(ask)
+    const challenge = (await shell.run('echo "$CHALLENGE"')).trim()
+    assert.match(challenge, /^svc-challenge-v1:https:\/\/shop\.example:[0-9a-f]{48}$/)
+    await shell.run(`SIGNATURE=${key.sign(challenge)}`)
+    assert.equal(JSON.parse(await shell.run(check)).verified, true)
+    await assertSignIn(t, code)
 
-  assert.equal(JSON.parse(await shell.run(RELYING.take('3. Read the grade'))).grade, 'C')
-  const shown = await shell.run(RELYING.take('4. Show people whom they deal with'))
-  assert.match(shown, /"certificateUrl":.*<svg/s)
-})
+    assert.equal(JSON.parse(await shell.run(RELYING.take('3. Read the grade'))).grade, 'C')
+    const shown = await shell.run(RELYING.take('4. Show people whom they deal with'))
+    assert.match(shown, /"certificateUrl":.*<svg/s)
+  },
+)
 
 /** Runs the server of the page, and signs an agent in at it as the page says. */
 async function assertSignIn(t: Context, code: string): Promise<void> {
@@ -148,7 +157,7 @@ async function assertSignIn(t: Context, code: string): Promise<void> {
   assert.equal(await welcome.text(), `Welcome, ${did}`)
 }
 
-test('every block that these pages hand to this test was run', () => {
+test('every block that these pages hand to this test was run', needs('openssl', 'curl'), () => {
   for (const each of [AGENTS, RELYING]) each.assertAllTaken()
 })
 

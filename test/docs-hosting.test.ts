@@ -6,29 +6,34 @@ import { DocPage } from './support/doc-page.ts'
 import { docsScene } from './support/docs-scene.ts'
 import { freePort } from './support/ports.ts'
 import { claimAgent } from './support/service.ts'
+import { allOf, BROWSER_MATRIX, needs } from './support/tools.ts'
 
 const page = (name: string) => new DocPage(`docs/${name}.md`, import.meta.filename)
 const HOSTS = page('hosts')
 const OPERATING = page('operating')
 const CARDS = page('cards')
 
-test('a host sets a service up by the commands of docs/hosts.md', async (t) => {
-  const { shell, dir } = await docsScene(t)
-  const printed = await shell.run(HOSTS.take('On your machine'))
-  assert.match(
-    printed,
-    /^Added ada \(Ada Lovelace\)\.\nada is verified by in-person .*\nsvc-verify-[0-9a-f]{32}\n$/,
-  )
-  const settings = HOSTS.take('On the internet')
-    .replace('/var/lib/countersign', join(dir, 'data'))
-    .replace('agents.example.com', `localhost:${await freePort()}`)
-  // Nothing runs there, and that is what the doctor finds.
-  const found = await shell.run(`(${settings.trim()})`)
-  assert.match(found, /^ok +base URL: https:/m)
-  assert.match(found, /^warn +server: does not answer/m)
-})
+test(
+  'a host sets a service up by the commands of docs/hosts.md',
+  needs('openssl', 'curl'),
+  async (t) => {
+    const { shell, dir } = await docsScene(t)
+    const printed = await shell.run(HOSTS.take('On your machine'))
+    assert.match(
+      printed,
+      /^Added ada \(Ada Lovelace\)\.\nada is verified by in-person .*\nsvc-verify-[0-9a-f]{32}\n$/,
+    )
+    const settings = HOSTS.take('On the internet')
+      .replace('/var/lib/countersign', join(dir, 'data'))
+      .replace('agents.example.com', `localhost:${await freePort()}`)
+    // Nothing runs there, and that is what the doctor finds.
+    const found = await shell.run(`(${settings.trim()})`)
+    assert.match(found, /^ok +base URL: https:/m)
+    assert.match(found, /^warn +server: does not answer/m)
+  },
+)
 
-test('an operator does what docs/operating.md shows', async (t) => {
+test('an operator does what docs/operating.md shows', needs('openssl', 'curl'), async (t) => {
   const { service, shell, ownerId } = await docsScene(t)
   await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, ownerId)
@@ -46,24 +51,32 @@ test('an operator does what docs/operating.md shows', async (t) => {
   assert.match(printed, /\/dashboard\/sign-in#link=/)
 })
 
-test('cards come as docs/cards.md says, also onto a page', async (t) => {
-  const { service, shell, ownerId } = await docsScene(t, { PREVIEWS: 'card-formats' })
-  const did = await claimAgent(service, ownerId)
-  await shell.run(`SERVICE=${service.url} DID=${did}`)
-  assert.match(await shell.run(CARDS.take('Cards in other formats')), new RegExp(did))
+test(
+  'cards come as docs/cards.md says, also onto a page',
+  allOf(needs('openssl', 'curl'), BROWSER_MATRIX),
+  async (t) => {
+    const { service, shell, ownerId } = await docsScene(t, { PREVIEWS: 'card-formats' })
+    const did = await claimAgent(service, ownerId)
+    await shell.run(`SERVICE=${service.url} DID=${did}`)
+    assert.match(await shell.run(CARDS.take('Cards in other formats')), new RegExp(did))
 
-  const { page: site, problems } = await newPage(await openBrowser(t))
-  await site.goto(`${service.url}/healthz`)
-  const given = `const service = '${service.url}', did = '${did}'`
-  await site.evaluate(`(async () => {
+    const { page: site, problems } = await newPage(await openBrowser(t))
+    await site.goto(`${service.url}/healthz`)
+    const given = `const service = '${service.url}', did = '${did}'`
+    await site.evaluate(`(async () => {
     document.body.innerHTML = '<div id="agent"></div>'
     ${given}
     ${CARDS.take('On a page of yours', 'js')}
   })()`)
-  assert.match(await site.locator('#agent').innerText(), new RegExp(`Agent ${did.slice(10, 16)}`))
-  assert.deepEqual(problems, [])
-})
+    assert.match(await site.locator('#agent').innerText(), new RegExp(`Agent ${did.slice(10, 16)}`))
+    assert.deepEqual(problems, [])
+  },
+)
 
-test('every block that these pages hand to this test was run', () => {
-  for (const each of [HOSTS, OPERATING, CARDS]) each.assertAllTaken()
-})
+test(
+  'every block that these pages hand to this test was run',
+  allOf(needs('openssl', 'curl'), BROWSER_MATRIX),
+  () => {
+    for (const each of [HOSTS, OPERATING, CARDS]) each.assertAllTaken()
+  },
+)

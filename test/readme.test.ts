@@ -4,12 +4,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT, startServiceProcess, tempDir } from './support/service.ts'
 import { shellInCheckout } from './support/shell.ts'
-import { needTool } from './support/tools.ts'
+import { needs } from './support/tools.ts'
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 
-test('the quick start of the README prints what the README says', async (t) => {
-  needTool('curl')
+test('the quick start of the README prints what the README says', needs('curl'), async (t) => {
   const dir = tempDir(t)
   const service = await startServiceProcess(t)
   const shell = shellInCheckout(dir, { ...service.env, COUNTERSIGN_URL: service.url })

@@ -10,6 +10,7 @@ import { openBrowser } from './support/browser.ts'
 import { openAsOwner } from './support/dashboard.ts'
 import { claimAgent, ROOT, startTestService } from './support/service.ts'
 import { signIn } from './support/signed-in.ts'
+import { BROWSER_MATRIX } from './support/tools.ts'
 
 const HTML = { headers: { accept: 'text/html' } }
 
@@ -74,7 +75,7 @@ test('what is kept in the documentation is said of defaults, or of the software'
   }
 })
 
-test('the dashboard is in the names of the deployment', async (t) => {
+test('the dashboard is in the names of the deployment', BROWSER_MATRIX, async (t) => {
   const service = await startTestService(t, ACME)
   const ownerId = await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, ownerId)

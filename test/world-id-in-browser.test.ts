@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { build } from 'vite'
 import { worldIdProvider } from '../packages/server/src/providers/world-id.ts'
 import { startLoopbackServer } from '../packages/server/test/core/network/support/loopback-server.ts'
@@ -11,8 +11,9 @@ import {
   saysYes,
   startWorldBridge,
 } from '../packages/server/test/providers/support/world-bridge.ts'
+import { openBrowser } from './support/browser.ts'
 import { ROOT, tempDir } from './support/service.ts'
-import { needTool } from './support/tools.ts'
+import { BROWSER_MATRIX } from './support/tools.ts'
 
 // World's own IDKit in Chromium, with a bridge, a World App and a portal on loopback. Staging, since only there IDKit
 // takes another bridge than World's.
@@ -25,7 +26,6 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 async function setUp(t: TestContext, policy: (bridge: string) => string) {
-  needTool('chromium')
   const bridge = await startWorldBridge(t)
   const portal = await startWorldPortal(t)
   const settings = {
@@ -66,11 +66,7 @@ async function openPage(t: TestContext, policy: string): Promise<Page> {
       'content-security-policy': policy,
     },
   }))
-  const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  })
-  t.after(() => browser.close())
+  const browser = await openBrowser(t)
   const page = await browser.newPage()
   await page.goto(site.url)
   return page
@@ -88,23 +84,27 @@ function start(page: Page, client: object): Promise<string> {
 const NEEDED = (bridge: string) =>
   `default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ${bridge}`
 
-test('a human proves it with World App, and the provider knows them, under a strict policy', async (t) => {
-  const { bridge, provider, page } = await setUp(t, NEEDED)
-  const { client, state } = await provider.begin(CONTEXT)
-  const connectorUri = await start(page, { ...client, bridge_url: bridge.url })
-  assert.match(connectorUri, /^https:\/\/staging\.world\.org\/verify\?t=wld&i=/)
-  bridge.scan(connectorUri, (request) => {
-    assert.equal(request.allow_legacy_proofs, false)
-    return saysYes('ada')(request)
-  })
-  const body = await page.evaluate('globalThis.result')
-  const verified = await provider.complete(CONTEXT, { body }, state)
-  assert.equal(verified.issuer, `${RP_ID}/countersign-owner`)
-  const thief = { ...CONTEXT, ownerId: 'o_2' }
-  await assert.rejects(provider.complete(thief, { body }, state), /another account/)
-})
+test(
+  'a human proves it with World App, and the provider knows them, under a strict policy',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { bridge, provider, page } = await setUp(t, NEEDED)
+    const { client, state } = await provider.begin(CONTEXT)
+    const connectorUri = await start(page, { ...client, bridge_url: bridge.url })
+    assert.match(connectorUri, /^https:\/\/staging\.world\.org\/verify\?t=wld&i=/)
+    bridge.scan(connectorUri, (request) => {
+      assert.equal(request.allow_legacy_proofs, false)
+      return saysYes('ada')(request)
+    })
+    const body = await page.evaluate('globalThis.result')
+    const verified = await provider.complete(CONTEXT, { body }, state)
+    assert.equal(verified.issuer, `${RP_ID}/countersign-owner`)
+    const thief = { ...CONTEXT, ownerId: 'o_2' }
+    await assert.rejects(provider.complete(thief, { body }, state), /another account/)
+  },
+)
 
-test('a human who says no in World App is told so', async (t) => {
+test('a human who says no in World App is told so', BROWSER_MATRIX, async (t) => {
   const { bridge, provider, page } = await setUp(t, NEEDED)
   const { client } = await provider.begin(CONTEXT)
   const connectorUri = await start(page, { ...client, bridge_url: bridge.url })
@@ -112,15 +112,19 @@ test('a human who says no in World App is told so', async (t) => {
   await assert.rejects(page.evaluate('globalThis.result'), /You said no in World App/)
 })
 
-test('without WebAssembly or the bridge in the policy, it says that it cannot be reached', async (t) => {
-  for (const policy of [
-    (bridge: string) => `default-src 'none'; script-src 'self'; connect-src 'self' ${bridge}`,
-    () => `default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'`,
-  ]) {
-    const { bridge, provider, page } = await setUp(t, policy)
-    const { client } = await provider.begin(CONTEXT)
-    const starting = start(page, { ...client, bridge_url: bridge.url })
-    await assert.rejects(starting, /World ID cannot be reached from this browser/)
-    assert.equal(bridge.received.length, 0)
-  }
-})
+test(
+  'without WebAssembly or the bridge in the policy, it says that it cannot be reached',
+  BROWSER_MATRIX,
+  async (t) => {
+    for (const policy of [
+      (bridge: string) => `default-src 'none'; script-src 'self'; connect-src 'self' ${bridge}`,
+      () => `default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'`,
+    ]) {
+      const { bridge, provider, page } = await setUp(t, policy)
+      const { client } = await provider.begin(CONTEXT)
+      const starting = start(page, { ...client, bridge_url: bridge.url })
+      await assert.rejects(starting, /World ID cannot be reached from this browser/)
+      assert.equal(bridge.received.length, 0)
+    }
+  },
+)

@@ -4,12 +4,15 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
-/** Builds pages and what browsers load, where that is missing or older than what it is made of: `npm start` and `npm test` begin so. */
+/**
+ * Builds the packages that need it if their output is missing or older than their sources. Runs before `npm start`
+ * and `npm test`.
+ */
 
 const ROOT = join(import.meta.dirname, '..')
 
 interface Target {
-  /** Where its vite.config.ts stands, and its dist/. */
+  /** The directory of its vite.config.ts and dist/. */
   readonly dir: string
   readonly made: readonly string[]
 }
@@ -43,7 +46,7 @@ const DOCS = [
 for (const target of TARGETS) build(target)
 await buildDocs()
 
-/** What the service serves at /docs, out of the repository's Markdown. */
+/** The documentation that the service serves at /docs, compiled from Markdown. */
 async function buildDocs(): Promise<void> {
   const dist = join(ROOT, 'packages/server/dist/docs')
   const stamp = join(dist, '.made-of')
@@ -72,7 +75,7 @@ function build({ dir, made }: Target): void {
   writeFileSync(stamp, digest)
 }
 
-/** What browsers load is compressed here, once: the service sends `.br` and `.gz` as they are. */
+/** Compresses the browser files once, because the service sends `.br` and `.gz` files as they are. */
 function compress(dist: string): void {
   for (const file of globSync('**/assets/**/*.{js,css,svg,wasm}', { cwd: dist })) {
     const bytes = readFileSync(join(dist, file))

@@ -11,7 +11,7 @@ function breaches(files: Files): string[] {
   )
 }
 
-/** Imports from a file that stand alone: what is imported need not exist to be judged. */
+/** Each import is checked alone. The imported file need not exist. */
 const ALLOWED: readonly [from: string, specifier: string][] = [
   ['packages/protocol/src/did.ts', './base58.ts'],
   ['packages/protocol/src/did.ts', 'typebox'],
@@ -99,7 +99,7 @@ for (const [from, specifier, wrong] of REFUSED) {
   })
 }
 
-test('every form of import is seen, and its line', () => {
+test('every form of import is found, with its line', () => {
   const forms = [
     "import type { A } from 'fastify'",
     "import {\n  b,\n} from 'fastify'",
@@ -115,7 +115,7 @@ test('every form of import is seen, and its line', () => {
   assert.deepEqual(lines, [1, 4, 5, 6, 7, 8, 9])
 })
 
-test('what looks like an import in a comment, a string, a pattern or a page is none', () => {
+test('text that looks like an import in comments, strings, patterns or JSX is ignored', () => {
   const code = [
     "// import 'fastify'",
     "/* import x from 'fastify' */",
@@ -127,7 +127,7 @@ test('what looks like an import in a comment, a string, a pattern or a page is n
   assert.deepEqual(breaches({ [`${SRC}/claims/page.tsx`]: code.join('\n') }), [])
 })
 
-test('a cycle is told once, with its way, and types count', () => {
+test('a cycle is reported once, with its path, and type imports count', () => {
   const found = breaches({
     [`${SRC}/claims/a.ts`]: "import './b.ts'\n",
     [`${SRC}/claims/b.ts`]: "import './d.ts'\nimport type { C } from './c.ts'\n",
@@ -138,7 +138,7 @@ test('a cycle is told once, with its way, and types count', () => {
   assert.deepEqual(found, [`${SRC}/claims/a.ts:1 an import cycle: ${way}`])
 })
 
-test('a package that imports its own barrel is a cycle', () => {
+test('a file that imports the barrel of its own package is a cycle', () => {
   const found = breaches({
     'packages/protocol/src/index.ts': "export * from './did.ts'\n",
     'packages/protocol/src/did.ts': "import '@countersign/protocol'\n",
@@ -147,7 +147,7 @@ test('a package that imports its own barrel is a cycle', () => {
   assert.match(found[0] ?? '', /an import cycle/)
 })
 
-test('two ways to the same file are no cycle', () => {
+test('two import paths to the same file are not a cycle', () => {
   const found = breaches({
     [`${SRC}/claims/a.ts`]: "import './b.ts'\nimport './c.ts'\n",
     [`${SRC}/claims/b.ts`]: "import './c.ts'\n",

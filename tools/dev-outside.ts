@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path'
 import { startDnsServer } from '../test/support/dns-server.ts'
 import { authorityFile, outsideEnv, startHttpsSite } from '../test/support/https-site.ts'
 
-// npx node tools/dev-outside.ts <domain> <directory>: a domain of one's own on this machine, for docs/channels.md. A DNS
-// server and an https server run until they are stopped; what is printed are the settings by which a service sees them.
+// npx node tools/dev-outside.ts <domain> <directory>: simulates a domain on this machine, for docs/channels.md. Runs
+// a DNS and an https server until it is stopped, and prints the settings that make a service use them.
 const [domain, directory] = process.argv.slice(2)
 if (domain === undefined || directory === undefined) {
   console.error('usage: npx node tools/dev-outside.ts <domain> <directory>')

@@ -13,7 +13,7 @@ import {
 } from '../test/support/service.ts'
 import { signIn } from '../test/support/signed-in.ts'
 
-/** Takes the pictures of the README, of a service that is started for it: `npm run screenshots`. */
+/** Starts a service and takes the README's screenshots of it: `npm run screenshots`. */
 
 const DIR = join(ROOT, 'docs/images')
 const WIDTH = 1280
@@ -46,7 +46,7 @@ try {
 
 async function takeAll(t: { after(end: () => unknown): void }): Promise<void> {
   mkdirSync(DIR, { recursive: true })
-  // As a host would run it: without the providers for development, and the banner that warns of them.
+  // Like a production service: without development providers and their warning banner.
   const file = join(tempDir(t), 'providers.json')
   writeFileSync(file, JSON.stringify({ providers: [{ id: 'in-person', type: 'in-person' }] }))
   const service = await startTestService(t, { PORT: '8080', IDENTITY_PROVIDERS: file })
@@ -81,7 +81,7 @@ async function furnish(service: TestService, ownerId: number): Promise<void> {
   }
 }
 
-/** A picture, as an owner would upload one. */
+/** Creates a picture to upload as an avatar. */
 async function draw(
   service: TestService,
   cookie: string,

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { GENERATED } from './docs/generated.ts'
 
-// npx node tools/write-docs.ts: writes the parts of docs/ that are made of something else.
+// npx node tools/write-docs.ts: updates the generated parts of docs/.
 const root = `${import.meta.dirname}/..`
 for (const { file, write } of GENERATED) {
   const path = `${root}/${file}`

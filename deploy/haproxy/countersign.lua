@@ -1,10 +1,10 @@
--- Asks countersign-gateway about a request (its Caddy and Traefik dialect), by HAProxy's own HTTP client:
---   http-request lua.countersign <URL of the gateway> <beginning of the headers that it sets, such as X-ServiceID->
--- Lets the request go on with those headers, or answers as the gateway does. Without an answer nobody gets in.
+-- Asks countersign-gateway about a request with HAProxy's HTTP client, in the format of Caddy and Traefik:
+--   http-request lua.countersign <URL of the gateway> <prefix of the headers that it sets, such as X-ServiceID->
+-- Forwards the request with those headers, or returns the gateway's refusal. If the gateway does not answer, refuses.
 
 local TIMEOUT_MS = 5000
 
--- What is about the connection or the body, and not about who asks for what.
+-- Headers about the connection or the body, which the gateway does not need.
 local LEFT_OUT = {
   ['connection'] = true,
   ['content-length'] = true,
@@ -18,13 +18,13 @@ local LEFT_OUT = {
   ['upgrade'] = true,
 }
 
--- Of a refusal, what the client is told.
+-- The headers of a refusal that are passed on to the client.
 local PASSED_ON = {
   'cache-control', 'content-security-policy', 'content-type', 'retry-after', 'vary', 'www-authenticate',
   'x-content-type-options',
 }
 
--- Servers take X_ServiceID_DID and X.ServiceID.DID for X-ServiceID-DID.
+-- Some servers treat X_ServiceID_DID and X.ServiceID.DID as X-ServiceID-DID.
 local function folded(name)
   return (name:lower():gsub('[^a-z0-9]', '-'))
 end
@@ -72,7 +72,7 @@ core.register_action('countersign', { 'http-req' }, function(txn, url, beginning
   local status = response and response.status or 0
   if status == 200 then
     for name, each in pairs(response.headers) do
-      -- Empty: the gateway knows of none.
+      -- Empty if the gateway did not set it.
       if folded(name):sub(1, #prefix) == prefix and each[0] ~= '' then
         txn.http:req_set_header(name, each[0])
       end

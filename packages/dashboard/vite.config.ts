@@ -2,7 +2,7 @@ import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite'
 
-/** Served by the service under /dashboard/, under a policy that allows nothing inline: nothing is inlined. */
+/** The service delivers it under /dashboard/ with a CSP that forbids inline code, so nothing is inlined. */
 export default defineConfig({
   base: '/dashboard/',
   plugins: [react(), tailwindcss(), preloadFonts()],
@@ -14,7 +14,7 @@ export default defineConfig({
   },
 })
 
-/** A font that comes late is not used (theme.css), so that nothing moves: the page asks for it first. */
+/** Preloads the font, because theme.css uses it only if it arrives early, to avoid layout shifts. */
 function preloadFonts(): Plugin {
   const tag = (file: string): HtmlTagDescriptor => ({
     tag: 'link',

@@ -4,15 +4,15 @@ import { defineConfig, type Plugin } from 'vite'
 import { declareTypes } from '../../tools/published/declare-types.ts'
 
 /**
- * The published form: dist/ is a package of its own, to be packed and published from there. What is used of
- * @countersign/protocol is built in; every file stays a file, so that bundlers take only what is imported.
+ * The published form: dist/ is a package of its own, to be packed and published from there. It contains the used parts of
+ * @countersign/protocol. Each source file stays a file of its own, so that bundlers include only what is imported.
  */
 const HERE = import.meta.dirname
 const ENTRIES = ['index', 'node']
 
 export default defineConfig({
   publicDir: false,
-  plugins: [publishable()],
+  plugins: [evaluatedSchemas(), publishable()],
   build: {
     outDir: 'dist/lib',
     emptyOutDir: true,
@@ -33,7 +33,36 @@ export default defineConfig({
   },
 })
 
-/** Adds what makes the files a package: types, manifest, README and licence. */
+const SCHEMAS = join(HERE, 'src/responses/schemas.ts')
+
+/**
+ * Publishes the wire schemas as plain JSON Schemas, so that the package contains neither typebox nor descriptions.
+ * Reading them with typebox's `Value` would make it three times as large.
+ */
+function evaluatedSchemas(): Plugin {
+  return {
+    name: 'evaluated-schemas',
+    async load(id) {
+      if (id !== SCHEMAS) return null
+      const schemas: Record<string, object> = await import(SCHEMAS)
+      return Object.entries(schemas)
+        .map(([name, schema]) => {
+          // As a string, since bundlers would print an object literal over many lines.
+          const text = JSON.stringify(JSON.stringify(schema, onlyChecked))
+          return `export const ${name} = /* @__PURE__ */ JSON.parse(${text})\n`
+        })
+        .join('')
+    },
+  }
+}
+
+/** Drops `description`, a text in every schema, and `required`: the readers require every property. */
+function onlyChecked(key: string, value: unknown): unknown {
+  const isText = key === 'description' && typeof value === 'string'
+  return isText || (key === 'required' && Array.isArray(value)) ? undefined : value
+}
+
+/** Adds the types, the manifest, the README and the licence. */
 function publishable(): Plugin {
   let lib = ''
   return {
@@ -51,7 +80,7 @@ function publishable(): Plugin {
   }
 }
 
-/** The workspace's manifest without what is for the workspace alone, and with what was built in the place of the source. */
+/** The workspace's manifest, with the built files as exports and without the fields that only the workspace needs. */
 function manifest() {
   const text = readFileSync(join(HERE, 'package.json'), 'utf8')
   const { private: _, devDependencies: __, exports: sources, ...rest } = JSON.parse(text)

@@ -12,15 +12,16 @@ import { newKey } from '../support/key.ts'
 import { giveProfile } from '../support/profile.ts'
 import { claimAgent, postJson, startTestService } from '../support/service.ts'
 import { signIn } from '../support/signed-in.ts'
+import { BROWSER_MATRIX } from '../support/tools.ts'
 import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
 const STREAM = '/api/account/stream'
-/** Each is looked at twice: a busy machine takes minutes. */
+/** Each page is scanned twice, which takes minutes on a busy machine. */
 const MANY_PAGES = { timeout: 600_000 }
 const LONG = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.example.com`
 
-/** An agent with a channel in every state, and a browser of its owner. */
+/** An agent with a channel in every state, and its owner's browser. */
 async function scene(t: { after(end: () => unknown): void }) {
   const dns = [await startDnsServer(t), await startDnsServer(t)]
   dns[1]?.fail('*', 'SERVFAIL')
@@ -68,71 +69,70 @@ async function scene(t: { after(end: () => unknown): void }) {
   return { service, ownerId, did, key, owner, at, ids: { open, runtime }, ...opened }
 }
 
-test(
-  'axe finds nothing on the pages of channels in any state, nothing is too wide',
-  MANY_PAGES,
-  async (t) => {
-    const { page, problems, at, ids, service } = await scene(t)
-    const places: readonly [string, string, RegExp][] = [
-      ['the list', '#channels', /^Donau/],
-      ['the kinds', '/channels/new', /^Add a channel$/],
-      ['to be proven', `/channels/${ids.open}`, /^aaa/],
-      ['by the agent', `/channels/${ids.runtime}`, /^home-server$/],
-      ['gone', '/channels/gone', /^No such channel$/],
-      ...['verified', 'failing', 'ending', 'stale', 'over'].map(
-        (id) => [id, `/channels/${id}`, /./] as [string, string, RegExp],
-      ),
-    ]
-    for (const [what, path, heading] of places) {
-      await t.test(what, async () => {
-        await assertFit(page, async () => {
-          await page.goto('about:blank')
-          await page.goto(at + path)
-          await untilHeading(page, heading)
-          await page.waitForLoadState('networkidle')
-          await openEverything(page)
-        })
-      })
-    }
-    await t.test('the question before a removal', async () => {
+test('axe finds nothing on the pages of channels in any state, nothing is too wide', {
+  ...BROWSER_MATRIX,
+  ...MANY_PAGES,
+}, async (t) => {
+  const { page, problems, at, ids, service } = await scene(t)
+  const places: readonly [string, string, RegExp][] = [
+    ['the list', '#channels', /^Donau/],
+    ['the kinds', '/channels/new', /^Add a channel$/],
+    ['to be proven', `/channels/${ids.open}`, /^aaa/],
+    ['by the agent', `/channels/${ids.runtime}`, /^home-server$/],
+    ['gone', '/channels/gone', /^No such channel$/],
+    ...['verified', 'failing', 'ending', 'stale', 'over'].map(
+      (id) => [id, `/channels/${id}`, /./] as [string, string, RegExp],
+    ),
+  ]
+  for (const [what, path, heading] of places) {
+    await t.test(what, async () => {
       await assertFit(page, async () => {
-        await page.goto(`${at}/channels/failing`)
-        await page.getByRole('button', { name: 'Remove the channel …' }).click()
-        await page
-          .getByRole('alertdialog')
-          .getByText(/stays A/)
-          .waitFor()
+        await page.goto('about:blank')
+        await page.goto(at + path)
+        await untilHeading(page, heading)
+        await page.waitForLoadState('networkidle')
+        await openEverything(page)
       })
     })
-    await t.test('what every page says of channels that need their owner', async () => {
-      await assertFit(page, async () => {
-        await page.goto(`${service.url}/dashboard/agents`)
-        const notes = page.getByRole('complementary', { name: 'Your agents’ channels' })
-        await notes.getByRole('link', { name: 'Prove it anew: eve' }).waitFor()
-      })
+  }
+  await t.test('the question before a removal', async () => {
+    await assertFit(page, async () => {
+      await page.goto(`${at}/channels/failing`)
+      await page.getByRole('button', { name: 'Remove the channel …' }).click()
+      await page
+        .getByRole('alertdialog')
+        .getByText(/stays A/)
+        .waitFor()
+    })
+  })
+  await t.test('what every page says of channels that need their owner', async () => {
+    await assertFit(page, async () => {
+      await page.goto(`${service.url}/dashboard/agents`)
       const notes = page.getByRole('complementary', { name: 'Your agents’ channels' })
-      const told = await notes.getByRole('listitem').allInnerTexts()
-      assert.deepEqual(
-        told.map((each) => /counts no more: |is missing|counts until/.exec(each)?.[0]),
-        ['counts no more: ', 'is missing', 'counts until'],
-      )
-      await notes.getByRole('link', { name: 'Renew it: ada' }).click()
-      await untilHeading(page, /^Donau/)
-      await page.getByRole('link', { name: 'Renew it: ada' }).waitFor()
-      await untilInSight(page.getByRole('heading', { name: 'Channels' }), 450)
-      // Not on the page where it is put right.
-      await notes.waitFor({ state: 'detached' })
+      await notes.getByRole('link', { name: 'Prove it anew: eve' }).waitFor()
     })
-    assert.deepEqual(problems, [])
-  },
-)
+    const notes = page.getByRole('complementary', { name: 'Your agents’ channels' })
+    const told = await notes.getByRole('listitem').allInnerTexts()
+    assert.deepEqual(
+      told.map((each) => /counts no more: |is missing|counts until/.exec(each)?.[0]),
+      ['counts no more: ', 'is missing', 'counts until'],
+    )
+    await notes.getByRole('link', { name: 'Renew it: ada' }).click()
+    await untilHeading(page, /^Donau/)
+    await page.getByRole('link', { name: 'Renew it: ada' }).waitFor()
+    await untilInSight(page.getByRole('heading', { name: 'Channels' }), 450)
+    // The note is hidden on the agent's own page.
+    await notes.waitFor({ state: 'detached' })
+  })
+  assert.deepEqual(problems, [])
+})
 
-/** What unfolds is looked at too. */
+/** Collapsed parts are expanded and scanned too. */
 async function openEverything(page: Page): Promise<void> {
   await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true')
 }
 
-test('of a revoked agent, channels are shown and can be removed, and nothing else', async (t) => {
+test('channels of a revoked agent are shown and can only be removed', BROWSER_MATRIX, async (t) => {
   const { page, problems, at, ids, owner, did } = await scene(t)
   await owner.post(`/api/account/agents/${did}/revoke`)
   await assertFit(page, async () => {
@@ -152,96 +152,108 @@ test('of a revoked agent, channels are shown and can be removed, and nothing els
   assert.deepEqual(problems, [])
 })
 
-test('a channel is added, checked, renewed and removed with the keyboard alone', async (t) => {
-  const { page, problems, at, service, did } = await scene(t)
-  await page.goto(at)
-  await untilHeading(page, /^Donau/)
-  await page.getByRole('link', { name: 'Add a channel' }).waitFor()
-  await tabTo(page, /^Add a channel$/)
-  await page.keyboard.press('Enter')
-  await untilHeading(page, 'Add a channel')
-  // The heading of the page that one came to.
-  await untilFocused(page, /^Add a channel$/)
+test(
+  'a channel can be added, checked, renewed and removed with the keyboard alone',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { page, problems, at, service, did } = await scene(t)
+    await page.goto(at)
+    await untilHeading(page, /^Donau/)
+    await page.getByRole('link', { name: 'Add a channel' }).waitFor()
+    await tabTo(page, /^Add a channel$/)
+    await page.keyboard.press('Enter')
+    await untilHeading(page, 'Add a channel')
+    // The heading of the current page.
+    await untilFocused(page, /^Add a channel$/)
 
-  await page.keyboard.press('Tab')
-  await page.keyboard.press('ArrowDown')
-  await page.keyboard.press('ArrowUp')
-  await page.keyboard.press('Tab')
-  await page.keyboard.type('book.example.org')
-  await page.keyboard.press('Enter')
-  await untilHeading(page, 'book.example.org')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('book.example.org')
+    await page.keyboard.press('Enter')
+    await untilHeading(page, 'book.example.org')
 
-  await tabTo(page, /^DNS record$/)
-  await page.keyboard.press('ArrowRight')
-  await page.getByRole('button', { name: 'Copy: Address' }).waitFor()
-  await tabTo(page, /^Check now$/)
-  await page.keyboard.press('Enter')
-  await page.getByText('Nobody could tell.').waitFor()
-  // The keyboard keeps its place.
-  await untilFocused(page, /^Check now$/)
+    await tabTo(page, /^DNS record$/)
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('button', { name: 'Copy: Address' }).waitFor()
+    await tabTo(page, /^Check now$/)
+    await page.keyboard.press('Enter')
+    await page.getByText('Nobody could tell.').waitFor()
+    // The focus must not be lost.
+    await untilFocused(page, /^Check now$/)
 
-  const before = await page.getByText(/ did=svc:agent:/).innerText()
-  await tabTo(page, /^Get a fresh token$/)
-  await page.keyboard.press('Enter')
-  await page.getByText(before).waitFor({ state: 'detached' })
-  await untilFocused(page, /^DNS record/)
+    const before = await page.getByText(/ did=svc:agent:/).innerText()
+    await tabTo(page, /^Get a fresh token$/)
+    await page.keyboard.press('Enter')
+    await page.getByText(before).waitFor({ state: 'detached' })
+    await untilFocused(page, /^DNS record/)
 
-  await tabTo(page, /^Remove the channel …$/)
-  await page.keyboard.press('Enter')
-  await page.getByRole('alertdialog').getByText('nothing changes for the agent').waitFor()
-  await tabTo(page, /^Remove the channel$/)
-  await page.keyboard.press('Enter')
-  await untilHeading(page, /^Donau/)
-  await page.getByText('book.example.org is removed.').waitFor()
-  const left = await service.operator.db.read
-    .selectFrom('channels')
-    .select('handle_or_domain')
-    .where('tail', '=', did.slice(-24))
-    .execute()
-  assert.ok(!left.some((each) => each.handle_or_domain === 'book.example.org'))
-  assert.deepEqual(problems, [])
-})
+    await tabTo(page, /^Remove the channel …$/)
+    await page.keyboard.press('Enter')
+    await page.getByRole('alertdialog').getByText('nothing changes for the agent').waitFor()
+    await tabTo(page, /^Remove the channel$/)
+    await page.keyboard.press('Enter')
+    await untilHeading(page, /^Donau/)
+    await page.getByText('book.example.org is removed.').waitFor()
+    const left = await service.operator.db.read
+      .selectFrom('channels')
+      .select('handle_or_domain')
+      .where('tail', '=', did.slice(-24))
+      .execute()
+    assert.ok(!left.some((each) => each.handle_or_domain === 'book.example.org'))
+    assert.deepEqual(problems, [])
+  },
+)
 
-test('a page that waits for the agent says so when it has answered', async (t) => {
-  const { page, problems, at, ids, service, did, key } = await scene(t)
-  await page.goto(`${at}/channels/${ids.runtime}`)
-  await page.getByText('Waiting for the agent.').waitFor()
-  const address = `${service.url}/api/agents/${did}/runtime`
-  const asked = await postJson(`${address}/challenge`, {})
-  const { challenge } = (await asked.json()) as RuntimeChallenge
-  const answer = await postJson(address, { challenge, signature: key.sign(challenge) })
-  assert.equal(answer.status, 200)
-  await page.getByRole('heading', { name: 'It is proven' }).waitFor()
-  await page.getByRole('region', { name: 'Proofs' }).getByText('Found').waitFor()
-  assert.deepEqual(problems, [])
-})
+test(
+  'a page that waits for the agent updates when the agent has answered',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { page, problems, at, ids, service, did, key } = await scene(t)
+    await page.goto(`${at}/channels/${ids.runtime}`)
+    await page.getByText('Waiting for the agent.').waitFor()
+    const address = `${service.url}/api/agents/${did}/runtime`
+    const asked = await postJson(`${address}/challenge`, {})
+    const { challenge } = (await asked.json()) as RuntimeChallenge
+    const answer = await postJson(address, { challenge, signature: key.sign(challenge) })
+    assert.equal(answer.status, 200)
+    await page.getByRole('heading', { name: 'It is proven' }).waitFor()
+    await page.getByRole('region', { name: 'Proofs' }).getByText('Found').waitFor()
+    assert.deepEqual(problems, [])
+  },
+)
 
-test('a page that nobody looks at follows nothing, and is true again as soon as somebody does', async (t) => {
-  const { page, problems, at, owner, did } = await scene(t)
-  const streams: string[] = []
-  page.on('requestfinished', (request) => {
-    if (request.url().endsWith(STREAM)) streams.push('ended')
-  })
-  page.on('requestfailed', (request) => {
-    if (request.url().endsWith(STREAM)) streams.push('ended')
-  })
-  const followed = page.waitForResponse((response) => response.url().endsWith(STREAM))
-  await page.goto(at)
-  await untilHeading(page, /^Donau/)
-  await followed
-  await look(page, 'hidden')
-  await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'Meanwhile' })
-  await until(async () => streams.length > 0, 30_000)
-  assert.deepEqual(streams, ['ended'])
-  assert.match(await page.getByRole('heading', { level: 1 }).innerText(), /^Donau/)
-  await look(page, 'visible')
-  await untilHeading(page, 'Meanwhile')
-  await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'While it is seen' })
-  await untilHeading(page, 'While it is seen')
-  assert.deepEqual(problems, [])
-})
+test(
+  'a hidden page closes its event stream, and updates as soon as it is visible',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { page, problems, at, owner, did } = await scene(t)
+    const streams: string[] = []
+    page.on('requestfinished', (request) => {
+      if (request.url().endsWith(STREAM)) streams.push('ended')
+    })
+    page.on('requestfailed', (request) => {
+      if (request.url().endsWith(STREAM)) streams.push('ended')
+    })
+    const followed = page.waitForResponse((response) => response.url().endsWith(STREAM))
+    await page.goto(at)
+    await untilHeading(page, /^Donau/)
+    await followed
+    await look(page, 'hidden')
+    await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'Meanwhile' })
+    await until(async () => streams.length > 0, 30_000)
+    assert.deepEqual(streams, ['ended'])
+    assert.match(await page.getByRole('heading', { level: 1 }).innerText(), /^Donau/)
+    await look(page, 'visible')
+    await untilHeading(page, 'Meanwhile')
+    await owner.send('PATCH', `/api/account/agents/${did}`, { displayName: 'While it is seen' })
+    await untilHeading(page, 'While it is seen')
+    assert.deepEqual(problems, [])
+  },
+)
 
-/** Another tab is brought to the front, or this one. */
+/** Simulates switching to another tab or back. */
 async function look(page: Page, state: 'hidden' | 'visible'): Promise<void> {
   await page.evaluate(`Object.defineProperty(document, 'visibilityState', {
     value: '${state}', configurable: true,

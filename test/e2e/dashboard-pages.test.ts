@@ -6,11 +6,12 @@ import { openAsNewcomer, openAsOwner, untilHeading } from '../support/dashboard.
 import { giveProfile } from '../support/profile.ts'
 import { claimAgent, startTestService, type TestService } from '../support/service.ts'
 import { setStatus } from '../support/set-status.ts'
+import { BROWSER_MATRIX } from '../support/tools.ts'
 
-/** Text that would do something, were it ever more than text. */
+/** Text that would run a script or break the page if it were not escaped. */
 const HOSTILE = `<img src=x onerror=alert(1)>"'</script><script>alert(2)</script>`
 
-/** Many pages, each looked at twice: a busy machine takes minutes. */
+/** Many pages, each scanned twice, which takes minutes on a busy machine. */
 const MANY_PAGES = { timeout: 600_000 }
 
 interface Scene {
@@ -42,38 +43,37 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
   return { service, browser: await openBrowser(t), owner, dids }
 }
 
-test(
-  'axe finds nothing on any page of the dashboard, light or dark, wide or narrow',
-  MANY_PAGES,
-  async (t) => {
-    const { service, browser, owner, dids } = await scene(t)
-    const { page, problems } = await openAsOwner(browser, service, owner)
-    const pages: readonly [string, RegExp][] = [
-      ['/agents', /^Agents$/],
-      ['/agents?search=nothing-matches-this', /^Agents$/],
-      [`/agents/${dids.active}`, /Donau/],
-      [`/agents/${dids.suspended}`, /Agent/],
-      [`/agents/${dids.revoked}`, /Agent/],
-      [`/agents/${dids.hostile}`, /img src/],
-      ['/claim', /^Claim/],
-      ['/identity', /^Identity$/],
-      ['/account', /^Account$/],
-      ['/nowhere', /./],
-    ]
-    for (const [path, heading] of pages) {
-      await t.test(path, async () => {
-        await assertFit(page, async () => {
-          await page.goto(`${service.url}/dashboard${path}`)
-          await untilHeading(page, heading)
-          await page.waitForLoadState('networkidle')
-        })
+test('axe finds nothing on any page of the dashboard, light or dark, wide or narrow', {
+  ...BROWSER_MATRIX,
+  ...MANY_PAGES,
+}, async (t) => {
+  const { service, browser, owner, dids } = await scene(t)
+  const { page, problems } = await openAsOwner(browser, service, owner)
+  const pages: readonly [string, RegExp][] = [
+    ['/agents', /^Agents$/],
+    ['/agents?search=nothing-matches-this', /^Agents$/],
+    [`/agents/${dids.active}`, /Donau/],
+    [`/agents/${dids.suspended}`, /Agent/],
+    [`/agents/${dids.revoked}`, /Agent/],
+    [`/agents/${dids.hostile}`, /img src/],
+    ['/claim', /^Claim/],
+    ['/identity', /^Identity$/],
+    ['/account', /^Account$/],
+    ['/nowhere', /./],
+  ]
+  for (const [path, heading] of pages) {
+    await t.test(path, async () => {
+      await assertFit(page, async () => {
+        await page.goto(`${service.url}/dashboard${path}`)
+        await untilHeading(page, heading)
+        await page.waitForLoadState('networkidle')
       })
-    }
-    assert.deepEqual(problems, [])
-  },
-)
+    })
+  }
+  assert.deepEqual(problems, [])
+})
 
-test('axe finds nothing in the dialogs', async (t) => {
+test('axe finds nothing in the dialogs', BROWSER_MATRIX, async (t) => {
   const { service, browser, owner, dids } = await scene(t)
   const { page, problems } = await openAsOwner(browser, service, owner)
   const dialogs: readonly [string, string][] = [
@@ -95,7 +95,7 @@ test('axe finds nothing in the dialogs', async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('axe finds nothing on the pages of those who are not signed in', async (t) => {
+test('axe finds nothing on the signed-out pages', BROWSER_MATRIX, async (t) => {
   const service = await startTestService(t)
   const { page, problems } = await openAsNewcomer(await openBrowser(t))
   for (const [path, heading] of [
@@ -114,39 +114,43 @@ test('axe finds nothing on the pages of those who are not signed in', async (t) 
   assert.deepEqual(problems, [])
 })
 
-test('what owners write about their agents is text on every page, and does nothing', async (t) => {
-  const { service, browser, owner, dids } = await scene(t)
-  await service.operator.db.write((tx) =>
-    tx.db
-      .updateTable('owners')
-      .set({ display_name: HOSTILE.slice(0, 64) })
-      .execute(),
-  )
-  const { page, problems } = await openAsOwner(browser, service, owner)
-  let alerts = 0
-  page.on('dialog', (dialog) => {
-    alerts += 1
-    void dialog.dismiss()
-  })
-  const places = ['/agents', `/agents/${dids.hostile}`, '/claim', '/identity', '/account']
-  for (const path of places) {
-    await page.goto(`${service.url}/dashboard${path}`)
-    await untilHeading(page, /./)
-    await page.waitForLoadState('networkidle')
-    assert.equal(await page.locator('img[src="x"]').count(), 0, path)
-    if (path.startsWith('/agents')) {
-      assert.ok((await page.locator('body').innerText()).includes('<img src=x onerror=alert(1)>'))
+test(
+  'texts that owners write about their agents are escaped on every page',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { service, browser, owner, dids } = await scene(t)
+    await service.operator.db.write((tx) =>
+      tx.db
+        .updateTable('owners')
+        .set({ display_name: HOSTILE.slice(0, 64) })
+        .execute(),
+    )
+    const { page, problems } = await openAsOwner(browser, service, owner)
+    let alerts = 0
+    page.on('dialog', (dialog) => {
+      alerts += 1
+      void dialog.dismiss()
+    })
+    const places = ['/agents', `/agents/${dids.hostile}`, '/claim', '/identity', '/account']
+    for (const path of places) {
+      await page.goto(`${service.url}/dashboard${path}`)
+      await untilHeading(page, /./)
+      await page.waitForLoadState('networkidle')
+      assert.equal(await page.locator('img[src="x"]').count(), 0, path)
+      if (path.startsWith('/agents')) {
+        assert.ok((await page.locator('body').innerText()).includes('<img src=x onerror=alert(1)>'))
+      }
     }
-  }
-  const messages = `?failed=${encodeURIComponent(HOSTILE)}&message=${encodeURIComponent(HOSTILE)}&request=x`
-  await page.goto(`${service.url}/dashboard/identity${messages}`)
-  await page.getByText('Nothing has changed: you were not verified.').waitFor()
-  assert.equal(await page.locator('img[src="x"]').count(), 0)
-  assert.equal(alerts, 0)
-  assert.deepEqual(problems, [])
-})
+    const messages = `?failed=${encodeURIComponent(HOSTILE)}&message=${encodeURIComponent(HOSTILE)}&request=x`
+    await page.goto(`${service.url}/dashboard/identity${messages}`)
+    await page.getByText('Nothing has changed: you were not verified.').waitFor()
+    assert.equal(await page.locator('img[src="x"]').count(), 0)
+    assert.equal(alerts, 0)
+    assert.deepEqual(problems, [])
+  },
+)
 
-test('an agent is suspended with the keyboard alone', async (t) => {
+test('an agent can be suspended with the keyboard alone', BROWSER_MATRIX, async (t) => {
   const { service, browser, owner, dids } = await scene(t)
   const { page, problems } = await openAsOwner(browser, service, owner)
   await page.goto(`${service.url}/dashboard/agents`)
@@ -167,20 +171,24 @@ test('an agent is suspended with the keyboard alone', async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('an owner whose verification ends soon is told so, and led to where it is renewed', async (t) => {
-  const { service, browser, owner } = await scene(t)
-  const day = 86_400_000
-  const values = { verified_at: Date.now() - 300 * day, expires_at: Date.now() + 10 * day }
-  await service.operator.db.write((tx) =>
-    tx.db.updateTable('identity_verifications').set(values).execute(),
-  )
-  const { page, problems } = await openAsOwner(browser, service, owner)
-  await assertFit(page, async () => {
-    await page.goto(`${service.url}/dashboard/claim`)
-    await page.getByText('Your verification by In person ends on').waitFor()
-  })
-  await page.getByRole('link', { name: 'Renew it' }).click()
-  await untilHeading(page, 'Identity')
-  await page.getByText('Time to renew').waitFor()
-  assert.deepEqual(problems, [])
-})
+test(
+  'an owner whose verification expires soon sees a note that links to its renewal',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { service, browser, owner } = await scene(t)
+    const day = 86_400_000
+    const values = { verified_at: Date.now() - 300 * day, expires_at: Date.now() + 10 * day }
+    await service.operator.db.write((tx) =>
+      tx.db.updateTable('identity_verifications').set(values).execute(),
+    )
+    const { page, problems } = await openAsOwner(browser, service, owner)
+    await assertFit(page, async () => {
+      await page.goto(`${service.url}/dashboard/claim`)
+      await page.getByText('Your verification by In person ends on').waitFor()
+    })
+    await page.getByRole('link', { name: 'Renew it' }).click()
+    await untilHeading(page, 'Identity')
+    await page.getByText('Time to renew').waitFor()
+    assert.deepEqual(problems, [])
+  },
+)

@@ -17,87 +17,92 @@ import {
   testEnv,
 } from '../support/service.ts'
 import { startSessionOf } from '../support/signed-in.ts'
+import { needs } from '../support/tools.ts'
 import { until } from '../support/until.ts'
-import { assertSound } from './support/found.ts'
-import { answersOf, lookUpAll } from './support/lookup-load.ts'
+import { assertInvariants } from './support/acknowledged-claims.ts'
+import { formatAnswers, lookUpClaims } from './support/lookup-load.ts'
 import { type MovedClock, newClock } from './support/moved-clock.ts'
 import { report } from './support/report.ts'
-import { spreadOf } from './support/times.ts'
+import { formatPercentiles } from './support/times.ts'
 
 for (const database of ['SQLite', 'PostgreSQL'] as const) {
-  test(`a clock that moves by ten minutes, on ${database}: tokens end early or late, and none is good twice`, async (t) => {
-    const { clock, operator, nodes, settings } = await startScene(t, database)
-    const [node] = nodes as [ServiceProcess]
-    const tokenOf = async (owner: number) => claimBody(await operator.issueToken(owner), newKey())
-    const newOwner = () => operator.addVerifiedOwner()
-    const used = await tokenOf(await newOwner())
-    const did = await claimed(node, used)
-    const gone = await claimed(node, await tokenOf(await newOwner()))
-    await revoke(operator, clock, gone)
-    const waiting = await tokenOf(await newOwner())
-    const owner = await newOwner()
-    const superseded = await tokenOf(owner)
-    const live = await tokenOf(owner)
-    const session = await startSessionOf({ operator, settings }, owner, clock.now())
-    const over = new AbortController()
-    t.after(() => over.abort())
-    const looking = nodes.map(({ url }) =>
-      lookUpAll(url, () => did, { inFlight: 2, pace: 5, until: over.signal }),
-    )
-    const follows: number[] = []
-    const claimedAndFollowed = async () => {
-      const fresh = await claimed(node, await tokenOf(await newOwner()))
-      for (const each of nodes) follows.push(await untilSays(each, fresh, 'active'))
-      await revoke(operator, clock, fresh)
-      for (const each of nodes) follows.push(await untilSays(each, fresh, 'revoked'))
-    }
+  test(
+    `if the clock moves by ten minutes on ${database}, tokens expire early or late, and none can be used twice`,
+    needs('faketime'),
+    async (t) => {
+      const { clock, operator, nodes, settings } = await startScene(t, database)
+      const [node] = nodes as [ServiceProcess]
+      const tokenOf = async (owner: number) => claimBody(await operator.issueToken(owner), newKey())
+      const newOwner = () => operator.addVerifiedOwner()
+      const used = await tokenOf(await newOwner())
+      const did = await claimed(node, used)
+      const gone = await claimed(node, await tokenOf(await newOwner()))
+      await revoke(operator, clock, gone)
+      const waiting = await tokenOf(await newOwner())
+      const owner = await newOwner()
+      const superseded = await tokenOf(owner)
+      const live = await tokenOf(owner)
+      const session = await startSessionOf({ operator, settings }, owner, clock.now())
+      const over = new AbortController()
+      t.after(() => over.abort())
+      const looking = nodes.map(({ url }) =>
+        lookUpClaims(url, () => did, { inFlight: 2, pace: 5, until: over.signal }),
+      )
+      const follows: number[] = []
+      const claimedAndFollowed = async () => {
+        const fresh = await claimed(node, await tokenOf(await newOwner()))
+        for (const each of nodes) follows.push(await untilSays(each, fresh, 'active'))
+        await revoke(operator, clock, fresh)
+        for (const each of nodes) follows.push(await untilSays(each, fresh, 'revoked'))
+      }
 
-    clock.move(10)
-    await assertClock(node, clock)
-    assert.equal(await claimCode(node, waiting), '410 TOKEN_EXPIRED')
-    assert.equal(await claimCode(node, live), '410 TOKEN_EXPIRED')
-    assert.equal(await claimCode(node, used), '410 TOKEN_EXPIRED')
-    assert.equal(await ownerCode(node, 'GET', '/api/account', session), '200')
-    const codes = '/api/account/recovery-codes'
-    assert.equal(await ownerCode(node, 'POST', codes, session), '403 RECENT_SIGN_IN_REQUIRED')
-    await claimedAndFollowed()
+      clock.move(10)
+      await assertClock(node, clock)
+      assert.equal(await claimCode(node, waiting), '410 TOKEN_EXPIRED')
+      assert.equal(await claimCode(node, live), '410 TOKEN_EXPIRED')
+      assert.equal(await claimCode(node, used), '410 TOKEN_EXPIRED')
+      assert.equal(await ownerCode(node, 'GET', '/api/account', session), '200')
+      const codes = '/api/account/recovery-codes'
+      assert.equal(await ownerCode(node, 'POST', codes, session), '403 RECENT_SIGN_IN_REQUIRED')
+      await claimedAndFollowed()
 
-    clock.move(-10)
-    await assertClock(node, clock)
-    assert.equal(await claimCode(node, used), '410 TOKEN_EXPIRED', 'used before the clock moved')
-    assert.equal(await claimCode(node, superseded), '410 TOKEN_EXPIRED')
-    await claimed(node, waiting)
-    assert.equal(await claimCode(node, waiting), '410 TOKEN_EXPIRED', 'good once more, and once')
-    assert.equal(await ownerCode(node, 'GET', '/api/account', session), '200')
-    for (const each of nodes) assert.equal((await untilSays(each, gone, 'revoked')) < 1000, true)
-    await claimedAndFollowed()
+      clock.move(-10)
+      await assertClock(node, clock)
+      assert.equal(await claimCode(node, used), '410 TOKEN_EXPIRED', 'used before the clock moved')
+      assert.equal(await claimCode(node, superseded), '410 TOKEN_EXPIRED')
+      await claimed(node, waiting)
+      assert.equal(await claimCode(node, waiting), '410 TOKEN_EXPIRED', 'good once more, and once')
+      assert.equal(await ownerCode(node, 'GET', '/api/account', session), '200')
+      for (const each of nodes) assert.equal((await untilSays(each, gone, 'revoked')) < 1000, true)
+      await claimedAndFollowed()
 
-    clock.move(0)
-    await assertClock(node, clock)
-    await claimed(node, live)
-    assert.equal(await claimCode(node, live), '410 TOKEN_EXPIRED')
-    assert.equal(await claimCode(node, waiting), '410 TOKEN_EXPIRED')
-    await claimedAndFollowed()
+      clock.move(0)
+      await assertClock(node, clock)
+      await claimed(node, live)
+      assert.equal(await claimCode(node, live), '410 TOKEN_EXPIRED')
+      assert.equal(await claimCode(node, waiting), '410 TOKEN_EXPIRED')
+      await claimedAndFollowed()
 
-    over.abort()
-    const lookups = await Promise.all(looking)
-    const { agents, events } = await assertSound(settings)
-    report(t, {
-      'tokens redeemed': agents,
-      'tokens good twice': 0,
-      events: `${events}, numbered without a gap, ${await datedBack(settings)} of them dated before the one before`,
-      'lookups while the clock moved': lookups.map(answersOf).join('; '),
-      'until every node shows a claim or a revocation': spreadOf(follows),
-    })
-    for (const { answers } of lookups) assert.deepEqual([...answers.keys()], ['active'])
-    assert.equal((await datedBack(settings)) > 0, true, 'the control: the clock has gone back')
-  })
+      over.abort()
+      const lookups = await Promise.all(looking)
+      const { agents, events } = await assertInvariants(settings)
+      report(t, {
+        'tokens redeemed': agents,
+        'tokens good twice': 0,
+        events: `${events}, numbered without a gap, ${await datedBack(settings)} of them dated before the one before`,
+        'lookups while the clock moved': lookups.map(formatAnswers).join('; '),
+        'until every node shows a claim or a revocation': formatPercentiles(follows),
+      })
+      for (const { answers } of lookups) assert.deepEqual([...answers.keys()], ['active'])
+      assert.equal((await datedBack(settings)) > 0, true, 'the control: the clock has gone back')
+    },
+  )
 }
 
 interface Scene {
   readonly clock: MovedClock
   readonly operator: Operator
-  /** The first has the clock that moves; in PostgreSQL there is another, whose clock is right. */
+  /** The first node has the clock that moves. With PostgreSQL there is a second node, whose clock is correct. */
   readonly nodes: readonly ServiceProcess[]
   readonly settings: ReturnType<typeof readSettings>
 }
@@ -122,9 +127,9 @@ async function startScene(t: TestContext, database: 'SQLite' | 'PostgreSQL'): Pr
   return { clock, operator, nodes, settings }
 }
 
-/** Asserts that the process has the clock that the test has given it, by the Date that it sends. */
+/** Asserts by the Date header that the process uses the test's clock. */
 async function assertClock({ url }: ServiceProcess, { now }: MovedClock): Promise<void> {
-  // Node writes it anew once a second.
+  // Node updates the Date header once a second.
   await until(async () => {
     const { headers } = await fetch(`${url}/healthz`)
     return Math.abs(Date.parse(headers.get('date') ?? '') - now()) < 3000
@@ -164,7 +169,7 @@ function revoke({ db }: Operator, { now }: MovedClock, did: string): Promise<unk
   return changeStatus({ db, now }, { tail, to: 'revoked', reason: null, by: 'operator' })
 }
 
-/** @returns after how many milliseconds a node says so of an agent */
+/** @returns the milliseconds until a node reports this status of an agent */
 async function untilSays({ url }: ServiceProcess, did: string, status: string): Promise<number> {
   const began = performance.now()
   await until(async () => {
@@ -175,7 +180,7 @@ async function untilSays({ url }: ServiceProcess, did: string, status: string): 
   return performance.now() - began
 }
 
-/** How many events bear a time before that of the one before. */
+/** The number of events with an earlier time than the event before them. */
 async function datedBack(settings: Scene['settings']): Promise<number> {
   const events = await withRaw(settings, (raw) => raw.all('SELECT at FROM events ORDER BY seq'))
   const times = events.map(({ at }) => Number(at))

@@ -17,19 +17,19 @@ import {
   tempDir,
   testEnv,
 } from '../support/service.ts'
-import { claimAll, failuresOf, type Tally } from './support/claim-load.ts'
-import { lostOf, saidOf } from './support/found.ts'
+import { findLostClaims, statusesOf } from './support/acknowledged-claims.ts'
+import { claimAll, formatFailures, type Tally } from './support/claim-load.ts'
 import { report } from './support/report.ts'
-import { damage, type Page, pagesOf, quickCheck, settle } from './support/sqlite-pages.ts'
-import { spreadOf } from './support/times.ts'
+import { checkpoint, damage, listPages, type Page, quickCheck } from './support/sqlite-pages.ts'
+import { formatPercentiles } from './support/times.ts'
 
 const CLAIMS = 2000
-/** What is left over is claimed while pages are damaged. */
+/** The remaining tokens are claimed while pages are being damaged. */
 const BEFORE = 1800
-/** Fewer than there are, so that lookups go to the database. */
+/** Smaller than the number of agents, so that lookups read the database. */
 const IN_MEMORY = '100'
 
-/** How many pages are damaged to see how many of them are recognized. */
+/** The number of pages that are damaged to count how many are detected. */
 const SAMPLE = 100
 
 type Change = (bytes: Buffer) => void
@@ -41,7 +41,9 @@ const DAMAGES = {
   'its first byte flipped': (bytes: Buffer) => void bytes.writeUInt8(bytes.readUInt8(0) ^ 0xff, 0),
 }
 
-/** SQLite has no checksums: what is lost of a page but its first bytes, it sees only in a check of the whole file. */
+/**
+ * SQLite has no checksums, so it detects damage after the first bytes of a page only by a check of the whole file.
+ */
 const WHOLE_PAGES: readonly Change[] = [
   DAMAGES['garbage all over'],
   DAMAGES['its first byte flipped'],
@@ -53,11 +55,11 @@ interface Scene {
   readonly file: string
   readonly backup: string
   readonly tally: Tally
-  /** Tokens that are still good. */
+  /** Unused tokens. */
   readonly unused: ClaimBody[]
 }
 
-/** Agents in a file, a backup of it, and no service. */
+/** A database file with agents and a backup of it, without a running service. */
 async function startScene(t: TestContext): Promise<Scene> {
   const env = await testEnv(t, { READ_MODEL_AGENTS: IN_MEMORY })
   const settings = readSettings(env)
@@ -77,9 +79,9 @@ async function startScene(t: TestContext): Promise<Scene> {
   return { env, file: fileOf(settings), backup, tally, unused: claims.slice(BEFORE) }
 }
 
-test('a service does not start on a damaged page, and a backup brings it back', async (t) => {
+test('a service refuses to start with a damaged page, and starts with a restored backup', async (t) => {
   const { env, file, backup, tally } = await startScene(t)
-  const pages = pagesOf(file)
+  const pages = listPages(file)
   const page = (of: string, kind: Page['kind']) =>
     pages.find((each) => each.of === of && each.kind === kind) as Page
   const agents = page('agents', 'leaf')
@@ -105,38 +107,38 @@ test('a service does not start on a damaged page, and a backup brings it back', 
   const restored = await countersignd(env, 'restore', backup)
   assert.equal(restored.code, 0, restored.stderr)
   const again = await startServiceProcess(t, env)
-  assert.deepEqual(await lostOf(again, tally), [])
+  assert.deepEqual(await findLostClaims(again, tally), [])
   report(t, {
     acknowledged: tally.acknowledged.size,
     'refused to start': `${cases.length} of ${cases.length} times`,
     'found after the backup was restored': tally.acknowledged.size,
-    'from start to refusal': spreadOf(times),
+    'from start to refusal': formatPercentiles(times),
     'pages that quick_check recognizes': recognized(file, backup, pages),
   })
 })
 
-test('pages that are damaged under a running service make 503, never 404 and never a wrong answer', async (t) => {
+test('pages damaged under a running service cause 503, never 404 or a wrong answer', async (t) => {
   const { env, file, backup, tally, unused } = await startScene(t)
   const service = await startServiceProcess(t, env)
-  settle(file)
-  const pages = pagesOf(file).filter(
+  checkpoint(file)
+  const pages = listPages(file).filter(
     ({ of, kind }) => kind === 'leaf' && /^(agents|sqlite_autoindex_agents_1)$/.test(of),
   )
   for (const [i, { number }] of pages.entries()) {
     if (i % 2 === 0) damage(file, number, WHOLE_PAGES[i % WHOLE_PAGES.length] as Change)
   }
-  const said = Map.groupBy(await saidOf(service, tally), ([, each]) => each)
+  const said = Map.groupBy(await statusesOf(service, tally), ([, each]) => each)
   const claims = await claimAll(() => service.url, unused, { inFlight: 8, againAfter: null })
   await service.stop('SIGTERM')
   const { code } = await serveToTheEnd(t, env)
   const restored = await countersignd(env, 'restore', backup)
   assert.equal(restored.code, 0, restored.stderr)
-  const lost = await lostOf(await startServiceProcess(t, env), tally)
+  const lost = await findLostClaims(await startServiceProcess(t, env), tally)
   report(t, {
     acknowledged: tally.acknowledged.size,
     'pages damaged': `${Math.ceil(pages.length / 2)} of ${pages.length} of agents and their index`,
     'looked up meanwhile': [...said].map(([what, { length }]) => `${what} ${length}`).join(', '),
-    'claimed meanwhile': `${claims.acknowledged.size}, refused: ${failuresOf(claims)}`,
+    'claimed meanwhile': `${claims.acknowledged.size}, refused: ${formatFailures(claims)}`,
     'found after the backup was restored': tally.acknowledged.size - lost.length,
   })
   assert.deepEqual([...said.keys()].toSorted(), ['503 UNAVAILABLE', 'found'])
@@ -145,7 +147,10 @@ test('pages that are damaged under a running service make 503, never 404 and nev
   assert.deepEqual(lost, [])
 })
 
-/** Damages pages here and there, one at a time. @returns how many of them quick_check recognizes, in words */
+/**
+ * Damages random pages one at a time.
+ * @returns how many of them quick_check detects, as text
+ */
 function recognized(file: string, good: string, pages: readonly Page[]): string {
   const share = (change: Change) => {
     const seen = Array.from({ length: SAMPLE }, () => {
@@ -157,7 +162,7 @@ function recognized(file: string, good: string, pages: readonly Page[]): string 
   }
   const whole = share(DAMAGES['garbage all over'])
   assert.equal(whole, SAMPLE)
-  // The file has no checksums: inside of a row a bit says what it says.
+  // Without checksums, a flipped bit inside a row is not detectable.
   const bit = share((bytes) => {
     const at = randomInt(bytes.length)
     bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << randomInt(8)), at)
@@ -165,7 +170,7 @@ function recognized(file: string, good: string, pages: readonly Page[]): string 
   return `${whole} of ${SAMPLE} full of garbage, ${bit} of ${SAMPLE} with one bit flipped`
 }
 
-/** `countersignd serve` where it is to end by itself. */
+/** Runs `countersignd serve` and expects it to exit. */
 async function serveToTheEnd(t: TestContext, env: Record<string, string>) {
   const child = spawn(process.execPath, [COUNTERSIGND, 'serve'], {
     env: { PATH: process.env.PATH ?? '', ...env },

@@ -3,22 +3,26 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from '../support/postgres.ts'
 import { startStallingProxy } from '../support/stalling-proxy.ts'
+import {
+  assertConsistent,
+  assertNodesAgree,
+  findInconsistencies,
+} from './support/acknowledged-changes.ts'
 import { startCluster } from './support/cluster.ts'
-import { assertNodesAgree, brokenOf, nothingBroken } from './support/kept.ts'
+import { loadSummary } from './support/load-summary.ts'
 import { OwnerLoad } from './support/owner-load.ts'
 import { report } from './support/report.ts'
-import { told } from './support/told.ts'
-import { Watch } from './support/watch.ts'
+import { RevocationWatch } from './support/revocation-watch.ts'
 
 const CUTS = 300
-/** Of this share of commits the connection is cut. */
+/** The share of commits during which the connection is cut. */
 const SHARE = 0.2
-/** Of these some commits arrive and their answer is lost; the others do not arrive. */
+/** Of these, the share in which the commit reaches the server and only the response is lost. */
 const ARRIVE = 0.5
-/** MAX_STALENESS, by default. */
+/** The default MAX_STALENESS. */
 const BOUND_MS = 2000
 
-test('the connection is cut in the middle of a commit, 300 times: what a caller was told of it is so, and none is done twice', async (t) => {
+test('if the connection is cut during a commit, answers match the database and nothing is done twice, 300 times', async (t) => {
   const server = await startPostgres()
   t.after(() => server.stop())
   const database = `${server.url}/countersign_template`
@@ -37,26 +41,26 @@ test('the connection is cut in the middle of a commit, 300 times: what a caller 
       return arrives ? 'cut' : 'lose'
     })
   const load = new OwnerLoad(t, nodes, owners)
-  const watch = new Watch(t, nodes, load.revocations, BOUND_MS)
+  const watch = new RevocationWatch(t, nodes, load.revocations, BOUND_MS)
   while (cuts.arrived + cuts.lost < CUTS) await sleep(50)
   await load.stop()
   await watch.stop()
 
-  const broken = await brokenOf(load, database)
+  const inconsistencies = await findInconsistencies(load, database)
   report(t, {
     commits,
     'cut, and the commit arrived': cuts.arrived,
     'cut, and it did not': cuts.lost,
-    ...told(load, broken),
+    ...loadSummary(load, inconsistencies),
     'lookups of revoked agents': watch.lookups,
   })
-  nothingBroken(broken)
+  assertConsistent(inconsistencies)
   assert.deepEqual(load.contradictions, [])
   assert.deepEqual(watch.vouchedFor, [])
   report(t, { 'lookups in the end, all as they should be': await assertNodesAgree(nodes, load) })
 })
 
-/** What a writer sends to end a transaction: one script. */
+/** The script with which a writer ends a transaction. */
 function isCommit(bytes: Buffer): boolean {
   return bytes.includes('into commit_marks') && bytes.includes('commit')
 }

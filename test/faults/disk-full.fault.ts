@@ -14,32 +14,32 @@ import {
   testEnv,
 } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { claimAll, failuresOf, type Tally } from './support/claim-load.ts'
-import { assertSound, lostOf } from './support/found.ts'
-import { answersOf, type LookupTally, lookUpAll } from './support/lookup-load.ts'
+import { assertInvariants, findLostClaims } from './support/acknowledged-claims.ts'
+import { claimAll, formatFailures, type Tally } from './support/claim-load.ts'
+import { formatAnswers, type LookupTally, lookUpClaims } from './support/lookup-load.ts'
 import { report } from './support/report.ts'
-import { mountSmallDisk, type SmallDisk, whyNoDisk } from './support/small-disk.ts'
-import { inWords, spreadOf } from './support/times.ts'
+import { diskSkipReason, mountSmallDisk, type SmallDisk } from './support/small-disk.ts'
+import { formatDuration, formatPercentiles } from './support/times.ts'
 
-const WITH_DISK = { skip: whyNoDisk() }
+const WITH_DISK = { skip: diskSkipReason() }
 const CLAIMS = 1500
-/** For what still fits into the log of SQLite when the disk is full. */
-const MORE = 1500
+/** Extra claims, because some writes still fit into SQLite's write-ahead log after the disk is full. */
+const EXTRA_CLAIMS = 1500
 const FULL_AFTER = 400
 /** How long the disk stays full. */
 const FULL_MS = 3000
-/** Fewer than there are, so that some lookups go to the database. */
+/** Smaller than the number of agents, so that some lookups read the database. */
 const IN_MEMORY = '100'
 
 test(
-  'with a full disk under SQLite claims answer 503, lookups go on, and so do claims once there is room',
+  'with a full disk under SQLite, claims get 503 until there is space again, and lookups continue',
   WITH_DISK,
   async (t) => {
     const disk = mountSmallDisk(t, 24)
     const env = await testEnv(t, { DATA_DIR: disk.dir, READ_MODEL_AGENTS: IN_MEMORY })
-    const claims = await tokensFor(env, CLAIMS + MORE)
+    const claims = await tokensFor(env, CLAIMS + EXTRA_CLAIMS)
     const service = await startServiceProcess(t, env)
-    const fault = await fillWhileClaiming(service, disk, claims.slice(MORE))
+    const fault = await fillWhileClaiming(service, disk, claims.slice(EXTRA_CLAIMS))
     told(t, fault)
 
     disk.fill()
@@ -53,18 +53,22 @@ test(
     assert.equal(await service.stop('SIGTERM'), 0)
 
     const again = await startServiceProcess(t, env)
-    assert.deepEqual(await lostOf(again, fault.tally), [], 'it starts on a full disk, and reads')
+    assert.deepEqual(
+      await findLostClaims(again, fault.tally),
+      [],
+      'it starts on a full disk, and reads',
+    )
     await assertRefused(again, spare)
     disk.makeRoom()
     await until(async () => (await claimOnce(again, spare)).status === 200, 5000)
-    const { agents } = await assertSound(readSettings(env))
+    const { agents } = await assertInvariants(readSettings(env))
     assert.equal(agents, CLAIMS + fitting + 1)
     await again.stop('SIGTERM')
   },
 )
 
 test(
-  'with a full disk under PostgreSQL claims answer 503, lookups go on, and so do claims once there is room',
+  'with a full disk under PostgreSQL, claims get 503 until there is space again, and lookups continue',
   WITH_DISK,
   async (t) => {
     const disk = mountSmallDisk(t, 192)
@@ -81,8 +85,8 @@ test(
     const fault = await fillWhileClaiming(service, disk, claims)
     told(t, fault)
     await service.stop('SIGTERM')
-    assert.deepEqual(await lostOf(await startServiceProcess(t, env), fault.tally), [])
-    const { agents } = await assertSound(readSettings(env))
+    assert.deepEqual(await findLostClaims(await startServiceProcess(t, env), fault.tally), [])
+    const { agents } = await assertInvariants(readSettings(env))
     assert.equal(agents, CLAIMS)
   },
 )
@@ -90,7 +94,7 @@ test(
 interface Fault {
   readonly tally: Tally
   readonly lookups: LookupTally
-  /** From the moment that there was room again to the next acknowledgement, in milliseconds. */
+  /** Milliseconds from when there was space again until the next acknowledgement. */
   readonly recovery: number
 }
 
@@ -101,7 +105,7 @@ async function tokensFor(env: Record<string, string>, count: number): Promise<Cl
   return claims
 }
 
-/** Fills the disk in the middle of claims, which are sent again until they are acknowledged. */
+/** Fills the disk during claims, which are repeated until they are acknowledged. */
 async function fillWhileClaiming(
   service: ServiceProcess,
   disk: SmallDisk,
@@ -118,7 +122,7 @@ async function fillWhileClaiming(
     if (count !== FULL_AFTER) return
     disk.fill()
     const someone = () => dids[Math.floor(Math.random() * dids.length)] as string
-    looking = lookUpAll(service.url, someone, { inFlight: 4, pace: 5, until: over.signal })
+    looking = lookUpClaims(service.url, someone, { inFlight: 4, pace: 5, until: over.signal })
     setTimeout(() => {
       disk.makeRoom()
       roomAt = performance.now()
@@ -134,11 +138,11 @@ async function fillWhileClaiming(
 function told(t: TestContext, { tally, lookups, recovery }: Fault): void {
   report(t, {
     acknowledged: tally.acknowledged.size,
-    'refused while the disk was full': failuresOf(tally),
+    'refused while the disk was full': formatFailures(tally),
     'done although refused': tally.doneUnheard.size,
-    'lookups while it was full, and after': answersOf(lookups),
-    'from lookup to answer': spreadOf(lookups.times),
-    'from room to the next claim': inWords(recovery),
+    'lookups while it was full, and after': formatAnswers(lookups),
+    'from lookup to answer': formatPercentiles(lookups.times),
+    'from room to the next claim': formatDuration(recovery),
   })
   assert.deepEqual([...tally.failures.keys()], ['503 UNAVAILABLE'])
   assert.equal(tally.doneUnheard.size, 0, '"Nothing was changed" is so')
@@ -149,7 +153,7 @@ function claimOnce({ url }: ServiceProcess, claim: ClaimBody): Promise<Response>
   return postJson(`${url}/api/v1/claim`, claim)
 }
 
-/** The one shape there is (contract section 7), with the code of what is not there at the moment. */
+/** The error envelope (contract section 7) with the code for an unavailable service. */
 async function assertRefused(service: ServiceProcess, claim: ClaimBody): Promise<void> {
   const response = await claimOnce(service, claim)
   assert.equal(response.status, 503)
@@ -160,7 +164,7 @@ async function assertRefused(service: ServiceProcess, claim: ClaimBody): Promise
   assert.match(body.error.requestId ?? '', /^req_/)
 }
 
-/** What is made meanwhile in the temporary directory is made on the small disk. */
+/** Temporary files that SQLite creates meanwhile are on the small disk too. */
 async function withTmpdir<T>(dir: string, work: () => Promise<T>): Promise<T> {
   const before = process.env.TMPDIR
   process.env.TMPDIR = dir

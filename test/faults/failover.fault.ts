@@ -3,28 +3,33 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startStallingProxy } from '../support/stalling-proxy.ts'
 import { until } from '../support/until.ts'
-import { saysOf } from './support/ask.ts'
+import {
+  assertConsistent,
+  assertNodesAgree,
+  findInconsistencies,
+  type Inconsistencies,
+} from './support/acknowledged-changes.ts'
+import { statusAt } from './support/ask.ts'
 import { type Cluster, startCluster } from './support/cluster.ts'
-import { assertNodesAgree, type Broken, brokenOf, nothingBroken } from './support/kept.ts'
+import { loadSummary } from './support/load-summary.ts'
 import { OwnerLoad } from './support/owner-load.ts'
 import { PostgresPair } from './support/postgres-pair.ts'
 import { report } from './support/report.ts'
-import { spreadOf } from './support/times.ts'
-import { told } from './support/told.ts'
-import { Watch } from './support/watch.ts'
+import { RevocationWatch } from './support/revocation-watch.ts'
+import { formatPercentiles } from './support/times.ts'
 
 const FAILOVERS = 20
-/** MAX_STALENESS, by default. */
+/** The default MAX_STALENESS. */
 const BOUND_MS = 2000
-/** Within so long nodes have seen that the database is not what it was. */
+/** The maximum time until nodes notice that the database has changed. */
 const FORGOTTEN_MS = 5000
 
-test('the primary is killed and the standby takes its place, 20 times: nothing that was acknowledged is lost, and no revoked agent is vouched for', async (t) => {
+test('a failover to the standby loses no acknowledged write, and no revoked agent is vouched for, 20 times', async (t) => {
   const pair = await PostgresPair.start(t)
   await pair.join()
   const { nodes, owners } = await startCluster(t, { database: pair.databaseUrl })
   const load = new OwnerLoad(t, nodes, owners)
-  const watch = new Watch(t, nodes, load.revocations, BOUND_MS)
+  const watch = new RevocationWatch(t, nodes, load.revocations, BOUND_MS)
   const promotions: number[] = []
   const outages: number[] = []
   const returns: number[] = []
@@ -35,36 +40,38 @@ test('the primary is killed and the standby takes its place, 20 times: nothing t
     promotions.push(promotedAt - killedAt)
     const claimedAt = await load.firstClaimAfter(killedAt)
     outages.push(claimedAt - killedAt)
-    // The server says that it is promoted a little later than it is.
+    // The server reports the promotion slightly after it happened.
     returns.push(Math.max(0, claimedAt - promotedAt))
   }
   await load.stop()
   await watch.stop()
-  const broken = await brokenOf(load, pair.primaryUrl)
+  const inconsistencies = await findInconsistencies(load, pair.primaryUrl)
   report(t, {
     failovers: FAILOVERS,
-    ...told(load, broken),
-    'from the kill until the standby was the primary': spreadOf(promotions),
-    'from the kill until the first claim was acknowledged': spreadOf(outages),
-    'from the promotion until the first claim was acknowledged': spreadOf(returns),
+    ...loadSummary(load, inconsistencies),
+    'from the kill until the standby was the primary': formatPercentiles(promotions),
+    'from the kill until the first claim was acknowledged': formatPercentiles(outages),
+    'from the promotion until the first claim was acknowledged': formatPercentiles(returns),
     'lookups of revoked agents': watch.lookups,
-    'the latest that one was answered `active`, after the revocation': spreadOf([watch.latest]),
+    'the latest that one was answered `active`, after the revocation': formatPercentiles([
+      watch.latest,
+    ]),
   })
-  nothingBroken(broken)
+  assertConsistent(inconsistencies)
   assert.deepEqual(load.contradictions, [])
   assert.deepEqual(watch.vouchedFor, [])
   report(t, { 'lookups in the end, all as they should be': await assertNodesAgree(nodes, load) })
 })
 
 interface Aftermath {
-  /** Claims that were sent and acknowledged while the standby heard nothing. */
+  /** Claims that were sent and acknowledged while the standby was disconnected. */
   readonly unheard: number
   readonly cluster: Cluster
   readonly load: OwnerLoad
-  readonly broken: Broken
+  readonly inconsistencies: Inconsistencies
 }
 
-/** The standby hears nothing more of its primary, owners go on for a while, and then the primary is killed. */
+/** Disconnects the standby from its primary, continues the load for a while, then kills the primary. */
 async function failOverUnheard(t: TestContext, synchronous: boolean): Promise<Aftermath> {
   const pair = await PostgresPair.start(t)
   const way = await startStallingProxy(t, pair.primaryUrl)
@@ -79,32 +86,32 @@ async function failOverUnheard(t: TestContext, synchronous: boolean): Promise<Af
   way.cut()
   await load.firstClaimAfter(killedAt)
   await load.stop()
-  const broken = await brokenOf(load, pair.primaryUrl)
+  const inconsistencies = await findInconsistencies(load, pair.primaryUrl)
   const unheard = (load.acknowledged.claim ?? []).filter(
     ({ began, at }) => began > pausedAt && at < killedAt,
   ).length
   report(t, {
     'claims acknowledged while the standby heard nothing': unheard,
-    ...told(load, broken),
+    ...loadSummary(load, inconsistencies),
   })
-  return { unheard, cluster, load, broken }
+  return { unheard, cluster, load, inconsistencies }
 }
 
-test('while the standby hears nothing nothing is acknowledged, so that a failover then loses nothing', async (t) => {
-  const { unheard, cluster, load, broken } = await failOverUnheard(t, true)
+test('nothing is acknowledged while the standby is disconnected, so a failover then loses nothing', async (t) => {
+  const { unheard, cluster, load, inconsistencies } = await failOverUnheard(t, true)
   assert.equal(unheard, 0)
-  nothingBroken(broken)
+  assertConsistent(inconsistencies)
   assert.deepEqual(load.contradictions, [])
   await assertNodesAgree(cluster.nodes, load)
 })
 
-test('control: where the primary does not wait for its standby, the same failover loses what was acknowledged; nodes forget it, and go on', async (t) => {
-  const { cluster, broken } = await failOverUnheard(t, false)
-  assert.ok(broken.lostClaims.length > 0, 'this test cannot see a loss')
-  // The new primary gives numbers out again that nodes know already, of events that are lost.
+test('control: without synchronous replication the same failover loses acknowledged writes, and nodes forget them and continue', async (t) => {
+  const { cluster, inconsistencies } = await failOverUnheard(t, false)
+  assert.ok(inconsistencies.lostClaims.length > 0, 'this test cannot see a loss')
+  // The new primary assigns event numbers again that nodes already know from lost events.
   for (const { url } of cluster.nodes)
-    for (const did of broken.lostClaims)
-      await until(async () => (await saysOf(url, did)) === '404', FORGOTTEN_MS)
+    for (const did of inconsistencies.lostClaims)
+      await until(async () => (await statusAt(url, did)) === '404', FORGOTTEN_MS)
   const after = new OwnerLoad(t, cluster.nodes, cluster.owners)
   await sleep(1000)
   await after.stop()

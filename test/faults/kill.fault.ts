@@ -8,19 +8,19 @@ import {
   startServiceProcess,
   testEnv,
 } from '../support/service.ts'
+import { assertInvariants, countReclaimed, findLostClaims } from './support/acknowledged-claims.ts'
 import { claimAll, type Tally } from './support/claim-load.ts'
-import { assertSound, lostOf, mintedAgain } from './support/found.ts'
 import { report } from './support/report.ts'
-import { spreadOf } from './support/times.ts'
+import { formatPercentiles } from './support/times.ts'
 
-/** A claim token lives for ten minutes: each round has its own. */
+/** A claim token expires after ten minutes, so each round creates its own. */
 const ROUNDS = 10
 const CLAIMS_A_ROUND = 1000
 const KILLS_A_ROUND = 10
-/** Acknowledged from one kill to the next: the last service of a round has some left to do. */
+/** Acknowledged claims between two kills, chosen so that the last service of a round still has work to do. */
 const BETWEEN = 95
 
-test('kill -9 a hundred times in 10,000 claims loses none that was acknowledged, and mints none twice', async (t) => {
+test('kill -9 loses no acknowledged claim and creates no agent twice, a hundred times in 10,000 claims', async (t) => {
   const env = await testEnv(t)
   const settings = readSettings(env)
   const operator = await openOperator(settings)
@@ -45,13 +45,13 @@ test('kill -9 a hundred times in 10,000 claims loses none that was acknowledged,
   }
   await killer.kill()
 
-  // Each start has checked the file as well: `serve` refuses a damaged one.
+  // `serve` refuses a damaged file, so each start has also checked it.
   const fresh = await killer.start()
   const acknowledged = new Map(tallies.flatMap((tally) => [...tally.acknowledged]))
   const unheard = tallies.reduce((sum, { doneUnheard }) => sum + doneUnheard.size, 0)
-  const lost = await lostOf(fresh, { acknowledged })
-  const again = await mintedAgain(fresh, { acknowledged })
-  const found = await assertSound(settings)
+  const lost = await findLostClaims(fresh, { acknowledged })
+  const again = await countReclaimed(fresh, { acknowledged })
+  const found = await assertInvariants(settings)
   const silences = tallies.reduce((sum, { failures }) => sum + (failures.get('no answer') ?? 0), 0)
   report(t, {
     killed: `${killer.kills} times`,
@@ -60,8 +60,8 @@ test('kill -9 a hundred times in 10,000 claims loses none that was acknowledged,
     'sent to nobody, or left without an answer, and sent again': `${silences} times`,
     found: `${acknowledged.size - lost.length} of the acknowledged, ${found.agents} agents in all, ${found.events} events without a gap`,
     'tokens that were good twice': again,
-    'from start to ready': spreadOf(killer.starts),
-    'from claim to answer': spreadOf(tallies.flatMap(({ times }) => times)),
+    'from start to ready': formatPercentiles(killer.starts),
+    'from claim to answer': formatPercentiles(tallies.flatMap(({ times }) => times)),
   })
   for (const { failures } of tallies) assert.deepEqual([...failures.keys()], ['no answer'])
   assert.equal(killer.kills, ROUNDS * KILLS_A_ROUND + 1)
@@ -71,10 +71,10 @@ test('kill -9 a hundred times in 10,000 claims loses none that was acknowledged,
   assert.equal(found.agents, ROUNDS * CLAIMS_A_ROUND)
 })
 
-/** Starts services, one after another, and kills each the moment that so many claims have been acknowledged. */
+/** Starts services one after another, and kills each as soon as it has acknowledged this many claims. */
 class Killer {
   kills = 0
-  /** From start to ready, in milliseconds. */
+  /** Milliseconds from start to ready. */
   readonly starts: number[] = []
   readonly #t: TestContext
   readonly #env: Record<string, string>
@@ -98,7 +98,7 @@ class Killer {
     await this.#service?.stop('SIGKILL')
   }
 
-  /** Kills the one that runs at the next acknowledgement that makes it so many. */
+  /** Kills the running service at the acknowledgement that reaches this number. */
   killAt(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting = { count, reached: () => resolve(this.kill()) }

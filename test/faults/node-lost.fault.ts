@@ -4,20 +4,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { query, startPostgres } from '../support/postgres.ts'
 import type { ServiceProcess } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { ask, saysOf } from './support/ask.ts'
+import {
+  assertConsistent,
+  assertNodesAgree,
+  findInconsistencies,
+} from './support/acknowledged-changes.ts'
+import { ask, statusAt } from './support/ask.ts'
 import { type Cluster, startCluster } from './support/cluster.ts'
-import { assertNodesAgree, brokenOf, nothingBroken } from './support/kept.ts'
+import { loadSummary } from './support/load-summary.ts'
 import { type ClaimMade, OwnerLoad } from './support/owner-load.ts'
 import { report } from './support/report.ts'
-import { spreadOf } from './support/times.ts'
-import { told } from './support/told.ts'
-import { Watch } from './support/watch.ts'
+import { RevocationWatch } from './support/revocation-watch.ts'
+import { formatPercentiles } from './support/times.ts'
 
 const KILLS = 10
-/** MAX_STALENESS, by default. */
+/** The default MAX_STALENESS. */
 const BOUND_MS = 2000
 const PATIENCE_MS = 20_000
-/** How long a lock has to stay where it is, so that it waits for the node and for nothing else. */
+/** How long a lock must be held before it counts as waiting for the node. */
 const STUCK_MS = 100
 
 interface Ground {
@@ -25,7 +29,7 @@ interface Ground {
   readonly database: string
 }
 
-/** Two nodes whose connections the server knows by the names node-0 and node-1. */
+/** Two nodes whose database connections are named node-0 and node-1. */
 async function start(t: TestContext): Promise<Ground> {
   const server = await startPostgres()
   t.after(() => server.stop())
@@ -38,7 +42,7 @@ function nameOf(node: number): string {
   return `node-${node}`
 }
 
-/** Stops a node in the middle of a transaction, so that it holds the lock that all who write need. */
+/** Pauses a node during a transaction in which it holds the lock that all writers need. */
 async function stopInTransaction(
   database: string,
   node: number,
@@ -61,11 +65,11 @@ async function stopInTransaction(
   assert.fail('the node is never in a transaction')
 }
 
-test('a node is killed in the middle of a transaction, 10 times: the other goes on, and nothing that was acknowledged is lost', async (t) => {
+test('if a node is killed during a transaction, the other continues and no acknowledged write is lost, 10 times', async (t) => {
   const { cluster, database } = await start(t)
   const nodes = [...cluster.nodes]
   const load = new OwnerLoad(t, nodes, cluster.owners)
-  const watch = new Watch(t, nodes, load.revocations, BOUND_MS)
+  const watch = new RevocationWatch(t, nodes, load.revocations, BOUND_MS)
   const claimAfter: number[] = []
   const goneAfter: number[] = []
   const backAfter: number[] = []
@@ -86,24 +90,26 @@ test('a node is killed in the middle of a transaction, 10 times: the other goes 
   }
   await load.stop()
   await watch.stop()
-  const broken = await brokenOf(load, database)
+  const inconsistencies = await findInconsistencies(load, database)
   report(t, {
     kills: KILLS,
-    ...told(load, broken),
-    'from the kill until a claim was acknowledged elsewhere': spreadOf(claimAfter),
+    ...loadSummary(load, inconsistencies),
+    'from the kill until a claim was acknowledged elsewhere': formatPercentiles(claimAfter),
     'from the kill until its connections and its lock were gone, at the latest':
-      spreadOf(goneAfter),
-    'start of a node': spreadOf(backAfter),
+      formatPercentiles(goneAfter),
+    'start of a node': formatPercentiles(backAfter),
     'lookups of revoked agents': watch.lookups,
-    'the latest that one was answered `active`, after the revocation': spreadOf([watch.latest]),
+    'the latest that one was answered `active`, after the revocation': formatPercentiles([
+      watch.latest,
+    ]),
   })
-  nothingBroken(broken)
+  assertConsistent(inconsistencies)
   assert.deepEqual(load.contradictions, [])
   assert.deepEqual(watch.vouchedFor, [])
   report(t, { 'lookups in the end, all as they should be': await assertNodesAgree(nodes, load) })
 })
 
-test('a node stands still in the middle of a transaction: the other goes on, and the one vouches for nobody who was revoked meanwhile', async (t) => {
+test('if a node is paused during a transaction, the other continues, and the paused one vouches for no agent revoked meanwhile', async (t) => {
   const { cluster, database } = await start(t)
   const [still, other] = cluster.nodes
   const load = new OwnerLoad(t, cluster.nodes, cluster.owners)
@@ -119,24 +125,24 @@ test('a node stands still in the middle of a transaction: the other goes on, and
     return performance.now() - stoppedAt
   }
   const wentOnAfter = await Promise.all(known.map(revoke))
-  // Some are asked for while it stands still, and wait for it; some as soon as it goes on.
-  const asked = known.map(({ did }) => saysOf(still.url, did as string))
+  // Some lookups are sent while the node is paused and wait for it, some as soon as it continues.
+  const asked = known.map(({ did }) => statusAt(still.url, did as string))
   await sleep(BOUND_MS)
   still.child.kill('SIGCONT')
-  const first = await Promise.all(known.map(({ did }) => saysOf(still.url, did as string)))
+  const first = await Promise.all(known.map(({ did }) => statusAt(still.url, did as string)))
   const answers = Object.groupBy([...(await Promise.all(asked)), ...first], (says) => says)
   await load.stop()
-  const broken = await brokenOf(load, database)
+  const inconsistencies = await findInconsistencies(load, database)
   const counts = Object.entries(answers).map(([says, all = []]) => `${says} ${all.length} times`)
   report(t, {
-    ...told(load, broken),
-    'from the stop until the other node wrote': spreadOf(wentOnAfter),
+    ...loadSummary(load, inconsistencies),
+    'from the stop until the other node wrote': formatPercentiles(wentOnAfter),
     'agents that were revoked while the node stood still': known.length,
     'what it said of them at first': counts.join(', '),
   })
   assert.equal(known.length, 20)
   assert.equal(answers.active, undefined, 'it vouched for an agent that was revoked long before')
-  nothingBroken(broken)
+  assertConsistent(inconsistencies)
   assert.deepEqual(load.contradictions, [])
   await assertNodesAgree(cluster.nodes, load)
 })

@@ -11,22 +11,22 @@ import {
   startServiceProcess,
   testEnv,
 } from '../support/service.ts'
+import { assertInvariants, findLostClaims } from './support/acknowledged-claims.ts'
 import { startBalancer } from './support/balancer.ts'
-import { failuresOf } from './support/claim-load.ts'
-import { assertSound, lostOf } from './support/found.ts'
-import { answersOf } from './support/lookup-load.ts'
+import { formatFailures } from './support/claim-load.ts'
+import { formatAnswers } from './support/lookup-load.ts'
 import { nextRelease } from './support/next-release.ts'
 import { report } from './support/report.ts'
 import { startSteadyLoad } from './support/steady-load.ts'
-import { inWords, spreadOf } from './support/times.ts'
+import { formatDuration, formatPercentiles } from './support/times.ts'
 
 const CLAIMS = 8000
-/** Acknowledged between one step and the next. */
+/** Acknowledgements between two steps. */
 const A_STEP = 300
-/** Of the next release, one after the other, after both have been brought up to it. */
+/** Replaces both nodes by the next release, one after the other, after migrating the database. */
 const MORE_ROUNDS = 2
 
-test('two nodes are brought to the next release under load, one after the other: no request fails', async (t) => {
+test('no request fails while two nodes are upgraded one after the other under load', async (t) => {
   const postgres = await startPostgres()
   t.after(() => postgres.stop())
   const DATABASE_URL = `${postgres.url}/countersign_template`
@@ -73,21 +73,21 @@ test('two nodes are brought to the next release under load, one after the other:
   }
   const tally = await load.end()
   for (const node of nodes.values()) await node.stop('SIGTERM')
-  const lost = await lostOf(await startServiceProcess(t, first, newer), tally.claims)
-  const { agents, events } = await assertSound(settings)
+  const lost = await findLostClaims(await startServiceProcess(t, first, newer), tally.claims)
+  const { agents, events } = await assertInvariants(settings)
   report(t, {
     'the next release': `this one with one migration more (${COUNTERSIGND} copied)`,
     'nodes replaced': away.length,
     acknowledged: tally.claims.acknowledged.size,
-    'claims that failed': failuresOf(tally.claims),
-    lookups: answersOf(tally.lookups),
+    'claims that failed': formatFailures(tally.claims),
+    lookups: formatAnswers(tally.lookups),
     'requests dropped': balancer.dropped(),
     'sent to each node': [...balancer.sent.values()].join(' and '),
     found: `${tally.claims.acknowledged.size - lost.length} of the acknowledged, ${agents} agents and ${events} events in all, without a gap`,
-    'from claim to answer': spreadOf(tally.claims.times),
-    'from lookup to answer': spreadOf(tally.lookups.times),
-    'a node was away for': spreadOf(away),
-    'the longest wait for a node that is ready': inWords(balancer.longestWait()),
+    'from claim to answer': formatPercentiles(tally.claims.times),
+    'from lookup to answer': formatPercentiles(tally.lookups.times),
+    'a node was away for': formatPercentiles(away),
+    'the longest wait for a node that is ready': formatDuration(balancer.longestWait()),
   })
   assert.equal(tally.claims.failures.size, 0)
   assert.equal(balancer.dropped(), 0)

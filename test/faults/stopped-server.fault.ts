@@ -2,24 +2,28 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from '../support/postgres.ts'
-import { saysOf } from './support/ask.ts'
+import {
+  assertConsistent,
+  assertNodesAgree,
+  findInconsistencies,
+} from './support/acknowledged-changes.ts'
+import { statusAt } from './support/ask.ts'
 import { startCluster } from './support/cluster.ts'
-import { assertNodesAgree, brokenOf, nothingBroken } from './support/kept.ts'
+import { loadSummary } from './support/load-summary.ts'
 import { OwnerLoad } from './support/owner-load.ts'
 import { signalFamily } from './support/processes.ts'
 import { report } from './support/report.ts'
-import { spreadOf } from './support/times.ts'
-import { told } from './support/told.ts'
-import { Watch } from './support/watch.ts'
+import { RevocationWatch } from './support/revocation-watch.ts'
+import { formatPercentiles } from './support/times.ts'
 
-/** Shorter, and longer, than nodes wait for an answer of the database. */
+/** One shorter and one longer than the nodes' time-out for database responses. */
 const STOPS_MS = [5_000, 15_000, 30_000]
-/** MAX_STALENESS, by default. */
+/** The default MAX_STALENESS. */
 const BOUND_MS = 2000
-/** Well beyond what recovery takes, and far from where somebody would restart a node. */
+/** Well above the recovery time, but before an operator would restart a node. */
 const RECOVERED_MS = 15_000
 
-test('PostgreSQL stops and goes on: nodes stop vouching in time, go on by themselves, and nothing that was acknowledged is lost', async (t) => {
+test('while PostgreSQL is paused nodes stop vouching in time, then recover by themselves without losing acknowledged writes', async (t) => {
   const server = await startPostgres()
   t.after(() => {
     signalFamily(server.pid, 'SIGCONT')
@@ -28,10 +32,10 @@ test('PostgreSQL stops and goes on: nodes stop vouching in time, go on by themse
   const database = `${server.url}/countersign_template`
   const { nodes, owners } = await startCluster(t, { database }, 24)
   const load = new OwnerLoad(t, nodes, owners)
-  const watch = new Watch(t, nodes, load.revocations, BOUND_MS)
+  const watch = new RevocationWatch(t, nodes, load.revocations, BOUND_MS)
   await load.firstClaimAfter(0)
   const known = load.claims.find(({ did }) => did !== null)?.did as string
-  const expected = await saysOf(nodes[0].url, known)
+  const expected = await statusAt(nodes[0].url, known)
   const quietAfter: number[] = []
   const backAfter: number[] = []
   const claimAfter: number[] = []
@@ -45,7 +49,7 @@ test('PostgreSQL stops and goes on: nodes stop vouching in time, go on by themse
       let lastHeard = stoppedAt
       for (let began = 0; began < stoppedAt + stopMs - 100; await sleep(10)) {
         began = performance.now()
-        const says = await saysOf(url, known)
+        const says = await statusAt(url, known)
         if (says === expected) lastHeard = Math.max(lastHeard, began)
         else duringStop.set(says, (duringStop.get(says) ?? 0) + 1)
       }
@@ -55,7 +59,7 @@ test('PostgreSQL stops and goes on: nodes stop vouching in time, go on by themse
     signalFamily(server.pid, 'SIGCONT')
     const wokenAt = performance.now()
     const back = async ({ url }: { url: string }) => {
-      while ((await saysOf(url, known)) !== expected) {
+      while ((await statusAt(url, known)) !== expected) {
         assert.ok(performance.now() - wokenAt < RECOVERED_MS, `${url} does not come back`)
         await sleep(5)
       }
@@ -67,23 +71,25 @@ test('PostgreSQL stops and goes on: nodes stop vouching in time, go on by themse
   await sleep(1000)
   await load.stop()
   await watch.stop()
-  const broken = await brokenOf(load, database)
+  const inconsistencies = await findInconsistencies(load, database)
   report(t, {
     'stopped, for milliseconds': STOPS_MS.join(', '),
-    ...told(load, broken),
+    ...loadSummary(load, inconsistencies),
     'answers to lookups once a node had stopped to vouch': JSON.stringify(
       Object.fromEntries(duringStop),
     ),
-    'how long after the stop a node vouched last': spreadOf(quietAfter),
-    'from the resumption until lookups were answered': spreadOf(backAfter),
-    'from the resumption until a claim was acknowledged': spreadOf(claimAfter),
+    'how long after the stop a node vouched last': formatPercentiles(quietAfter),
+    'from the resumption until lookups were answered': formatPercentiles(backAfter),
+    'from the resumption until a claim was acknowledged': formatPercentiles(claimAfter),
     'lookups of revoked agents': watch.lookups,
-    'the latest that one was answered `active`, after the revocation': spreadOf([watch.latest]),
+    'the latest that one was answered `active`, after the revocation': formatPercentiles([
+      watch.latest,
+    ]),
   })
-  nothingBroken(broken)
+  assertConsistent(inconsistencies)
   assert.deepEqual(load.contradictions, [])
   assert.deepEqual(watch.vouchedFor, [])
-  // Whoever asked for something has had an answer, and long before they would have given up.
+  // Every request was answered, long before a caller would give up.
   assert.deepEqual(
     [...load.failures.keys()].filter((answer) => answer.includes('no answer')),
     [],

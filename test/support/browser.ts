@@ -1,28 +1,25 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { after } from 'node:test'
 import AxeBuilder from '@axe-core/playwright'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { needTool } from './tools.ts'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser } from './chromium.ts'
 
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
+let shared: Promise<Browser> | null = null
 
-/** The machine's Chromium, for the length of a test. */
+/**
+ * The browser that all tests of this process share. What a test opens in it closes when the test ends.
+ * @throws Error where Chromium does not run here
+ */
 export async function openBrowser(t: { after(end: () => unknown): void }): Promise<Browser> {
-  needTool('chromium')
-  const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' })
-  const browser = await chromium.launch({ executablePath: executablePath.trim(), args: FLAGS })
-  t.after(() => browser.close())
+  shared ??= launchBrowser()
+  const browser = await shared
+  t.after(() => Promise.all(browser.contexts().map((context) => context.close())))
   return browser
 }
+
+after(async () => {
+  await (await shared)?.close()
+})
 
 export interface PageOptions {
   readonly colorScheme?: 'light' | 'dark'

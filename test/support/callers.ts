@@ -2,6 +2,8 @@ import { Agent, request } from 'node:http'
 
 /** What callers saw who go on asking until they are told to end. */
 export interface Callers {
+  /** How many requests have been answered so far. */
+  answered(): number
   /** Resolves once each has the answer to what it has asked. */
   end(): Promise<{ readonly answered: number; readonly dropped: number }>
 }
@@ -25,6 +27,7 @@ export function startCallers(
     ...Array.from({ length: counts.anew }, () => call(false)),
   ]
   return {
+    answered: () => outcomes.answered,
     async end() {
       isOver = true
       await Promise.all(callers)

@@ -1,6 +1,5 @@
 import { startTestService, type TestService, tempDir } from './service.ts'
 import { type Shell, shellInCheckout } from './shell.ts'
-import { needTool } from './tools.ts'
 
 /** What a test has to hand over. */
 export type Context = Parameters<typeof startTestService>[0]
@@ -16,7 +15,6 @@ export interface Scene {
 }
 
 export async function docsScene(t: Context, env: Record<string, string> = {}): Promise<Scene> {
-  for (const tool of ['openssl', 'curl'] as const) needTool(tool)
   const service = await startTestService(t, env)
   const dir = tempDir(t)
   const shell = shellInCheckout(dir, { ...service.env, URL: service.url })

@@ -25,10 +25,12 @@ export function watchAnswers(port: number): (url: string) => Promise<void> {
   watched.set(port, answers)
   return async (url) => {
     watched.delete(port)
-    if (answers.length === 0) return
+    // The caller lives as long as the test run, what was answered need not.
+    const judged = answers.splice(0)
+    if (judged.length === 0) return
     const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument
     const openApi = new OpenApi(document)
-    for (const answer of answers) judge(openApi, answer)
+    for (const answer of judged) judge(openApi, answer)
   }
 }
 

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:https'
 import { join } from 'node:path'
+import { createAuthority } from './certificates.ts'
 import { freePort } from './ports.ts'
-import { type Cleanup, ROOT, run, tempDir } from './service.ts'
-import { needTool } from './tools.ts'
+import { type Cleanup, ROOT, tempDir } from './service.ts'
 import { until } from './until.ts'
 
 export type FrontName = 'caddy' | 'nginx'
@@ -35,17 +35,14 @@ export async function prepareFront(
   name: FrontName,
   text = readFileSync(join(ROOT, 'deploy', FILES[name]), 'utf8'),
 ): Promise<Front> {
-  needTool(name)
-  needTool('openssl')
   const dir = tempDir(t)
   const port = String(await freePort('127.0.0.1'))
   const [key, certificate] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
-  const made = await run('openssl', [
-    ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'],
-    ...['-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', certificate],
-  ])
-  if (made.code !== 0) throw new Error(made.stderr)
-  const ca = readFileSync(certificate)
+  const authority = await createAuthority('test authority')
+  const certified = await authority.certify(['localhost'])
+  writeFileSync(key, certified.key)
+  writeFileSync(certificate, certified.cert)
+  const ca = authority.certificate
   const ask: Front['ask'] = (path, options = {}, body) =>
     new Promise((resolve, reject) => {
       const isBytes = body instanceof Uint8Array

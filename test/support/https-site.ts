@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { createAuthority, type TestAuthority } from './certificates.ts'
 import type { TestDns } from './dns-server.ts'
-import { run } from './service.ts'
 
 /** What a site answers at a path. */
 export interface SitePage {
@@ -59,7 +59,7 @@ export async function startHttpsSite(
   const requests: SiteRequest[] = []
   let connections = 0
   const server = createServer(
-    await certificateFor(certifiedFor, authority),
+    await (await authorityOf(authority)).issuer.certify(certifiedFor),
     (request, response) => {
       const { method = '', url = '', headers } = request
       requests.push({ method, url, headers })
@@ -110,7 +110,7 @@ export function outsideEnv(
 
 /** The file for NODE_EXTRA_CA_CERTS of another process. */
 export async function authorityFile(): Promise<string> {
-  return (await authorityOf('test')).certificate
+  return (await authorityOf('test')).file
 }
 
 function answer(response: ServerResponse, { status = 200, headers = {}, body = '' }: SitePage) {
@@ -119,53 +119,27 @@ function answer(response: ServerResponse, { status = 200, headers = {}, body = '
 }
 
 interface Authority {
-  readonly dir: string
-  readonly key: string
-  readonly certificate: string
+  readonly issuer: TestAuthority
+  /** Its certificate, in a file. */
+  readonly file: string
 }
 
 const authorities = new Map<string, Promise<Authority>>()
-let made = 0
 
 /** One a process and kind, since each has to be trusted. */
 function authorityOf(kind: 'test' | 'unknown'): Promise<Authority> {
-  const known = authorities.get(kind) ?? makeAuthority(kind)
+  const known = authorities.get(kind) ?? openAuthority(kind)
   authorities.set(kind, known)
   return known
 }
 
-async function makeAuthority(kind: 'test' | 'unknown'): Promise<Authority> {
+async function openAuthority(kind: 'test' | 'unknown'): Promise<Authority> {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-ca-'))
   process.on('exit', () => rmSync(dir, { recursive: true, force: true }))
-  const key = join(dir, 'ca-key.pem')
-  const certificate = join(dir, 'ca.pem')
-  await openssl(
-    ...['-subj', `/CN=${kind} authority`, '-addext', 'basicConstraints=critical,CA:TRUE'],
-    ...['-addext', 'keyUsage=critical,keyCertSign', '-keyout', key, '-out', certificate],
-  )
-  if (kind === 'test') {
-    const trusted = getCACertificates('default')
-    setDefaultCACertificates([...trusted, readFileSync(certificate, 'utf8')])
-  }
-  return { dir, key, certificate }
-}
-
-async function certificateFor(names: readonly string[], kind: 'test' | 'unknown') {
-  const authority = await authorityOf(kind)
-  const file = join(authority.dir, String(++made))
-  await openssl(
-    ...['-subj', '/CN=a site of a test', '-CA', authority.certificate, '-CAkey', authority.key],
-    ...['-addext', `subjectAltName=${names.map((name) => `DNS:${name}`).join(',')}`],
-    ...['-addext', 'basicConstraints=critical,CA:FALSE'],
-    ...['-keyout', `${file}-key.pem`, '-out', `${file}.pem`],
-  )
-  return { key: readFileSync(`${file}-key.pem`), cert: readFileSync(`${file}.pem`) }
-}
-
-async function openssl(...args: string[]): Promise<void> {
-  const result = await run('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-    ...['-days', '2', ...args],
-  ])
-  if (result.code !== 0) throw new Error(result.stderr)
+  const issuer = await createAuthority(`${kind} authority`)
+  const file = join(dir, 'ca.pem')
+  writeFileSync(file, issuer.certificate)
+  if (kind === 'test')
+    setDefaultCACertificates([...getCACertificates('default'), issuer.certificate])
+  return { issuer, file }
 }

@@ -39,23 +39,27 @@ async function fetchOpenApi(service: TestService): Promise<OpenApi> {
   return new OpenApi((await response.json()) as OpenApiDocument)
 }
 
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+addFormats.default(ajv)
+
+/** By the text of the schema: every service has the same ones, and compiling them costs more than a whole test. */
+const validators = new Map<string, ValidateFunction>()
+
 /** An OpenAPI 3.1 document as the judge of answers. */
 export class OpenApi {
   readonly document: OpenApiDocument
-  readonly #ajv = new Ajv2020({ strict: false, allErrors: true })
-  readonly #validators = new Map<Schema, ValidateFunction>()
+  readonly #patterns: readonly (readonly [template: string, pattern: RegExp])[]
 
   constructor(document: OpenApiDocument) {
     this.document = document
-    addFormats.default(this.#ajv)
+    this.#patterns = Object.keys(document.paths).map((each) => [each, pathPattern(each)])
   }
 
   /** The operation that a request is for, or null where the document has none. HEAD is answered like GET. */
   operationOf(method: string, target: string): Operation | null {
     const path = target.split(/[?#]/)[0] as string
-    const templates = Object.keys(this.document.paths).filter((each) =>
-      pathPattern(each).test(path),
-    )
+    const matching = this.#patterns.filter(([, pattern]) => pattern.test(path))
+    const templates = matching.map(([template]) => template)
     // A template of fewer parameters is the more specific one.
     templates.sort((a, b) => a.split('{').length - b.split('{').length)
     const operations = this.document.paths[templates[0] ?? '']
@@ -93,9 +97,10 @@ export class OpenApi {
   }
 
   assertValid(name: string, schema: Schema, value: unknown): void {
-    const validate = this.#validators.get(schema) ?? this.#ajv.compile(closed(schema) as Schema)
-    this.#validators.set(schema, validate)
-    if (!validate(value)) assert.fail(`${name}: ${this.#ajv.errorsText(validate.errors)}`)
+    const text = JSON.stringify(schema)
+    const validate = validators.get(text) ?? ajv.compile(closed(schema) as Schema)
+    validators.set(text, validate)
+    if (!validate(value)) assert.fail(`${name}: ${ajv.errorsText(validate.errors)}`)
   }
 }
 

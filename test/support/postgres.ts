@@ -1,23 +1,16 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { migratePostgres } from '../../packages/server/src/core/database/postgres/postgres-database.ts'
 import { freePort } from './ports.ts'
+import { copyServer, type PostgresPlace } from './postgres-copy.ts'
+import { postgresPrograms } from './postgres-programs.ts'
 import { run } from './run.ts'
-import { needTool } from './tools.ts'
 
 /** Whether tests keep their data in PostgreSQL. */
 export const ON_POSTGRES = process.env.TEST_DATABASE === 'postgres'
@@ -58,7 +51,7 @@ shared=$(sed -n '7s/.* //p' "$2/data/postmaster.pid" 2>/dev/null)
 test -z "$shared" || ipcrm -m "$shared"
 rm -rf "$2"`
 
-/** @throws Error that says what to install where there is no PostgreSQL */
+/** @throws Error where PostgreSQL does not run here */
 export async function startPostgres(): Promise<PostgresServer> {
   const place = await newPlace()
   await made('initdb', place, ['-U', 'postgres', '--auth=trust', '--no-sync', ...LOCALE])
@@ -70,40 +63,37 @@ export async function startPostgres(): Promise<PostgresServer> {
 
 /**
  * A standby of another server, which follows it under the name of `standby`.
- * @param port where it listens, if that is not all the same
+ * @param port where it listens, if that matters
  */
 export async function startStandby(
   of: Pick<PostgresServer, 'url'>,
   port?: number,
 ): Promise<PostgresServer> {
   const place = await newPlace()
-  const from = `${of.url}/postgres?application_name=standby`
-  await made('pg_basebackup', place, ['-R', '-X', 'stream', '-c', 'fast', '--no-sync', '-d', from])
+  await copyServer(of.url, place)
   return serve(place, port)
 }
 
-interface Place {
-  readonly bin: string
-  readonly dir: string
-  readonly as: { readonly uid?: number; readonly gid?: number }
-}
-
-async function newPlace(): Promise<Place> {
-  const bin = postgresBin()
+async function newPlace(): Promise<PostgresPlace> {
+  const programs = await postgresPrograms()
   const dir = mkdtempSync(join(tmpdir(), 'countersign-postgres-'))
   chmodSync(dir, 0o700)
-  const as = await unprivileged()
-  if (as.uid !== undefined) chownSync(dir, as.uid, as.gid as number)
-  return { bin, dir, as }
+  const { as } = programs
+  if (as.uid !== undefined) chownSync(dir, as.uid, as.gid)
+  return { ...programs, dir }
 }
 
-async function made(program: string, { bin, dir, as }: Place, args: string[]): Promise<void> {
+async function made(
+  program: string,
+  { bin, dir, as }: PostgresPlace,
+  args: string[],
+): Promise<void> {
   const command = [join(bin, program), ['-D', join(dir, 'data'), ...args]] as const
   const { code, stderr } = await run(...command, { LC_ALL: 'C' }, '', as)
   if (code !== 0) throw new Error(`${program} failed:\n${stderr}`)
 }
 
-async function serve({ bin, dir, as }: Place, wanted?: number): Promise<PostgresServer> {
+async function serve({ bin, dir, as }: PostgresPlace, wanted?: number): Promise<PostgresServer> {
   const port = wanted ?? (await freePort())
   const args = ['-c', GUARD, 'guard', join(bin, 'postgres'), dir, String(port)]
   // A session of its own, so that Ctrl-C does not reach the guard before it has ended the server.
@@ -125,31 +115,6 @@ async function serve({ bin, dir, as }: Place, wanted?: number): Promise<Postgres
       rmSync(dir, { recursive: true, force: true })
     },
   }
-}
-
-/** Debian keeps it out of the PATH, a directory for each version. */
-function postgresBin(): string {
-  const find = () => {
-    const debian = '/usr/lib/postgresql'
-    const versions = existsSync(debian) ? readdirSync(debian).toSorted() : []
-    const dirs = versions.toReversed().map((version) => join(debian, version, 'bin'))
-    return [...dirs, ...(process.env.PATH ?? '').split(delimiter)].find((dir) =>
-      existsSync(join(dir, 'initdb')),
-    )
-  }
-  const found = find()
-  if (found !== undefined) return found
-  needTool('initdb')
-  return find() as string
-}
-
-/** PostgreSQL does not run as root: Debian's package brings a user for it. */
-async function unprivileged(): Promise<{ uid?: number; gid?: number }> {
-  if (userInfo().uid !== 0) return {}
-  const numbers = await Promise.all(['-u', '-g'].map((what) => run('id', [what, 'postgres'])))
-  const [uid, gid] = numbers.map(({ stdout }) => Number(stdout))
-  if (!uid || !gid) throw new Error('This test needs a user named postgres.')
-  return { uid, gid }
 }
 
 async function untilUp(url: string): Promise<void> {

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './ports.ts'
 import { type Cleanup, ROOT, tempDir } from './service.ts'
-import { needTool } from './tools.ts'
 
 export interface Sample {
   readonly metric: Readonly<Record<string, string>>
@@ -20,7 +19,6 @@ export interface Prometheus {
 
 /** Prometheus by the files of deploy/prometheus, with nothing changed but the address and how often it looks. */
 export async function startPrometheus(t: Cleanup, metricsPort: string): Promise<Prometheus> {
-  needTool('prometheus')
   const dir = tempDir(t)
   cpSync(join(ROOT, 'deploy/prometheus'), dir, { recursive: true })
   const config = join(dir, 'prometheus.yml')

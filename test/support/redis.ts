@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { freePort } from './ports.ts'
 import { type Cleanup, tempDir } from './service.ts'
-import { needTool } from './tools.ts'
 import { until } from './until.ts'
 
 /** A Redis of a test's own, which keeps nothing on disk. */
@@ -16,7 +15,6 @@ export interface RedisServer {
 }
 
 export async function startRedis(t: Cleanup): Promise<RedisServer> {
-  needTool('redis-server')
   const port = await freePort('127.0.0.1')
   const dir = tempDir(t)
   let child: ChildProcess | null = null

@@ -6,6 +6,14 @@ export interface CommandResult {
   readonly stderr: string
 }
 
+/** What every program gets: where programs are, and where Node keeps compiled modules. */
+export const BASE_ENV: Readonly<Record<string, string>> = Object.fromEntries(
+  ['PATH', 'NODE_COMPILE_CACHE'].flatMap((name) => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value]]
+  }),
+)
+
 /** Runs a program to its end. */
 export function run(
   command: string,
@@ -13,8 +21,9 @@ export function run(
   env: Readonly<Record<string, string>> = {},
   input = '',
   as: { readonly uid?: number; readonly gid?: number } = {},
+  cwd?: string,
 ): Promise<CommandResult> {
-  const child = spawn(command, args, { env: { PATH: process.env.PATH ?? '', ...env }, ...as })
+  const child = spawn(command, args, { env: { ...BASE_ENV, ...env }, cwd, ...as })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk) => (stdout += chunk))

@@ -13,13 +13,13 @@ import type { Database } from '../../packages/server/src/core/database/database.
 import { openDatabase } from '../../packages/server/src/core/database/open-database.ts'
 import { verifyOwner } from '../../packages/server/src/identity/record-verification.ts'
 import { addOwner } from '../../packages/server/src/owners/add-owner.ts'
-import { startService } from '../../packages/server/src/service/service.ts'
-import { type Every, everyInterval } from '../../packages/server/src/service/timers.ts'
+import { type Service, startService } from '../../packages/server/src/service/service.ts'
+import { type Every, REAL_TIMING } from '../../packages/server/src/service/timers.ts'
 import { watchAnswers } from './every-answer.ts'
 import { newKey, type TestKey } from './key.ts'
 import { freePort } from './ports.ts'
 import { databaseOf, ON_POSTGRES } from './postgres.ts'
-import { type CommandResult, run } from './run.ts'
+import { BASE_ENV, type CommandResult, run } from './run.ts'
 
 export { type CommandResult, run }
 
@@ -71,27 +71,61 @@ export interface TestService {
 /**
  * Whatever it answers, to whoever asks, is held against its own /openapi.json when it stops.
  * @param now the service's clock, where the test moves it
+ * @param elapsed the clock by which it measures how old its data are
  */
 export async function startTestService(
   t: Cleanup,
   overrides: Env = {},
   now: () => number = Date.now,
+  elapsed = REAL_TIMING.elapsed,
 ): Promise<TestService> {
   const env = await testEnv(t, overrides)
   const settings = readSettings(env)
   const { every, tick } = timers()
   const log = pino({ level: settings.logLevel })
-  const service = await startService(settings, log, env, now, null, every)
-  const operator = await openOperator(settings, now)
+  const service = await startService(settings, log, env, now, null, { every, elapsed })
   const url = `http://localhost:${env.PORT}`
-  const judgeAnswers = watchAnswers(settings.port)
+  // The test runner holds what `t.after` is given until the last test has ended: a stopped service must not be in it.
+  let running: Running | null = {
+    service,
+    operator: await openOperator(settings, now),
+    judgeAnswers: watchAnswers(settings.port),
+  }
   let stopped: Promise<void> | null = null
   const stop = () => {
-    stopped ??= judgeAnswers(url).finally(() => operator.close().then(() => service.stop()))
+    stopped ??= running === null ? Promise.resolve() : stopRunning(running, url)
+    running = null
     return stopped
   }
   t.after(stop)
-  return { url, env, settings, operator, tick, stop }
+  return {
+    url,
+    env,
+    settings,
+    get operator() {
+      return running?.operator as Operator
+    },
+    tick,
+    stop,
+  }
+}
+
+interface Running {
+  readonly service: Service
+  readonly operator: Operator
+  readonly judgeAnswers: (url: string) => Promise<void>
+}
+
+async function stopRunning(
+  { service, operator, judgeAnswers }: Running,
+  url: string,
+): Promise<void> {
+  try {
+    await judgeAnswers(url)
+  } finally {
+    await operator.close()
+    await service.stop()
+  }
 }
 
 /** Real timers, all of which the test can run ahead of their time. */
@@ -99,7 +133,7 @@ function timers(): { readonly every: Every; readonly tick: () => void } {
   const runs = new Set<() => void>()
   const every: Every = (milliseconds, run) => {
     runs.add(run)
-    const end = everyInterval(milliseconds, run)
+    const end = REAL_TIMING.every(milliseconds, run)
     return () => {
       runs.delete(run)
       end()
@@ -210,7 +244,7 @@ export async function startServiceProcess(
 ): Promise<ServiceProcess> {
   const env = await testEnv(t, overrides)
   const child = spawn(process.execPath, [program, 'serve'], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { ...BASE_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

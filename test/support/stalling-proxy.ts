@@ -5,6 +5,8 @@ import type { Cleanup } from './service.ts'
 export interface StallingProxy {
   /** The same database, this way. */
   readonly url: string
+  /** How many connections have been opened so far. */
+  connections(): number
   /** Nothing goes through any more, in neither direction; no connection ends. */
   pause(): void
   /** The same, and what connections there are stay silent for good, as where something on the way has forgotten them. */
@@ -25,8 +27,10 @@ export async function startStallingProxy(t: Cleanup, database: string): Promise<
   const sockets = new Set<Socket>()
   const dropped = new WeakSet<Socket>()
   let paused = false
+  let connections = 0
   let listener: OnSent = () => undefined
   const server = createServer((client) => {
+    connections += 1
     const upstream = connect(Number(target.port), target.hostname)
     for (const [from, to] of [
       [client, upstream],
@@ -68,6 +72,7 @@ export async function startStallingProxy(t: Cleanup, database: string): Promise<
   url.port = String((server.address() as AddressInfo).port)
   return {
     url: url.href,
+    connections: () => connections,
     drop() {
       pause()
       for (const socket of sockets) dropped.add(socket)

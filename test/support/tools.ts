@@ -1,18 +1,16 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 
-/** Debian's packages for the programs that tests run. */
+/** Programs that npm does not bring, and Debian's packages for them. Tests never install them. */
 const PACKAGES = {
   caddy: 'caddy',
-  chromium: 'chromium',
   curl: 'curl',
   faketime: 'faketime',
   git: 'git',
   haproxy: 'haproxy',
-  initdb: 'postgresql',
   nginx: 'nginx',
   openssl: 'openssl',
+  pg_dump: 'postgresql-client',
   prometheus: 'prometheus',
   promtool: 'prometheus',
   'redis-server': 'redis-server',
@@ -20,37 +18,53 @@ const PACKAGES = {
   'systemd-analyze': 'systemd',
 } as const
 
-/**
- * Makes sure that a program is there: the one on the machine, else Debian's, where this is root on Debian.
- * @throws Error that says what to install
- */
-export function needTool(name: keyof typeof PACKAGES): void {
-  if (isThere(name)) return
-  const canInstall = process.getuid?.() === 0 && isThere('apt-get')
-  if (canInstall) install(name)
-  if (!isThere(name))
-    throw new Error(`This test runs ${name}. Install it: apt-get install ${PACKAGES[name]}`)
+type Tool = keyof typeof PACKAGES
+const TOOLS = Object.keys(PACKAGES) as Tool[]
+
+interface TestOptions {
+  /** Why the test does not run here. */
+  readonly skip: string | false
 }
 
-/** Test files run side by side, and apt-get does not: the second to come waits, and finds it there. */
-function install(name: keyof typeof PACKAGES): void {
-  const apt = `apt-get update && apt-get install -y --no-install-recommends ${PACKAGES[name]}`
-  execFileSync(
-    'flock',
-    [join(tmpdir(), 'countersign-apt.lock'), 'sh', '-c', `${there(name)} || { ${apt}; }`],
-    // Some packages start what they bring: not in runlevel 1.
-    {
-      stdio: 'ignore',
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
-    },
-  )
+/** `npm test` runs the same tests on every machine, so it leaves out those that need a program from outside npm. */
+const IS_QUICK = process.env.TEST_TIER === 'quick'
+
+/** Options for a test that runs programs. */
+export function needs(...tools: readonly Tool[]): TestOptions {
+  if (IS_QUICK) return { skip: `part of npm run test:all: it runs ${tools.join(', ')}` }
+  const missing = tools.filter((tool) => toolPath(tool) === null)
+  if (missing.length === 0) return { skip: false }
+  return { skip: `missing: ${missing.map(withPackage).join(', ')}` }
 }
 
-function isThere(name: string): boolean {
-  return spawnSync('sh', ['-c', there(name)]).status === 0
+/** @returns the programs that tests run and that are not there, each with the package of Debian that has it */
+export function missingTools(): string[] {
+  return TOOLS.filter((tool) => toolPath(tool) === null).map(withPackage)
 }
 
-/** Debian keeps the programs of PostgreSQL out of the PATH. */
-function there(name: string): string {
-  return `command -v ${name} || ls /usr/lib/postgresql/*/bin/${name}`
+function withPackage(tool: Tool): string {
+  return `${tool} (Debian: ${PACKAGES[tool]})`
+}
+
+/** Options of several kinds for one test: the first reason not to run counts. */
+export function allOf(...options: readonly TestOptions[]): TestOptions {
+  return options.find(({ skip }) => skip !== false) ?? { skip: false }
+}
+
+/** @returns where a program is, or null; Debian keeps daemons out of a user's PATH */
+export function toolPath(name: string): string | null {
+  const dirs = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
+  return dirs.map((dir) => join(dir, name)).find((path) => existsSync(path)) ?? null
+}
+
+/** Options for a test in a browser that is too slow for `npm test`. */
+export const BROWSER_MATRIX: TestOptions = {
+  skip: IS_QUICK ? 'part of npm run test:all: it runs in a browser' : withoutBrowser(),
+}
+
+/** Options for a test in a browser that is part of `npm test`. */
+export const BROWSER: TestOptions = { skip: withoutBrowser() }
+
+function withoutBrowser(): string | false {
+  return process.env.SKIP_BROWSER === '1' && 'SKIP_BROWSER=1'
 }

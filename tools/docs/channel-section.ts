@@ -1,9 +1,10 @@
 import { type Did, namingFor, type ProofMethodInWords } from '@countersign/protocol'
 import type { ChannelKind, Proof } from '../../packages/server/src/channels/kinds/kind.ts'
+import { withPart } from './marked-part.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** A proof as an owner might be asked for it. The key is that of RFC 8032 section 7.1, test 2. */
+/** An example proof. The key is the one of RFC 8032 section 7.1, test 2. */
 const EXAMPLE: Omit<Proof, 'handle'> = {
   naming: namingFor(),
   did: 'svc:agent:7Xk2mPqR9sTvWyZaBcDeFgHj' as Did,
@@ -13,16 +14,12 @@ const EXAMPLE: Omit<Proof, 'handle'> = {
   expiresAt: Date.parse('2027-01-08T12:00:00Z'),
 }
 
-const BEGIN = '<!-- kinds -->\n'
-const END = '<!-- /kinds -->'
-
-/** Replaces the part of a page that is made of the kinds. @throws Error where the page has no such part */
+/**
+ * Replaces the generated part of the page.
+ * @throws Error if the page has no such part
+ */
 export function withKinds(page: string, kinds: readonly ChannelKind[]): string {
-  const begin = page.indexOf(BEGIN)
-  const end = page.indexOf(END)
-  if (begin === -1 || end < begin) throw new Error('The page has no part for the kinds.')
-  const part = kinds.map((kind) => `${describe(kind)}\n`).join('\n')
-  return `${page.slice(0, begin + BEGIN.length)}\n${part}\n${page.slice(end)}`
+  return withPart(page, 'kinds', kinds.map(describe).join('\n\n'))
 }
 
 function describe(kind: ChannelKind): string {
@@ -32,23 +29,23 @@ function describe(kind: ChannelKind): string {
   return [
     `### ${label} (\`${id}\`, tier ${tier})`,
     `${proves} The owner enters: *${field.label}*, such as \`${field.placeholder}\`. ${field.hint}`,
-    `A proof counts for ${days} days. ${seenBy(kind)}`,
-    ...kind.methods(proof).map(inWords),
+    `A proof counts for ${days} days. ${checkText(kind)}`,
+    ...kind.methods(proof).map(methodText),
   ].join('\n\n')
 }
 
-function seenBy({ check }: ChannelKind): string {
+function checkText({ check }: ChannelKind): string {
   if (check === null) return 'Nobody looks for it: the agent comes and proves it.'
   return check.agreement === 'most'
     ? 'It is looked for every day, and more than half of the perspectives have to see it.'
     : 'It is looked for every day, and the first perspective that gets an answer decides.'
 }
 
-function inWords({ title, step, fields }: ProofMethodInWords): string {
+function methodText({ title, step, fields }: ProofMethodInWords): string {
   const gap = fields.some(({ multiline }) => multiline) ? '\n\n' : '\n'
-  return `**${title}.** ${step}\n\n${fields.map(fieldInWords).join(gap)}`
+  return `**${title}.** ${step}\n\n${fields.map(fieldText).join(gap)}`
 }
 
-function fieldInWords({ label, value, multiline }: ProofMethodInWords['fields'][number]): string {
+function fieldText({ label, value, multiline }: ProofMethodInWords['fields'][number]): string {
   return multiline ? `${label}:\n\n\`\`\`text\n${value}\n\`\`\`` : `- ${label}: \`${value}\``
 }

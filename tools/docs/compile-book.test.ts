@@ -14,7 +14,7 @@ test('every page of docs/ is in docs/contents.json', () => {
   assert.equal(new Set(files).size, files.length)
 })
 
-/** Compiles one page that stands beside another. */
+/** Compiles one page in a book of two. */
 function compiled(t: { after(end: () => void): void }, markdown: string) {
   const root = mkdtempSync(join(tmpdir(), 'countersign-book-'))
   t.after(() => rmSync(root, { recursive: true }))
@@ -31,7 +31,7 @@ function compiled(t: { after(end: () => void): void }, markdown: string) {
   return page
 }
 
-test('HTML in Markdown is text, comments are not there, and code is as it is written', (t) => {
+test('HTML in Markdown is escaped, comments are removed, and code is not changed', (t) => {
   const { html, markdown } = compiled(
     t,
     '# One\n\n<script>alert(1)</script> <b onclick="x">b</b>\n<!-- a\ncomment -->\n\n[x](javascript:alert(1))\n\n```html\n<!-- kept --> <i>&amp;</i>\n[two](two.md)\n```\n',
@@ -42,7 +42,7 @@ test('HTML in Markdown is text, comments are not there, and code is as it is wri
   assert.doesNotMatch(markdown, /a\ncomment/)
 })
 
-test('links lead to pages that are served; what is in the repository alone is no link', (t) => {
+test('links lead to served pages, and links to files of the repository become text', (t) => {
   const { html, markdown } = compiled(
     t,
     '# One\n\n[two](two.md#x), [root](../docs/two.md), [test](../test/x.test.ts), [out](https://a.example/), [here](#h)\n',
@@ -52,7 +52,7 @@ test('links lead to pages that are served; what is in the repository alone is no
   assert.match(markdown, /\[two\]\(two\.md#x\), \[root\]\(two\.md\), test, /)
 })
 
-test('headings have ids of their own, and code and tables can be scrolled with the keyboard', (t) => {
+test('headings have unique ids, and code and tables can be scrolled with the keyboard', (t) => {
   const { html, headings } = compiled(
     t,
     '# One\n\n## A `b` c!\n\n## A b c\n\n|x|\n|-|\n|y|\n\n```sh\nls\n```\n',
@@ -69,7 +69,7 @@ test('headings have ids of their own, and code and tables can be scrolled with t
   assert.match(html, /<pre tabindex="0"><code>ls\n<\/code><\/pre>/)
 })
 
-test('a page without a title, with a picture or with a bare address of ours is refused', (t) => {
+test('a page without a title, with a picture or with a plain service URL is refused', (t) => {
   for (const markdown of [
     'text',
     '# One\n\n![x](y.png)\n',

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { Book, BookPage } from '../../packages/server/src/pages/docs/book.ts'
-import { mapProse } from './fences.ts'
 import { nameTemplate } from './name-template.ts'
 import { renderPage } from './render-page.ts'
 
-/** `docs/contents.json`: which files are served, under which names, in which order. */
+/** `docs/contents.json`: the served files with their names, in order. */
 export interface Contents {
   readonly groups: readonly {
     readonly title: string
@@ -22,8 +21,8 @@ export function readContents(root: string): Contents {
 }
 
 /**
- * Makes of the repository's Markdown what the service serves.
- * @throws Error where a page has no title, or a link leads to a page of docs/ that is not there
+ * Compiles the repository's Markdown into the pages that the service serves.
+ * @throws Error if a page has no title or links to a missing page of docs/
  */
 export function compileBook(root: string): Book {
   const { groups } = readContents(root)
@@ -40,7 +39,7 @@ export function compileBook(root: string): Book {
   }
 }
 
-/** Without comments, with placeholders for names, and with links that lead somewhere where they are served. */
+/** Removes comments, inserts placeholders for names, and rewrites links for the served pages. */
 function servedMarkdown(source: string, file: string, names: ReadonlyMap<string, string>): string {
   const template = nameTemplate(source)
   const bare = mapProse(template, (prose) => prose.replaceAll(/[ \t]*<!--.*?-->\n?/gs, ''))
@@ -54,10 +53,40 @@ function servedMarkdown(source: string, file: string, names: ReadonlyMap<string,
       if (/^(?:[a-z][a-z+.-]*:|#|\/|[\ue000-\ue006])/i.test(target)) return link
       const [path = '', fragment] = target.split('#')
       const name = names.get(posix.join(posix.dirname(file), path))
-      // What is in the repository alone has no address of its own.
+      // Files that are only in the repository have no URL on the service.
       if (name === undefined) return text
       return `[${text}](${name}.md${fragment === undefined ? '' : `#${fragment}`})`
     }),
   )
   return `${linked.trim()}\n`
+}
+/** A section of Markdown: a fenced block with its fences, or the text between two. */
+interface Section {
+  readonly fenced: boolean
+  readonly text: string
+}
+
+/** Splits Markdown into code and prose, because links and comments in code must not be processed. */
+function splitFences(markdown: string): Section[] {
+  const stretches: { fenced: boolean; lines: string[] }[] = []
+  let fence: string | null = null
+  for (const line of markdown.split('\n')) {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
+    const closes = fence !== null && mark?.startsWith(fence) === true && line.trim() === mark
+    const opens = fence === null && mark !== undefined
+    const last = stretches.at(-1)
+    if (opens || last === undefined || last.fenced !== (fence !== null)) {
+      stretches.push({ fenced: opens || fence !== null, lines: [line] })
+    } else last.lines.push(line)
+    if (opens) fence = mark
+    else if (closes) fence = null
+  }
+  return stretches.map(({ fenced, lines }) => ({ fenced, text: lines.join('\n') }))
+}
+
+/** Applies a change to prose only. */
+function mapProse(markdown: string, change: (prose: string) => string): string {
+  return splitFences(markdown)
+    .map(({ fenced, text }) => (fenced ? text : change(text)))
+    .join('\n')
 }

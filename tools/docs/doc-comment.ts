@@ -1,6 +1,6 @@
 import type { Node, SourceFile as Tree } from 'typescript/unstable/ast'
 
-/** A doc comment, taken apart. All texts are Markdown. */
+/** A parsed doc comment. All texts are Markdown. */
 export interface DocComment {
   readonly text: string
   readonly params: readonly { readonly name: string; readonly text: string }[]
@@ -8,7 +8,7 @@ export interface DocComment {
   readonly throws: string | null
 }
 
-/** What stands directly above a declaration. */
+/** Parses the doc comment directly above a declaration. */
 export function docCommentOf(tree: Tree, node: Node): DocComment {
   const comment = node.jsDoc?.at(-1)
   const lines = comment === undefined ? [] : linesOf(tree.text.slice(comment.pos, comment.end))

@@ -8,14 +8,14 @@ import { sdkReference } from './sdk-section.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-test('what docs/ takes from elsewhere is up to date: npx node tools/write-docs.ts', () => {
+test('the generated parts of docs/ are up to date: npx node tools/write-docs.ts', () => {
   for (const { file, write } of GENERATED) {
     const page = readFileSync(join(ROOT, file), 'utf8')
     assert.equal(write(ROOT, page), page, file)
   }
 })
 
-test('the SDK reference has every export with its signature and its words', () => {
+test('the SDK reference has every export with its signature and doc comment', () => {
   const reference = sdkReference(ROOT)
   for (const name of ['Agent', 'Registry', 'agentSignIn', 'CountersignError', 'keyFromFile']) {
     assert.ok(reference.includes(`## ${name}\n`), name)
@@ -25,6 +25,6 @@ test('the SDK reference has every export with its signature and its words', () =
   assert.doesNotMatch(reference, /#signer|private key is kept/)
 })
 
-test('a page without the part is refused', () => {
+test('a page without a generated part is refused', () => {
   assert.throws(() => withPart('# SDK\n', 'sdk', 'x'))
 })

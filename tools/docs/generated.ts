@@ -1,19 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dashboardJson } from '../grafana/dashboard.ts'
-import { deploySection } from './deploy-section.ts'
 import { withPart } from './marked-part.ts'
 import { sdkReference } from './sdk-section.ts'
-import { settingsTable } from './settings-section.ts'
 
-/** A page with a part that is made of something else. */
+/** A page with a generated part. */
 export interface Generated {
   readonly file: string
-  /** @returns the page, with that part made anew */
+  /** @returns the page with its part generated again */
   write(root: string, page: string): string
 }
 
-/** Every such page but docs/channels.md, which tools/channel-docs.ts writes. */
+/** All such pages except docs/channels.md, which tools/channel-docs.ts generates. */
 export const GENERATED: readonly Generated[] = [
   { file: 'deploy/grafana/countersign.json', write: dashboardJson },
   {
@@ -27,3 +25,35 @@ export const GENERATED: readonly Generated[] = [
       withPart(page, 'settings', settingsTable(readFileSync(join(root, 'README.md'), 'utf8'))),
   },
 ]
+/** The README's table of settings, with links adjusted for docs/. */
+function settingsTable(readme: string): string {
+  const [table] = /(?:^\|.*\n)+/m.exec(readme.slice(readme.indexOf('## Settings'))) ?? []
+  if (table === undefined) throw new Error('The README has no table of settings.')
+  return table.trim().replaceAll(/\[docs\/([\w-]+\.md)\]\(docs\/([\w-]+\.md)\)/g, '[$1]($2)')
+}
+
+/** The files of deploy/, grouped by proxy. */
+const PROXIES: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
+  ['nginx', [['nginx/countersign.conf', 'nginx']]],
+  ['Caddy', [['caddy/Caddyfile', 'caddy']]],
+  ['Traefik', [['traefik/countersign.yml', 'yaml']]],
+  [
+    'HAProxy',
+    [
+      ['haproxy/haproxy.cfg', 'haproxy'],
+      ['haproxy/countersign.lua', 'lua'],
+    ],
+  ],
+  ['Envoy', [['envoy/envoy.yaml', 'yaml']]],
+]
+
+/** Includes the files of deploy/ in the page. */
+function deploySection(root: string): string {
+  const block = (path: string, language: string) => {
+    const text = readFileSync(join(root, 'deploy', path), 'utf8').trimEnd()
+    return `\`deploy/${path}\`\n\n\`\`\`${language}\n${text}\n\`\`\``
+  }
+  return PROXIES.map(([proxy, files]) =>
+    [`### ${proxy}`, ...files.map(([path, language]) => block(path, language))].join('\n\n'),
+  ).join('\n\n')
+}

@@ -1,6 +1,6 @@
 /**
- * Replaces what stands between `<!-- name -->` and `<!-- /name -->`.
- * @throws Error where a page has no such part
+ * Replaces the content between `<!-- name -->` and `<!-- /name -->`.
+ * @throws Error if the page has no such part
  */
 export function withPart(page: string, name: string, content: string): string {
   const begin = page.search(new RegExp(`<!-- ${name}(?::[^>]*)? -->\n`))

@@ -33,22 +33,22 @@ const NOT_NAMES = [
   'http://localhost:80801 myid.example',
 ]
 
-test('pages say the names of the deployment in the place of the defaults', () => {
+test('pages show the names of the deployment instead of the defaults', () => {
   for (const [written, said] of Object.entries(NAMED)) {
     assert.equal(fillNames(nameTemplate(written), ACME), said)
   }
 })
 
-test('what only looks like a name stays', () => {
+test('text that only looks like a name is not changed', () => {
   for (const text of NOT_NAMES) assert.equal(fillNames(nameTemplate(text), ACME), text)
 })
 
-test('under the defaults every page says what is written in it', () => {
+test('with the default names every page is served as it is written', () => {
   const written = 'svc:agent: svcDid ServiceID serviceid Countersign http://localhost:8080'
   assert.equal(fillNames(nameTemplate(written), USUAL), written)
 })
 
-test('what is marked as a default stays, and the marks go', () => {
+test('marked text keeps the default names, and the marks are removed', () => {
   const written = 'svc, by default <!-- keep -->`svc` and `ServiceID`<!-- /keep -->, svc'
   assert.equal(
     fillNames(nameTemplate(written), ACME),
@@ -59,7 +59,7 @@ test('what is marked as a default stays, and the marks go', () => {
   assert.throws(() => nameTemplate('svc<!-- /keep -->'))
 })
 
-test('names are fit for HTML', () => {
+test('names are escaped for HTML', () => {
   const names = { ...ACME, serviceName: '<b>"A" & B</b>' }
   const html = fillNames(nameTemplate('Countersign'), names, escapeHtml)
   assert.equal(html, '&lt;b&gt;&quot;A&quot; &amp; B&lt;/b&gt;')

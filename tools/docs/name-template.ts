@@ -1,15 +1,15 @@
 import { PLACEHOLDER } from '../../packages/server/src/pages/docs/names.ts'
 
 /**
- * Pages are written with the defaults of every setting, so that they read naturally in the repository. What stands
- * between these two stays as it is written where they are served: what is said of a default, or of the software.
+ * Pages use the default names, so that they read naturally in the repository. Text between these marks keeps the
+ * default names when it is served, because it describes a default or the software itself.
  */
 const KEPT = /<!-- keep -->(.*?)<!-- \/keep -->/gs
 
 const { shortName, idHeader, idHeaderLower, idHeaderVariable, serviceName, baseUrl, host } =
   PLACEHOLDER
 
-/** The names that a deployment may change, as the pages spell them. */
+/** The names that a deployment can change, as written in the pages. */
 const NAMES: readonly (readonly [RegExp, string])[] = [
   [/http:\/\/localhost:8080(?!\d)|https:\/\/id\.example(?![\w-])/g, baseUrl],
   [/(?<![\w.-])(?:localhost:8080(?!\d)|id\.example(?![\w.-]))/g, host],
@@ -20,7 +20,7 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
   [/(?<![A-Za-z0-9@/_-])Countersign(?![A-Za-z0-9])/g, serviceName],
 ]
 
-/** Puts placeholders in the place of names, but where they are to be kept. The marks of that go. */
+/** Replaces names by placeholders, except in marked text, and removes the marks. */
 export function nameTemplate(markdown: string): string {
   const parts = markdown.split(KEPT)
   const template = parts.map((part, index) => (index % 2 === 1 ? part : withPlaceholders(part)))
@@ -29,7 +29,7 @@ export function nameTemplate(markdown: string): string {
   return text
 }
 
-/** What a page keeps as it is written. */
+/** Marked text. */
 export function keptIn(markdown: string): string[] {
   return [...markdown.matchAll(KEPT)].map(([, kept]) => kept as string)
 }

@@ -2,7 +2,7 @@ import MarkdownIt from 'markdown-it'
 import type { BookHeading } from '../../packages/server/src/pages/docs/book.ts'
 import { PLACEHOLDERS } from '../../packages/server/src/pages/docs/names.ts'
 
-/** What a page is rendered to. Its title is told apart, since the page that it is put on has its own place for it. */
+/** A rendered page. The title is separate, because the surrounding page renders it. */
 export interface Rendered {
   readonly title: string
   readonly html: string
@@ -11,10 +11,10 @@ export interface Rendered {
 
 type Token = ReturnType<typeof markdown.parse>[number]
 
-/** HTML in Markdown is text; addresses are written as links where they are to be links. */
+/** HTML in Markdown is escaped. Plain URLs are not converted to links. */
 const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
 markdown.normalizeLink = (url) => servedAddress(url)
-// Code and tables scroll by themselves, also with the keyboard.
+// Makes code and tables scrollable by themselves, also with the keyboard.
 markdown.renderer.rules.fence = (tokens, index) =>
   `<pre tabindex="0"><code>${escaped(tokens[index]?.content ?? '')}</code></pre>\n`
 markdown.renderer.rules.code_block = markdown.renderer.rules.fence
@@ -22,7 +22,7 @@ markdown.renderer.rules.table_open = () =>
   '<div class="doc-table" role="group" aria-label="Table" tabindex="0"><table>\n'
 markdown.renderer.rules.table_close = () => '</table></div>\n'
 
-/** @throws Error where a page does not begin with its title, or shows a picture, which are not served */
+/** @throws Error if a page does not begin with its title, or contains a picture, because pictures are not served */
 export function renderPage(source: string, file: string): Rendered {
   const tokens = markdown.parse(source, {})
   const [open, title] = tokens
@@ -39,13 +39,13 @@ export function renderPage(source: string, file: string): Rendered {
   }
 }
 
-/** Markdown has no tables without a head; a head without words heads nothing. */
+/** Markdown tables always have a head. One without text is removed. */
 function withoutEmptyHeads(html: string): string {
   const cells = html.replaceAll(/<th( [^>]*)?><\/th>/g, '<td></td>')
   return cells.replaceAll(/<thead>\n<tr>\n(?:<td><\/td>\n)+<\/tr>\n<\/thead>\n/g, '')
 }
 
-/** Gives every heading an id that is made of its words, each id once. */
+/** Gives every heading a unique id made from its text. */
 function nameHeadings(tokens: readonly Token[]): BookHeading[] {
   const taken = new Set<string>()
   return tokens.flatMap((token, index) => {
@@ -60,7 +60,7 @@ function nameHeadings(tokens: readonly Token[]): BookHeading[] {
   })
 }
 
-/** The way of GitHub, so that links within pages work there as well. Names of deployments are left out. */
+/** Builds ids as GitHub does, so that links within a page work in both places. Leaves out deployment names. */
 function slugOf(text: string): string {
   const words = text.toLowerCase().replaceAll(PLACEHOLDERS, '')
   return words.replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-') || 'part'
@@ -70,7 +70,7 @@ function plain({ children }: Token): string {
   return (children ?? []).map((each: Token) => each.content).join('')
 }
 
-/** `quickstart.md#x` of docs is `/docs/quickstart#x` here. */
+/** `quickstart.md#x` in docs/ becomes `/docs/quickstart#x`. */
 function servedAddress(url: string): string {
   const [, name, fragment = ''] = /^([\w-]+)\.md(#.*)?$/.exec(url) ?? []
   return name === undefined ? url : `/docs/${name}${fragment}`

@@ -8,7 +8,7 @@ import {
 import { type DocComment, docCommentOf } from './doc-comment.ts'
 import { type Entry, type Export, sdkEntries } from './sdk-sources.ts'
 
-/** The reference of the SDK, out of its sources: what each export is declared as, and what its doc comment says. */
+/** The SDK reference, generated from its sources: the declaration and doc comment of each export. */
 export function sdkReference(root: string): string {
   return sdkEntries(root).map(entrySection).join('\n\n')
 }
@@ -30,23 +30,23 @@ function callableSection({ name, node, tree }: Export, specifier: string): strin
   const heading = `## ${name}\n\nFrom \`${specifier}\`.`
   const doc = docCommentOf(tree, node)
   if (!isClassDeclaration(node))
-    return [heading, code(signature(tree, node)), inWords(doc)].join('\n\n')
+    return [heading, code(signature(tree, node)), docText(doc)].join('\n\n')
   const members = node.members.filter((each) => isPublic(each))
   return [
     heading,
-    inWords(doc),
+    docText(doc),
     ...members.map((each) => {
-      const text = [code(signature(tree, each)), inWords(docCommentOf(tree, each))]
+      const text = [code(signature(tree, each)), docText(docCommentOf(tree, each))]
       return [`### ${name}${titleOf(each)}`, ...text].join('\n\n')
     }),
   ].join('\n\n')
 }
 
-/** Types say all in their own words: members, and comments above them. */
+/** Types are shown completely, with members and their comments. */
 function typeSection({ name, node, tree }: Export): string {
   const text = tree.text.slice(node.getStart(tree), node.end).replace(/^export /, '')
-  const declared = /Default: `(?:svc|ServiceID)`/.test(text) ? kept(code(text)) : code(text)
-  return [`### ${name}`, inWords(docCommentOf(tree, node)), declared].join('\n\n')
+  const declared = /Default: `(?:svc|ServiceID)`/.test(text) ? keepNames(code(text)) : code(text)
+  return [`### ${name}`, docText(docCommentOf(tree, node)), declared].join('\n\n')
 }
 
 function isPublic(member: Node & { readonly name?: Node | undefined }): boolean {
@@ -73,31 +73,31 @@ function signature(tree: Tree, node: Node & { readonly body?: Node | undefined }
   return whole.replace(/ = (?:async )?\(.*$/s, '').trim()
 }
 
-function inWords({ text, params, returns, throws }: DocComment): string {
+function docText({ text, params, returns, throws }: DocComment): string {
   const list = [
     ...params.map((each) => `- \`${each.name}\`: ${each.text}`),
     ...(returns === null ? [] : [`- Returns ${returns}`]),
     ...(throws === null ? [] : [`- Throws ${throws}`]),
   ]
   const all = list.length === 0 ? text : `${text}\n\n${list.join('\n')}`
-  return withoutHtml(all)
+  return escapeHtml(all)
 }
 
 function code(text: string): string {
-  // A member stands as far in as its class does.
+  // Indents members like their class.
   const lines = text.split('\n')
   const indent = /^ */.exec(lines.at(-1) ?? '')?.[0] ?? ''
   const flush = lines.map((line) => line.replace(indent, '')).join('\n')
   return `\`\`\`ts\n${flush}\n\`\`\``
 }
 
-/** A default stays what it is, whatever a deployment goes by. */
-function kept(text: string): string {
+/** Defaults are keepNames even if a deployment uses other names. */
+function keepNames(text: string): string {
   return `<!-- keep -->\n${text}\n<!-- /keep -->`
 }
 
-/** What looks like HTML is none. Code says what it says. */
-function withoutHtml(text: string): string {
+/** Escapes text that looks like HTML. Code spans are keepNames as they are. */
+function escapeHtml(text: string): string {
   return text
     .split(/(`[^`]*`)/)
     .map((part) => (part.startsWith('`') ? part : part.replaceAll('<', '&lt;')))

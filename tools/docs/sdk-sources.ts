@@ -13,14 +13,14 @@ import {
 } from 'typescript/unstable/ast'
 import { type ParsedFile, parse } from '../structure/syntax.ts'
 
-/** Something that a package exports, where it is declared. */
+/** An export of a package, with its declaration. */
 export interface Export {
   readonly name: string
   readonly node: Node
   readonly tree: Tree
 }
 
-/** An entry of a package, and all that it exports, in the order in which it does. */
+/** An entry point of a package with its exports, in order. */
 export interface Entry {
   readonly specifier: string
   readonly exports: readonly Export[]
@@ -32,7 +32,10 @@ const ENTRIES = [
   ['@countersign/sdk/node', 'node.ts'],
 ] as const
 
-/** Reads what the SDK exports. @throws Error where an export has no declaration in its file */
+/**
+ * Reads the exports of the SDK.
+ * @throws Error if an export has no declaration in its file
+ */
 export function sdkEntries(root: string): Entry[] {
   const names = globSync('**/*.ts', { cwd: join(root, SOURCES) }).map((name) =>
     name.replaceAll('\\', '/'),

@@ -1,8 +1,8 @@
-import { INSIDE } from './panels-inside.ts'
-import { OUTSIDE } from './panels-outside.ts'
-import type { PanelPlan } from './plan.ts'
+import type { PanelPlan } from './panel-plan.ts'
+import { INTERNALS } from './panels-internals.ts'
+import { SYMPTOMS } from './panels-symptoms.ts'
 
-/** The grid of Grafana is so wide. */
+/** The width of Grafana's grid. */
 const WIDTH = 24
 const GRAPH = { w: 8, h: 8 }
 const STAT = { w: 4, h: 4 }
@@ -17,7 +17,7 @@ interface Place {
   readonly h: number
 }
 
-/** `deploy/grafana/countersign.json`, for Grafana's import: it asks which Prometheus to read. */
+/** Generates `deploy/grafana/countersign.json`, which asks for the Prometheus data source when it is imported. */
 export function dashboardJson(): string {
   return `${JSON.stringify(dashboard(), null, 2)}\n`
 }
@@ -84,7 +84,7 @@ function variable(name: string, label: string, query: string, all: boolean) {
 function panels(): unknown[] {
   const made: unknown[] = []
   let y = 0
-  for (const { title, panels } of [...OUTSIDE, ...INSIDE]) {
+  for (const { title, panels } of [...SYMPTOMS, ...INTERNALS]) {
     made.push({
       id: made.length + 1,
       type: 'row',

@@ -5,22 +5,22 @@ import { dirname, join, relative } from 'node:path'
 
 const PACKAGES = join(import.meta.dirname, '../../packages')
 const TSC = join(PACKAGES, '../node_modules/typescript/bin/tsc')
-/** The specifier of an import, an export or an import type. */
+/** The module specifier of an import, an export or an import type. */
 const SPECIFIER = /(\bfrom |\bimport\()(['"])(.*?)\2/g
 
-/** The types of a package of the workspace, for its published form. */
+/** A package of the workspace, whose types are published. */
 export interface Declaration {
   /** Its directory in packages/. */
   readonly name: string
   readonly entries: readonly string[]
   readonly outDir: string
-  /** Packages that whoever installs this one gets, or has. */
+  /** Packages that are installed together with this one, or already present. */
   readonly installed?: readonly string[]
 }
 
 /**
- * Writes the types of the published form: those of its entries and what these need, and no others.
- * @throws Error where they need a package that whoever installs this one does not get
+ * Writes the types of the entry points and only those that they need.
+ * @throws Error if they need a package that is not installed with this one
  */
 export function declareTypes({ name, entries, outDir, installed = [] }: Declaration): void {
   const drafts = mkdtempSync(join(tmpdir(), 'countersign-types-'))
@@ -42,7 +42,7 @@ export function declareTypes({ name, entries, outDir, installed = [] }: Declarat
   }
 }
 
-/** Files below the root, without their ending. */
+/** Files below the root, without their extension. */
 function reachable(
   root: string,
   entries: readonly string[],

@@ -1,4 +1,4 @@
-/** One place that breaks a rule. */
+/** A broken rule at one place. */
 export interface Breach {
   /** Relative to the root, with forward slashes. */
   readonly path: string
@@ -8,7 +8,7 @@ export interface Breach {
   readonly mend: string
 }
 
-/** By path, then by line. */
+/** Compares by path, then by line. */
 export function byPlace(a: Breach, b: Breach): number {
   if (a.path !== b.path) return a.path < b.path ? -1 : 1
   return a.line - b.line

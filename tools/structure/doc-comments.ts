@@ -12,7 +12,7 @@ import type { Breach } from './breach.ts'
 import { DOCUMENTED } from './rules.ts'
 import { lineOf, type ParsedFile } from './syntax.ts'
 
-/** Exported functions, classes and interfaces of the documented packages that have no doc comment. */
+/** Exported functions, classes and interfaces in the documented packages without a doc comment. */
 export function checkDocComments(files: readonly ParsedFile[]): Breach[] {
   return files
     .filter(({ path }) => DOCUMENTED.some((place) => path.startsWith(place)))
@@ -28,7 +28,7 @@ export function checkDocComments(files: readonly ParsedFile[]): Breach[] {
 
 function undocumented(tree: Tree): { name: string; node: Node }[] {
   const exported = namesInExportLists(tree)
-  const told = new Set<string>()
+  const checked = new Set<string>()
   return tree.statements.flatMap((node) => {
     const documentable =
       isFunctionDeclaration(node) || isClassDeclaration(node) || isInterfaceDeclaration(node)
@@ -36,9 +36,9 @@ function undocumented(tree: Tree): { name: string; node: Node }[] {
     const name = node.name?.text ?? 'default'
     const isExported =
       exported.has(name) || node.modifiers?.some(({ kind }) => kind === SyntaxKind.ExportKeyword)
-    // The first of several overloads, or of several parts of an interface, speaks for all.
-    if (!isExported || told.has(name)) return []
-    told.add(name)
+    // The first overload or the first part of an interface documents the others.
+    if (!isExported || checked.has(name)) return []
+    checked.add(name)
     return isDocumented(tree, node) ? [] : [{ name, node }]
   })
 }
@@ -53,7 +53,7 @@ function namesInExportLists(tree: Tree): Set<string> {
   return new Set(names)
 }
 
-/** A blank line parts a comment from what stands below it. */
+/** A comment followed by a blank line does not belong to the declaration below it. */
 function isDocumented(tree: Tree, node: Node): boolean {
   const comment = node.jsDoc?.at(-1)
   if (comment === undefined) return false

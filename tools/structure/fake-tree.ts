@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The texts of a repository's files, by path. */
+/** The contents of a repository's files, by path. */
 export type Files = Readonly<Record<string, string>>
 
-/** Writes the files into a new directory, hands its path to `use`, and takes it away again. */
+/** Writes the files into a temporary directory, passes its path to `use`, and deletes it afterwards. */
 export function withTree<T>(files: Files, use: (root: string) => T): T {
   const root = mkdtempSync(join(tmpdir(), 'structure-'))
   try {
@@ -19,7 +19,7 @@ export function withTree<T>(files: Files, use: (root: string) => T): T {
   }
 }
 
-/** An ARCHITECTURE.md between whose marks stand these lines. */
+/** An ARCHITECTURE.md with these lines between the marks of its table. */
 export function page(...rows: readonly string[]): string {
   return ['# Files', '<!-- files -->', ...rows, '<!-- /files -->', ''].join('\n')
 }

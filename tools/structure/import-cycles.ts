@@ -1,10 +1,10 @@
 import type { Breach } from './breach.ts'
 import type { Import } from './imports.ts'
 
-/** The files that a file imports, with the import that does it. */
+/** For each file, the files that it imports, with the import statement. */
 type Graph = ReadonlyMap<string, ReadonlyMap<string, Import>>
 
-/** Every shortest ring of files that import each other, types included; each is told once. */
+/** Finds the shortest cycle through each file, counting type imports. Reports each cycle once. */
 export function checkCycles(imports: readonly Import[]): Breach[] {
   const graph = graphOf(imports)
   const rings = new Map<string, string[]>()
@@ -35,7 +35,7 @@ function graphOf(imports: readonly Import[]): Graph {
   return graph
 }
 
-/** The shortest way from a file back to itself, without its end; breadth first. */
+/** The shortest path from a file back to itself, without the repeated end, by breadth-first search. */
 function ringThrough(graph: Graph, start: string): string[] | undefined {
   const cameFrom = new Map<string, string>()
   const queue = [start]

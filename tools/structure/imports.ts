@@ -12,13 +12,13 @@ export interface Import {
   readonly target: Target
 }
 
-/** What a specifier names: a file of the repository (relative to the root), or a package. */
+/** The target of a specifier: a file of the repository (relative to the root), or a package. */
 type Target =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'workspace'; readonly path: string }
   | { readonly kind: 'package'; readonly name: string }
 
-/** Every import of the file whose specifier is a literal. */
+/** Every import of the file with a literal specifier. */
 export function importsOf({ path, tree }: ParsedFile): Import[] {
   return tree.imports.filter(isStringLiteralLikeNode).map((node) => ({
     from: path,

@@ -77,8 +77,8 @@ export const LAYERS: readonly Layer[] = [
   {
     name: 'cli',
     files: 'packages/cli/src/',
-    imports: ['protocol', 'cli'],
-    mend: 'the CLI speaks to a service over HTTP: use the wire schemas of @countersign/protocol',
+    imports: ['protocol', 'sdk', 'cli'],
+    mend: 'the CLI uses a service through @countersign/sdk',
   },
   {
     name: 'cli/bin',
@@ -90,7 +90,7 @@ export const LAYERS: readonly Layer[] = [
     name: 'sdk',
     files: 'packages/sdk/src/',
     imports: ['protocol', 'sdk'],
-    mend: 'the SDK speaks to a service over HTTP: use the wire schemas of @countersign/protocol',
+    mend: 'the SDK uses a service over HTTP: take the wire schemas of @countersign/protocol',
   },
   {
     name: 'gateway',

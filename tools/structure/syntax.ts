@@ -10,10 +10,10 @@ export interface ParsedFile {
 }
 
 const ROOT = '/tree'
-/** Only the parser is wanted: nothing is resolved, no library is read. */
+/** Only parses: no imports are resolved and no library is loaded. */
 const OPTIONS = { allowJs: true, jsx: 'preserve', noLib: true, noResolve: true, types: [] }
 
-/** Parses all files at once with TypeScript's own parser, which sees nothing but their texts. */
+/** Parses all files at once with TypeScript's parser, in a virtual file system. */
 export function parse(sources: readonly SourceFile[]): ParsedFile[] {
   const names = sources.map(({ path }) => `${ROOT}/${path}`)
   const config = `${ROOT}/tsconfig.json`
@@ -32,12 +32,12 @@ export function parse(sources: readonly SourceFile[]): ParsedFile[] {
   }
 }
 
-/** The line a node begins in, counted from 1; its doc comment is not part of it. */
+/** The line where a node begins, counted from 1, without its doc comment. */
 export function lineOf(tree: Tree, node: Node): number {
   return tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1
 }
 
-/** All nodes below, in the order of the text. */
+/** All descendants of a node, in source order. */
 export function nodesBelow(node: Node): Node[] {
   const nodes: Node[] = []
   node.forEachChild((child) => {

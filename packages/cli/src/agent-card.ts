@@ -1,21 +1,20 @@
-import { A2A_IDENTITY_PATH, encodeBase64Url, utf8 } from '@countersign/protocol'
-import type { AgentKey } from './agent-key.ts'
-import { namingOfDid } from './deployment.ts'
-import { Failure } from './failure.ts'
+import { A2A_IDENTITY_PATH, encodeBase64Url, referenceKind, utf8 } from '@countersign/protocol'
+import type { Signer } from '@countersign/sdk'
+import { Failure } from './errors.ts'
 
-/** An Agent Card of A2A 1.0 as it was written. */
+/** The JSON of an Agent Card of A2A 1.0. */
 export type AgentCard = Record<string, unknown>
 
-/** A card, and what a signature of it covers. */
+/** A card, and the text that a signature of it covers. */
 export interface ReadCard {
   readonly card: AgentCard
-  /** The parts that A2A knows, in their canonical form (RFC 8785; A2A 1.0 section 8.4.1). */
+  /** The fields that A2A defines, as canonical JSON (RFC 8785; A2A 1.0 section 8.4.1). */
   readonly canonical: string
-  /** Whom it names, by the extension of a service. */
+  /** The DIDs in its identity extensions. */
   readonly dids: readonly string[]
 }
 
-interface Covered {
+interface CanonicalCard {
   readonly capabilities?: { readonly extensions?: readonly Extension[] }
 }
 
@@ -25,9 +24,9 @@ interface Extension {
 }
 
 /**
- * Reads an agent card.
- * @param source how messages name where the text is from
- * @throws Failure USAGE where it is none, or names no agent
+ * Parses an agent card.
+ * @param source names the origin of the text in messages
+ * @throws Failure USAGE if it is not an agent card, or has no identity extension
  */
 export async function readAgentCard(text: string, source: string): Promise<ReadCard> {
   const { canonicalizeAgentCard } = await import('@a2a-js/sdk')
@@ -49,21 +48,21 @@ export async function readAgentCard(text: string, source: string): Promise<ReadC
 }
 
 /**
- * Signs a card (JWS, RFC 7515, in the flattened form; A2A 1.0 section 8.4.2). A signature of the same key takes the
- * place of the one before, so that a card can be changed and signed anew.
+ * Signs a card (flattened JWS, RFC 7515; A2A 1.0 section 8.4.2). The signature replaces a previous one by the same key, so
+ * that a changed card can be signed again.
  * @param keyId the verification method in the agent's DID document
  */
-export function signAgentCard(
+export async function signAgentCard(
   { card, canonical }: ReadCard,
-  key: AgentKey,
+  key: Signer,
   keyId: string,
-): AgentCard {
+): Promise<AgentCard> {
   const header = encodeBase64Url(utf8(JSON.stringify({ alg: 'EdDSA', typ: 'JOSE', kid: keyId })))
   const payload = encodeBase64Url(utf8(canonical))
-  const signature = encodeBase64Url(Buffer.from(key.sign(utf8(`${header}.${payload}`)), 'base64'))
-  const others = Array.isArray(card.signatures) ? card.signatures : []
-  const kept = others.filter((each) => each?.protected !== header)
-  return { ...card, signatures: [...kept, { protected: header, signature }] }
+  const signature = encodeBase64Url(await key.sign(utf8(`${header}.${payload}`)))
+  const previous = Array.isArray(card.signatures) ? card.signatures : []
+  const others = previous.filter((entry) => entry?.protected !== header)
+  return { ...card, signatures: [...others, { protected: header, signature }] }
 }
 
 function parseObject(text: string, source: string): AgentCard {
@@ -73,12 +72,12 @@ function parseObject(text: string, source: string): AgentCard {
       return value as AgentCard
     }
   } catch {
-    // Said below, for this and for what is no object alike.
+    // The error below covers this as well.
   }
   throw new Failure('USAGE', `${source} holds no JSON object.`)
 }
 
-function didsIn({ capabilities }: Covered): string[] {
+function didsIn({ capabilities }: CanonicalCard): string[] {
   const ours = (capabilities?.extensions ?? []).filter(({ uri }) =>
     String(uri).endsWith(A2A_IDENTITY_PATH),
   )
@@ -86,5 +85,5 @@ function didsIn({ capabilities }: Covered): string[] {
 }
 
 function isDid(text: string): boolean {
-  return namingOfDid(text)?.didPattern.test(text) ?? false
+  return referenceKind(text) === 'did'
 }

@@ -1,21 +1,47 @@
-import type { AgentStatus, Lookup } from '@countersign/protocol'
+import type { AgentStatus, Lookup, Registry } from '@countersign/sdk'
+import { codeOf, Failure } from './errors.ts'
 import type { Field } from './output.ts'
 
-/** What a status means to whoever reads it. */
+/** Each status in words. */
 export const STATUS_WORDS: Readonly<Record<AgentStatus, string>> = {
   active: 'active',
   suspended: 'suspended: not valid for now',
   revoked: 'revoked: no longer valid, for good',
 }
 
-/** A lookup, line by line. */
-export function describeCertificate(service: URL, { certificate, owner }: Lookup): Field[] {
+/** The absolute URL of the certificate page. */
+export function certificateUrl(service: URL, { certificate }: Lookup): string {
+  const { verifyUrl } = certificate
+  return URL.parse(verifyUrl, service.href)?.href ?? verifyUrl
+}
+
+/** The rows that show a certificate. */
+export function certificateRows(service: URL, lookup: Lookup): Field[] {
+  const { certificate, owner } = lookup
   const { identityMethod, claimedAt } = owner
   return [
     ['DID', certificate.id],
     ['Status', STATUS_WORDS[certificate.status]],
     ['Owner', identityMethod === null ? 'identity not verified' : `verified by ${identityMethod}`],
     ['Claimed', claimedAt],
-    ['Certificate', URL.parse(certificate.verifyUrl, service.href)?.href ?? certificate.verifyUrl],
+    ['Certificate', certificateUrl(service, lookup)],
   ]
+}
+
+/**
+ * The certificate of the agent's own key.
+ * @param publicKey 32 bytes in padded standard base64
+ * @throws Failure NOT_FOUND with the next step; CountersignError of `Registry.lookup`
+ */
+export async function ownCertificate(registry: Registry, publicKey: string): Promise<Lookup> {
+  try {
+    return await registry.lookup(publicKey)
+  } catch (cause) {
+    if (codeOf(cause) !== 'NOT_FOUND') throw cause
+    throw new Failure(
+      'NOT_FOUND',
+      `Your key ${publicKey} has no certificate at ${registry.service}. Have the agent's owner issue a claim token, then: countersign claim <token>`,
+      { cause },
+    )
+  }
 }

@@ -1,4 +1,5 @@
-import { runCountersign } from './program.ts'
+import { processIo } from './io.ts'
+import { run } from './run.ts'
 
-const exitCode = await runCountersign(process.argv.slice(2))
+const exitCode = await run(process.argv.slice(2), processIo())
 if (exitCode !== 0) process.exitCode = exitCode

@@ -4,27 +4,27 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import './app.css'
-import { ApiError, whenSignedOut } from './api/client.ts'
-import { sessionQuery } from './api/session.ts'
+import { ApiError, setSignedOutHandler } from './api/client.ts'
+import { sessionQuery } from './api/queries.ts'
+import { ToastHost } from './components/toast.tsx'
 import { applyTheme } from './layout/theme.ts'
-import { ToastHost } from './parts/toast.tsx'
 import { makeRouter } from './router.tsx'
 
-/** A refusal is an answer: only what never arrived is asked for again. */
-function isWorthRetrying(failures: number, error: Error): boolean {
+/** Retries network failures and server errors, but not refusals. */
+function shouldRetry(failures: number, error: Error): boolean {
   return failures < 2 && !(error instanceof ApiError && error.status > 0 && error.status < 500)
 }
 
-const queries = new QueryClient({ defaultOptions: { queries: { retry: isWorthRetrying } } })
+const queries = new QueryClient({ defaultOptions: { queries: { retry: shouldRetry } } })
 const router = makeRouter(queries)
 
-/** The session has ended while the page was open: sign in, and back to where one was. */
-whenSignedOut(() => {
+/** The session ended while the page was open: sign in and return to the same page. */
+setSignedOutHandler(() => {
   const { pathname, publicHref } = router.state.location
   if (pathname === '/sign-in' || pathname === '/sign-up') return
-  const known = queries.getQueryData(sessionQuery.queryKey)
+  const session = queries.getQueryData(sessionQuery.queryKey)
   queries.clear()
-  if (known) queries.setQueryData(sessionQuery.queryKey, { ...known, owner: null })
+  if (session) queries.setQueryData(sessionQuery.queryKey, { ...session, owner: null })
   void router.navigate({ to: '/sign-in', search: { next: publicHref } })
 })
 

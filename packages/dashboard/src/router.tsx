@@ -6,12 +6,12 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
-import { sessionQuery } from './api/session.ts'
+import { sessionQuery } from './api/queries.ts'
+import { ErrorPage, RootErrorPage } from './layout/error-page.tsx'
 import { NotFoundPage } from './layout/not-found-page.tsx'
+import { PagePlaceholder } from './layout/page-placeholder.tsx'
 import { SignedInLayout } from './layout/signed-in-layout.tsx'
 import { SignedOutLayout } from './layout/signed-out-layout.tsx'
-import { TroubleAtStart, TroublePage } from './layout/trouble-page.tsx'
-import { Waiting } from './layout/waiting.tsx'
 
 interface Context {
   readonly queries: QueryClient
@@ -19,15 +19,15 @@ interface Context {
 
 const root = createRootRouteWithContext<Context>()()
 
-/** What may stand in an address as text; everything else in it is ignored. */
-function texts<K extends string>(...keys: readonly K[]) {
+/** Validates search parameters: keeps the named ones as strings and ignores all others. */
+function stringParams<K extends string>(...keys: readonly K[]) {
   return (search: Record<string, unknown>): { [key in K]?: string } => {
-    const found: { [key in K]?: string } = {}
+    const params: { [key in K]?: string } = {}
     for (const key of keys) {
       const value = search[key]
-      if (value !== undefined && value !== null) found[key] = String(value)
+      if (value !== undefined && value !== null) params[key] = String(value)
     }
-    return found
+    return params
   }
 }
 
@@ -35,30 +35,30 @@ const signedOut = createRoute({
   getParentRoute: () => root,
   id: 'signed-out',
   component: SignedOutLayout,
-  errorComponent: TroubleAtStart,
+  errorComponent: RootErrorPage,
   beforeLoad: ({ context }) => context.queries.ensureQueryData(sessionQuery).then(() => undefined),
 })
 
 const signIn = createRoute({
   getParentRoute: () => signedOut,
   path: '/sign-in',
-  validateSearch: texts('next', 'failed', 'message', 'request'),
+  validateSearch: stringParams('next', 'failed', 'message', 'request'),
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
 })
 
 const signUp = createRoute({
   getParentRoute: () => signedOut,
   path: '/sign-up',
-  validateSearch: texts('provider'),
+  validateSearch: stringParams('provider'),
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
 })
 
-/** Whoever is not signed in is led to sign in, and back. */
+/** Redirects to the sign-in page if nobody is signed in. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
   component: SignedInLayout,
-  errorComponent: TroubleAtStart,
+  errorComponent: RootErrorPage,
   beforeLoad: async ({ context, location }) => {
     const session = await context.queries.ensureQueryData(sessionQuery)
     if (session.owner === null) {
@@ -78,7 +78,7 @@ const home = createRoute({
 const agents = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents',
-  validateSearch: texts('search', 'status', 'grade'),
+  validateSearch: stringParams('search', 'status', 'grade'),
   component: lazyRouteComponent(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
 })
 
@@ -112,18 +112,18 @@ const claim = createRoute({
 const identity = createRoute({
   getParentRoute: () => signedIn,
   path: '/identity',
-  validateSearch: texts('verified', 'failed', 'message', 'request'),
+  validateSearch: stringParams('verified', 'failed', 'message', 'request'),
   component: lazyRouteComponent(() => import('./pages/identity/identity-page.tsx'), 'IdentityPage'),
 })
 
 const account = createRoute({
   getParentRoute: () => signedIn,
   path: '/account',
-  validateSearch: texts('linked', 'failed', 'message', 'request'),
+  validateSearch: stringParams('linked', 'failed', 'message', 'request'),
   component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 })
 
-const elsewhere = createRoute({
+const notFound = createRoute({
   getParentRoute: () => signedIn,
   path: '$',
   component: NotFoundPage,
@@ -140,7 +140,7 @@ const tree = root.addChildren([
     claim,
     identity,
     account,
-    elsewhere,
+    notFound,
   ]),
 ])
 
@@ -150,13 +150,13 @@ export function makeRouter(queries: QueryClient) {
     basepath: '/dashboard',
     context: { queries },
     defaultPreload: 'intent',
-    defaultPendingComponent: Waiting,
+    defaultPendingComponent: PagePlaceholder,
     defaultPendingMs: 200,
     defaultPendingMinMs: 0,
-    defaultErrorComponent: TroublePage,
+    defaultErrorComponent: ErrorPage,
     defaultNotFoundComponent: NotFoundPage,
     scrollRestoration: true,
-    // A DID stands in an address as it is read.
+    // Keeps the colons of DIDs in the URL unescaped.
     pathParamsAllowedCharacters: [':'],
   })
 }

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { DID, lookupBody, startImpostor, startSite } from '../../../test/support/impostor.ts'
 import { claimAgent, startTestService, type TestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
+import { until } from '../../../test/support/until.ts'
 import { Clock } from './support/clock.ts'
 import { fetchGateway } from './support/fetch-gateway.ts'
 
@@ -45,7 +46,7 @@ test('concurrent requests for the same agent cause one lookup', async (t) => {
   const visits = Array.from({ length: 50 }, (_, i) =>
     visit({ ServiceID: i % 2 ? did : did.slice(-24) }),
   )
-  while (counter.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(async () => counter.asked.length > 0)
   release()
   for (const { status } of await Promise.all(visits)) assert.equal(status, 200)
   assert.equal(counter.asked.length, 1)
@@ -79,7 +80,7 @@ test('the age of a cached lookup counts from the request, not from the response'
   const visit = fetchGateway({ service: counter.url, now: clock.now })
   const release = counter.hold()
   const first = visit({ ServiceID: did })
-  while (counter.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(async () => counter.asked.length > 0)
   clock.pass(4000)
   release()
   await first

@@ -1,10 +1,10 @@
-/** Where the uri of the extension ends, under whichever service. */
+/** The path of the extension's URI, the same for every service. */
 export const A2A_IDENTITY_PATH = '/a2a/identity/v1'
 
 /**
- * The uri of the extension by which an agent card of A2A names an agent of a service, in its `params`: `did`, `nonce`
- * (the token of the channel) and `expiry` (RFC 3339). docs/contract-notes.md.
- * @param baseUrl the origin of the service: who certifies the DID is part of what the card says
+ * The URI of the A2A extension with which an agent card names an agent of a service. Its `params` are `did`, `nonce` (the
+ * token of the channel) and `expiry` (RFC 3339). docs/contract-notes.md.
+ * @param baseUrl the origin of the service that certifies the DID
  */
 export function a2aIdentityUri(baseUrl: string): string {
   return `${baseUrl}${A2A_IDENTITY_PATH}`

@@ -1,9 +1,9 @@
 /** The Bitcoin base58 alphabet: no `0`, `O`, `I`, `l` (contract 2.1). */
 export const BASE58_ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-/** The same as a class of a regular expression. */
+/** The alphabet as a character class of a regular expression. */
 export const BASE58_CLASS = '[1-9A-HJ-NP-Za-km-z]'
 
-/** Bytes at or above the largest multiple of 58 would favour the first letters: they are thrown away. */
+/** Rejection sampling: bytes from the largest multiple of 58 on would make the first letters more likely. */
 const UNBIASED_BELOW = 256 - (256 % 58)
 
 /**
@@ -21,7 +21,7 @@ export function randomBase58(length: number, randomBytes: (count: number) => Uin
   return text
 }
 
-/** Encodes bytes as base58, leading zero bytes as `1` (the `base58btc` of multibase). */
+/** Encodes bytes as base58 (`base58btc` of multibase): each leading zero byte becomes `1`. */
 export function encodeBase58(bytes: Uint8Array): string {
   const digits: number[] = []
   for (const byte of bytes) {

@@ -2,12 +2,12 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const VALUE = new Uint8Array(128)
 for (let i = 0; i < 64; i++) VALUE[ALPHABET.charCodeAt(i)] = i
 
-/** 32 bytes have exactly one spelling here: RFC 4648 section 4, padded, unused bits zero. */
+/** 32 bytes in canonical base64: RFC 4648 section 4, padded, unused bits zero. */
 export const KEY_PATTERN = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/
-/** 64 bytes, likewise. */
+/** 64 bytes in canonical base64. */
 export const SIGNATURE_PATTERN = /^[A-Za-z0-9+/]{85}[AQgw]==$/
 
-/** Decodes text that one of the patterns above has accepted. */
+/** Decodes text that matches one of the patterns above. */
 function decodeCanonical(text: string, length: number): Uint8Array {
   const bytes = new Uint8Array(length)
   let at = 0
@@ -24,12 +24,12 @@ function decodeCanonical(text: string, length: number): Uint8Array {
   return bytes
 }
 
-/** The 32 bytes of a key, or null where the text is not their one canonical base64 spelling. */
+/** The 32 bytes of a key, or null if the text is not canonical base64 of them. */
 export function decodeKey(text: string): Uint8Array | null {
   return KEY_PATTERN.test(text) ? decodeCanonical(text, 32) : null
 }
 
-/** The 64 bytes of a signature, or null where the text is not their one canonical base64 spelling. */
+/** The 64 bytes of a signature, or null if the text is not canonical base64 of them. */
 export function decodeSignature(text: string): Uint8Array | null {
   return SIGNATURE_PATTERN.test(text) ? decodeCanonical(text, 64) : null
 }
@@ -48,7 +48,7 @@ export function encodeBase64(bytes: Uint8Array): string {
   return text
 }
 
-/** URL-safe base64 without padding (RFC 4648 section 5), as JWKs and thumbprints are written. */
+/** URL-safe base64 without padding (RFC 4648 section 5), as in JWKs and thumbprints. */
 export function encodeBase64Url(bytes: Uint8Array): string {
   return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }

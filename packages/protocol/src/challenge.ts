@@ -1,18 +1,18 @@
 import type { Naming } from './naming.ts'
 
-/** A challenge that names who asks, so that an answer to one is worth nothing to another. */
+/** A challenge for one audience: no other site accepts an answer to it. */
 export interface Challenge {
-  /** The origin of whoever asks (RFC 6454), such as `https://shop.example`. */
+  /** The origin of the site that issued it (RFC 6454), such as `https://shop.example`. */
   readonly audience: string
-  /** Random, for one answer: 22 to 128 characters of base64url. */
+  /** Random and single-use: 22 to 128 characters of base64url. */
   readonly nonce: string
 }
 
 const NONCE_PATTERN = /^[A-Za-z0-9_-]{22,128}$/
 
 /**
- * The text that an agent signs: `<shortName>-challenge-v1:<audience>:<nonce>` (docs/contract-notes.md).
- * @throws RangeError where the audience is no origin or the nonce is none
+ * The text of a challenge, which the agent signs: `<shortName>-challenge-v1:<audience>:<nonce>` (docs/contract-notes.md).
+ * @throws RangeError if the audience is not an origin or the nonce has another form
  */
 export function formatChallenge(naming: Naming, { audience, nonce }: Challenge): string {
   if (!isOrigin(audience)) {
@@ -24,7 +24,7 @@ export function formatChallenge(naming: Naming, { audience, nonce }: Challenge):
   return `${naming.challengePrefix}${audience}:${nonce}`
 }
 
-/** @returns null where a text is no challenge of this form; an agent that knows whom it talks to refuses to sign it */
+/** Parses a challenge. @returns null if the text has another form: an agent refuses to sign it */
 export function parseChallenge(naming: Naming, text: string): Challenge | null {
   if (!text.startsWith(naming.challengePrefix)) return null
   const colon = text.lastIndexOf(':')
@@ -34,7 +34,7 @@ export function parseChallenge(naming: Naming, text: string): Challenge | null {
   return NONCE_PATTERN.test(nonce) ? { audience, nonce } : null
 }
 
-/** One spelling each: no path, no default port, lower case, punycode. */
+/** Only the canonical spelling: no path, no default port, lower case, punycode. */
 function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }

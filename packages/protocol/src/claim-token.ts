@@ -3,10 +3,10 @@ import type { Naming } from './naming.ts'
 /** `svc-verify-` and 32 lower-case hexadecimal characters (contract 2.7). A secret until it is used. */
 export type ClaimToken = string & { readonly __brand: 'ClaimToken' }
 
-/** Contract section 8. */
+/** 10 minutes (contract section 8). */
 export const CLAIM_TOKEN_LIFETIME_MS = 10 * 60 * 1000
 
-/** @param randomBytes a cryptographically secure source: 16 bytes are drawn */
+/** A new claim token with 128 random bits. @param randomBytes a cryptographically secure source of `count` bytes */
 export function randomClaimToken(
   naming: Naming,
   randomBytes: (count: number) => Uint8Array,
@@ -15,7 +15,7 @@ export function randomClaimToken(
   return `${naming.tokenPrefix}${hex}` as ClaimToken
 }
 
-/** Whether text has the form of a token; only the service knows whether it can be redeemed. */
+/** Whether text has the form of a claim token. Only the service knows whether it can be redeemed. */
 export function isClaimToken(naming: Naming, text: string): text is ClaimToken {
   return naming.tokenPattern.test(text)
 }

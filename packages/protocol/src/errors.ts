@@ -1,6 +1,6 @@
 /**
- * Every code that a response of the service can carry, with its HTTP status
- * (contract section 7; the further ones are listed in docs/contract-notes.md).
+ * Every error code of the service with its HTTP status (contract section 7; docs/contract-notes.md lists the further
+ * ones).
  */
 export const ERROR_STATUS = {
   VALIDATION_ERROR: 400,
@@ -22,11 +22,11 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS
 
-/** A refusal that has a code. Callers switch on the code; the message is for people. */
+/** An error with a code of the contract. Callers switch on the code; the message is for people. */
 export class CodedError extends Error {
   override readonly name = 'CodedError'
   readonly code: ErrorCode
-  /** In how many seconds it is worth trying again; null where nobody knows. */
+  /** After how many seconds the client should retry; null if that is unknown. */
   readonly retryAfterSeconds: number | null
 
   constructor(

@@ -1,6 +1,6 @@
 import { type AgentStatus, ASSURANCES, type Assurance } from './status.ts'
 
-/** Raised whenever the same facts could earn another letter. */
+/** Incremented when the same evidence could give another grade. */
 export const GRADE_POLICY_VERSION = 1
 
 export type Grade = 'A' | 'B' | 'C' | 'D' | 'E'
@@ -16,26 +16,26 @@ export interface VerificationFact {
   readonly expiresAt: number | null
 }
 
-/** A channel at which the agent was reached. Times in milliseconds since 1970. */
+/** A verified channel of an agent. Times in milliseconds since 1970. */
 export interface ChannelFact {
   readonly kind: string
   readonly handleOrDomain: string
   readonly tier: Tier
   readonly checkedAt: number
-  /** Null while nothing has made it stale. */
+  /** Until when it counts; null: no limit. */
   readonly freshUntil: number | null
 }
 
-/** The facts that a grade is made of. */
+/** The evidence for a grade. */
 export interface GradeInput {
   readonly status: AgentStatus
   readonly verifications: readonly VerificationFact[]
   readonly channels: readonly ChannelFact[]
-  /** The moment at which the question is asked: what has expired by then counts for nothing. */
+  /** Milliseconds since 1970: evidence that has expired by then does not count. */
   readonly now: number
 }
 
-/** A grade and all that is needed to check it. */
+/** A grade with the evidence that it follows from. */
 export interface GradeResult {
   readonly policyVersion: typeof GRADE_POLICY_VERSION
   readonly grade: Grade
@@ -46,15 +46,15 @@ export interface GradeResult {
     readonly verification: VerificationFact | null
     readonly channel: ChannelFact | null
   }
-  /** What would raise the grade, or null at an A and for a certificate that is not active. */
+  /** The next step to a better grade; null for an A, and for a certificate that is not active. */
   readonly next: { readonly grade: Grade; readonly step: string } | null
 }
 
 const LETTERS: readonly Grade[] = ['E', 'D', 'C', 'B', 'A']
 
 /**
- * The grade of an agent: who stands behind it (0 to 2) plus where it can be reached (0 to 2).
- * Pure: the same facts and moment give the same letter, so that a relying party can recompute it.
+ * The grade of an agent: 0 to 2 points for the identity of its owner plus 0 to 2 for its channels.
+ * The same input always gives the same grade, so that a relying party can recompute it.
  */
 export function gradeOf(input: GradeInput): GradeResult {
   const verification = strongestVerification(input.verifications, input.now)
@@ -72,17 +72,17 @@ export function gradeOf(input: GradeInput): GradeResult {
   }
 }
 
-/** Whether a verification still counts at a moment. */
+/** Whether a verification has not expired. @param now milliseconds since 1970 */
 export function isCurrent(verification: VerificationFact, now: number): boolean {
   return verification.expiresAt === null || verification.expiresAt > now
 }
 
-/** Whether a channel still counts at a moment. */
+/** Whether a channel is fresh. @param now milliseconds since 1970 */
 export function isFresh(channel: ChannelFact, now: number): boolean {
   return channel.freshUntil === null || channel.freshUntil > now
 }
 
-/** The current verification of the highest assurance; among equals the most recent. */
+/** The current verification with the highest assurance; the most recent of several. */
 export function strongestVerification(
   verifications: readonly VerificationFact[],
   now: number,

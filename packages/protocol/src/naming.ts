@@ -1,8 +1,8 @@
 import { BASE58_CLASS } from './base58.ts'
 
 /**
- * Everything in the protocol that a deployment's short name or identification header changes
- * (contract, preamble: `svc` stands for the service's own short name). Nothing else may spell them.
+ * Everything in the protocol that depends on a deployment's short name or identification header (contract, preamble: `svc`
+ * stands for the short name). Other code must not spell them out.
  */
 export interface Naming {
   readonly shortName: string
@@ -20,7 +20,7 @@ export interface Naming {
   readonly challengePrefix: string
   /** The identification header (contract section 5). */
   readonly idHeader: string
-  /** The headers that a gateway forwards to the site behind it. */
+  /** The headers in which a gateway passes its decision to the site behind it. */
   readonly forwardedHeaders: Readonly<
     Record<'decision' | 'verified' | 'did' | 'status' | 'identityLevel', string>
   >
@@ -28,14 +28,14 @@ export interface Naming {
 
 export const DEFAULT_SHORT_NAME = 'svc'
 export const DEFAULT_ID_HEADER = 'ServiceID'
-/** A short name stands in DIDs, URLs, JSON fields and file names, so: a lower-case word. */
+/** Short names appear in DIDs, URLs, JSON fields and file names. */
 export const SHORT_NAME_PATTERN = /^[a-z][a-z0-9]{0,15}$/
-/** A header name that needs no quoting anywhere: letters, digits and hyphens (a subset of RFC 9110 tokens). */
+/** Letters, digits and hyphens: a subset of RFC 9110 tokens that needs no quoting anywhere. */
 export const ID_HEADER_PATTERN = /^[A-Za-z][A-Za-z0-9-]{0,31}$/
 
 /**
  * Builds the names of one deployment.
- * @throws RangeError where a name does not match its pattern
+ * @throws RangeError if a name does not match its pattern
  */
 export function namingFor(
   shortName: string = DEFAULT_SHORT_NAME,
@@ -62,4 +62,24 @@ export function namingFor(
       identityLevel: `X-${idHeader}-Identity-Level`,
     },
   }
+}
+
+/** The naming of the deployment that a DID (`svc:agent:…`) belongs to, or null if the text does not begin like a DID. */
+export function namingOfDid(text: string): Naming | null {
+  return namingBefore(':agent:', text)
+}
+
+/** The naming of the deployment that issued a claim token (`svc-verify-…`), or null if the text is not like one. */
+export function namingOfToken(text: string): Naming | null {
+  return namingBefore('-verify-', text)
+}
+
+/** The naming of the deployment that a challenge (`svc-challenge-v1:…`) is for, or null if the text is not like one. */
+export function namingOfChallenge(text: string): Naming | null {
+  return namingBefore('-challenge-v1:', text)
+}
+
+function namingBefore(mark: string, text: string): Naming | null {
+  const shortName = text.slice(0, Math.max(0, text.indexOf(mark)))
+  return SHORT_NAME_PATTERN.test(shortName) ? namingFor(shortName) : null
 }

@@ -4,7 +4,7 @@ import { encodeBase58 } from './base58.ts'
 import { encodeBase64Url } from './base64.ts'
 import { utf8 } from './text.ts'
 
-/** Why 32 bytes are no key that can be certified. */
+/** Why 32 bytes are not an acceptable Ed25519 public key. */
 export type KeyFault = 'non-canonical' | 'small-order' | 'not-on-curve' | 'mixed-order'
 
 /** y coordinates of the eight points of small order, little-endian, without the sign bit. */
@@ -17,7 +17,7 @@ const SMALL_ORDER_Y = [
 ].map((hex) => Uint8Array.from(hex.match(/../g) as string[], (pair) => Number.parseInt(pair, 16)))
 
 /**
- * The faults that can be seen in the bytes alone, without curve arithmetic: cheap enough for every request.
+ * Faults that show in the encoding, without curve arithmetic: cheap enough for every request.
  * Under a small-order key, a forged signature verifies for any message.
  * @param publicKey 32 bytes
  */
@@ -27,8 +27,9 @@ export function keyEncodingFault(publicKey: Uint8Array): 'non-canonical' | 'smal
 }
 
 /**
- * Whether 32 bytes may be certified: canonical, on the curve, of the prime order (docs/contract-notes.md).
- * @returns the fault, or null for a good key
+ * Checks that a public key can be certified: canonical, on the curve, of prime order (docs/contract-notes.md).
+ * @param publicKey 32 bytes
+ * @returns the fault; null for a good key
  */
 export function keyFault(publicKey: Uint8Array): KeyFault | null {
   const fault = keyEncodingFault(publicKey)
@@ -61,7 +62,7 @@ export interface OkpJwk {
   readonly x: string
 }
 
-/** @param publicKey 32 bytes */
+/** A public key as a JWK (RFC 8037). @param publicKey 32 bytes */
 export function jwkOf(publicKey: Uint8Array): OkpJwk {
   return { kty: 'OKP', crv: 'Ed25519', x: encodeBase64Url(publicKey) }
 }

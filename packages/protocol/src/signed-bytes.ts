@@ -3,20 +3,20 @@ import { CodedError } from './errors.ts'
 import { CHALLENGE_MAX_BYTES, CHALLENGE_PATTERN, utf8 } from './text.ts'
 
 /**
- * What no one may sign as a challenge: it could redeem a claim token, of this deployment or of another one whose
- * agent holds the same key.
+ * Texts that must not be signed as a challenge: the signature could redeem a claim token, of this deployment or of another
+ * one in which the agent uses the same key.
  */
 export const CLAIM_LOOKALIKE = /^[a-z][a-z0-9]{0,15}-verify-[0-9a-f]{32}\|/i
 
-/** The exact bytes that a claim signs (contract 4.4): `claimToken|agentId`, nothing before or after. */
+/** The bytes that a claim signs (contract 4.4): `claimToken|agentId` as UTF-8. */
 export function claimMessage(claimToken: ClaimToken, agentId: string): Uint8Array {
   return utf8(`${claimToken}|${agentId}`)
 }
 
 /**
- * The exact bytes that an answer to a challenge signs (contract 4.3): the challenge as UTF-8.
- * @throws CodedError VALIDATION_ERROR where the challenge is empty, over 8,192 bytes, ill-formed, holds U+0000, or
- *   looks like a claim: a signature on that would hand the key to whoever issued the token
+ * The bytes that an answer to a challenge signs (contract 4.3): the challenge as UTF-8.
+ * @throws CodedError VALIDATION_ERROR if the challenge is empty, over 8,192 bytes, not well-formed, contains U+0000, or has
+ *   the form of a claim, since a signature on a claim gives the key to the owner who issued the token
  */
 export function challengeMessage(challenge: string): Uint8Array {
   if (!CHALLENGE_PATTERN.test(challenge)) {

@@ -2,7 +2,7 @@
 export const AGENT_STATUSES = ['active', 'suspended', 'revoked'] as const
 export type AgentStatus = (typeof AGENT_STATUSES)[number]
 
-/** How much a check of somebody's identity is worth, weakest first. */
+/** The assurance levels of an identity verification, weakest first. */
 export const ASSURANCES = ['low', 'substantial', 'high'] as const
 export type Assurance = (typeof ASSURANCES)[number]
 
@@ -12,7 +12,7 @@ const NEXT: Readonly<Record<AgentStatus, readonly AgentStatus[]>> = {
   revoked: [],
 }
 
-/** active ⇄ suspended, either → revoked, and that is final (docs/contract-notes.md). */
+/** Whether a status may change: active ⇄ suspended, both → revoked, which is final (docs/contract-notes.md). */
 export function canBecome(from: AgentStatus, to: AgentStatus): boolean {
   return NEXT[from].includes(to)
 }

@@ -1,7 +1,7 @@
 import { CodedError } from './errors.ts'
 import { USERNAME_PATTERN } from './text.ts'
 
-/** Words that would read as the service itself, as an authority, or as a page of ours. */
+/** Names that could be taken for the service, an authority or one of the service's pages. */
 const RESERVED = new Set(
   `about abuse account accounts admin administrator agent agents api app apps assets avatar badge billing blog
    card cards certificate certificates check claim claims contact countersign dashboard did docs download email
@@ -12,7 +12,7 @@ const RESERVED = new Set(
    webhook webhooks webmaster well-known wellknown www`.split(/\s+/),
 )
 
-/** What stands for the same shape to a hurried eye, longest first. */
+/** Character sequences that look alike, longest first. */
 const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
   [/rn/g, 'm'],
   [/vv/g, 'w'],
@@ -26,8 +26,8 @@ const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * The shape of a username: two that look alike have the same one, so that uniqueness of shapes keeps
- * `paypa1` from standing beside `paypal`.
+ * The skeleton of a username. Names that look alike have the same skeleton, so that a unique index on it prevents `paypa1`
+ * beside `paypal`.
  */
 export function usernameSkeleton(username: string): string {
   return LOOKALIKES.reduce((shape, [each, same]) => shape.replaceAll(each, same), username)
@@ -36,7 +36,7 @@ export function usernameSkeleton(username: string): string {
 const RESERVED_SHAPES = new Set([...RESERVED].map(usernameSkeleton))
 
 /**
- * Checks what a username may be, whoever has it (docs/contract-notes.md): 3 to 32 of `[a-z0-9-]`, no hyphen at
+ * Checks a username of an owner or an agent (docs/contract-notes.md): 3 to 32 of `[a-z0-9-]`, no hyphen at
  * either end or doubled, not reserved, nothing that could be read as the tail of a DID.
  * @param naming whose short name is reserved too
  * @throws CodedError VALIDATION_ERROR
@@ -47,7 +47,7 @@ export function requireUsername(naming: { readonly shortName: string }, username
   }
   if (/^-|-$|--/.test(username))
     refuse('A username has no hyphen at its ends, and no two in a row.')
-  // A tail may be all lower case: at its length, a name without a hyphen could be taken for one.
+  // A tail can be all lower case, so a username of its length needs a hyphen to differ from one.
   if (username.length === 24 && !username.includes('-')) {
     refuse(
       'A username of 24 characters has a hyphen, so that nobody takes it for the tail of a DID.',

@@ -10,6 +10,7 @@ import {
   parseAgentReference,
   parseDidOrTail,
   parseIdentificationHeader,
+  referenceKind,
 } from '../src/index.ts'
 import { keyBytes, tail } from './support/arbitraries.ts'
 import { bytesOf, type Case, forEachCase, hexOf, namingOf, readVectors } from './support/vectors.ts'
@@ -130,4 +131,20 @@ test('every tail, DID and canonical key is read', () => {
       assert.equal(hexOf(byKey.publicKey), hexOf(key))
     }),
   )
+})
+
+test('the form of a reference is known without the short name of the deployment', () => {
+  const TAIL = '7'.repeat(24)
+  const KEY = `${'A'.repeat(43)}=`
+  assert.equal(referenceKind(`svc:agent:${TAIL}`), 'did')
+  assert.equal(referenceKind(`x1234567890abcde:agent:${TAIL}`), 'did')
+  assert.equal(referenceKind(TAIL), 'tail')
+  assert.equal(referenceKind(KEY), 'key')
+  const others = [
+    ...['', 'ada', 'verify', '../verify', ` svc:agent:${TAIL}`, `svc:agent:${TAIL}\n`],
+    ...[`${TAIL}7`, `SVC:agent:${TAIL}`, `svc:agent:${'0'.repeat(24)}`, `:agent:${TAIL}`],
+    ...[`${KEY}=`, `${'A'.repeat(42)}B=`, `did:web:id.example:agent:svc:agent:${TAIL}`],
+    `x1234567890abcdef:agent:${TAIL}`,
+  ]
+  for (const text of others) assert.equal(referenceKind(text), null, text)
 })

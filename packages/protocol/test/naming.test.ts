@@ -80,3 +80,27 @@ test('deployments of different short names do not take each other’s DIDs, toke
   assert.doesNotMatch(`acme:agent:${TAIL}`, svc.didPattern)
   assert.doesNotMatch(`acme-verify-${DIGITS}`, svc.tokenPattern)
 })
+
+test('a DID, a claim token and a challenge each tell the short name of their deployment', () => {
+  const { namingOfChallenge, namingOfDid, namingOfToken } = protocol
+  const readers = [
+    [namingOfDid, ':agent:'],
+    [namingOfToken, '-verify-'],
+    [namingOfChallenge, '-challenge-v1:'],
+  ] as const
+  for (const [read, mark] of readers) {
+    assert.deepEqual(read(`acme${mark}x`), namingFor('acme'))
+    for (const [other] of readers) if (other !== read) assert.equal(other(`acme${mark}x`), null)
+    for (const text of [
+      '',
+      'acme',
+      mark,
+      `${mark}x`,
+      `ACME${mark}x`,
+      `a b${mark}x`,
+      `1a${mark}x`,
+    ]) {
+      assert.equal(read(text), null, text)
+    }
+  }
+})

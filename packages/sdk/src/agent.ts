@@ -9,35 +9,35 @@ import {
   parseChallenge,
   parseDidOrTail,
 } from '@countersign/protocol'
-import type { AgentObject, Claimed } from './answers/types.ts'
-import type { CallOptions } from './call-options.ts'
 import { CountersignError } from './errors.ts'
-import { isOwn } from './keys/own-signers.ts'
+import { isTrusted } from './keys/ed25519.ts'
 import type { SignedChallenge } from './keys/signed-challenge.ts'
 import type { Signer } from './keys/signer.ts'
 import { isSignature } from './keys/verify-signature.ts'
 import { namingOf } from './naming.ts'
+import type { CallOptions } from './options.ts'
 import { originOf } from './origin.ts'
 import type { Registry } from './registry.ts'
+import type { AgentObject, Claimed } from './responses/types.ts'
 import { type AgentSession, signInAt } from './sign-in.ts'
 
-/** What makes an Agent. */
+/** Options of an Agent. */
 export interface AgentOptions {
   /** The service that certifies it. */
   readonly registry: Registry
   /** `newKey()`, `keyFromPem`, `keyFromJwk`, `keyFromText`, `keyFromFile` of `@countersign/sdk/node`, or your own. */
   readonly signer: Signer
-  /** Its DID, where it is known; `claim` and `whoami` find it out. */
+  /** Its DID, if it is known; `claim` and `whoami` find it out. */
   readonly did?: string | undefined
 }
 
-/** An answer to a challenge, and the DID that it is given as. */
+/** An agent's answer to a challenge, with its DID if that is known. */
 export interface AgentAnswer extends SignedChallenge {
   readonly did?: string
 }
 
 /**
- * An agent: a key, and what one does with it. Errors are CountersignErrors. Nothing here ever returns the private key.
+ * An agent with its key. Every error is a CountersignError. No method returns the private key.
  */
 export class Agent {
   /** 32 bytes in padded standard base64. */
@@ -46,9 +46,9 @@ export class Agent {
   readonly #signer: Signer
   readonly #naming: Naming
   #did: string | null
-  #signs: Promise<void> | null = null
+  #signerCheck: Promise<void> | null = null
 
-  /** @throws CountersignError INVALID_ARGUMENT, UNUSABLE_KEY where the public key is not 32 bytes */
+  /** @throws CountersignError INVALID_ARGUMENT, UNUSABLE_KEY if the public key is not 32 bytes */
   constructor({ registry, signer, did }: AgentOptions) {
     if (signer.publicKey.length !== 32) {
       throw new CountersignError('UNUSABLE_KEY', 'The public key of the signer is not 32 bytes.')
@@ -60,18 +60,18 @@ export class Agent {
     this.#did = did === undefined ? null : this.#fullDid(did)
   }
 
-  /** The agent's DID, null while this object does not know one. */
+  /** The agent's DID; null until this object knows it. */
   get did(): string | null {
     return this.#did
   }
 
   /**
-   * Redeems a claim token that the owner has issued on the dashboard: the agent gets a certificate and a DID
-   * (contract 4.4). A refused claim does not use the token up.
+   * Redeems a claim token that the owner issued on the dashboard: the agent gets a certificate and a DID (contract 4.4).
+   * A refused claim does not use up the token.
    * @param token such as `svc-verify-` and 32 hexadecimal characters. A secret until it is used
-   * @param agentId your own word for this agent, 1 to 128 characters: one key can hold several certificates
-   * @throws CountersignError TOKEN_EXPIRED, KEY_ALREADY_CLAIMED, NOT_FOUND; OUTCOME_UNKNOWN where no answer came:
-   *   `whoami` tells whether it went through
+   * @param agentId your label for this agent, 1 to 128 characters: one key can have several certificates
+   * @throws CountersignError TOKEN_EXPIRED, KEY_ALREADY_CLAIMED, NOT_FOUND; OUTCOME_UNKNOWN if the claim was sent
+   *   without a response: `whoami` finds out
    */
   async claim(
     token: string,
@@ -96,8 +96,8 @@ export class Agent {
   }
 
   /**
-   * What the service says of this agent: by its DID, or, while that is not known, by its key.
-   * @throws CountersignError NOT_FOUND where the key has no certificate
+   * The agent object of this agent, found by its DID or, if that is not known, by its key.
+   * @throws CountersignError NOT_FOUND if the key has no certificate
    */
   async whoami(options?: CallOptions): Promise<AgentObject> {
     const self = await this.#registry.agent(this.#did ?? this.publicKey, {
@@ -109,10 +109,9 @@ export class Agent {
   }
 
   /**
-   * Answers a challenge of the form `svc-challenge-v1:<audience>:<nonce>`, if it names the one whom this agent talks to.
-   * That is what makes an answer worthless to anyone else: without it, whoever challenges this agent could pass on the
-   * challenge of another site and be signed in there in its name.
-   * @param audience the site that this agent has connected to, as it knows it itself: never taken from the challenge
+   * Answers a challenge of the form `svc-challenge-v1:<audience>:<nonce>` if its audience is the site that this agent talks
+   * to. Without this check, a site could relay the challenge of another site and sign in there as this agent.
+   * @param audience the site that this agent connected to. Never take it from the challenge
    * @throws CountersignError LOOKS_LIKE_A_CLAIM, NOT_A_CHALLENGE, WRONG_AUDIENCE
    */
   async answer(challenge: string, { audience }: { audience: string | URL }): Promise<AgentAnswer> {
@@ -135,11 +134,10 @@ export class Agent {
   }
 
   /**
-   * Answers a challenge that does not say who asks, as the contract allows them (4.3). Whoever asks can have made
-   * another site's challenge theirs: answer so only where that does no harm. Never signs a claim, nor a challenge that
-   * names an audience.
-   * @throws CountersignError LOOKS_LIKE_A_CLAIM; NOT_A_CHALLENGE for what is empty, over 8,192 bytes or ill-formed;
-   *   WRONG_AUDIENCE for a challenge that names who asks: `answer` is for that
+   * Answers a challenge without an audience, as the contract allows (4.3). The site may be relaying the challenge of another
+   * one: use this only if that does no harm. It signs neither claims nor challenges that name an audience.
+   * @throws CountersignError LOOKS_LIKE_A_CLAIM; NOT_A_CHALLENGE if it is empty, over 8,192 bytes or not well-formed;
+   *   WRONG_AUDIENCE if it names an audience: use `answer` for it
    */
   async answerUnbound(challenge: string): Promise<AgentAnswer> {
     refuseClaim(challenge)
@@ -151,15 +149,15 @@ export class Agent {
   }
 
   /**
-   * The header by which a request says whose it is (contract section 5): `{ ServiceID: 'svc:agent:…' }`. It says, and
-   * proves nothing: proof is `answer`, or `signIn`.
+   * The identification header (contract section 5): `{ ServiceID: 'svc:agent:…' }`. It is self-asserted and proves
+   * nothing; `answer` and `signIn` do.
    * @throws CountersignError NO_DID
    */
   identification(): Record<string, string> {
     return { [this.#naming.idHeader]: this.#requireDid() }
   }
 
-  /** `fetch` with the identification header, unless the request has one already. Usable without its object. */
+  /** `fetch` that adds the identification header, unless the request already has one. It is bound to this object. */
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init)
     const [[name, value]] = Object.entries(this.identification()) as [[string, string]]
@@ -168,9 +166,9 @@ export class Agent {
   }
 
   /**
-   * Signs this agent in at a site that has `agentSignIn`: asks for a challenge, answers it, gets a session.
-   * @param endpoint where the site has it, such as `https://shop.example/agent-sign-in`
-   * @throws CountersignError WRONG_AUDIENCE where the site passes on another's challenge; NOT_ADMITTED
+   * Signs in at a site that uses `agentSignIn`: gets a challenge, answers it, gets a session.
+   * @param endpoint the site's sign-in endpoint, such as `https://shop.example/agent-sign-in`
+   * @throws CountersignError WRONG_AUDIENCE if the site relays the challenge of another one; NOT_ADMITTED
    */
   signIn(endpoint: string | URL, options: Pick<CallOptions, 'signal'> = {}): Promise<AgentSession> {
     const audience = originOf(endpoint, 'The endpoint')
@@ -204,20 +202,20 @@ export class Agent {
 
   async #sign(message: Uint8Array): Promise<string> {
     const signature = await this.#signer.sign(message)
-    // A KMS that is set to another algorithm says so here, and not as a puzzle on somebody else's machine.
-    if (!isOwn(this.#signer)) this.#signs ??= this.#proveSigner(message, signature)
-    await this.#signs
+    // Detects a KMS with another algorithm here, instead of as INVALID_SIGNATURE at the service.
+    if (!isTrusted(this.#signer)) this.#signerCheck ??= this.#checkSigner(message, signature)
+    await this.#signerCheck
     return encodeBase64(signature)
   }
 
-  async #proveSigner(message: Uint8Array, signature: Uint8Array): Promise<void> {
+  async #checkSigner(message: Uint8Array, signature: Uint8Array): Promise<void> {
     if (await isSignature(this.#signer.publicKey, message, signature)) return
     const wrong = "The signer's signature is not one by its public key: pure Ed25519 is needed."
     throw new CountersignError('UNUSABLE_KEY', wrong)
   }
 }
 
-/** A challenge that names who asks, of whichever deployment. */
+/** The beginning of a challenge with an audience, of any deployment. */
 const BOUND = /^[a-z][a-z0-9]{0,15}-challenge-v1:/i
 
 function refuseClaim(text: string): void {

@@ -1,43 +1,41 @@
-import { Departure, matching, type Read } from './answers/fields.ts'
-import { isTransient } from './http/patience.ts'
+import { ID_HEADER_PATTERN, SHORT_NAME_PATTERN } from '@countersign/protocol'
+import { isTransient } from './http/retry.ts'
 import { ServiceClient } from './http/service-client.ts'
-import type { Names } from './names.ts'
-import type { RegistryOptions } from './registry-options.ts'
-import { settingsOf } from './settings.ts'
-
-/** Where a service describes itself: it spells its own names there. */
-const DESCRIPTION = '/openapi.json'
+import type { Names, RegistryOptions } from './options.ts'
+import { type Read, UnexpectedShape } from './responses/read-schema.ts'
+import { clientSettings } from './settings.ts'
 
 /**
- * Asks a service for its short name and the name of its identification header, in lower case.
- * @throws CountersignError as every call does
+ * Reads the short name and the identification header (in lower case) from a service's `/openapi.json`.
+ * @throws CountersignError PROTOCOL if the service describes no such names; and the errors of every call
  */
 export function discoverNaming(
   service: string | URL,
   options: RegistryOptions = {},
   signal?: AbortSignal,
 ): Promise<Names> {
-  const client = new ServiceClient(settingsOf(service, options))
-  return client.once({ path: DESCRIPTION }, readNaming, isTransient, signal)
+  const client = new ServiceClient(clientSettings(service, options))
+  return client.send({ path: '/openapi.json' }, readNaming, isTransient, signal)
 }
 
-const readNaming: Read<Names> = (value, place) => {
-  const parameters = at(value, 'paths', '/api/v1/identify', 'get', 'parameters')
-  const properties = at(
-    value,
-    ...['paths', '/api/v1/identify', 'get', 'responses', '200'],
-    ...['content', 'application/json', 'schema', 'properties'],
-  )
-  const header = Array.isArray(parameters) && parameters.find((each) => at(each, 'in') === 'header')
-  const [field, ...more] = Object.keys(properties ?? {}).filter((name) => name.endsWith('Did'))
-  if (more.length > 0) throw Departure.at(place)
-  return {
-    shortName: matching(/^[a-z][a-z0-9]{0,15}$/)(field?.slice(0, -'Did'.length), `${place}.paths`),
-    idHeader: matching(/^[A-Za-z][A-Za-z0-9-]{0,31}$/)(at(header, 'name'), `${place}.paths`),
+const readNaming: Read<Names> = (body) => {
+  const operation = ['paths', '/api/v1/identify', 'get']
+  const parameters = valueAt(body, ...operation, 'parameters')
+  const response = [...operation, 'responses', '200', 'content', 'application/json']
+  const properties = valueAt(body, ...response, 'schema', 'properties')
+  const header =
+    Array.isArray(parameters) && parameters.find((one) => valueAt(one, 'in') === 'header')
+  const [field = '', ...others] = Object.keys(properties ?? {}).filter((name) => /Did$/.test(name))
+  const shortName = field.slice(0, -'Did'.length)
+  const idHeader = valueAt(header, 'name')
+  const known = typeof idHeader === 'string' && ID_HEADER_PATTERN.test(idHeader)
+  if (others.length > 0 || !SHORT_NAME_PATTERN.test(shortName) || !known) {
+    throw UnexpectedShape.at('body.paths')
   }
+  return { shortName, idHeader }
 }
 
-function at(value: unknown, ...path: string[]): unknown {
+function valueAt(value: unknown, ...path: string[]): unknown {
   let here = value
   for (const name of path) {
     if (typeof here !== 'object' || here === null || !Object.hasOwn(here, name)) return undefined

@@ -1,6 +1,6 @@
 import { ERROR_STATUS } from '@countersign/protocol'
 
-/** What a service refuses with (section 7 of its contract), by HTTP status in words. */
+/** The error codes of a service (section 7 of its contract). */
 export type ServiceErrorCode =
   | 'VALIDATION_ERROR'
   | 'INVALID_SIGNATURE'
@@ -18,60 +18,63 @@ export type ServiceErrorCode =
   | 'INTERNAL_ERROR'
   | 'UNAVAILABLE'
 
-/** What goes wrong on this side of the wire, or on it. */
+/** Error codes of this package, for everything that the service did not report itself. */
 export type LocalErrorCode =
-  /** No answer came: no connection, or one that broke off. */
+  /** No response: there was no connection, or it broke off. `neverSent` tells which. */
   | 'NETWORK'
-  /** No answer came in time. */
+  /** No response in time. */
   | 'TIMEOUT'
-  /** The caller's own signal has ended the call; `cause` is its reason. */
+  /** The caller's own signal aborted the call; `cause` is its reason. */
   | 'ABORTED'
-  /** Something answered, and not as a service answers: a redirect, no JSON, other fields, another agent. */
+  /** The response is not that of a service: a redirect, no JSON, missing fields, another agent. */
   | 'PROTOCOL'
-  /** A claim left, and whether it went through is unknown: `Agent.whoami` tells. */
+  /** A claim was sent, and its outcome is unknown. `Agent.whoami` finds out. */
   | 'OUTCOME_UNKNOWN'
-  /** An argument or option that can never work. */
+  /** An argument or option is invalid. */
   | 'INVALID_ARGUMENT'
-  /** There is no key where one was to be loaded from. */
+  /** There is no key to load. */
   | 'NO_KEY'
-  /** What was to be a private key is none, or the signer does not sign by its key. */
+  /** The text is not a usable private key, or the signer's signature does not match its public key. */
   | 'UNUSABLE_KEY'
-  /** A new key would have displaced one that is there. */
+  /** A new key would have replaced an existing one. */
   | 'KEY_EXISTS'
   /** The agent has no DID yet, or this object does not know it. */
   | 'NO_DID'
-  /** A text that was to be signed has the form of a claim. */
+  /** The text to sign has the form of a claim. */
   | 'LOOKS_LIKE_A_CLAIM'
-  /** A text that was to be signed is no challenge of the form that names who asks. */
+  /** The text to sign is not a challenge that names its audience. */
   | 'NOT_A_CHALLENGE'
-  /** A challenge names somebody else than whom the agent talks to. */
+  /** The challenge names another audience than the site that the agent is talking to. */
   | 'WRONG_AUDIENCE'
-  /** An answer to a challenge that was never asked here, is too old, or has been answered. */
+  /** The challenge was not issued here, has expired, or was answered before. */
   | 'CHALLENGE_SPENT'
-  /** The agent proved its key, and is not one that is admitted. */
+  /** The agent proved its key, but is not admitted. */
   | 'NOT_ADMITTED'
 
-/** Every code that an error of this package can carry: a closed set. */
+/** Every code that a CountersignError can have: a closed set. */
 export type CountersignErrorCode = ServiceErrorCode | LocalErrorCode
 
-/** What comes with an error, where it is known. */
+/** Details of an error, as far as they are known. */
 export interface CountersignErrorDetails {
   readonly status?: number
   readonly requestId?: string
   readonly retryAfterMs?: number
+  readonly neverSent?: boolean
   readonly cause?: unknown
 }
 
-/** The one error that this package throws. Switch on `code`; the message is for people. */
+/** The error that this package throws. Switch on `code`; the message is for people. */
 export class CountersignError extends Error {
   override readonly name = 'CountersignError'
   readonly code: CountersignErrorCode
-  /** HTTP status of the answer, null where none came. */
+  /** HTTP status of the response; null if there was none. */
   readonly status: number | null
-  /** `req_…`, by which the host finds the request in the log; null where the service did not answer. */
+  /** `req_…`, the id of the request in the log of the service; null if the service did not respond. */
   readonly requestId: string | null
-  /** How long the service asks to wait (Retry-After), in milliseconds, or null. */
+  /** How long the service asks to wait (Retry-After), in milliseconds; null if it does not say. */
   readonly retryAfterMs: number | null
+  /** True if the request certainly did not leave: no connection was established. */
+  readonly neverSent: boolean
 
   constructor(code: CountersignErrorCode, message: string, details: CountersignErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined)
@@ -79,10 +82,11 @@ export class CountersignError extends Error {
     this.status = details.status ?? null
     this.requestId = details.requestId ?? null
     this.retryAfterMs = details.retryAfterMs ?? null
+    this.neverSent = details.neverSent ?? false
   }
 }
 
-/** Whether a text is a code that a service refuses with, or a site that has `agentSignIn`. */
+/** Whether a service, or a site with `agentSignIn`, can report this code. */
 export function isRemoteErrorCode(
   text: string,
 ): text is ServiceErrorCode | 'CHALLENGE_SPENT' | 'NOT_ADMITTED' {

@@ -1,12 +1,12 @@
 import { didOf, parseDidOrTail } from '@countersign/protocol'
-import type { NamingOptions } from './names.ts'
 import { namingOf } from './naming.ts'
+import type { NamingOptions } from './options.ts'
 
 /**
- * The DID in the identification header of a request (contract section 5). It is what the caller says of itself: look it
- * up, and ask for proof (`agentSignIn`, `createChallenges`) where it matters who holds the key.
+ * The DID in the identification header of a request (contract section 5). It is self-asserted: look it up, and ask for
+ * proof (`agentSignIn`, `createChallenges`) if it matters who holds the key.
  * @param naming of the deployment, such as `registry.naming`
- * @returns null where there is no header, or none that can be read, two at once among them
+ * @returns null if there is no header, several, or one in another form
  */
 export function identifiedDid(headers: Headers, naming?: NamingOptions): string | null {
   const names = namingOf(naming)

@@ -1,20 +1,4 @@
 export { Agent, type AgentAnswer, type AgentOptions } from './agent.ts'
-export type {
-  AgentObject,
-  AgentStatus,
-  Assurance,
-  Card,
-  Claimed,
-  CompactCard,
-  DidDocument,
-  Grade,
-  GradeReport,
-  Lookup,
-  Resolution,
-  Tier,
-  Verification,
-} from './answers/types.ts'
-export type { AnswerOrigin, CallOptions } from './call-options.ts'
 export { discoverNaming } from './discover-naming.ts'
 export {
   CountersignError,
@@ -27,10 +11,15 @@ export { identifiedDid } from './identification.ts'
 export { keyFromJwk, keyFromPem, keyFromText, newKey } from './keys/keys.ts'
 export { isSignedChallenge, type SignedChallenge } from './keys/signed-challenge.ts'
 export type { NewKey, PrivateJwk, Signer } from './keys/signer.ts'
-export type { Names, NamingOptions } from './names.ts'
+export type {
+  AnswerOrigin,
+  CallOptions,
+  Names,
+  NamingOptions,
+  RegistryOptions,
+} from './options.ts'
 export { type RecomputedGrade, recomputeGrade } from './recompute-grade.ts'
 export { type ClaimRequest, Registry, type VerifyRequest } from './registry.ts'
-export type { RegistryOptions } from './registry-options.ts'
 export {
   type AgentSignIn,
   type AgentSignInOptions,
@@ -44,4 +33,21 @@ export {
   createChallenges,
 } from './relying-party/challenges.ts'
 export type { SessionClaims } from './relying-party/session-token.ts'
+export type {
+  AgentObject,
+  AgentStatus,
+  Assurance,
+  Card,
+  Claimed,
+  CompactCard,
+  DidDocument,
+  Grade,
+  GradeReport,
+  Lookup,
+  Resolution,
+  RuntimeChallenge,
+  RuntimeProof,
+  Tier,
+  Verification,
+} from './responses/types.ts'
 export type { AgentSession } from './sign-in.ts'

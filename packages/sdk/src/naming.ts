@@ -1,8 +1,8 @@
 import { type Naming, namingFor } from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
-import type { NamingOptions } from './names.ts'
+import type { NamingOptions } from './options.ts'
 
-/** @throws CountersignError INVALID_ARGUMENT where a name can be none */
+/** @throws CountersignError INVALID_ARGUMENT if a name has another form than the protocol allows */
 export function namingOf({ shortName, idHeader }: NamingOptions = {}): Naming {
   try {
     return namingFor(shortName, idHeader)

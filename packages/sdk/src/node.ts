@@ -1,9 +1,10 @@
-/** What needs a file system, an environment or node:http: for Node, Bun and Deno. */
+/** For Node, Bun and Deno: functions that need files, environment variables or node:http. */
 export {
   defaultKeyFile,
   type KeyFileOptions,
   keyFromEnvironment,
   keyFromFile,
+  type WriteKeyFileOptions,
   writeKeyFile,
 } from './node/key-file.ts'
 export { nodeListener } from './node/node-listener.ts'

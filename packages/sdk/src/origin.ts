@@ -1,8 +1,9 @@
 import { CountersignError } from './errors.ts'
 
 /**
- * The origin of a web address, in its one spelling: `https://Shop.example:443/x` is `https://shop.example`.
- * @throws CountersignError INVALID_ARGUMENT for what is no http or https address
+ * The canonical origin of a web address: `https://Shop.example:443/x` becomes `https://shop.example`.
+ * @param what names the value in messages
+ * @throws CountersignError INVALID_ARGUMENT if it is not an http or https address
  */
 export function originOf(address: string | URL, what: string): string {
   const text = String(address)

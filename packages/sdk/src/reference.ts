@@ -1,27 +1,57 @@
-import { decodeKey, type Naming, parseDidOrTail } from '@countersign/protocol'
+import { decodeKey, type Naming, parseDidOrTail, referenceKind } from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
+import { type Read, UnexpectedShape } from './responses/read-schema.ts'
 
 /** An agent as a caller names it. */
 export interface Reference {
-  /** The DID that an answer has to be about, or null where a key was given, which may have several. */
-  readonly did: string | null
   /** Percent-encoded, as it goes into a path. */
   readonly segment: string
+  /** Whether a response with this DID is about the agent. A public key may have several DIDs, so it matches all. */
+  matches(did: string): boolean
 }
 
 /**
- * Reads a DID, its 24-character tail, or a public key in base64.
- * @throws CountersignError INVALID_ARGUMENT for anything else
+ * Reads a DID, its 24-character tail, or a public key in padded standard base64.
+ * @param naming of the deployment; null accepts DIDs of any short name
+ * @throws CountersignError INVALID_ARGUMENT for any other text
  */
-export function referenceTo(naming: Naming, agent: string): Reference {
+export function referenceTo(naming: Naming | null, agent: string): Reference {
+  if (naming === null) return referenceToAny(agent)
   const tail = parseDidOrTail(naming, agent)
   if (tail !== null) {
     const did = `${naming.didPrefix}${tail}`
-    return { did, segment: encodeURIComponent(did) }
+    return { segment: encodeURIComponent(did), matches: (other) => other === did }
   }
-  if (decodeKey(agent) !== null) return { did: null, segment: encodeURIComponent(agent) }
-  throw new CountersignError(
+  if (decodeKey(agent) === null) throw invalid(naming.didPrefix)
+  return { segment: encodeURIComponent(agent), matches: () => true }
+}
+
+function referenceToAny(agent: string): Reference {
+  const kind = referenceKind(agent)
+  if (kind === null) throw invalid('a short name, :agent:')
+  return {
+    segment: encodeURIComponent(agent),
+    matches: (did) =>
+      kind === 'key' || (kind === 'did' ? did === agent : did.endsWith(`:${agent}`)),
+  }
+}
+
+/** Accepts a response only if it is about the agent that was asked for. */
+export function about<T>(
+  reference: Reference,
+  read: Read<T>,
+  didOf: (value: T) => string,
+): Read<T> {
+  return (body) => {
+    const value = read(body)
+    if (!reference.matches(didOf(value))) throw new UnexpectedShape('answers about another agent')
+    return value
+  }
+}
+
+function invalid(didPrefix: string): CountersignError {
+  return new CountersignError(
     'INVALID_ARGUMENT',
-    `An agent is named by its DID (${naming.didPrefix} and 24 base58 characters), by those 24 characters alone, or by its public key in base64.`,
+    `An agent is named by its DID (${didPrefix} and 24 base58 characters), by those 24 characters alone, or by its public key in base64.`,
   )
 }

@@ -1,5 +1,14 @@
-import type { Naming } from '@countersign/protocol'
-import { about, type Read } from './answers/fields.ts'
+import { type Naming, namingOfDid, parseDidOrTail } from '@countersign/protocol'
+import { discoverNaming } from './discover-naming.ts'
+import { CountersignError } from './errors.ts'
+import { abortedBy, claimError, isTransient, wasNotProcessed } from './http/retry.ts'
+import { DID_JSON } from './http/send-request.ts'
+import { ServiceClient } from './http/service-client.ts'
+import { checkedAnswer, type SignedChallenge } from './keys/signed-challenge.ts'
+import { namingOf } from './naming.ts'
+import type { AnswerOrigin, CallOptions, Names, RegistryOptions } from './options.ts'
+import { about, referenceTo } from './reference.ts'
+import type { Read } from './responses/read-schema.ts'
 import {
   readAgentObject,
   readCard,
@@ -8,8 +17,10 @@ import {
   readDidDocument,
   readGradeReport,
   readLookup,
+  readRuntimeChallenge,
+  readRuntimeProof,
   readVerification,
-} from './answers/read-answers.ts'
+} from './responses/readers.ts'
 import type {
   AgentObject,
   Card,
@@ -18,56 +29,51 @@ import type {
   GradeReport,
   Lookup,
   Resolution,
+  RuntimeChallenge,
+  RuntimeProof,
   Verification,
-} from './answers/types.ts'
-import type { AnswerOrigin, CallOptions } from './call-options.ts'
-import { discoverNaming } from './discover-naming.ts'
-import { CountersignError, type CountersignErrorCode } from './errors.ts'
-import { abortedBy, isTransient, isUntouched } from './http/patience.ts'
-import { ServiceClient } from './http/service-client.ts'
-import { DID_JSON } from './http/transport.ts'
-import { checkedAnswer, type SignedChallenge } from './keys/signed-challenge.ts'
-import type { Names } from './names.ts'
-import { namingOf } from './naming.ts'
-import { referenceTo } from './reference.ts'
-import type { RegistryOptions } from './registry-options.ts'
-import { settingsOf } from './settings.ts'
+} from './responses/types.ts'
+import { clientSettings } from './settings.ts'
 
-/** What `Registry.verify` is given: the answer of an agent, and which of its DIDs it is about. */
+/** The argument of `Registry.verify`: an agent's answer to a challenge, and which of its DIDs is meant. */
 export interface VerifyRequest extends SignedChallenge {
-  /** Where one key has several DIDs. Default: the one that the service picks. */
+  /** For a key with several DIDs. Default: the service picks one. */
   readonly did?: string | undefined
 }
 
-/** What redeems a claim token (contract 4.4); `Agent.claim` makes it. */
+/** The argument of `Registry.redeem` (contract 4.4); `Agent.claim` makes it. */
 export interface ClaimRequest {
   readonly claimToken: string
   readonly agentId: string
+  /** 32 bytes in padded standard base64. */
   readonly publicKey: string
+  /** On `claimToken|agentId`: 64 bytes in padded standard base64. */
   readonly signature: string
 }
 
 /**
- * A service, and all that it says of agents. Keep one for a service: it holds the cache, and asks once for many callers.
+ * A client of one service. Create one for each service and share it: it caches responses and sends one request for
+ * callers that ask for the same thing at the same time.
  *
- * An agent is named by its DID, by the DID's 24-character tail, or by its public key. Every method throws a
+ * An agent is named by its DID, by the DID's 24-character tail, or by its public key. Every method throws
  * CountersignError: with the service's own code (`NOT_FOUND`, …), or `NETWORK`, `TIMEOUT`, `ABORTED`, `PROTOCOL`,
- * `INVALID_ARGUMENT`. What it returns is checked, complete and frozen.
+ * `INVALID_ARGUMENT`. Responses are checked against the contract and frozen.
  */
 export class Registry {
   readonly #client: ServiceClient
-  readonly #naming: Naming
+  /** Null: any deployment. */
+  readonly #naming: Naming | null
 
   /**
    * @param service its address, such as `https://id.example`
    * @throws CountersignError INVALID_ARGUMENT
    */
   constructor(service: string | URL, options: RegistryOptions = {}) {
-    this.#client = new ServiceClient(settingsOf(service, options))
-    this.#naming = namingOf(options.naming)
+    this.#client = new ServiceClient(clientSettings(service, options))
+    this.#naming = options.naming === 'any' ? null : namingOf(options.naming)
   }
 
-  /** A Registry that knows the deployment's own names, because it has asked for them. */
+  /** Creates a Registry with the names that the service itself reports. */
   static async discover(service: string | URL, options: RegistryOptions = {}): Promise<Registry> {
     return new Registry(service, { ...options, naming: await discoverNaming(service, options) })
   }
@@ -77,74 +83,78 @@ export class Registry {
     return this.#client.service.origin
   }
 
-  /** The deployment's short name and identification header. */
+  /**
+   * The deployment's short name and identification header.
+   * @throws CountersignError INVALID_ARGUMENT if the Registry accepts any deployment
+   */
   get naming(): Names {
+    if (this.#naming === null) {
+      throw new CountersignError('INVALID_ARGUMENT', 'This Registry is for any deployment.')
+    }
     const { shortName, idHeader } = this.#naming
     return { shortName, idHeader }
   }
 
-  /** An agent's certificate and its owner's identity level (contract 4.1). The call to decide by. */
+  /** An agent's certificate and its owner's identity level (contract 4.1). Base decisions on this call. */
   lookup(agent: string, options?: CallOptions): Promise<Lookup> {
-    return this.#about(
-      agent,
-      ['/api/v1/agent/', ''],
-      readLookup,
-      ({ certificate }) => certificate.id,
-      options,
-    )
+    const reference = referenceTo(this.#naming, agent)
+    const read = about(reference, readLookup(this.#naming), ({ certificate }) => certificate.id)
+    return this.#client.get({ path: `/api/v1/agent/${reference.segment}` }, read, options)
   }
 
   /** The full card (contract 4.5). The service lets it be up to 30 seconds old. */
   card(agent: string, options?: CallOptions): Promise<Card> {
-    return this.#about(agent, ['/api/agents/', '/card'], readCard, didOf, options)
+    return this.#get(agent, '/card', readCard, options)
   }
 
-  /** The compact card (contract 4.6). It does not name the DID. */
+  /** The compact card (contract 4.6). It does not contain the DID. */
   compactCard(agent: string, options?: CallOptions): Promise<CompactCard> {
-    return this.#about(agent, ['/api/v1/agent/', '/card'], () => readCompactCard, null, options)
+    const { segment } = referenceTo(this.#naming, agent)
+    const path = `/api/v1/agent/${segment}/card`
+    return this.#client.get({ path }, readCompactCard(this.#naming), options)
   }
 
   /** The agent object (contract 4.7): card, key, links. */
   agent(agent: string, options?: CallOptions): Promise<AgentObject> {
-    return this.#about(agent, ['/api/agents/', ''], readAgentObject, didOf, options)
+    return this.#get(agent, '', readAgentObject, options)
   }
 
-  /** The grade with its evidence and the next step up. `recomputeGrade` computes the letter from it. */
+  /** The grade with its evidence and the next step up. `recomputeGrade` checks it. */
   grade(agent: string, options?: CallOptions): Promise<GradeReport> {
-    return this.#about(agent, ['/api/agents/', '/grade'], readGradeReport, didOf, options)
+    return this.#get(agent, '/grade', readGradeReport, options)
   }
 
-  /** The DID document (contract 4.7). That of a revoked agent has no key in it. */
+  /** The DID document (contract 4.7). That of a revoked agent contains no key. */
   async resolve(agent: string, options?: CallOptions): Promise<Resolution> {
-    const { did, segment } = referenceTo(this.#naming, agent)
-    const question = { path: `/api/agents/${segment}`, accept: DID_JSON, alsoOk: [410] }
-    const read = about(readDidDocument, ({ id }) => did === null || id.endsWith(`:agent:${did}`))
-    const document = await this.#client.get(question, read, options)
+    const reference = referenceTo(this.#naming, agent)
+    const request = { path: `/api/agents/${reference.segment}`, accept: DID_JSON, alsoOk: [410] }
+    const read = about(reference, readDidDocument(this.#naming), didInDidWeb)
+    const document = await this.#client.get(request, read, options)
     return { document, revoked: document.verificationMethod.length === 0 }
   }
 
   /**
-   * Has the service check that an agent holds its key (contract 4.3): the answer of `Agent.answer`, to a challenge that
-   * you have made, keep and take once. `createChallenges` does all of that. Decide by `verified`.
-   * @throws CountersignError INVALID_SIGNATURE; NOT_FOUND where the key has no certificate
+   * Asks the service whether an agent holds its key (contract 4.3): pass the result of `Agent.answer` to a challenge that
+   * you issued and accept once. `createChallenges` does all of that. Decide by `verified`.
+   * @throws CountersignError INVALID_SIGNATURE; NOT_FOUND if the key has no certificate
    */
   async verify(
     request: VerifyRequest,
     { signal }: Pick<CallOptions, 'signal'> = {},
   ): Promise<Verification> {
     const { publicKey, challenge, signature } = checkedAnswer(request)
-    const did = request.did === undefined ? null : referenceTo(this.#naming, request.did).did
-    const body = { publicKey, challenge, signature, ...(did && { [this.#naming.didField]: did }) }
+    const body = { publicKey, challenge, signature, ...this.#didField(request.did) }
     const read = about(
+      referenceTo(this.#naming, request.did ?? publicKey),
       readVerification(this.#naming),
-      ({ agent }) => did === null || agent.did === did,
+      ({ agent }) => agent.did,
     )
-    return this.#client.once({ path: '/api/v1/agent/verify', body }, read, isTransient, signal)
+    return this.#client.send({ path: '/api/v1/agent/verify', body }, read, isTransient, signal)
   }
 
   /**
-   * Redeems a claim token (contract 4.4). It is tried again only where it is certain that it was not processed.
-   * @throws CountersignError OUTCOME_UNKNOWN where it left and no answer came: `agent(publicKey)` tells
+   * Redeems a claim token (contract 4.4). It retries only if the claim was certainly not processed.
+   * @throws CountersignError OUTCOME_UNKNOWN if the claim was sent without a response: `agent(publicKey)` finds out
    */
   async redeem(
     { claimToken, agentId, publicKey, signature }: ClaimRequest,
@@ -152,58 +162,83 @@ export class Registry {
   ): Promise<Claimed> {
     if (signal?.aborted) throw abortedBy(signal)
     const body = { claimToken, agentId, publicKey, signature }
-    const question = { path: '/api/v1/claim', body }
+    const request = { path: '/api/v1/claim', body }
     try {
-      return await this.#client.once(question, readClaimed(this.#naming), isUntouched, signal)
+      return await this.#client.send(request, readClaimed(this.#naming), wasNotProcessed, signal)
     } catch (error) {
-      throw inDoubt(error as CountersignError)
+      throw claimError(error as CountersignError)
     } finally {
-      // What was kept of this key may be another answer now.
-      this.#client.forgetAll()
+      // Cached responses about this key may be outdated now.
+      this.#client.clearCache()
     }
   }
 
   /**
-   * Where an answer is from: when the service last said so, and whether it has been out of reach since
-   * (`staleIfErrorMs`). Null for what is no answer to a reading call of this Registry.
+   * A challenge with which an agent proves that it is running, to the service itself.
+   * @throws CountersignError NOT_FOUND
+   */
+  runtimeChallenge(
+    agent: string,
+    { signal }: Pick<CallOptions, 'signal'> = {},
+  ): Promise<RuntimeChallenge> {
+    const { segment } = referenceTo(this.#naming, agent)
+    const request = { path: `/api/agents/${segment}/runtime/challenge`, body: {} }
+    return this.#client.send(request, readRuntimeChallenge(this.#naming), isTransient, signal)
+  }
+
+  /**
+   * Sends the answer to a runtime challenge: the channel counts for another 30 days. Sign a challenge only if its
+   * audience is this service.
+   * @throws CountersignError INVALID_SIGNATURE; NOT_FOUND if the owner has added no runtime channel
+   */
+  proveRuntime(
+    agent: string,
+    { challenge, signature }: Pick<SignedChallenge, 'challenge' | 'signature'>,
+    { signal }: Pick<CallOptions, 'signal'> = {},
+  ): Promise<RuntimeProof> {
+    const reference = referenceTo(this.#naming, agent)
+    const body = { challenge, signature }
+    const request = { path: `/api/agents/${reference.segment}/runtime`, body }
+    const read = about(reference, readRuntimeProof(this.#naming), ({ did }) => did)
+    return this.#client.send(request, read, isTransient, signal)
+  }
+
+  /**
+   * When the service last sent or confirmed a response, and whether it has been unreachable since (`staleIfErrorMs`).
+   * Null for objects that are not responses of this Registry's reading calls.
    */
   originOf(answer: object): AnswerOrigin | null {
     return this.#client.originOf(answer)
   }
 
-  #about<T extends object>(
+  /**
+   * The JSON of a response as the service sent it, with fields that this release does not know.
+   * Null without the option `keepRaw`, and for objects that are not responses of this Registry.
+   */
+  rawOf(answer: object): unknown {
+    return this.#client.rawOf(answer)
+  }
+
+  #get<T extends { readonly did: string }>(
     agent: string,
-    [before, after]: readonly [string, string],
-    reader: (naming: Naming) => Read<T>,
-    subject: ((answer: T) => string) | null,
+    path: string,
+    reader: (naming: Naming | null) => Read<T>,
     options: CallOptions | undefined,
   ): Promise<T> {
-    const { did, segment } = referenceTo(this.#naming, agent)
-    const read = about(
-      reader(this.#naming),
-      (answer) => did === null || subject === null || subject(answer) === did,
-    )
-    return this.#client.get({ path: `${before}${segment}${after}` }, read, options)
+    const reference = referenceTo(this.#naming, agent)
+    const read = about(reference, reader(this.#naming), ({ did }) => did)
+    return this.#client.get({ path: `/api/agents/${reference.segment}${path}` }, read, options)
+  }
+
+  /** The optional field of a verify request that names the DID, as the deployment spells it. */
+  #didField(did = ''): Record<string, string> {
+    const naming = this.#naming ?? namingOfDid(did)
+    const tail = naming && parseDidOrTail(naming, did)
+    return naming && tail ? { [naming.didField]: `${naming.didPrefix}${tail}` } : {}
   }
 }
 
-const didOf = ({ did }: { readonly did: string }) => did
-
-/** After these, a claim may have gone through. */
-const IN_DOUBT: readonly CountersignErrorCode[] = [
-  'NETWORK',
-  'TIMEOUT',
-  'ABORTED',
-  'PROTOCOL',
-  'INTERNAL_ERROR',
-  'UNAVAILABLE',
-]
-
-function inDoubt(error: CountersignError): CountersignError {
-  if (isUntouched(error) || !IN_DOUBT.includes(error.code)) return error
-  return new CountersignError(
-    'OUTCOME_UNKNOWN',
-    `${error.message} Whether the claim went through is unknown: look the key up.`,
-    { cause: error, ...(error.status !== null && { status: error.status }) },
-  )
+/** `svc:agent:…` out of `did:web:{host}:agent:svc:agent:…` (contract 4.7). */
+function didInDidWeb({ id }: { readonly id: string }): string {
+  return /:agent:([^:]+:agent:[^:]+)$/.exec(id)?.[1] ?? ''
 }

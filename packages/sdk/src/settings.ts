@@ -1,19 +1,20 @@
 import { CountersignError } from './errors.ts'
 import type { ClientSettings } from './http/service-client.ts'
-import type { RegistryOptions } from './registry-options.ts'
+import type { RegistryOptions } from './options.ts'
 
-/** @throws CountersignError INVALID_ARGUMENT */
-export function settingsOf(service: string | URL, options: RegistryOptions): ClientSettings {
-  const { fetch, now = Date.now } = options
+/** Validates options and fills in the defaults. @throws CountersignError INVALID_ARGUMENT */
+export function clientSettings(service: string | URL, options: RegistryOptions): ClientSettings {
+  const { fetch, now = Date.now, keepRaw = false } = options
   return {
-    service: serviceOf(service),
-    // The platform's own wants to be called as it is, not as a method of ours; and somebody may replace it later.
+    service: serviceUrl(service),
+    // Looked up at each call, since it may be replaced later; and called without an object, as browsers require.
     fetch: fetch ?? ((input, init) => globalThis.fetch(input, init)),
     now,
+    keepRaw,
     maxBytes: atLeast(1, options.maxBytes ?? 1024 * 1024, 'maxBytes'),
     cacheEntries: atLeast(0, options.cacheEntries ?? 1000, 'cacheEntries'),
     staleIfErrorMs: atLeast(0, options.staleIfErrorMs ?? 0, 'staleIfErrorMs'),
-    patience: {
+    retry: {
       timeoutMs: atLeast(1, options.timeoutMs ?? 15_000, 'timeoutMs'),
       attemptTimeoutMs: atLeast(1, options.attemptTimeoutMs ?? 5_000, 'attemptTimeoutMs'),
       retries: atLeast(0, options.retries ?? 2, 'retries'),
@@ -22,12 +23,12 @@ export function settingsOf(service: string | URL, options: RegistryOptions): Cli
   }
 }
 
-function serviceOf(address: string | URL): URL {
+function serviceUrl(address: string | URL): URL {
   const text = String(address)
   const url = URL.canParse(text) ? new URL(text) : null
   const bare = url?.pathname === '/' && !url.search && !url.hash && !url.username && !url.password
   if (bare && (url.protocol === 'https:' || url.protocol === 'http:')) return url
-  // The value is not in the message: it could hold a password.
+  // The message does not repeat the address: it could contain a password.
   throw new CountersignError(
     'INVALID_ARGUMENT',
     'The service is an http or https address without path, query or credentials, such as https://id.example.',

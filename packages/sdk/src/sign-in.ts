@@ -1,37 +1,51 @@
-import { fields, matching, type Read, text, time } from './answers/fields.ts'
-import type { CallOptions } from './call-options.ts'
-import { isTransient, isUntouched } from './http/patience.ts'
+import { isTransient, wasNotProcessed } from './http/retry.ts'
 import { ServiceClient } from './http/service-client.ts'
 import type { SignedChallenge } from './keys/signed-challenge.ts'
-import { settingsOf } from './settings.ts'
+import type { CallOptions } from './options.ts'
+import { type Read, readerOf } from './responses/read-schema.ts'
+import { clientSettings } from './settings.ts'
 
 /** A session that a site has given to an agent. */
 export interface AgentSession {
   readonly did: string
   /** Send it as `Authorization: Bearer <token>`. A secret. */
   readonly token: string
-  /** ISO 8601 in UTC: sign in anew by then. */
+  /** ISO 8601 in UTC: sign in again before that. */
   readonly expiresAt: string
 }
 
-const readChallenge: Read<{ readonly challenge: string }> = fields({ challenge: text })
+const text = { type: 'string' }
 
-const readSession: Read<AgentSession> = fields<AgentSession>({
-  did: text,
-  token: matching(/^[\x21-\x7e]+$/),
-  expiresAt: time,
-})
+const readChallenge: Read<{ readonly challenge: string }> = readerOf(
+  { type: 'object', properties: { challenge: text } },
+  null,
+)
 
-/** The agent's half of `agentSignIn`. The answer is sent once: whoever has taken it takes it no second time. */
+const readSession: Read<AgentSession> = readerOf(
+  {
+    type: 'object',
+    properties: {
+      did: text,
+      token: { type: 'string', pattern: '^[\\x21-\\x7e]+$' },
+      expiresAt: { type: 'string', format: 'date-time' },
+    },
+  },
+  null,
+)
+
+/**
+ * The agent's half of `agentSignIn`: gets a challenge, answers it, gets a session.
+ * The answer is sent once, since a site accepts a challenge once.
+ */
 export async function signInAt(
   endpoint: string | URL,
   { signal }: Pick<CallOptions, 'signal'>,
   answer: (challenge: string) => Promise<SignedChallenge>,
 ): Promise<AgentSession> {
   const { origin, pathname, search } = new URL(endpoint)
-  const client = new ServiceClient(settingsOf(origin, {}))
+  const client = new ServiceClient(clientSettings(origin, {}))
   const path = pathname + search
-  const { challenge } = await client.once({ path }, readChallenge, isTransient, signal)
+  const { challenge } = await client.send({ path }, readChallenge, isTransient, signal)
   const body = await answer(challenge)
-  return client.once({ path, body }, readSession, isUntouched, signal)
+  return client.send({ path, body }, readSession, wasNotProcessed, signal)
 }

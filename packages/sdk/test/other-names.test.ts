@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startImpostor } from '../../../test/support/impostor.ts'
+import { lookupBody, startImpostor } from '../../../test/support/impostor.ts'
 import { startTestService } from '../../../test/support/service.ts'
 import { Agent } from '../src/agent.ts'
 import { identifiedDid } from '../src/identification.ts'
@@ -79,5 +79,39 @@ test('what is no description of a service is none', async (t) => {
   for (const body of [{}, [], 'x', { paths: {} }, { paths: { '/api/v1/identify': null } }]) {
     const { url } = await startImpostor(t, { body })
     await failsWith('PROTOCOL', Registry.discover(url))
+  }
+})
+
+test('a Registry for any deployment takes the short name from the DID or the response', async (t) => {
+  for (const env of [{}, ACME]) {
+    const service = await startTestService(t, env)
+    const named = await Registry.discover(service.url)
+    const { agent, did } = await certifiedAgent(service, named)
+    const registry = registryOf(service, { naming: 'any' })
+    for (const name of [did, did.slice(-24), agent.publicKey]) {
+      assert.equal((await registry.lookup(name)).certificate.id, did)
+      assert.equal((await registry.card(name)).did, did)
+      assert.equal((await registry.agent(name)).did, did)
+      assert.equal((await registry.grade(name)).did, did)
+      assert.ok((await registry.resolve(name)).document.id.endsWith(`:agent:${did}`))
+    }
+    const answer = await agent.answerUnbound('x')
+    for (const request of [answer, { ...answer, did }]) {
+      assert.equal((await registry.verify(request)).agent.did, did)
+    }
+    await failsWith('INVALID_ARGUMENT', () => registry.naming)
+    await failsWith('INVALID_ARGUMENT', () => registry.lookup('ada'))
+    const signer = await newKey()
+    await failsWith('INVALID_ARGUMENT', () => new Agent({ registry, signer }))
+  }
+})
+
+test('a Registry for any deployment refuses responses about another agent', async (t) => {
+  const { url } = await startImpostor(t, { body: lookupBody() })
+  const registry = new Registry(url, { naming: 'any' })
+  const tail = 'A'.repeat(24)
+  assert.equal((await registry.lookup(tail)).verified, true)
+  for (const agent of [`acme:agent:${tail}`, 'B'.repeat(24)]) {
+    assert.match((await failsWith('PROTOCOL', registry.lookup(agent))).message, /another agent/)
   }
 })

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ERROR_STATUS, type ErrorCode } from '@countersign/protocol'
+import { DID, lookupBody, refusal, startImpostor } from '../../../test/support/impostor.ts'
+import { freePort } from '../../../test/support/ports.ts'
 import { startTestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
+import { signIn } from '../../../test/support/signed-in.ts'
 import { Agent } from '../src/agent.ts'
 import { CountersignError, isRemoteErrorCode, type ServiceErrorCode } from '../src/errors.ts'
 import { newKey } from '../src/keys/keys.ts'
@@ -52,6 +55,7 @@ test('a grade is computed anew, and does not agree where the letter is not what 
     tier: null,
     gradeIsFallback: false,
     points: { identity: 2, reach: 0 },
+    next: report.next,
     agrees: true,
   })
   assert.equal(recomputeGrade({ ...report, grade: 'A' })?.agrees, false)
@@ -201,4 +205,52 @@ test('the codes of the service are those of the protocol, in types and at run ti
   for (const code of Object.keys(ours)) assert.equal(isRemoteErrorCode(code), true)
   for (const code of ['toString', 'NETWORK', '']) assert.equal(isRemoteErrorCode(code), false)
   assert.ok(new CountersignError('NETWORK', 'x') instanceof Error)
+})
+
+test('an agent proves to the service that it is running', async (t) => {
+  const service = await startTestService(t)
+  const registry = registryOf(service)
+  const { agent, did, ownerId } = await certifiedAgent(service, registry)
+  const answerTo = async ({ challenge }: { challenge: string }) =>
+    agent.answer(challenge, { audience: registry.service })
+  const early = await answerTo(await registry.runtimeChallenge(did))
+  await failsWith('NOT_FOUND', registry.proveRuntime(did, early))
+  const owner = await signIn(service, ownerId)
+  const channel = { kind: 'runtime', handleOrDomain: 'home-server' }
+  assert.equal((await owner.post(`/api/account/agents/${did}/channels`, channel)).status, 201)
+
+  const { challenge, expiresAt } = await registry.runtimeChallenge(did)
+  assert.ok(Date.parse(expiresAt) > Date.now())
+  const { signature } = await answerTo({ challenge })
+  const proof = await registry.proveRuntime(did, { challenge, signature })
+
+  assert.deepEqual([proof.did, proof.kind, proof.grade], [did, 'runtime', 'B'])
+  const wrong = { challenge, signature: 'A'.repeat(86).concat('==') }
+  await failsWith('INVALID_SIGNATURE', registry.proveRuntime(did, wrong))
+})
+
+test('the JSON of a response is available as it was sent, if the Registry keeps it', async (t) => {
+  const body = { ...lookupBody(), planned: true }
+  const { url } = await startImpostor(t, { body, headers: { 'cache-control': 'max-age=60' } })
+  const keeping = new Registry(url, { keepRaw: true })
+  for (const lookup of [await keeping.lookup(DID), await keeping.lookup(DID)]) {
+    assert.deepEqual(keeping.rawOf(lookup), body)
+    assert.deepEqual(lookup, lookupBody())
+  }
+  const other = new Registry(url)
+  assert.equal(other.rawOf(await other.lookup(DID)), null)
+})
+
+test('an error tells whether the request was never sent, and reports codes of newer services', async (t) => {
+  const once = { retries: 0 }
+  const nobody = new Registry(`http://127.0.0.1:${await freePort()}`, once)
+  const refused = await failsWith('NETWORK', nobody.lookup(DID))
+  assert.equal(refused.neverSent, true)
+  assert.match(refused.message, /cannot be reached \(ECONNREFUSED\)/)
+  const dropping = await startImpostor(t, { instead: 'drop' })
+  const dropped = await failsWith('NETWORK', new Registry(dropping.url, once).lookup(DID))
+  assert.equal(dropped.neverSent, false)
+  const newer = await startImpostor(t, { status: 418, body: refusal('TEAPOT') })
+  const error = await failsWith('PROTOCOL', new Registry(newer.url, once).lookup(DID))
+  assert.deepEqual([error.cause, error.requestId], [{ code: 'TEAPOT', message: 'No.' }, 'req_1'])
 })

@@ -1,12 +1,12 @@
 import type { AgentStatus, Card } from '@countersign/protocol'
-import { Day } from './day.tsx'
+import { Day } from './date.tsx'
 import { GradeMark } from './grade-mark.tsx'
 import { KeyValue } from './key-value.tsx'
 import { StatusMark } from './status-mark.tsx'
 
 export interface AgentCardProps {
   readonly card: Card
-  /** Where its picture is, if not where the card says: a preview of one that is not uploaded yet, say. */
+  /** The picture's URL, if it differs from the card's: the preview of a new picture. */
   readonly picture?: string
 }
 
@@ -16,7 +16,7 @@ const EDGES: Readonly<Record<AgentStatus, string>> = {
   revoked: 'border-bad',
 }
 
-/** An agent's public card: what others see of it at a glance. */
+/** An agent's public card. */
 export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
   const { status, verification, owner } = card
   const address = card.certificateUrl.replace(/^https?:\/\//, '')
@@ -46,7 +46,7 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
           {card.description}
         </p>
       )}
-      {/* No container query: while the style sheet loads, Chromium paints what is in a container without it. */}
+      {/* No container query: while the style sheet is loading, Chromium paints the content of containers without it. */}
       <dl className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,10rem),1fr))] gap-4 border-t border-line px-5 py-4 text-sm">
         <KeyValue name="Owner">{owner === null ? 'None any more' : <Owner {...owner} />}</KeyValue>
         <KeyValue name="Owner’s identity">

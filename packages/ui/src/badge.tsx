@@ -13,7 +13,7 @@ const TONES = {
   bad: 'bg-bad-wash text-bad',
 } as const
 
-/** A word that stands beside what it says something of. */
+/** A small label beside the thing it describes. */
 export function Badge({ tone = 'plain', children }: BadgeProps) {
   return (
     <span

@@ -1,11 +1,11 @@
 export interface CopyButtonProps {
-  /** What goes to the clipboard. `enableCopying` listens for it. */
+  /** The text to copy. `enableCopying` handles the click. */
   readonly value: string
-  /** What it is, for those who do not see what stands beside it: "the DID". */
+  /** The accessible name of the value: "the DID". */
   readonly what: string
 }
 
-/** Copies a text. Not there where no script runs. */
+/** A button that copies a text. Hidden if scripts are disabled. */
 export function CopyButton({ value, what }: CopyButtonProps) {
   return (
     <button
@@ -21,7 +21,7 @@ export function CopyButton({ value, what }: CopyButtonProps) {
   )
 }
 
-/** A text that is made to be taken along: a DID, a key, an address. */
+/** A value with a copy button: a DID, a key, a URL. */
 export function CopyField({ value, what }: CopyButtonProps) {
   return (
     <span className="flex items-start gap-3">
@@ -32,11 +32,11 @@ export function CopyField({ value, what }: CopyButtonProps) {
 }
 
 export interface CommandProps extends CopyButtonProps {
-  /** Where the text differs from what is copied: a command and what it prints, say. */
+  /** The displayed text if it differs from the copied one, such as a command with its output. */
   readonly shown?: string
 }
 
-/** Commands or markup, every letter of it in sight. */
+/** Commands or markup, displayed completely. */
 export function Command({ value, what, shown = value }: CommandProps) {
   return (
     <div className="flex items-start gap-2 rounded-lg border border-line bg-sunken py-2 pr-2 pl-4">

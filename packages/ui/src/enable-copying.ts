@@ -1,4 +1,4 @@
-/** What is asked of a page: `document` is one. */
+/** The part of `document` that is used. */
 interface CopyPage {
   addEventListener(type: 'click', listener: (event: { readonly target: unknown }) => void): void
 }
@@ -14,12 +14,12 @@ interface CopyTarget {
   textContent: string | null
 }
 
-/** How long a button says that it has copied. */
-const THANKS_MS = 2000
+/** How long the button shows the result. */
+const RESULT_MS = 2000
 
 /**
- * Makes every `data-copy` button of a page work, those that come later too. Call it once.
- * @param clipboard `navigator.clipboard`, which is not there on plain http away from loopback
+ * Makes all `data-copy` buttons of a page work, including those that are added later. Call it once.
+ * @param clipboard `navigator.clipboard`, which is undefined on plain http except on loopback
  */
 export function enableCopying(page: CopyPage, clipboard: Clipboard | undefined): void {
   page.addEventListener('click', ({ target }) => {
@@ -29,16 +29,16 @@ export function enableCopying(page: CopyPage, clipboard: Clipboard | undefined):
 }
 
 async function copy(button: CopyTarget, clipboard: Clipboard | undefined): Promise<void> {
-  const word = button.querySelector('[data-copy-word]')
-  const say = (text: string) => {
-    if (word !== null) word.textContent = text
+  const label = button.querySelector('[data-copy-word]')
+  const showLabel = (text: string) => {
+    if (label !== null) label.textContent = text
   }
   try {
     if (clipboard === undefined) throw new Error('there is no clipboard')
     await clipboard.writeText(button.getAttribute('data-copy') ?? '')
-    say('Copied')
+    showLabel('Copied')
   } catch {
-    say('Not copied')
+    showLabel('Not copied')
   }
-  setTimeout(() => say('Copy'), THANKS_MS)
+  setTimeout(() => showLabel('Copy'), RESULT_MS)
 }

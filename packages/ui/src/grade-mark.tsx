@@ -3,10 +3,10 @@ import { rosettesOf, SEAL_EDGE } from './rosette.ts'
 
 export interface GradeMarkProps {
   readonly grade: Grade
-  /** The seal of a certificate that is not active is struck. */
+  /** The seal of a revoked certificate is crossed out. */
   readonly status?: AgentStatus
   readonly size?: 'small' | 'medium' | 'large'
-  /** What the pattern of the seal is drawn from, so that no two certificates look alike. Small ones have none. */
+  /** The seed of the seal's pattern, so that certificates look different. Small seals have no pattern. */
   readonly seed?: string
 }
 
@@ -18,7 +18,7 @@ const INKS: Readonly<Record<AgentStatus, string>> = {
   revoked: 'text-bad',
 }
 
-/** A grade: its letter in a seal. */
+/** A grade's letter in a seal. */
 export function GradeMark({ grade, status = 'active', size = 'small', seed }: GradeMarkProps) {
   const patterned = size !== 'small' && seed !== undefined
   const ink = grade === 'E' && status === 'active' ? 'text-soft' : INKS[status]
@@ -66,7 +66,7 @@ function Pattern({ seed }: { readonly seed: string }) {
   )
 }
 
-/** A line through the seal, with an edge that keeps it apart from what lies below. */
+/** A line across the seal, with an outline so that it stands out from the pattern. */
 function Strike({ width }: { readonly width: number }) {
   return (
     <g strokeLinecap="round">

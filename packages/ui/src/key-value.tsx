@@ -5,7 +5,7 @@ export interface KeyValueProps {
   readonly children: ReactNode
 }
 
-/** One row of a `<dl>`: the name above its value. */
+/** A name and a value in a `<dl>`. */
 export function KeyValue({ name, children }: KeyValueProps) {
   return (
     <div className="min-w-0">

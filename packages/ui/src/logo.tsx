@@ -1,4 +1,4 @@
-/** Signed, and signed again: a tick by two hands. */
+/** The logo: a tick in two strokes, for a signature and its countersignature. */
 export function LogoMark({ className = 'size-7' }: { readonly className?: string }) {
   return (
     <svg viewBox="0 0 32 32" fill="none" aria-hidden="true" className={className}>
@@ -14,7 +14,7 @@ export function LogoMark({ className = 'size-7' }: { readonly className?: string
   )
 }
 
-/** The mark and the name of the deployment. */
+/** The logo and the deployment's name. */
 export function Wordmark({ name }: { readonly name: string }) {
   return (
     <span className="inline-flex min-w-0 items-center gap-2.5">

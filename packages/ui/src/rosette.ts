@@ -1,12 +1,12 @@
-/** Curves of a guilloche, as they stand on banknotes and certificates: the same text gives the same ones, another text others. */
+/** A guilloche pattern as on banknotes and certificates, derived from a text: equal texts give equal patterns. */
 export interface Rosette {
   /** One closed curve around the origin, within a radius of 50. */
   readonly path: string
-  /** The angles, in degrees, at which it is drawn again. */
+  /** The rotations, in degrees, at which the curve is drawn. */
   readonly turns: readonly number[]
 }
 
-/** @param seed what the pattern belongs to: a DID, or the address of a certificate */
+/** @param seed a DID or the URL of a certificate */
 export function rosettesOf(seed: string): readonly Rosette[] {
   const bits = fnv1a(seed)
   const lobes = 9 + (bits % 6)
@@ -17,7 +17,7 @@ export function rosettesOf(seed: string): readonly Rosette[] {
   ]
 }
 
-/** The edge of a seal. */
+/** The outline of the seal. */
 export const SEAL_EDGE = wave(40, 47, 2.4)
 
 function rosette(lobes: number, radius: number, depth: number, copies: number): Rosette {
@@ -25,7 +25,7 @@ function rosette(lobes: number, radius: number, depth: number, copies: number): 
   return { path: wave(lobes, radius, depth), turns }
 }
 
-/** A circle that swings out and in so many times. */
+/** A circle whose radius oscillates the given number of times. */
 function wave(lobes: number, radius: number, depth: number): string {
   const steps = lobes * 2
   const at = (step: number, distance: number) => {
@@ -44,7 +44,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** Fowler, Noll and Vo's hash: enough to tell patterns apart. */
+/** The FNV-1a hash, which suffices to vary the patterns. */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

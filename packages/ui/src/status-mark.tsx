@@ -20,11 +20,14 @@ const PILLS: Readonly<Record<AgentStatus, string>> = {
 
 export interface StatusIconProps {
   readonly status: AgentStatus
-  /** Classes for its size, and for its colour where that is not the status's own. */
+  /** Tailwind classes for the size, and for the colour if it is not the status's own. */
   readonly className?: string
 }
 
-/** A shape of its own for each status, so that nobody depends on colour: disc and tick, diamond and bars, octagon and cross. */
+/**
+ * A distinct shape for each status, so that it does not depend on colour: disc with tick, diamond with bars, octagon
+ * with cross.
+ */
 export function StatusIcon({ status, className = `size-5 ${INKS[status]}` }: StatusIconProps) {
   return (
     <svg viewBox="0 0 24 24" fill="currentColor" aria-hidden="true" className={className}>
@@ -47,7 +50,7 @@ export interface StatusMarkProps {
   readonly size?: 'small' | 'large'
 }
 
-/** How a certificate stands: word, shape and colour. */
+/** The status as text, icon and colour. */
 export function StatusMark({ status, size = 'small' }: StatusMarkProps) {
   const scale = size === 'small' ? 'gap-1.5 px-2.5 py-1 text-sm' : 'gap-2.5 px-4 py-2 text-lg'
   return (

@@ -1,17 +1,17 @@
 import { Agent, request } from 'node:http'
 
-/** Connections that callers keep, to all nodes. */
+/** Keep-alive connections to all nodes. */
 const connections = new Agent({ keepAlive: true, maxSockets: 64 })
 
-/** No caller waits longer: an answer that has not come by then is one that does not come. */
-export const LONGEST_WAIT_MS = 60_000
+/** A response that has not arrived by then counts as missing. */
+export const MAX_WAIT_MS = 60_000
 
 export interface Reply {
   readonly status: number
   readonly body: Record<string, unknown>
 }
 
-/** @returns null where the connection ended without an answer, or none came in time */
+/** @returns null if the connection closed without a response or the time-out passed */
 export function ask(
   method: 'GET' | 'POST',
   url: string,
@@ -20,7 +20,7 @@ export function ask(
 ): Promise<Reply | null> {
   return new Promise((resolve) => {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
-    const signal = AbortSignal.timeout(LONGEST_WAIT_MS)
+    const signal = AbortSignal.timeout(MAX_WAIT_MS)
     const options = { method, headers: { ...headers, ...type }, agent: connections, signal }
     const outgoing = request(url, options, (incoming) => {
       let text = ''
@@ -41,8 +41,8 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-/** What a node says of an agent: `active`, `suspended`, `revoked`, else the status of the answer, or `no answer`. */
-export async function saysOf(node: string, did: string): Promise<string> {
+/** The agent's status according to a node: `active`, `suspended`, `revoked`, else the HTTP status, or `no answer`. */
+export async function statusAt(node: string, did: string): Promise<string> {
   const reply = await ask('GET', `${node}/api/v1/agent/${did}`)
   if (reply === null) return 'no answer'
   if (reply.status !== 200) return String(reply.status)

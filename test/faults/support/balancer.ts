@@ -8,18 +8,18 @@ const PATIENCE_MS = 1000
 
 export interface Balancer {
   readonly url: string
-  /** How many requests each node has been sent. */
+  /** The number of requests sent to each node. */
   readonly sent: ReadonlyMap<string, number>
-  /** Requests that a node left without an answer: the caller's connection ends. */
+  /** Requests that a node did not answer, so that the caller's connection was closed. */
   readonly dropped: () => number
-  /** The longest that a request waited for a node to be ready, in milliseconds. */
+  /** The longest time that a request waited for a ready node, in milliseconds. */
   readonly longestWait: () => number
 }
 
 /**
- * A balancer as hosts run them: it asks each node's `/readyz`, sends requests in turn to those that are ready, and lets
- * them wait where none is. What it has sent it sends to nobody else.
- * @param nodes their URLs, of which some may be down
+ * A typical load balancer: polls each node's `/readyz`, distributes requests among the ready nodes, and queues them
+ * while none is ready. Never sends a request twice.
+ * @param nodes their URLs; some may be down
  */
 export async function startBalancer(t: Cleanup, nodes: readonly string[]): Promise<Balancer> {
   const upstreams = nodes.map((url) => new Upstream(url))
@@ -64,7 +64,7 @@ class Upstream {
     this.url = url
   }
 
-  /** @returns stops watching, and ends what is kept open */
+  /** @returns a function that stops the polling and closes all connections */
   watch(): () => void {
     let watching = true
     const look = async () => {

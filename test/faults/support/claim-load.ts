@@ -5,34 +5,36 @@ import type { ClaimBody } from '../../support/service.ts'
 
 export interface LoadOptions {
   readonly inFlight: number
-  /** A claim that got 503 or no answer is sent again after so many milliseconds; null: it is given up. */
+  /**
+   * The delay in milliseconds before a claim without success (503 or no answer) is sent again; null to give it up.
+   */
   readonly againAfter: number | null
-  /** How long each caller waits after an answer, in milliseconds; not at all by default. */
+  /** The delay of each caller after an answer, in milliseconds. Default: none. */
   readonly pace?: number
-  /** Called with each acknowledgement, by which a test chooses the moment of its fault. */
+  /** Called with each acknowledgement, so that a test can time its fault. */
   readonly onAcknowledged?: (acknowledged: number, did: string) => void
-  /** Ends the load: nothing more is sent, what is on its way is waited for. */
+  /** Stops sending and waits for the requests in flight. */
   readonly until?: AbortSignal
 }
 
-/** What callers have been told, and what they have not. */
+/** The answers that callers got, and the claims without an answer. */
 export interface Tally {
-  /** The DID that each was answered with. */
+  /** The DID in the answer. */
   readonly acknowledged: Map<ClaimBody, string>
-  /** Those whose token was gone when they were sent again: the answer to the time before was lost. */
+  /** Claims whose token was already used when they were sent again, because the previous answer was lost. */
   readonly doneUnheard: Set<ClaimBody>
-  /** `503 UNAVAILABLE`, `no answer`: how often. */
+  /** Counts by kind: `503 UNAVAILABLE`, `no answer`. */
   readonly failures: Map<string, number>
-  /** From the request to its acknowledgement, in milliseconds. */
+  /** Milliseconds from the request to its acknowledgement. */
   readonly times: number[]
   /** The longest time without an acknowledgement, in milliseconds. */
   readonly longestGap: number
 }
 
 /**
- * Sends claims, so many at a time, and keeps count of the answers.
- * @param urlOf where the service is at the moment, without a path
- * @returns once each claim was acknowledged, refused for good or given up
+ * Sends claims with limited concurrency and counts the answers.
+ * @param urlOf the current base URL of the service
+ * @returns when each claim was acknowledged, finally refused or given up
  */
 export async function claimAll(
   urlOf: () => string,
@@ -114,7 +116,7 @@ function failureOf(answer: Answer | null): string {
 }
 
 /** `503 UNAVAILABLE 12 times, no answer 3 times`. */
-export function failuresOf({ failures }: Pick<Tally, 'failures'>): string {
+export function formatFailures({ failures }: Pick<Tally, 'failures'>): string {
   if (failures.size === 0) return 'none'
   return [...failures].map(([what, count]) => `${what} ${count} times`).join(', ')
 }

@@ -11,21 +11,21 @@ import {
   tempDir,
 } from '../../support/service.ts'
 
-/** What an owner's browser sends with every request. */
+/** The headers that an owner's browser sends with every request. */
 export type OwnerHeaders = Readonly<Record<'cookie' | 'origin', string>>
 
-/** Nodes of one service, each a process, and owners who are signed in to it. */
+/** Nodes of one service, each in its own process, and signed-in owners. */
 export interface Cluster {
   readonly nodes: readonly [ServiceProcess, ServiceProcess]
   readonly owners: readonly OwnerHeaders[]
-  /** Starts a node again that has ended. */
+  /** Restarts a node that has exited. */
   restart(node: ServiceProcess): Promise<ServiceProcess>
 }
 
 /**
  * Starts two nodes.
- * @param database where the data are, which is also asked for them in the end
- * @param ways how each node gets there, where that differs
+ * @param database the database, which is also checked at the end
+ * @param ways each node's connection string, if it differs
  */
 export async function startCluster(
   t: TestContext,
@@ -35,7 +35,7 @@ export async function startCluster(
   const ports = [await freePort(), await freePort()] as const
   const shared = {
     DATA_DIR: tempDir(t),
-    // One service has one address, whichever node answers: the balancer's.
+    // All nodes share one base URL: the balancer's.
     BASE_URL: `http://localhost:${ports[0]}`,
     LOG_LEVEL: process.env.FAULT_LOG_LEVEL ?? 'silent',
   }
@@ -53,7 +53,7 @@ export async function startCluster(
   return { nodes, owners: signedIn, restart: ({ env }) => startServiceProcess(t, env) }
 }
 
-/** Verified owners with a session each, as if they had come through the dashboard. */
+/** Verified owners with a session each. */
 async function signInOwners(env: Record<string, string>, count: number): Promise<OwnerHeaders[]> {
   const settings = readSettings(env)
   const operator = await openOperator(settings)

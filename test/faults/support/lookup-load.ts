@@ -3,20 +3,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface LookupOptions {
   readonly inFlight: number
-  /** How long each caller waits after an answer, in milliseconds. */
+  /** The delay of each caller after an answer, in milliseconds. */
   readonly pace: number
   readonly until: AbortSignal
 }
 
 export interface LookupTally {
-  /** What was answered, `active` for one, or the status and code of a refusal, or `no answer`: how often. */
+  /** Counts by answer: `active` and other statuses, status and code of an error, or `no answer`. */
   readonly answers: Map<string, number>
-  /** Of those that were answered, in milliseconds. */
+  /** Latencies of the answered lookups, in milliseconds. */
   readonly times: number[]
 }
 
-/** Looks agents up, again and again, until told to end. @param didOf whom to ask for next; null: nobody yet */
-export async function lookUpAll(
+/**
+ * Looks up agents until stopped.
+ * @param didOf the agent to look up next; null if there is none yet
+ */
+export async function lookUpClaims(
   url: string,
   didOf: () => string | null,
   { inFlight, pace, until }: LookupOptions,
@@ -63,6 +66,6 @@ function statusAt(url: string, agent: Agent): Promise<string> {
 }
 
 /** `active 1200 times`. */
-export function answersOf({ answers }: LookupTally): string {
+export function formatAnswers({ answers }: LookupTally): string {
   return [...answers].map(([what, count]) => `${what} ${count} times`).join(', ')
 }

@@ -2,27 +2,27 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from '../../support/run.ts'
 import { type Cleanup, tempDir } from '../../support/service.ts'
-import { needTool } from '../../support/tools.ts'
 
-/** The clock of processes, which the test moves while they run. */
+/** A clock for child processes that the test can change while they run. */
 export interface MovedClock {
-  /** What a process is started with, so that this is its clock. What measures durations is left alone, as on any machine. */
+  /**
+   * Environment variables that make a process use this clock. Monotonic time is not changed, as on a real machine.
+   */
   readonly env: Record<string, string>
-  /** Milliseconds since 1970, as those processes have it. */
+  /** The clock's time in Unix milliseconds. */
   readonly now: () => number
-  /** @param minutes how far it is ahead of this machine's from now on; negative: behind */
+  /** @param minutes the offset to this machine's clock; negative: behind */
   move(minutes: number): void
 }
 
 export async function newClock(t: Cleanup): Promise<MovedClock> {
-  needTool('faketime')
-  // Where the library is, in the words that the linker understands.
+  // `faketime` prints the path of its library in the form that LD_PRELOAD needs.
   const { stdout } = await run('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD'])
   const file = join(tempDir(t), 'clock')
   let ahead = 0
   const move = (minutes: number) => {
     ahead = minutes * 60_000
-    // Whole at every moment: it is read at each look at the clock.
+    // Replaced atomically, because processes read it at each access to the clock.
     writeFileSync(`${file}.next`, `${minutes < 0 ? '' : '+'}${minutes * 60}\n`)
     renameSync(`${file}.next`, file)
   }

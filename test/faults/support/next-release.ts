@@ -5,7 +5,7 @@ import { type Cleanup, ROOT, tempDir } from '../../support/service.ts'
 const SERVER = 'packages/server'
 const NAME = '9999-next-release'
 
-/** Expands, as a release does whose older nodes still run: tables that every statement here knows get a column more. */
+/** An additive migration, as in a rolling upgrade: tables that the old release also uses get another column. */
 const MIGRATION = `export const nextRelease = {
   name: '${NAME}',
   async up(db, { text }) {
@@ -18,7 +18,10 @@ const MIGRATION = `export const nextRelease = {
 }
 `
 
-/** The same program with one migration more, as the next release will have. @returns its countersignd */
+/**
+ * The same program with one more migration, like a next release.
+ * @returns its countersignd
+ */
 export function nextRelease(t: Cleanup): string {
   const root = tempDir(t)
   const server = join(root, SERVER)

@@ -1,53 +1,53 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newKey } from '../../support/key.ts'
 import { type Cleanup, claimBody } from '../../support/service.ts'
-import { ask, type Reply, saysOf } from './ask.ts'
+import { ask, type Reply, statusAt } from './ask.ts'
 import type { OwnerHeaders } from './cluster.ts'
 
-/** After 503 or silence callers ask the other node, so much later. */
+/** The delay before callers retry at the other node after a 503 or no answer. */
 const AGAIN_AFTER_MS = 50
 
 /**
- * What a caller was told of something that it asked for: that it is done; that it had been done at an earlier request
- * already, whose answer never came or did not know; or, by the end of the load, no more than that nothing was changed.
+ * What a caller knows about a request: it was done; it had already been done by an earlier request whose answer was
+ * lost or unclear; or, at the end of the load, only that nothing was changed.
  */
-export type Told = 'done' | 'done before' | 'not done' | 'not known'
+export type Acknowledgement = 'done' | 'done before' | 'not done' | 'not known'
 
 export interface ClaimMade {
   readonly owner: OwnerHeaders
   readonly publicKey: string
-  readonly told: Told
-  /** Where it is done. */
+  readonly told: Acknowledgement
+  /** If it was done. */
   readonly did: string | null
 }
 
 export interface RevocationMade {
   readonly did: string
-  readonly told: Told
+  readonly told: Acknowledgement
   /** When the answer came, by `performance.now()`. */
   readonly at: number
 }
 
 interface Outcome {
-  readonly told: Told
+  readonly told: Acknowledgement
   readonly reply: Reply | null
-  /** Which node gave the last answer. */
+  /** The node that gave the last answer. */
   readonly node: number
 }
 
-/** Owners at two nodes: each has tokens issued, claims agents with them, and revokes every second one. */
+/** Owners at two nodes. Each creates tokens, claims agents with them, and revokes every second agent. */
 export class OwnerLoad {
   readonly claims: ClaimMade[] = []
   readonly revocations: RevocationMade[] = []
-  /** When requests that were acknowledged began, by what was asked for. */
+  /** Start times of acknowledged requests, by operation. */
   readonly acknowledged: Record<string, { readonly began: number; readonly at: number }[]> = {}
-  /** Answers that were not what was asked for, and how often: `503 UNAVAILABLE: The database …`. */
+  /** Counts of other answers: `503 UNAVAILABLE: The database …`. */
   readonly failures = new Map<string, number>()
-  /** Answers that contradict another answer. */
+  /** Answers that contradict each other. */
   readonly contradictions: string[] = []
-  /** The longest that an answer took, in milliseconds. */
+  /** The slowest answer, in milliseconds. */
   longestAnswer = 0
-  /** Called with each revocation that was acknowledged, and the URL of the node that did. */
+  /** Called with each acknowledged revocation and the URL of the node that confirmed it. */
   onRevoked: (revocation: RevocationMade, node: string) => void = () => undefined
   readonly #nodes: readonly { readonly url: string }[]
   readonly #pauseMs: number
@@ -55,8 +55,8 @@ export class OwnerLoad {
   #stopping = false
 
   /**
-   * @param t ends with the test, however that ends
-   * @param pauseMs how long each owner waits between two agents
+   * @param t the test, at whose end the load stops
+   * @param pauseMs each owner's pause between two agents
    */
   constructor(
     t: Cleanup,
@@ -72,13 +72,13 @@ export class OwnerLoad {
     )
   }
 
-  /** Begins nothing more; resolves once callers know what became of what they have asked for, or have given up. */
+  /** Starts nothing new. Resolves when callers know the outcome of their requests or have given up. */
   async stop(): Promise<void> {
     this.#stopping = true
     await this.#running
   }
 
-  /** When the first claim was acknowledged of those that were sent after a moment; fails where none is in a minute. */
+  /** When the first claim sent after the given time was acknowledged. Fails if there is none within a minute. */
   async firstClaimAfter(moment: number): Promise<number> {
     for (const deadline = moment + 60_000; performance.now() < deadline; ) {
       const since = (this.acknowledged.claim ?? []).filter(({ began }) => began >= moment)
@@ -133,14 +133,14 @@ export class OwnerLoad {
     return node
   }
 
-  /** Whoever has answered that something is done shows it from then on, or nothing. */
+  /** A node that has confirmed a change must show it from then on, or fail to answer. */
   async #mustShow(node: number, did: string, answers: readonly string[]): Promise<void> {
-    const says = await saysOf(this.#urlOf(node), did)
+    const says = await statusAt(this.#urlOf(node), did)
     if (!answers.includes(says))
       this.contradictions.push(`after its own acknowledgement a node says of ${did}: ${says}`)
   }
 
-  /** Asks one node after the other until one says that it is done, or that it had been done before. */
+  /** Alternates between the nodes until one answers that it is done, or had already been done. */
   async #insist(
     what: string,
     from: number,
@@ -180,13 +180,13 @@ export class OwnerLoad {
   }
 }
 
-/** A token that was used; an agent that is revoked. */
+/** A used token, or a revoked agent. */
 function isDoneBefore({ status, body }: Reply): boolean {
   const message = messageOf(body)
   return (status === 410 && /used/.test(message)) || (status === 400 && /is revoked/.test(message))
 }
 
-/** Both are 503 UNAVAILABLE: only the sentence says whether it may have been done all the same. */
+/** Both are 503 UNAVAILABLE. Only the message says whether the change may have been made. */
 function saysNotDone(reply: Reply | null): boolean {
   return reply !== null && /Nothing was changed/.test(messageOf(reply.body))
 }

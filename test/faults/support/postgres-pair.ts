@@ -6,55 +6,56 @@ import { signalFamily } from './processes.ts'
 
 const PATIENCE_MS = 20_000
 
-/** When a failover began and when the new primary took writes, by `performance.now()`. */
+/** When a failover began and when the new primary accepted writes, by `performance.now()`. */
 export interface Failover {
   readonly killedAt: number
   readonly promotedAt: number
 }
 
 /**
- * A primary and its standby, at two addresses that stay the same whoever of them is the primary. They do not wait for
- * their disks (`fsync=off`): what a process has written, the kernel keeps when it is killed.
+ * A primary and its standby at two fixed addresses, whichever is the primary. They run with `fsync=off`, because the
+ * kernel keeps written data when a process is killed.
  */
 export class PostgresPair {
   #primary: PostgresServer
   #standby: PostgresServer | null = null
-  /** Where the next standby will be. */
+  /** The directory of the next standby. */
   #freePort: number
   readonly #hosts: readonly string[]
 
   private constructor(primary: PostgresServer, port: number) {
     this.#primary = primary
     this.#freePort = port
-    // The standby comes first: it is up, and takes no writes.
+    // The standby is listed first: it is up but refuses writes, so clients must try the next host.
     this.#hosts = [`127.0.0.1:${port}`, new URL(primary.url).host]
   }
 
   static async start(t: TestContext): Promise<PostgresPair> {
     const pair = new PostgresPair(await startPostgres(), await freePort('127.0.0.1'))
     t.after(() => pair.#stop())
-    // By default a standby that has just lost its primary may look away for 5 s, and notices no promotion meanwhile.
+    // The default is 5 s, during which a standby that lost its primary notices no promotion.
     await query(pair.primaryUrl, "alter system set wal_retrieve_retry_interval = '500ms'")
     return pair
   }
 
-  /** What nodes are told: both addresses. */
+  /** The connection string with both addresses. */
   get databaseUrl(): string {
     return `postgres://postgres@${this.#hosts.join()}/countersign_template`
   }
 
-  /** The database at the primary of the moment. */
+  /** The database at the current primary. */
   get primaryUrl(): string {
     return `${this.#primary.url}/countersign_template`
   }
 
   /**
-   * Starts a standby, and returns once it follows.
-   * @param through the way to the primary, where it is not the straight one
-   * @param synchronous whether the primary waits for it before it answers a commit
+   * Starts a standby and returns when it is streaming.
+   * @param through the address of the primary, if the connection goes through a proxy
+   * @param synchronous whether the primary waits for the standby before it confirms a commit
    */
   async join({ through = this.#primary.url, synchronous = true } = {}): Promise<void> {
-    // It copies the primary's settings: made before, it waits for nobody once it is the primary itself.
+    // The copy includes the primary's settings. It is made before synchronous commits are configured, so that the
+    // standby waits for nobody after its own promotion.
     this.#standby = await startStandby({ url: through }, this.#freePort)
     const admin = `${this.#primary.url}/postgres`
     if (synchronous) {
@@ -66,7 +67,7 @@ export class PostgresPair {
     await until(async () => (await query(admin, follows)).length === 1, PATIENCE_MS)
   }
 
-  /** Kills the primary with all its processes, and makes the standby the primary. */
+  /** Kills all processes of the primary and promotes the standby. */
   async failOver(): Promise<Failover> {
     const [killed, next] = [this.#primary, this.#standby]
     if (next === null) throw new Error('there is no standby')

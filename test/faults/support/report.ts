@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test'
 
-/** Prints what a fault did and what was found afterwards, a line for each fact. */
+/** Prints what the fault did and what was found afterwards, one line per entry. */
 export function report(
   t: Pick<TestContext, 'diagnostic'>,
-  facts: Readonly<Record<string, string | number>>,
+  fields: Readonly<Record<string, string | number>>,
 ): void {
-  for (const [what, fact] of Object.entries(facts)) t.diagnostic(`${what}: ${fact}`)
+  for (const [what, fact] of Object.entries(fields)) t.diagnostic(`${what}: ${fact}`)
 }

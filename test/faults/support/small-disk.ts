@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Cleanup } from '../../support/service.ts'
 
-/** A file system of its own that can be filled to the last byte. */
+/** A small file system that can be filled completely. */
 export interface SmallDisk {
   readonly dir: string
   fill(): void
   makeRoom(): void
 }
 
-/** Whether this process may mount one; else why a test is skipped. */
-export function whyNoDisk(): string | false {
+/** Whether this process may mount one, else the reason for skipping the test. */
+export function diskSkipReason(): string | false {
   if (process.platform !== 'linux') return 'a tmpfs is mounted on Linux alone'
   const dir = mkdtempSync(join(tmpdir(), 'countersign-disk-'))
   const { status, stderr, error } = mount(dir, 1)
@@ -26,11 +26,11 @@ export function mountSmallDisk(t: Cleanup, mebibytes: number): SmallDisk {
   const { status, stderr } = mount(dir, mebibytes)
   if (status !== 0) throw new Error(`mount: ${stderr}`)
   t.after(() => {
-    // Lazily: whoever still has a file open on it is killed after this.
+    // Lazily, because processes that still have files open on it are killed afterwards.
     spawnSync('umount', ['-l', dir])
     rmdirSync(dir)
   })
-  // PostgreSQL runs under a user of its own.
+  // PostgreSQL runs as another user.
   chmodSync(dir, 0o755)
   const ballast = join(dir, 'ballast')
   return {

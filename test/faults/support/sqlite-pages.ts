@@ -4,15 +4,15 @@ import { DatabaseSync } from 'node:sqlite'
 const PAGE_BYTES = 4096
 
 export interface Page {
-  /** From 1, as SQLite counts. */
+  /** Counted from 1, like in SQLite. */
   readonly number: number
-  /** The table or index that it is a part of. */
+  /** The table or index that it belongs to. */
   readonly of: string
   readonly kind: 'leaf' | 'internal' | 'overflow'
 }
 
 /** Every page of a database file that belongs to a table or an index. */
-export function pagesOf(file: string): Page[] {
+export function listPages(file: string): Page[] {
   const db = new DatabaseSync(file, { readOnly: true })
   const rows = db.prepare('SELECT pageno, name, pagetype FROM dbstat ORDER BY pageno').all()
   db.close()
@@ -23,15 +23,15 @@ export function pagesOf(file: string): Page[] {
   }))
 }
 
-/** Empties the write-ahead log into the file, and makes every connection read anew what it had read. */
-export function settle(file: string): void {
+/** Checkpoints the write-ahead log into the file, so that all connections must read pages again. */
+export function checkpoint(file: string): void {
   const db = new DatabaseSync(file, { timeout: 5000 })
   db.exec('UPDATE owners SET display_name = display_name WHERE id = (SELECT min(id) FROM owners)')
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
 }
 
-/** Changes the bytes of a page in place, past SQLite. */
+/** Overwrites bytes of a page, bypassing SQLite. */
 export function damage(file: string, page: number, change: (bytes: Buffer) => void): void {
   const fd = openSync(file, 'r+')
   try {
@@ -44,7 +44,7 @@ export function damage(file: string, page: number, change: (bytes: Buffer) => vo
   }
 }
 
-/** What SQLite says of a file. */
+/** The result of SQLite's own check of a file. */
 export function quickCheck(file: string): string {
   const db = new DatabaseSync(file, { readOnly: true })
   try {

@@ -1,22 +1,25 @@
 import type { ClaimBody } from '../../support/service.ts'
 import { claimAll, type Tally } from './claim-load.ts'
-import { type LookupTally, lookUpAll } from './lookup-load.ts'
+import { type LookupTally, lookUpClaims } from './lookup-load.ts'
 
 const CLAIMING = { inFlight: 16, pace: 100, againAfter: null } as const
 const LOOKING_UP = { inFlight: 8, pace: 5 } as const
-/** A moment after its claim every node knows an agent: only then it is asked for. */
+/** Agents are looked up only after this delay, when every node knows them. */
 const KNOWN_AFTER_MS = 1000
 
 export interface SteadyLoad {
-  /** How many claims have been acknowledged. */
+  /** The number of acknowledged claims. */
   readonly acknowledged: number
-  /** Resolves once so many claims have been acknowledged; also where no more are to come. */
+  /** Resolves when this many claims are acknowledged, or no more will come. */
   reached(acknowledged: number): Promise<void>
-  /** Sends nothing more. @returns what callers were told, once what is on its way has ended somehow */
+  /**
+   * Stops sending.
+   * @returns the answers that callers got, once all requests in flight have ended
+   */
   end(): Promise<{ readonly claims: Tally; readonly lookups: LookupTally }>
 }
 
-/** Claims and lookups of what has been claimed, at a pace that a service bears easily; nothing is sent again. */
+/** Claims, and lookups of claimed agents, at a moderate rate. Nothing is sent again. */
 export function startSteadyLoad(url: string, claims: readonly ClaimBody[]): SteadyLoad {
   const claimed: { readonly did: string; readonly at: number }[] = []
   const waiting: { readonly count: number; readonly resolve: () => void }[] = []
@@ -31,7 +34,7 @@ export function startSteadyLoad(url: string, claims: readonly ClaimBody[]): Stea
     const count = claimed.findLastIndex(({ at }) => at < before) + 1
     return claimed[Math.floor(Math.random() * count)]?.did ?? null
   }
-  const looking = lookUpAll(url, known, { ...LOOKING_UP, until: over.signal })
+  const looking = lookUpClaims(url, known, { ...LOOKING_UP, until: over.signal })
   return {
     get acknowledged() {
       return claimed.length

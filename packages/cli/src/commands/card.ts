@@ -1,40 +1,33 @@
-import type { Card } from '@countersign/protocol'
+import { encodeBase64 } from '@countersign/protocol'
+import type { Card } from '@countersign/sdk'
 import type { Command } from 'commander'
 import { STATUS_WORDS } from '../certificate.ts'
-import { didIn } from '../deployment.ts'
-import { fetchCard } from '../endpoints.ts'
-import { type Field, fields, heading, print, printable } from '../output.ts'
-import { ownKey } from '../own-key.ts'
-import { parseReference } from '../reference.ts'
-import { serviceOf, takesKey, takesService } from '../settings.ts'
+import { assertReference } from '../challenge.ts'
+import { type Invocation, takesKey, takesService } from '../invocation.ts'
+import { type Field, fields, printable } from '../output.ts'
 
 /** `countersign card [did]` (contract 4.5). */
-export function cardCommand(program: Command): void {
+export function cardCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('card')))
     .description('show the card of an agent: yours where you name none')
     .argument('[agent]', 'a DID, its last 24 characters, or a public key in base64')
-    .action(showCard)
+    .action((agent?: string) => showCard(agent, cli))
 }
 
-async function showCard(
-  agent: string | undefined,
-  _options: unknown,
-  command: Command,
-): Promise<void> {
-  const reference = parseReference(agent ?? ownKey(command).publicKey)
-  const card = await fetchCard(serviceOf(command), reference)
-  print(command, card, layOut(card))
-}
-
-function layOut(card: Card): string {
+async function showCard(agent: string | undefined, cli: Invocation): Promise<void> {
+  const reference = agent ?? encodeBase64((await cli.ownKey()).publicKey)
+  assertReference(reference)
+  const registry = cli.registry()
+  const card = await registry.card(reference)
   const about = card.description === '' ? [] : [printable(card.description)]
-  return [heading(card.displayName), ...about, '', fields(describe(card))].join('\n')
+  const lines = [cli.heading(card.displayName), ...about, '', fields(rowsOf(card))]
+  cli.print(registry.rawOf(card), lines.join('\n'))
 }
 
-function describe(card: Card): Field[] {
+function rowsOf(card: Card): Field[] {
   const { owner, verification, channels } = card
   return [
-    ['DID', didIn(card)],
+    ['DID', card.did],
     ...(card.username === null ? [] : [['Username', card.username] as const]),
     ['Status', STATUS_WORDS[card.status]],
     ['Grade', `${card.grade} (A is best, E is least)`],

@@ -1,8 +1,8 @@
+import { encodeBase64 } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { fields, heading, print } from '../output.ts'
-import { ownKey } from '../own-key.ts'
-import { parseToken, redeem, requireAgentId } from '../redeem.ts'
-import { serviceOf, takesKey, takesService } from '../settings.ts'
+import { assertAgentId, parseToken, redeem } from '../claim-token.ts'
+import { type Invocation, takesKey, takesService } from '../invocation.ts'
+import { fields } from '../output.ts'
 
 const HELP = `
 The owner issues the token on the dashboard (the host: countersignd token issue <owner>). It is good for one agent,
@@ -12,36 +12,36 @@ One key can hold several certificates, each under a label of its own:
   $ countersign claim svc-verify-… --agent-id support-bot`
 
 /** `countersign claim <token>` (contract 4.4). */
-export function claimCommand(program: Command): void {
+export function claimCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('claim')))
     .description('redeem a claim token: the key gets a certificate and a DID')
     .argument('<token>', 'what the owner has issued, such as svc-verify-…')
     .option('--agent-id <label>', 'which of the agents of this key: your own word for it', 'main')
     .addHelpText('after', HELP)
-    .action(claim)
+    .action((token: string, { agentId }: { agentId: string }) => claim(token, agentId, cli))
 }
 
-async function claim(
-  text: string,
-  { agentId }: { agentId: string },
-  command: Command,
-): Promise<void> {
-  const token = parseToken(text)
-  requireAgentId(agentId)
-  const key = ownKey(command)
-  const { did, answer } = await redeem(serviceOf(command), token, agentId, key)
+async function claim(text: string, agentId: string, cli: Invocation): Promise<void> {
+  const { naming, token } = parseToken(text)
+  assertAgentId(agentId)
+  const key = await cli.ownKey()
+  const publicKey = encodeBase64(key.publicKey)
+  const registry = cli.registry(naming)
+  const claimed = await redeem(registry, token, agentId, key)
+  const { did } = claimed
   const lines = [
-    heading(`This agent is ${did}`),
+    cli.heading(`This agent is ${did}`),
     '',
     fields([
       ['DID', did],
       ['Agent id', agentId],
-      ['Public key', key.publicKey],
+      ['Public key', publicKey],
     ]),
     '',
     'Everyone can check it now. Next:',
     '  countersign card                  what others see',
     "  countersign sign '<challenge>'    prove to someone that you hold the key",
   ]
-  print(command, { ...answer, did, agentId, publicKey: key.publicKey }, lines.join('\n'))
+  const raw = registry.rawOf(claimed) as object
+  cli.print({ ...raw, did, agentId, publicKey }, lines.join('\n'))
 }

@@ -1,45 +1,70 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { encodeBase64 } from '@countersign/protocol'
+import { CountersignError, keyFromPem, newKey } from '@countersign/sdk'
+import { writeKeyFile } from '@countersign/sdk/node'
 import type { Command } from 'commander'
-import { newAgentKey, parseAgentKey } from '../agent-key.ts'
-import { writeKeyFile } from '../key-file.ts'
-import { fields, heading, print } from '../output.ts'
-import { keyFileOf, takesKey } from '../settings.ts'
+import { codeOf, Failure } from '../errors.ts'
+import { type Invocation, takesKey } from '../invocation.ts'
+import { fields } from '../output.ts'
 
 const HELP = `
 The key file is PKCS#8 in PEM, for you alone (0600), and goes both ways:
   $ openssl genpkey -algorithm ed25519 -out agent.pem && countersign keygen --from agent.pem
   $ openssl pkey -in ~/.countersign/agent.pem -pubout`
 
-/** `countersign keygen`: makes or imports the key of an agent. The private key is never printed. */
-export function keygenCommand(program: Command): void {
+interface KeygenOptions {
+  readonly from?: string
+  readonly force?: boolean
+}
+
+/** `countersign keygen`: generates or imports the key of an agent. It never prints the private key. */
+export function keygenCommand(program: Command, cli: Invocation): void {
   takesKey(program.command('keygen'))
     .description('make the key of an agent, and never overwrite one')
     .option('--from <pem>', 'import an Ed25519 private key, such as openssl makes')
     .option('--force', 'replace the key that is there: it is lost, and what it was claimed for')
     .addHelpText('after', HELP)
-    .action(keygen)
+    .action((options: KeygenOptions) => keygen(options, cli))
 }
 
-function keygen(options: { from?: string; force?: boolean }, command: Command): void {
-  const { from, force = false } = options
-  const key = from === undefined ? newAgentKey() : importKey(resolve(from))
-  const keyFile = keyFileOf(command)
-  writeKeyFile(keyFile, key.toPem(), force)
+async function keygen({ from, force = false }: KeygenOptions, cli: Invocation): Promise<void> {
+  const key = from === undefined ? await newKey() : await readKey(cli.path(from))
+  const { keyFile } = cli
+  await writeKey(keyFile, key.pem, force)
+  const publicKey = encodeBase64(key.publicKey)
   const text = [
-    heading(from === undefined ? 'A new key' : 'The key is imported'),
+    cli.heading(from === undefined ? 'A new key' : 'The key is imported'),
     '',
     fields([
-      ['Public key', key.publicKey],
+      ['Public key', publicKey],
       ['Key file', keyFile],
     ]),
     '',
     'Keep the file secret: whoever has it is this agent. Next, with a token from its owner:',
     '  countersign claim <token>',
   ]
-  print(command, { publicKey: key.publicKey, keyFile }, text.join('\n'))
+  cli.print({ publicKey, keyFile }, text.join('\n'))
 }
 
-function importKey(path: string) {
-  return parseAgentKey(readFileSync(path, 'utf8'), path)
+async function readKey(path: string) {
+  const pem = readFileSync(path, 'utf8')
+  try {
+    return { pem, publicKey: (await keyFromPem(pem)).publicKey }
+  } catch (cause) {
+    if (!(cause instanceof CountersignError)) throw cause
+    throw new Failure('UNUSABLE_KEY', `${path}: ${cause.message}`, { cause })
+  }
+}
+
+async function writeKey(path: string, pem: string, replace: boolean): Promise<void> {
+  try {
+    await writeKeyFile(path, pem, { replace })
+  } catch (cause) {
+    if (codeOf(cause) !== 'KEY_EXISTS') throw cause
+    throw new Failure(
+      'KEY_EXISTS',
+      `${path} exists, and whoever loses a key loses its DID. Choose another file with --key, or replace it with --force.`,
+      { cause },
+    )
+  }
 }

@@ -1,28 +1,27 @@
 import type { Command } from 'commander'
-import { describeCertificate } from '../certificate.ts'
-import { lookUp } from '../endpoints.ts'
-import { fields, print, verdict } from '../output.ts'
-import { parseReference } from '../reference.ts'
-import { serviceOf, takesService } from '../settings.ts'
+import { certificateRows } from '../certificate.ts'
+import { assertReference } from '../challenge.ts'
+import { type Invocation, takesService } from '../invocation.ts'
+import { fields } from '../output.ts'
 
 const HELP = `
 Exit code 0 says that there is such an agent, whatever its status; 3 that there is none. A DID is not a proof: anyone
 can name one. Whether a caller holds its key: countersign verify <did>`
 
 /** `countersign lookup <did|tail|key>` (contract 4.1, 4.2). */
-export function lookupCommand(program: Command): void {
+export function lookupCommand(program: Command, cli: Invocation): void {
   takesService(program.command('lookup'))
     .description("show an agent's certificate status and its owner's identity level")
     .argument('<agent>', 'a DID, its last 24 characters, or a public key in base64')
     .addHelpText('after', HELP)
-    .action(lookup)
+    .action((agent: string) => lookup(agent, cli))
 }
 
-async function lookup(agent: string, _options: unknown, command: Command): Promise<void> {
-  const reference = parseReference(agent)
-  const service = serviceOf(command)
-  const found = await lookUp(service, reference)
+async function lookup(agent: string, cli: Invocation): Promise<void> {
+  assertReference(agent)
+  const registry = cli.registry()
+  const found = await registry.lookup(agent)
   const { id, status } = found.certificate
-  const title = verdict(status === 'active', `${id} is ${status}`)
-  print(command, found, `${title}\n\n${fields(describeCertificate(service, found))}`)
+  const title = cli.verdict(status === 'active', `${id} is ${status}`)
+  cli.print(registry.rawOf(found), `${title}\n\n${fields(certificateRows(cli.service, found))}`)
 }

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
-import { Failure } from '../failure.ts'
-import { fields, heading, note, print, warn } from '../output.ts'
-import { ownKey, ownOrNewKey } from '../own-key.ts'
-import { serviceOf, takesKey, takesService } from '../settings.ts'
+import { Failure } from '../errors.ts'
+import { type Invocation, takesKey, takesService } from '../invocation.ts'
+import type { HttpFlags } from '../mcp/http-settings.ts'
+import type { McpContext } from '../mcp/tool.ts'
+import { fields } from '../output.ts'
 
 const HELP = `
 Tools: claim, whoami, show_card, sign_challenge, lookup_agent, verify_agent, explain_grade. None returns the private key.
@@ -23,74 +24,56 @@ interface McpOptions {
 }
 
 /** `countersign mcp`: an agent's identity as tools for a model (Model Context Protocol). */
-export function mcpCommand(program: Command): void {
+export function mcpCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('mcp')))
     .description('serve all of this as tools to a model (Model Context Protocol)')
-    .option('--audience <origin>', 'sign challenges of this site alone; may be repeated', more, [])
+    .option(
+      '--audience <origin>',
+      'sign challenges of this site alone; may be repeated',
+      append,
+      [],
+    )
     .option('--allow-plain-challenges', 'sign challenges that do not name who asks as well')
     .option('--http [port]', 'over streamable HTTP instead (default port: 8808; 0: a free one)')
     .option('--host <address>', 'where to listen with --http (default: 127.0.0.1)')
-    .option('--allow-host <name>', 'a further name that clients use; may be repeated', more, [])
+    .option('--allow-host <name>', 'a further name that clients use; may be repeated', append, [])
     .addHelpText('after', HELP)
-    .action(mcp)
+    .action((options: McpOptions) => mcp(options, cli))
 }
 
-async function mcp(options: McpOptions, command: Command): Promise<void> {
-  const { http } = options
-  const context = await contextOf(options, command)
-  if (http !== undefined) return overHttp({ ...options, http }, command, context)
-  if (options.host !== undefined || options.allowHost.length > 0) {
+async function mcp(options: McpOptions, cli: Invocation): Promise<void> {
+  const { http, host = '127.0.0.1', allowHost } = options
+  // Loaded on demand, so that the other commands start faster.
+  const { createContext } = await import('../mcp/tool.ts')
+  const context = createContext(cli, options)
+  if (http !== undefined) return serveOverHttp({ http, host, allowHost }, context)
+  if (options.host !== undefined || allowHost.length > 0) {
     throw new Failure('USAGE', '--host and --allow-host go with --http.')
   }
-  // Loaded here, so that no other command waits for it.
-  const { serveStdio } = await import('../mcp/serve-stdio.ts')
+  const { serveStdio } = await import('../mcp/server.ts')
   await serveStdio(context)
 }
 
-async function contextOf({ audience, allowPlainChallenges }: McpOptions, command: Command) {
-  const { parseOrigin } = await import('../mcp/origin.ts')
-  const { IssuedChallenges } = await import('../mcp/issued-challenges.ts')
-  if (allowPlainChallenges && audience.length > 0) {
-    throw new Failure(
-      'USAGE',
-      '--audience and --allow-plain-challenges exclude each other: a plain challenge names no audience.',
-    )
-  }
-  return {
-    service: serviceOf(command),
-    ownKey: () => ownKey(command),
-    ownOrNewKey: () => ownOrNewKey(command),
-    audiences: audience.map((each) => parseOrigin(each, '--audience')),
-    allowPlainChallenges: allowPlainChallenges ?? false,
-    issued: new IssuedChallenges(),
-    log: (message: string) => note(command, message),
-  }
-}
-
-async function overHttp(
-  { http, host = '127.0.0.1', allowHost }: McpOptions & { http: string | true },
-  command: Command,
-  context: Awaited<ReturnType<typeof contextOf>>,
-): Promise<void> {
+async function serveOverHttp(flags: HttpFlags, context: McpContext): Promise<void> {
+  const { cli } = context
   const { readHttpSettings } = await import('../mcp/http-settings.ts')
-  const settings = readHttpSettings({ http, host, allowHost })
+  const settings = readHttpSettings(flags, cli.io.env.COUNTERSIGN_MCP_TOKEN)
   const { token, tokenIsNew, isLocal } = settings
   if (!isLocal) {
-    warn(command, 'others can connect, and without https in front of it they can read the token.')
+    cli.warn('others can connect, and without https in front of it they can read the token.')
   }
   const { serveHttp } = await import('../mcp/serve-http.ts')
   const onListening = (url: string) => {
-    const secret = tokenIsNew ? token : 'the one in COUNTERSIGN_MCP_TOKEN'
     const rows = fields([
       ['Endpoint', url],
-      ['Token', secret],
+      ['Token', tokenIsNew ? token : 'the one in COUNTERSIGN_MCP_TOKEN'],
     ])
     const result = tokenIsNew ? { url, token } : { url }
-    print(command, result, `${heading('The tools are served over HTTP')}\n\n${rows}`)
+    cli.print(result, `${cli.heading('The tools are served over HTTP')}\n\n${rows}`)
   }
   await serveHttp(context, { ...settings, onListening })
 }
 
-function more(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value]
+function append(value: string, previous: readonly string[]): readonly string[] {
+  return [...previous, value]
 }

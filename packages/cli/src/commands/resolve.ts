@@ -1,33 +1,42 @@
-import type { DidDocument } from '@countersign/protocol'
+import { referenceKind } from '@countersign/protocol'
+import type { DidDocument } from '@countersign/sdk'
 import type { Command } from 'commander'
-import { fetchDidDocument } from '../endpoints.ts'
-import { Failure } from '../failure.ts'
-import { jsonText, print } from '../output.ts'
-import { didOfDidWeb, parseReference } from '../reference.ts'
-import { serviceOf, takesService } from '../settings.ts'
+import { assertReference } from '../challenge.ts'
+import { Failure } from '../errors.ts'
+import { type Invocation, takesService } from '../invocation.ts'
+import { jsonText } from '../output.ts'
 
 const HELP = `
 A revoked agent has a document too, with no key in it: it is printed, and the exit code is 4.`
 
 /** `countersign resolve <did>` (contract 4.7). */
-export function resolveCommand(program: Command): void {
+export function resolveCommand(program: Command, cli: Invocation): void {
   takesService(program.command('resolve'))
     .description("print an agent's DID document")
     .argument('<did>', 'a DID, or the did:web form of it')
     .addHelpText('after', HELP)
-    .action(resolve)
+    .action((did: string) => resolve(did, cli))
 }
 
-async function resolve(text: string, _options: unknown, command: Command): Promise<void> {
-  const reference = parseReference(didOfDidWeb(text) ?? text)
-  const { document, revoked } = await fetchDidDocument(serviceOf(command), reference)
-  if (text.startsWith('did:web:')) requireSameHost(text, document)
-  print(command, document, jsonText(document, 2))
+async function resolve(text: string, cli: Invocation): Promise<void> {
+  const reference = didOfDidWeb(text) ?? text
+  assertReference(reference)
+  const registry = cli.registry()
+  const { document, revoked } = await registry.resolve(reference)
+  if (text.startsWith('did:web:')) assertSameHost(text, document)
+  const raw = registry.rawOf(document)
+  cli.print(raw, jsonText(raw, 2))
   if (revoked) throw new Failure('REVOKED', 'This agent is revoked: nothing it signs counts.')
 }
 
-/** Another host may speak of the same DID; only the one in a did:web speaks for it. */
-function requireSameHost(didWeb: string, { id }: DidDocument): void {
+/** The DID within a did:web (`did:web:{host}:agent:{did}`); null if the text is not the did:web of an agent. */
+function didOfDidWeb(text: string): string | null {
+  const did = /^did:web:.+?:agent:([^:]+:agent:[^:]+)$/.exec(text)?.[1]
+  return did !== undefined && referenceKind(did) === 'did' ? did : null
+}
+
+/** Only the host in a did:web is authoritative for it. */
+function assertSameHost(didWeb: string, { id }: DidDocument): void {
   if (id.toLowerCase() === didWeb.toLowerCase()) return
   throw new Failure('USAGE', `This service answers for ${id}. Ask the one in ${didWeb}: --url`)
 }

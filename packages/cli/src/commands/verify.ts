@@ -1,14 +1,18 @@
-import type { VerifyResponse } from '@countersign/protocol'
+import { randomBytes } from 'node:crypto'
+import { encodeBase64Url } from '@countersign/protocol'
+import type { Verification } from '@countersign/sdk'
 import type { Command } from 'commander'
 import { STATUS_WORDS } from '../certificate.ts'
-import { newChallenge } from '../challenge.ts'
-import { checkAnswer, faultOf, type Proof, requireProof } from '../check-answer.ts'
-import { didIn } from '../deployment.ts'
-import { codeOf, EXIT } from '../exit.ts'
-import { Failure } from '../failure.ts'
-import { fields, heading, print, verdict, wantsJson } from '../output.ts'
-import { parseReference, type Reference } from '../reference.ts'
-import { isDefaultService, serviceOf, takesService } from '../settings.ts'
+import {
+  assertProof,
+  assertReference,
+  type Proof,
+  reasonNotVerified,
+  verifyProof,
+} from '../challenge.ts'
+import { codeOf, EXIT, Failure } from '../errors.ts'
+import { type Invocation, takesService } from '../invocation.ts'
+import { fields } from '../output.ts'
 
 const HELP = `
 First without options: makes a challenge and says what to do with it. Then with what the agent has answered:
@@ -23,35 +27,36 @@ interface VerifyOptions {
 }
 
 /** `countersign verify <did|key>` (contract 4.3). */
-export function verifyCommand(program: Command): void {
+export function verifyCommand(program: Command, cli: Invocation): void {
   takesService(program.command('verify'))
     .description('check by a challenge that someone holds the key of an agent')
     .argument('<agent>', 'a DID, its last 24 characters, or a public key in base64')
     .option('--challenge <text>', 'the challenge that the agent was sent')
     .option('--signature <base64>', 'what the agent has answered')
     .addHelpText('after', HELP)
-    .action(verify)
+    .action((agent: string, options: VerifyOptions) => verify(agent, options, cli))
 }
 
-async function verify(agent: string, options: VerifyOptions, command: Command): Promise<void> {
-  const { challenge, signature } = options
-  const reference = parseReference(agent)
-  const service = serviceOf(command)
-  if (challenge === undefined && signature === undefined) {
-    return printChallenge(service, reference, command)
-  }
+async function verify(
+  agent: string,
+  { challenge, signature }: VerifyOptions,
+  cli: Invocation,
+): Promise<void> {
+  assertReference(agent)
+  if (challenge === undefined && signature === undefined) return printChallenge(agent, cli)
   if (challenge === undefined || signature === undefined) {
     throw new Failure('USAGE', 'Give --challenge and --signature, or neither to get a challenge.')
   }
-  requireProof({ challenge, signature })
-  await check(service, reference, { challenge, signature }, command)
+  assertProof({ challenge, signature })
+  await check(agent, { challenge, signature }, cli)
 }
 
-function printChallenge(service: URL, { text }: Reference, command: Command): void {
-  const challenge = newChallenge()
-  const url = isDefaultService(service) ? '' : ` --url ${service.origin}`
+function printChallenge(agent: string, cli: Invocation): void {
+  const url = cli.isDefaultService ? '' : ` --url ${cli.service.origin}`
+  // 256 random bits, in characters that need no quoting in a shell.
+  const challenge = `countersign-challenge-${encodeBase64Url(randomBytes(32))}`
   const lines = [
-    heading(challenge),
+    cli.heading(challenge),
     '',
     'Send it to the agent. It signs it by',
     `  countersign sign '${challenge}'`,
@@ -60,35 +65,32 @@ function printChallenge(service: URL, { text }: Reference, command: Command): vo
     '  openssl pkeyutl -sign -rawin -inkey agent.pem -in challenge.txt | openssl base64 -A',
     '',
     'Then check what it answers, once:',
-    `  countersign verify ${text}${url} --challenge '${challenge}' --signature '<signature>'`,
+    `  countersign verify ${agent}${url} --challenge '${challenge}' --signature '<signature>'`,
   ]
-  print(command, { agent: text, challenge }, lines.join('\n'))
+  cli.print({ agent, challenge }, lines.join('\n'))
 }
 
-async function check(
-  service: URL,
-  reference: Reference,
-  proof: Proof,
-  command: Command,
-): Promise<void> {
+async function check(agent: string, proof: Proof, cli: Invocation): Promise<void> {
+  const registry = cli.registry()
   try {
-    printAnswer(await checkAnswer(service, reference, proof), command)
+    const verification = await verifyProof(registry, agent, proof)
+    printResult(verification, registry.rawOf(verification), cli)
   } catch (error) {
-    const known = ['INVALID_SIGNATURE', 'NOT_FOUND'].includes(codeOf(error))
-    if (known && !wantsJson(command)) print(command, null, verdict(false, 'NOT VERIFIED'))
+    const isVerdict = ['INVALID_SIGNATURE', 'NOT_FOUND'].includes(codeOf(error))
+    if (isVerdict && !cli.json) cli.print(null, cli.verdict(false, 'NOT VERIFIED'))
     throw error
   }
 }
 
-function printAnswer(answer: VerifyResponse, command: Command): void {
-  const { identityLevel, agent } = answer
-  const fault = faultOf(answer)
+function printResult(verification: Verification, raw: unknown, cli: Invocation): void {
+  const { identityLevel, agent } = verification
+  const reason = reasonNotVerified(verification)
   const lines = [
-    verdict(fault === null, fault === null ? 'VERIFIED' : 'NOT VERIFIED'),
-    fault ?? 'Whoever signed this challenge holds the key of this agent.',
+    cli.verdict(reason === null, reason === null ? 'VERIFIED' : 'NOT VERIFIED'),
+    reason ?? 'Whoever signed this challenge holds the key of this agent.',
     '',
     fields([
-      ['DID', didIn(agent)],
+      ['DID', agent.did],
       ['Name', agent.displayName],
       ['Status', STATUS_WORDS[agent.status]],
       [
@@ -97,6 +99,6 @@ function printAnswer(answer: VerifyResponse, command: Command): void {
       ],
     ]),
   ]
-  print(command, answer, lines.join('\n'))
-  if (fault !== null) process.exitCode = EXIT.refused
+  cli.print(raw, lines.join('\n'))
+  if (reason !== null) cli.exitCode = EXIT.refused
 }

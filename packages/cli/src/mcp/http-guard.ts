@@ -1,28 +1,28 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
-/** Where the endpoint is. */
+/** The path of the endpoint. */
 export const MCP_PATH = '/mcp'
 
 export interface GuardRules {
-  /** Names and addresses by which clients may reach the server, as URL has them. */
+  /** Names and addresses by which clients may reach the server, in the spelling of `URL.hostname`. */
   readonly hostnames: readonly string[]
   readonly token: string
 }
 
-/** Why a request is turned away. */
-export interface TurnedAway {
+/** The response to a refused request. */
+export interface Refusal {
   readonly status: number
   readonly message: string
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
- * Looks at a request before anything of it is read. Against DNS rebinding: the Host has to be one of ours, and an
- * Origin, which only browsers send, the same (MCP, Transports, security warning). Then the bearer token (RFC 6750).
- * @returns null where it may pass
+ * Checks the headers of a request before its body is read. Against DNS rebinding, Host must be a name of this server, and
+ * Origin, which only browsers send, must match it (MCP, Transports, security warning). Then the bearer token (RFC 6750).
+ * @returns null if the request may pass
  */
-export function turnAway(request: IncomingMessage, rules: GuardRules): TurnedAway | null {
+export function checkRequest(request: IncomingMessage, rules: GuardRules): Refusal | null {
   const { host = '', origin, authorization = '' } = request.headers
   const { hostnames, token } = rules
   if (!hostnames.includes(URL.parse(`http://${host}`)?.hostname ?? '')) {
@@ -42,15 +42,15 @@ export function turnAway(request: IncomingMessage, rules: GuardRules): TurnedAwa
     return refuse(404, `The endpoint is ${MCP_PATH}.`)
   }
   if (request.method === 'POST') return null
-  // No sessions, and nothing that the server would say unasked: there is no stream to GET and nothing to DELETE.
+  // Without sessions and server messages there is no stream to GET and no session to DELETE.
   return refuse(405, 'This server answers POST alone.', { allow: 'POST' })
 }
 
-function refuse(status: number, message: string, headers: Record<string, string> = {}): TurnedAway {
+function refuse(status: number, message: string, headers: Record<string, string> = {}): Refusal {
   return { status, message, headers }
 }
 
-/** In a time that says nothing about how much of it is right. */
+/** Compares in constant time. */
 function isSame(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => createHash('sha256').update(text).digest())
   return timingSafeEqual(a as Buffer, b as Buffer)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { encodeBase64Url, isLoopback } from '@countersign/protocol'
-import { Failure } from '../failure.ts'
+import { Failure } from '../errors.ts'
 
 const DEFAULT_PORT = 8808
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
@@ -9,9 +9,9 @@ const EVERYWHERE = ['0.0.0.0', '::']
 /** 32 characters of base64url have 192 bits. */
 const TOKEN_PATTERN = /^[A-Za-z0-9._~+/=-]{32,512}$/
 
-/** The options of `countersign mcp --http`, as the user has given them. */
+/** The options of `countersign mcp --http`. */
 export interface HttpFlags {
-  /** `true`: without a port. */
+  /** A port; `true` if none was given. */
   readonly http: string | true
   readonly host: string
   readonly allowHost: readonly string[]
@@ -22,21 +22,18 @@ export interface HttpSettings {
   readonly port: number
   readonly hostnames: readonly string[]
   readonly token: string
-  /** Whether nobody knows the token yet. */
+  /** Whether the token was generated for this run. */
   readonly tokenIsNew: boolean
-  /** Whether only this machine can connect. */
+  /** Whether only this machine can connect to the address. */
   readonly isLocal: boolean
 }
 
 /**
- * Reads how to listen. The token comes from the environment, where other users of the machine do not see it, or is
- * made for this run.
+ * Validates the options, and generates a token if the environment has none (a command line would show it to other users).
+ * @param envToken COUNTERSIGN_MCP_TOKEN
  * @throws Failure USAGE, without repeating the token
  */
-export function readHttpSettings(
-  flags: HttpFlags,
-  envToken = process.env.COUNTERSIGN_MCP_TOKEN,
-): HttpSettings {
+export function readHttpSettings(flags: HttpFlags, envToken: string | undefined): HttpSettings {
   const { http, host, allowHost } = flags
   const port = http === true ? DEFAULT_PORT : Number(http)
   if (http !== true && !/^\d{1,5}$/.test(http)) throw usage('--http takes a port, 0 to 65535.')
@@ -61,7 +58,7 @@ export function readHttpSettings(
   }
 }
 
-/** Without a port: what DNS rebinding cannot forge is the name. */
+/** The guard compares host names without ports: DNS rebinding cannot forge a name. */
 function hostnameOf(text: string): string {
   const url = URL.parse(`http://${text}`)
   if (url !== null && url.port === '' && url.href === `http://${url.hostname}/`) return url.hostname

@@ -1,20 +1,20 @@
-/** How long an agent may take to answer: the challenge goes through a conversation and back. */
+/** How long an agent may take to answer: the challenge passes through a conversation. */
 const LIFETIME_MS = 5 * 60_000
-/** Beyond that the oldest go, so that asking for challenges fills no memory. */
+/** The oldest challenges are evicted beyond this, to bound the memory. */
 const MAX_ENTRIES = 10_000
 
-/** Challenges that were made for an agent and that nobody has answered yet, in the memory of this process. */
+/** Unanswered challenges, each for one agent, in the memory of this process. */
 export class IssuedChallenges {
   readonly #now: () => number
-  /** In the order in which they were made. */
+  /** In order of issue. */
   readonly #open = new Map<string, { readonly did: string; readonly end: number }>()
 
   /** @param now the clock, in milliseconds since 1970 */
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number) {
     this.#now = now
   }
 
-  /** @returns when it ends, in milliseconds since 1970 */
+  /** @returns when it expires, in milliseconds since 1970 */
   put(challenge: string, did: string): number {
     const now = this.#now()
     const end = now + LIFETIME_MS
@@ -27,8 +27,8 @@ export class IssuedChallenges {
   }
 
   /**
-   * Takes a challenge out, whatever comes of its answer.
-   * @returns the DID that it was made for, or null where it was not made here, is too old or has been answered
+   * Removes a challenge, so that it counts for one answer.
+   * @returns the DID that it was issued for; null if it was not issued here, has expired or was answered before
    */
   take(challenge: string): string | null {
     const entry = this.#open.get(challenge)

@@ -2,15 +2,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { McpContext } from './context.ts'
-import { type GuardRules, MCP_PATH, type TurnedAway, turnAway } from './http-guard.ts'
+import { checkRequest, type GuardRules, MCP_PATH, type Refusal } from './http-guard.ts'
 import { buildMcpServer } from './server.ts'
-import { untilSignalled } from './until-signalled.ts'
+import type { McpContext } from './tool.ts'
 
-/** Far more than the arguments of any tool have. */
+/** More than the arguments of any tool can have. */
 const MAX_BODY_BYTES = 64 * 1024
 
-/** Longer than any call waits for the service: who has not got an answer by then is not waiting for one. */
+/** Longer than any call waits for the service, so no client still waits for a response after it. */
 const DRAIN_MS = 12_000
 
 export interface HttpOptions extends GuardRules {
@@ -18,32 +17,33 @@ export interface HttpOptions extends GuardRules {
   readonly address: string
   /** 0: one that is free. */
   readonly port: number
-  /** Is told the endpoint once it answers. */
+  /** Called with the endpoint once the server listens. */
   readonly onListening: (url: string) => void
 }
 
 /**
- * Serves whoever has the token over streamable HTTP, without sessions: each request stands by itself, so that there is
- * no session to steal or to fill memory with, and a restart loses nothing but challenges that nobody has answered.
- * @returns once the process has been told to end and what was asked is answered
- * @throws Error of the system where it cannot listen
+ * Serves clients that have the token over streamable HTTP. There are no sessions, so that none can be stolen or fill the
+ * memory; a restart loses only the challenges that are not answered yet.
+ * @returns once the process is signalled and pending requests are answered
+ * @throws Error of the system if it cannot listen
  */
 export async function serveHttp(context: McpContext, options: HttpOptions): Promise<void> {
   const server = createServer((request, response) => {
-    const turnedAway = turnAway(request, options)
-    if (turnedAway !== null) return sendTurnedAway(response, turnedAway)
+    const refusal = checkRequest(request, options)
+    if (refusal !== null) return sendRefusal(response, refusal)
     answer(request, response, context).catch((error: Error) => {
-      context.log(error.message)
+      context.cli.log(error.message)
       response.destroy()
     })
   })
+  const signalled = context.cli.io.untilSignalled()
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.port, options.address, resolve)
   })
   const { address, family, port } = server.address() as AddressInfo
   options.onListening(`http://${family === 'IPv6' ? `[${address}]` : address}:${port}${MCP_PATH}`)
-  await untilSignalled()
+  await signalled
   setTimeout(() => server.closeAllConnections(), DRAIN_MS).unref()
   await new Promise((resolve) => server.close(resolve))
 }
@@ -59,15 +59,15 @@ async function answer(
     maxRequestBodySize: MAX_BODY_BYTES,
   })
   response.once('close', () => void server.close())
-  // Its accessors may be undefined, which the interface does not say.
+  // The type of the transport allows undefined accessors, that of the interface does not.
   await server.connect(transport as Transport)
   await transport.handleRequest(request, response)
 }
 
-/** As the transport words its own refusals: JSON-RPC without an id. */
-function sendTurnedAway(response: ServerResponse, { status, message, headers }: TurnedAway): void {
+/** In the form of the transport's own errors: JSON-RPC without an id. */
+function sendRefusal(response: ServerResponse, { status, message, headers }: Refusal): void {
   const body = { jsonrpc: '2.0', error: { code: -32000, message }, id: null }
-  // What was sent with it is not read: the connection ends.
+  // The body of the request is not read, so the connection cannot be reused.
   response
     .writeHead(status, { ...headers, 'content-type': 'application/json', connection: 'close' })
     .end(JSON.stringify(body))

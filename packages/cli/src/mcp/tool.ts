@@ -1,13 +1,67 @@
+import { encodeBase64 } from '@countersign/protocol'
 import type { McpServer, ToolCallback } from '@modelcontextprotocol/sdk/server/mcp.js'
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import { codeOf } from '../exit.ts'
-import { ServiceRefusal } from '../failure.ts'
-import type { McpContext } from './context.ts'
+import { assertReference } from '../challenge.ts'
+import { describeError, Failure } from '../errors.ts'
+import type { Invocation } from '../invocation.ts'
+import { IssuedChallenges } from './issued-challenges.ts'
 import { visible, visibleLines, visibleWithin } from './untrusted.ts'
 
-/** What a tool says: to programs, by its output schema, and to people. */
-interface Said<T> {
+/** What the tools work with. The operator sets all of it, the model nothing. */
+export interface McpContext {
+  readonly cli: Invocation
+  readonly service: URL
+  /** The origins that challenges may name; empty: any. */
+  readonly audiences: readonly string[]
+  /** Whether challenges without an audience are signed as well. */
+  readonly allowPlainChallenges: boolean
+  /** The unanswered challenges of `verify_agent`. */
+  readonly issued: IssuedChallenges
+  /** Settled when their response is ready. */
+  readonly pendingCalls: Set<Promise<unknown>>
+}
+
+/** Reads the options of `countersign mcp`. @throws Failure USAGE */
+export function createContext(
+  cli: Invocation,
+  options: { readonly audience: readonly string[]; readonly allowPlainChallenges?: true },
+): McpContext {
+  const { audience, allowPlainChallenges = false } = options
+  if (allowPlainChallenges && audience.length > 0) {
+    throw new Failure(
+      'USAGE',
+      '--audience and --allow-plain-challenges exclude each other: a plain challenge names no audience.',
+    )
+  }
+  return {
+    cli,
+    service: cli.service,
+    audiences: audience.map((text) => parseOrigin(text, '--audience')),
+    allowPlainChallenges,
+    issued: new IssuedChallenges(cli.io.now),
+    pendingCalls: new Set(),
+  }
+}
+
+/**
+ * Parses the origin of a site (RFC 6454); a slash at its end is allowed.
+ * @param what names the value in messages
+ * @throws Failure USAGE, without repeating the text
+ */
+export function parseOrigin(text: string, what: string): string {
+  const url = URL.parse(text)
+  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
+    return url.origin
+  }
+  throw new Failure(
+    'USAGE',
+    `${what} is an address without path, query or credentials, such as https://shop.example.`,
+  )
+}
+
+/** The result of a tool: structured for programs, in the form of its output schema, and as text. */
+interface ToolResult<T> {
   readonly data: T
   readonly text: string
 }
@@ -15,24 +69,27 @@ interface Said<T> {
 interface ToolDefinition<I extends z.ZodObject, O extends z.ZodObject> {
   readonly name: string
   readonly title: string
-  /** For the model: when to use it, what it gives, what it never does. */
+  /** For the model: when to use it, what it returns, what it never does. */
   readonly description: string
   readonly annotations: ToolAnnotations
   readonly input: I
   readonly output: O
-  run(args: z.output<I>, context: McpContext): Said<z.output<O>> | Promise<Said<z.output<O>>>
+  run(
+    args: z.output<I>,
+    context: McpContext,
+  ): ToolResult<z.output<O>> | Promise<ToolResult<z.output<O>>>
 }
 
-/** Makes a tool known to a server. */
+/** Registers a tool with a server. */
 export type Tool = (server: McpServer, context: McpContext) => void
 
-/** A tool. Whatever it throws becomes a result that is an error, with a code and in words. */
+/** Defines a tool. Whatever it throws becomes an error result with a code and a message. */
 export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
   tool: ToolDefinition<I, O>,
 ): Tool {
   const { name, title, description, annotations, input, output } = tool
   return (server, context) => {
-    const call = async (args: z.output<I>): Promise<CallToolResult> => {
+    const execute = async (args: z.output<I>): Promise<CallToolResult> => {
       try {
         const { data, text } = await tool.run(args, context)
         return {
@@ -40,8 +97,13 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
           structuredContent: visibleWithin(data),
         }
       } catch (error) {
-        return { content: [{ type: 'text', text: wordsOf(error, context) }], isError: true }
+        return { content: [{ type: 'text', text: errorText(error, context) }], isError: true }
       }
+    }
+    const call = (args: z.output<I>): Promise<CallToolResult> => {
+      const result = execute(args)
+      context.pendingCalls.add(result)
+      return result.finally(() => context.pendingCalls.delete(result))
     }
     server.registerTool(
       name,
@@ -51,7 +113,7 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
   }
 }
 
-/** The arguments of a tool, and no others. The refusal of others does not repeat them: a token could be among them. */
+/** A schema for exactly these arguments. The error for others does not repeat them: a token could be among them. */
 export function argumentsOf<T extends z.ZodRawShape>(shape: T) {
   return z.strictObject(shape, {
     error: ({ code }) =>
@@ -61,7 +123,7 @@ export function argumentsOf<T extends z.ZodRawShape>(shape: T) {
   })
 }
 
-/** An agent, as a model names it. */
+/** The argument that names an agent. */
 export const agentReference = () =>
   z
     .string()
@@ -71,7 +133,17 @@ export const agentReference = () =>
       'The agent: its full DID (a short name, :agent: and 24 base58 characters), those 24 characters alone, or its public key (32 bytes in padded standard base64).',
     )
 
-/** What every tool does that asks the service and changes nothing. */
+/**
+ * The agent that a tool is about: the named one, else the agent itself by its public key.
+ * @throws Failure USAGE
+ */
+export async function agentOrSelf(agent: string | undefined, cli: Invocation): Promise<string> {
+  if (agent === undefined) return encodeBase64((await cli.ownKey()).publicKey)
+  assertReference(agent)
+  return agent
+}
+
+/** Annotations of tools that read from the service and change nothing. */
 export const READS: ToolAnnotations = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -79,7 +151,7 @@ export const READS: ToolAnnotations = {
   openWorldHint: true,
 }
 
-/** What a model can do about an error, where the message does not say. */
+/** The next step after an error, if its message does not say it. */
 const NEXT_STEP: Readonly<Record<string, string>> = {
   NO_KEY: 'The tool claim makes a key as well, when it redeems a token that the owner has issued.',
   KEY_ALREADY_CLAIMED:
@@ -88,22 +160,12 @@ const NEXT_STEP: Readonly<Record<string, string>> = {
   UNREACHABLE: 'Nothing was sent. Trying again later is safe.',
 }
 
-function wordsOf(error: unknown, context: McpContext): string {
-  const code = codeOf(error)
+function errorText(error: unknown, { cli }: McpContext): string {
+  const { code, message, requestId } = describeError(error)
+  const request = requestId === undefined ? '' : ` (request ${visible(requestId)})`
   const hint = NEXT_STEP[code] === undefined ? '' : `\n${NEXT_STEP[code]}`
-  return `${code}: ${messageOf(error, context)}${requestOf(error)}${hint}`
-}
-
-/** Of what is none of our errors, the operator reads more than the model: nobody knows what stands in it. */
-function messageOf(error: unknown, context: McpContext): string {
-  const message = visible(error instanceof Error ? error.message : String(error))
-  if (codeOf(error) !== 'FAILURE') return message
-  context.log(message)
-  return 'Something went wrong on this machine. The log of countersign mcp, its standard error, says what.'
-}
-
-function requestOf(error: unknown): string {
-  if (error instanceof ServiceRefusal) return ` (request ${visible(error.requestId)})`
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause === undefined ? '' : requestOf(cause)
+  if (code !== 'FAILURE') return `${code}: ${visible(message)}${request}${hint}`
+  // The message of an unexpected error could contain anything, so only the operator gets it.
+  cli.log(visible(message))
+  return `${code}: Something went wrong on this machine. The log of countersign mcp, its standard error, says what.`
 }

@@ -24,7 +24,7 @@ const CARD = {
   certificateUrl: 'https://id.example/agent/helper',
 }
 
-suite('card', { concurrency: true }, () => {
+suite('card', () => {
   test('shows the own card, and that of another agent', async (t) => {
     const service = await startTestService(t)
     const owner = await service.operator.addVerifiedOwner('ada')

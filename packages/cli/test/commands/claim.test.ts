@@ -11,7 +11,7 @@ import { bodyOf, startImpostor, startParrot } from '../support/impostor.ts'
 const TOKEN = `svc-verify-${'0f'.repeat(16)}`
 const HTML = { 'content-type': 'text/html' }
 
-suite('claim', { concurrency: true }, () => {
+suite('claim', () => {
   test('gives the key a DID, under one label after the other', async (t) => {
     const service = await startTestService(t)
     const owner = await service.operator.addVerifiedOwner()

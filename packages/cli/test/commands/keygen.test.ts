@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { dirname, join } from 'node:path'
 import { suite, test } from 'node:test'
 import { tempDir } from '../../../../test/support/service.ts'
+import { needs } from '../../../../test/support/tools.ts'
 import { cliFor, errorIn } from '../support/cli.ts'
 import { openssl, opensslPublicKey } from '../support/openssl.ts'
 
@@ -15,7 +16,7 @@ async function opensslKey(dir: string, ...args: string[]): Promise<string> {
   return file
 }
 
-suite('keygen', { concurrency: true }, () => {
+suite('keygen', () => {
   test('writes a key for its owner alone, and prints the public one only', async (t) => {
     const cli = cliFor(t)
     const { code, stdout, stderr } = await cli.run('keygen')
@@ -71,7 +72,7 @@ suite('keygen', { concurrency: true }, () => {
     assert.deepEqual(readdirSync(cli.home), [])
   })
 
-  test('imports a key of openssl, and openssl reads ours', async (t) => {
+  test('imports a key of openssl, and openssl reads ours', needs('openssl'), async (t) => {
     const cli = cliFor(t)
     const theirs = await opensslKey(cli.home, '-algorithm', 'ed25519')
     const publicKey = await opensslPublicKey(theirs)
@@ -81,28 +82,32 @@ suite('keygen', { concurrency: true }, () => {
     assert.match(publicKey, KEY)
   })
 
-  test('says what is wrong with a file that holds no key of an agent', async (t) => {
-    const cli = cliFor(t)
-    const good = await opensslKey(cli.home, '-algorithm', 'ed25519')
-    const publicOnly = join(cli.home, 'public.pem')
-    await openssl('pkey', '-in', good, '-pubout', '-out', publicOnly)
-    const encrypted = ['-algorithm', 'ed25519', '-aes256', '-pass', 'pass:secret']
-    const junk = join(cli.home, 'junk.pem')
-    writeFileSync(junk, 'no key\n')
-    const cases = [
-      [await opensslKey(cli.home, ...encrypted), /is encrypted/],
-      [await opensslKey(cli.home, '-algorithm', 'ed448'), /type ed448/],
-      [publicOnly, /holds a public key/],
-      [junk, /no private key in PEM/],
-    ] as const
-    for (const [file, message] of cases) {
-      const refused = await cli.run('keygen', '--from', file, '--json')
-      assert.equal(refused.code, 2, file)
-      assert.equal(errorIn(refused).code, 'UNUSABLE_KEY')
-      assert.match(errorIn(refused).message, message)
-    }
-    assert.ok(!readdirSync(cli.home).includes('.countersign'))
-  })
+  test(
+    'says what is wrong with a file that holds no key of an agent',
+    needs('openssl'),
+    async (t) => {
+      const cli = cliFor(t)
+      const good = await opensslKey(cli.home, '-algorithm', 'ed25519')
+      const publicOnly = join(cli.home, 'public.pem')
+      await openssl('pkey', '-in', good, '-pubout', '-out', publicOnly)
+      const encrypted = ['-algorithm', 'ed25519', '-aes256', '-pass', 'pass:secret']
+      const junk = join(cli.home, 'junk.pem')
+      writeFileSync(junk, 'no key\n')
+      const cases = [
+        [await opensslKey(cli.home, ...encrypted), /is encrypted/],
+        [await opensslKey(cli.home, '-algorithm', 'ed448'), /is no Ed25519 private key/],
+        [publicOnly, /is a public key/],
+        [junk, /no private key in PEM/],
+      ] as const
+      for (const [file, message] of cases) {
+        const refused = await cli.run('keygen', '--from', file, '--json')
+        assert.equal(refused.code, 2, file)
+        assert.equal(errorIn(refused).code, 'UNUSABLE_KEY')
+        assert.match(errorIn(refused).message, message)
+      }
+      assert.ok(!readdirSync(cli.home).includes('.countersign'))
+    },
+  )
 
   test('warns whoever uses a key that others can read', async (t) => {
     const cli = cliFor(t)

@@ -4,7 +4,7 @@ import { newKey } from '../../../../test/support/key.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { changeStatus, cliFor, errorIn } from '../support/cli.ts'
 
-suite('lookup', { concurrency: true }, () => {
+suite('lookup', () => {
   test('finds an agent by DID, tail and key, and says its status', async (t) => {
     const service = await startTestService(t)
     const owner = await service.operator.addVerifiedOwner()

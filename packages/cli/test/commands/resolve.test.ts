@@ -40,7 +40,16 @@ suite('resolve', () => {
     const elsewhere = await cli.run('resolve', `did:web:id.example:agent:${did}`, '--json')
     assert.deepEqual([elsewhere.code, elsewhere.stdout], [2, ''])
     assert.match(errorIn(elsewhere).message, /answers for did:web:localhost%3A\d+:agent:svc/)
-    for (const text of ['did:web:id.example', `did:web:id.example:agent:${did}0`]) {
+    for (const place of ['localhost%3A1', 'id.example:deep:agent']) {
+      const other = await cli.run('resolve', `did:web:${place}:agent:${did}`, '--json')
+      assert.match(errorIn(other).message, /answers for did:web:localhost/, place)
+    }
+    for (const text of [
+      `did:web:${did}`,
+      'did:key:z6Mk',
+      'did:web:id.example',
+      `did:web:id.example:agent:${did}0`,
+    ]) {
       assert.equal((await cli.run('resolve', text)).code, 2, text)
     }
     assert.equal((await cli.run('resolve', `svc:agent:${'1'.repeat(24)}`)).code, 3)

@@ -27,7 +27,7 @@ async function addRuntime({ service, ownerId }: Ground, did: string): Promise<vo
   assert.equal(status, 201, text)
 }
 
-suite('runtime', { concurrency: true }, () => {
+suite('runtime', () => {
   test('proves that the agent runs, and says until when that counts', async (t) => {
     const ground = await start(t)
     const { cli, service } = ground

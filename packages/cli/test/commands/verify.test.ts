@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { newKey } from '../../../../test/support/key.ts'
 import { claimAgent, run, startTestService } from '../../../../test/support/service.ts'
-import { needTool } from '../../../../test/support/tools.ts'
+import { needs } from '../../../../test/support/tools.ts'
 import { certifiedCli, changeStatus, cliFor, errorIn } from '../support/cli.ts'
 import { startJsonParrot } from '../support/impostor.ts'
 
@@ -11,36 +11,39 @@ function commandsIn(text: string): string[] {
   return text.split('\n').flatMap((line) => (line.startsWith('  ') ? [line.trim()] : []))
 }
 
-suite('verify', { concurrency: true }, () => {
-  test('makes a challenge, and the commands it prints do what they say', async (t) => {
-    needTool('openssl')
-    const service = await startTestService(t)
-    const owner = await service.operator.addVerifiedOwner()
-    const agent = await certifiedCli(t, service, owner)
-    const stranger = cliFor(t)
-    const asked = await stranger.run('verify', agent.did, '--url', service.url)
-    assert.deepEqual([asked.code, asked.stderr], [0, ''])
-    const [sign = '', printf = '', openssl = '', check = ''] = commandsIn(asked.stdout)
-    const [, challenge = ''] =
-      /^countersign sign '(countersign-challenge-[\w-]{43})'$/.exec(sign) ?? []
-    assert.ok(asked.stdout.startsWith(`${challenge}\n`))
+suite('verify', () => {
+  test(
+    'makes a challenge, and the commands it prints do what they say',
+    needs('openssl'),
+    async (t) => {
+      const service = await startTestService(t)
+      const owner = await service.operator.addVerifiedOwner()
+      const agent = await certifiedCli(t, service, owner)
+      const stranger = cliFor(t)
+      const asked = await stranger.run('verify', agent.did, '--url', service.url)
+      assert.deepEqual([asked.code, asked.stderr], [0, ''])
+      const [sign = '', printf = '', openssl = '', check = ''] = commandsIn(asked.stdout)
+      const [, challenge = ''] =
+        /^countersign sign '(countersign-challenge-[\w-]{43})'$/.exec(sign) ?? []
+      assert.ok(asked.stdout.startsWith(`${challenge}\n`))
 
-    const signature = (await agent.run('sign', challenge)).stdout.trim()
-    const shell = `${printf}\n${openssl.replace('agent.pem', agent.keyFile)}`
-    const byOpenssl = await run('sh', ['-c', `cd "${agent.home}"\n${shell}`])
-    assert.equal(byOpenssl.stdout, signature)
+      const signature = (await agent.run('sign', challenge)).stdout.trim()
+      const shell = `${printf}\n${openssl.replace('agent.pem', agent.keyFile)}`
+      const byOpenssl = await run('sh', ['-c', `cd "${agent.home}"\n${shell}`])
+      assert.equal(byOpenssl.stdout, signature)
 
-    const args = check
-      .replace(/^countersign /, '')
-      .replaceAll("'", '')
-      .split(' ')
-    const verified = await stranger.run(...args.slice(0, -1), signature)
-    assert.equal(args.at(-1), '<signature>')
-    assert.deepEqual([verified.code, verified.stderr], [0, ''])
-    assert.ok(verified.stdout.startsWith('VERIFIED\n'))
-    assert.match(verified.stdout, new RegExp(`^ {2}DID {5}${agent.did}$`, 'm'))
-    assert.match(verified.stdout, /^ {2}Owner {3}verified by in-person$/m)
-  })
+      const args = check
+        .replace(/^countersign /, '')
+        .replaceAll("'", '')
+        .split(' ')
+      const verified = await stranger.run(...args.slice(0, -1), signature)
+      assert.equal(args.at(-1), '<signature>')
+      assert.deepEqual([verified.code, verified.stderr], [0, ''])
+      assert.ok(verified.stdout.startsWith('VERIFIED\n'))
+      assert.match(verified.stdout, new RegExp(`^ {2}DID {5}${agent.did}$`, 'm'))
+      assert.match(verified.stdout, /^ {2}Owner {3}verified by in-person$/m)
+    },
+  )
 
   test('makes another challenge each time, and asks no service for it', async (t) => {
     const cli = cliFor(t)

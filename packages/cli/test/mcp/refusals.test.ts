@@ -17,7 +17,7 @@ function challengeOf(audience: string): string {
   return formatChallenge(namingFor(), { audience, nonce: 'n'.repeat(22) })
 }
 
-suite('countersign mcp refuses', { concurrency: true }, () => {
+suite('countersign mcp refuses', () => {
   test('to sign what is no challenge of the site that the model talks to', async (t) => {
     const cli = cliFor(t)
     await cli.run('keygen')

@@ -90,7 +90,7 @@ function argumentsOf(tool: string, good: Record<string, string>): Record<string,
   return tool === 'verify_agent' ? { agent: 'A'.repeat(43), challenge, signature } : {}
 }
 
-suite('the private key', { concurrency: true }, () => {
+suite('the private key', () => {
   test('is found by this test where it stands', async (t) => {
     const cli = cliFor(t)
     await cli.run('keygen')

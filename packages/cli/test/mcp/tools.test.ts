@@ -38,7 +38,7 @@ interface Verification {
   readonly did: string | null
 }
 
-suite('countersign mcp', { concurrency: true }, () => {
+suite('countersign mcp', () => {
   test('has these tools, strict and annotated, and no others', async (t) => {
     const { client, tools } = await startStdioHost(t, cliFor(t))
     const shown = tools.map(({ name, inputSchema, annotations }) => {

@@ -1,45 +1,65 @@
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type CommandResult,
-  countersignd,
-  ROOT,
-  run,
-  type TestService,
-  tempDir,
-} from '../../../../test/support/service.ts'
+import { PassThrough, Readable } from 'node:stream'
+import type { CommandResult } from '../../../../test/support/run.ts'
+import { type Cleanup, ROOT, type TestService, tempDir } from '../../../../test/support/service.ts'
+import { setStatus } from '../../../../test/support/set-status.ts'
+import type { Io } from '../../src/io.ts'
+import { run } from '../../src/run.ts'
 
-/** Compiled code, kept from one run of the command to the next: half the time of a run goes into compiling. */
-const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/countersign-cli-tests')
-
+/** The executable, for tests of what only a process of its own can show. */
 export const COUNTERSIGN = join(ROOT, 'packages/cli/bin/countersign.mjs')
 
 type Env = Readonly<Record<string, string>>
-type Cleanup = Parameters<typeof tempDir>[0]
 
-/** The command as one user on a machine of their own has it. */
+/** `countersign` as one user on a machine of their own runs it, in this process. */
 export interface Cli {
   readonly home: string
-  /** Where the key is, if the user has not said otherwise. */
+  /** The default key file. */
   readonly keyFile: string
+  /** The environment of a process that runs the executable as this user. */
   readonly env: Env
   run(...args: string[]): Promise<CommandResult>
-  runWithInput(input: string, ...args: string[]): Promise<CommandResult>
-  /** Runs a command that has to succeed. @returns what it printed with --json */
+  runWithInput(input: string | Uint8Array, ...args: string[]): Promise<CommandResult>
+  /** Runs a command that must succeed. @returns what it printed with --json */
   json<T = Record<string, unknown>>(...args: string[]): Promise<T>
+  /** An Io that collects the output. @param overrides such as other streams */
+  io(overrides?: Partial<Io>): CollectingIo
+}
+
+/** An Io that collects what is written to it. */
+export interface CollectingIo extends Io {
+  readonly stdout: PassThrough
+  readonly stderr: PassThrough
+  /** What was written to standard output and standard error so far. */
+  written(): { readonly stdout: string; readonly stderr: string }
 }
 
 export function cliFor(t: Cleanup, env: Env = {}): Cli {
   const home = tempDir(t)
-  const all = { HOME: home, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env }
-  const runWithInput = (input: string, ...args: string[]) =>
-    inTurn(() => run(process.execPath, [COUNTERSIGN, ...args], all, input))
-  const runPlain = (...args: string[]) => runWithInput('', ...args)
+  const io: Cli['io'] = (overrides = {}) => {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+    const written = { stdout: '', stderr: '' }
+    for (const [name, stream] of [['stdout', stdout] as const, ['stderr', stderr] as const]) {
+      stream.setEncoding('utf8').on('data', (text) => (written[name] += text))
+    }
+    return {
+      ...{ stdin: Readable.from([]), fetch, now: Date.now, cwd: home, home, env },
+      untilSignalled: () => new Promise(() => undefined),
+      ...overrides,
+      ...{ stdout, stderr, written: () => ({ ...written }) },
+    }
+  }
+  const runWithInput: Cli['runWithInput'] = async (input, ...args) => {
+    const streams = io({ stdin: Readable.from([Buffer.from(input)]) })
+    const code = await run(args, streams)
+    return { code, ...streams.written() }
+  }
+  const runPlain: Cli['run'] = (...args) => runWithInput('', ...args)
   return {
     home,
     keyFile: join(home, '.countersign', 'agent.pem'),
-    env: all,
+    env: { HOME: home, ...env },
+    io,
     run: runPlain,
     runWithInput,
     async json(...args) {
@@ -47,24 +67,6 @@ export function cliFor(t: Cleanup, env: Env = {}): Cli {
       if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
       return JSON.parse(stdout)
     },
-  }
-}
-
-/** More at once would take no less time, and a command that gets no time to run gives up after ten seconds. */
-const AT_ONCE = Math.max(2, availableParallelism())
-const waiting: (() => void)[] = []
-let running = 0
-
-/** Runs a command when there is room for it. */
-async function inTurn<T>(command: () => Promise<T>): Promise<T> {
-  if (running < AT_ONCE) running += 1
-  else await new Promise<void>((resolve) => waiting.push(resolve))
-  try {
-    return await command()
-  } finally {
-    const next = waiting.shift()
-    if (next === undefined) running -= 1
-    else next()
   }
 }
 
@@ -86,25 +88,16 @@ export async function certifiedCli(
   return { ...cli, did, publicKey }
 }
 
-/** Has the operator change a certificate, and waits until the running service has noticed. */
-export async function changeStatus(
+/** Changes a certificate as the operator does, and waits until the service shows it. */
+export function changeStatus(
   service: TestService,
   did: string,
   change: 'suspend' | 'revoke',
 ): Promise<void> {
-  const { code, stderr } = await countersignd(service.env, 'agent', change, did)
-  if (code !== 0) throw new Error(stderr)
-  const until = change === 'suspend' ? 'suspended' : 'revoked'
-  for (let tries = 0; tries < 1200; tries++) {
-    const response = await fetch(`${service.url}/api/v1/agent/${did}`)
-    const { certificate } = (await response.json()) as { certificate: { status: string } }
-    if (certificate.status === until) return
-    await sleep(25)
-  }
-  throw new Error(`${did} is not ${until}`)
+  return setStatus(service, did, change === 'suspend' ? 'suspended' : 'revoked')
 }
 
-/** The error that a command has reported with --json. */
+/** The error that a command reported with --json. */
 export function errorIn({ stderr }: CommandResult): {
   code: string
   message: string

@@ -1,43 +1,78 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
-import { type Cli, COUNTERSIGN } from './cli.ts'
+import type { CallToolResult, JSONRPCMessage, Tool } from '@modelcontextprotocol/sdk/types.js'
+import { run } from '../../src/run.ts'
+import type { Cli } from './cli.ts'
 
 interface Cleanup {
   after(end: () => unknown): void
 }
 
-/** A host of the tools: the SDK's own client, which holds every result against its output schema. */
+/** A host of the tools: the SDK's own client, which checks every result against its output schema. */
 export interface McpHost {
   readonly client: Client
   readonly tools: readonly Tool[]
   call(name: string, args?: Record<string, unknown>): Promise<CallToolResult>
-  /** Calls a tool that has to succeed. @returns its structured content */
+  /** Calls a tool that must succeed. @returns its structured content */
   data<T = Record<string, unknown>>(name: string, args?: Record<string, unknown>): Promise<T>
-  /** Calls a tool that has to fail. @returns what it says */
+  /** Calls a tool that must fail. @returns its message */
   refusal(name: string, args?: Record<string, unknown>): Promise<string>
 }
 
-/** A host that starts `countersign mcp` itself. */
+/** A host that runs `countersign mcp` over standard input and output. */
 export interface StdioHost extends McpHost {
   stderr(): string
 }
 
 export async function startStdioHost(t: Cleanup, cli: Cli, ...args: string[]): Promise<StdioHost> {
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [COUNTERSIGN, 'mcp', ...args],
-    env: { ...cli.env },
-    stderr: 'pipe',
+  const stdin = new PassThrough()
+  const io = cli.io({ stdin })
+  const ended = run(['mcp', ...args], io)
+  t.after(async () => {
+    stdin.end()
+    assert.equal(await ended, 0)
   })
-  let stderr = ''
-  transport.stderr?.on('data', (chunk) => (stderr += chunk))
-  return { ...(await connectHost(t, transport)), stderr: () => stderr }
+  const host = await connectHost(t, new StreamTransport(io.stdout, stdin))
+  return { ...host, stderr: () => io.written().stderr }
+}
+
+/** The client side of the stdio transport, over streams of this process. */
+class StreamTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void
+  onclose?: () => void
+  readonly #input: Readable
+  readonly #output: Writable
+  readonly #buffer = new ReadBuffer()
+
+  constructor(input: Readable, output: Writable) {
+    this.#input = input
+    this.#output = output
+  }
+
+  async start(): Promise<void> {
+    this.#input.on('data', (chunk) => {
+      this.#buffer.append(Buffer.from(chunk))
+      for (;;) {
+        const message = this.#buffer.readMessage()
+        if (message === null) return
+        this.onmessage?.(message)
+      }
+    })
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    this.#output.write(serializeMessage(message))
+  }
+
+  async close(): Promise<void> {
+    this.#output.end()
+    this.onclose?.()
+  }
 }
 
 /** A host that connects to an endpoint. */
@@ -51,7 +86,7 @@ export async function connectHost(t: Cleanup, transport: Transport): Promise<Mcp
   const client = new Client({ name: 'test', version: '1' })
   t.after(() => client.close())
   await client.connect(transport)
-  // From here on the client knows the output schemas, and judges by them.
+  // From now on the client knows the output schemas and checks results against them.
   const { tools } = await client.listTools()
   const call = async (name: string, args: Record<string, unknown> = {}) =>
     (await client.callTool({ name, arguments: args })) as CallToolResult
@@ -80,15 +115,15 @@ export function textOf({ content }: CallToolResult): string {
   return first.text
 }
 
-/** `countersign mcp --http` as a process of its own. */
+/** `countersign mcp --http` in this process. */
 export interface HttpServer {
   readonly url: string
-  /** Null where the server was given one. */
+  /** Null if the server was given one. */
   readonly token: string | null
-  readonly child: ChildProcess
+  /** Standard output and standard error. */
   output(): string
-  /** @returns its exit code */
-  stop(signal?: NodeJS.Signals): Promise<number | null>
+  /** Signals it to stop. @returns its exit code */
+  stop(): Promise<number>
 }
 
 export async function startHttpServer(
@@ -96,29 +131,19 @@ export async function startHttpServer(
   cli: Cli,
   ...args: string[]
 ): Promise<HttpServer> {
-  const child = spawn(process.execPath, [COUNTERSIGN, 'mcp', '--http', '0', '--json', ...args], {
-    env: { PATH: process.env.PATH ?? '', ...cli.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const ended = once(child, 'exit')
-  let output = ''
-  child.stderr.on('data', (chunk) => (output += chunk))
-  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
-    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
-    return (await ended)[0] as number | null
+  const { promise: signalled, resolve: signal } = Promise.withResolvers<void>()
+  const io = cli.io({ untilSignalled: () => signalled })
+  const ended = run(['mcp', '--http', '0', '--json', ...args], io)
+  const stop = () => {
+    signal()
+    return ended
   }
-  t.after(() => stop('SIGKILL'))
-  const first = await new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', (chunk) => {
-      output += chunk
-      if (output.includes('"url"')) resolve(output)
-    })
-    void ended.then(() => reject(new Error(`the server ended: ${output}`)))
-  })
-  const { url, token = null } = JSON.parse(
-    first.split('\n').find((line) => line.includes('"url"')) as string,
-  )
-  return { url, token, child, output: () => output, stop }
+  t.after(stop)
+  const line = once(io.stdout, 'data').then(([text]) => String(text))
+  const printed = await Promise.race([line, ended.then(() => io.written().stderr)])
+  const { url, token = null } = JSON.parse(printed)
+  const output = () => io.written().stdout + io.written().stderr
+  return { url, token, output, stop }
 }
 
 /** A message of JSON-RPC, on a line of its own. */
@@ -126,7 +151,7 @@ export function jsonRpc(id: number, method: string, params: object = {}): string
   return `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`
 }
 
-/** How a client begins. */
+/** The first message of a client. */
 export const INITIALIZE = jsonRpc(0, 'initialize', {
   protocolVersion: '2025-11-25',
   capabilities: {},

@@ -1,10 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { needTool } from '../../../../test/support/tools.ts'
 
 /** Runs openssl, which has to succeed. @returns its standard output */
 export async function openssl(...args: string[]): Promise<Buffer> {
-  needTool('openssl')
   const { stdout } = await promisify(execFile)('openssl', args, { encoding: 'buffer' })
   return stdout
 }

@@ -3,11 +3,11 @@ import type { AgentStatus } from '@countersign/protocol'
 interface AgentPictureProps {
   readonly src: string
   readonly status: AgentStatus
-  /** Classes for its size. */
+  /** Tailwind classes for the size. */
   readonly className: string
 }
 
-/** An agent's picture beside its name. A revoked agent has lost its colours. */
+/** An agent's picture. The picture of a revoked agent is grey. */
 export function AgentPicture({ src, status, className }: AgentPictureProps) {
   return (
     <img

@@ -2,7 +2,7 @@ import type { AgentHistory, OwnerAgent, OwnerAgents, OwnerAgentsQuery } from '@c
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { get } from '../api/client.ts'
 
-/** Everything that is known here of agents: what one change may make untrue. */
+/** The prefix of all queries about agents, for invalidating them together. */
 export const AGENTS_KEY = ['agents'] as const
 const LISTS_KEY = [...AGENTS_KEY, 'list'] as const
 
@@ -10,12 +10,12 @@ export type AgentsFilter = Pick<OwnerAgentsQuery, 'search' | 'status' | 'grade'>
 
 const BEGINNING = null as string | null
 
-/** Where an agent of the owner is to be asked about and changed. */
+/** The API path of one of the owner's agents. */
 export function pathOf(did: string): string {
   return `/api/account/agents/${encodeURIComponent(did)}`
 }
 
-/** The newest agents, and who has how many: the beginning of the list, whatever the page shows of it. */
+/** The first page of the unfiltered list of agents, with the counts. */
 export function newestAgents(signal?: AbortSignal): Promise<OwnerAgents> {
   return get<OwnerAgents>('/api/account/agents', signal)
 }

@@ -1,42 +1,42 @@
 import { useState } from 'react'
-import { SelectField, TextField } from '../parts/field.tsx'
+import { SelectField, TextField } from '../components/field.tsx'
 import { REASON_PATTERN, REASONS } from './reasons.ts'
 
-const OWN = 'own'
+const CUSTOM = 'own'
 
 interface ReasonState {
   readonly choice: string
-  readonly own: string
-  /** What is to be sent; null where none is given. */
+  readonly custom: string
+  /** The reason to send; null if none was entered. */
   readonly reason: string | null
-  /** Whether it may be sent so. */
+  /** Whether the form can be submitted with it. */
   readonly valid: boolean
   readonly choose: (choice: string) => void
-  readonly write: (own: string) => void
+  readonly setCustomReason: (custom: string) => void
 }
 
-/** Why an agent's status changes. */
+/** State of the field for the reason of a status change. */
 export function useReason(): ReasonState & { readonly reset: () => void } {
   const [choice, choose] = useState('')
-  const [own, setOwn] = useState('')
+  const [custom, setCustom] = useState('')
   return {
     choice,
-    own,
-    reason: (choice === OWN ? own : choice) || null,
-    valid: choice !== OWN || REASON_PATTERN.test(own),
+    custom,
+    reason: (choice === CUSTOM ? custom : choice) || null,
+    valid: choice !== CUSTOM || REASON_PATTERN.test(custom),
     choose,
-    // People write words with spaces between them; programs switch on one word.
-    write: (text) => setOwn(text.toLowerCase().replaceAll(/\s/g, '_')),
+    // The service accepts a single word, but people type several.
+    setCustomReason: (text) => setCustom(text.toLowerCase().replaceAll(/\s/g, '_')),
     reset: () => {
       choose('')
-      setOwn('')
+      setCustom('')
     },
   }
 }
 
-/** A few reasons to choose from, or a word of one's own. */
+/** Lets the owner select a common reason or enter one. */
 export function ReasonField({ state }: { readonly state: ReasonState }) {
-  const { choice, own, choose, write, valid } = state
+  const { choice, custom, choose, setCustomReason, valid } = state
   return (
     <>
       <SelectField
@@ -51,15 +51,17 @@ export function ReasonField({ state }: { readonly state: ReasonState }) {
             {meaning} ({word})
           </option>
         ))}
-        <option value={OWN}>A word of your own …</option>
+        <option value={CUSTOM}>A word of your own …</option>
       </SelectField>
-      {choice === OWN && (
+      {choice === CUSTOM && (
         <TextField
           label="Your word"
           hint="At most 64 lower-case letters, digits, _ and -, beginning with a letter."
-          error={own === '' || valid ? null : 'This word has something else in it, or is too long.'}
-          value={own}
-          onChange={({ target }) => write(target.value)}
+          error={
+            custom === '' || valid ? null : 'This word has something else in it, or is too long.'
+          }
+          value={custom}
+          onChange={({ target }) => setCustomReason(target.value)}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}

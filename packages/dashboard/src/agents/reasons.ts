@@ -1,4 +1,4 @@
-/** Words for a change of status that programs can switch on, and what they mean to people. */
+/** Machine-readable reasons for a status change, with the text that people see. */
 export const REASONS: Readonly<Record<string, string>> = {
   key_compromised: 'Its key may be in other hands',
   owner_request: 'Its owner wants it so',
@@ -7,10 +7,10 @@ export const REASONS: Readonly<Record<string, string>> = {
   under_review: 'It is being looked into',
 }
 
-/** What a word of one's own may look like, as the service asks for it. */
+/** The service's format for reasons (contract notes). */
 export const REASON_PATTERN = /^[a-z][a-z0-9_-]{0,63}$/
 
-/** @returns a reason as people read it, at the end of a sentence of its own */
-export function reasonInWords(reason: string): string {
+/** The reason as a phrase that can end a sentence. */
+export function reasonText(reason: string): string {
   return REASONS[reason] ?? `“${reason.replaceAll(/[_-]+/g, ' ')}”`
 }

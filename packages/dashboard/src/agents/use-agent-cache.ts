@@ -3,9 +3,9 @@ import { useQueryClient } from '@tanstack/react-query'
 import { AGENTS_KEY, agentQuery } from './queries.ts'
 
 /**
- * What this page keeps of an agent.
- * @returns `put`: after a change, with the service's answer; `during`: shows the outcome of a change beforehand, and puts back
- * what was there where it fails
+ * Updates the cached agent.
+ * @returns `put` stores the service's answer to a change. `optimistically` shows the expected result while a change
+ *   is running, and restores the previous state if it fails.
  */
 export function useAgentCache(did: string) {
   const queries = useQueryClient()
@@ -13,24 +13,27 @@ export function useAgentCache(did: string) {
 
   function put(agent: OwnerAgent): void {
     queries.setQueryData(queryKey, agent)
-    // The lists and the history tell of it too; the agent itself is as new as can be.
+    // Lists and history contain this change too. The agent itself is already up to date.
     void queries.invalidateQueries({
       queryKey: AGENTS_KEY,
       predicate: (query) => query.queryKey[1] !== 'one',
     })
   }
 
-  async function during(expected: OwnerAgent, change: () => Promise<OwnerAgent>): Promise<void> {
+  async function optimistically(
+    expected: OwnerAgent,
+    change: () => Promise<OwnerAgent>,
+  ): Promise<void> {
     await queries.cancelQueries({ queryKey })
-    const before = queries.getQueryData(queryKey)
+    const previous = queries.getQueryData(queryKey)
     queries.setQueryData(queryKey, expected)
     try {
       put(await change())
     } catch (error) {
-      queries.setQueryData(queryKey, before)
+      queries.setQueryData(queryKey, previous)
       throw error
     }
   }
 
-  return { put, during }
+  return { put, optimistically }
 }

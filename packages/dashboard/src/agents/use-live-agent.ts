@@ -1,11 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { sessionQuery } from '../api/session.ts'
+import { sessionQuery } from '../api/queries.ts'
 import { didIn } from './did.ts'
 import { AGENTS_KEY } from './queries.ts'
 import { useService } from './use-service.ts'
 
-const TOLD = [
+const EVENT_TYPES = [
   'agent.updated',
   'agent.suspended',
   'agent.reactivated',
@@ -16,7 +16,7 @@ const TOLD = [
   'channel.removed',
 ]
 
-/** Keeps what a page shows of an agent true, whoever changes it. */
+/** Refreshes the agent whenever the service reports a change of it. */
 export function useLiveAgent(did: string): void {
   const queries = useQueryClient()
   const { shortName } = useService()
@@ -26,43 +26,46 @@ export function useLiveAgent(did: string): void {
       void queries.invalidateQueries({ queryKey: AGENTS_KEY })
       void queries.invalidateQueries({ queryKey: sessionQuery.queryKey })
     }
-    return followWhileSeen((data) => didIn(shortName, data) === did && refresh(), refresh)
+    return followWhileVisible((data) => didIn(shortName, data) === did && refresh(), refresh)
   }, [queries, shortName, did])
 }
 
 /**
- * A browser has few connections to a host, for all of its pages: only those that are looked at hold one. What was missed
- * meanwhile is asked for when a page is looked at again, as every query is.
- * @param missed the stream was interrupted: something may have happened that it did not tell
- * @returns how to stop
+ * Follows the event stream while the page is visible. Browsers allow few connections per host for all tabs together,
+ * so hidden pages close theirs and refetch when they become visible.
+ * @param onInterrupted called after a reconnect, because events may have been missed
+ * @returns a function that stops following
  */
-function followWhileSeen(told: (data: object) => void, missed: () => void): () => void {
+function followWhileVisible(
+  onEvent: (data: object) => void,
+  onInterrupted: () => void,
+): () => void {
   let source: EventSource | null = null
 
   function open(): void {
     let opened = false
     source = new EventSource('/api/account/stream')
     source.onopen = () => {
-      if (opened) missed()
+      if (opened) onInterrupted()
       opened = true
     }
-    for (const type of TOLD) {
-      source.addEventListener(type, ({ data }) => told(JSON.parse(data)))
+    for (const type of EVENT_TYPES) {
+      source.addEventListener(type, ({ data }) => onEvent(JSON.parse(data)))
     }
   }
   function close(): void {
     source?.close()
     source = null
   }
-  function look(): void {
+  function update(): void {
     if (document.visibilityState === 'hidden') close()
     else if (source === null) open()
   }
 
-  look()
-  document.addEventListener('visibilitychange', look)
+  update()
+  document.addEventListener('visibilitychange', update)
   return () => {
-    document.removeEventListener('visibilitychange', look)
+    document.removeEventListener('visibilitychange', update)
     close()
   }
 }

@@ -1,8 +1,8 @@
 import type { SessionState } from '@countersign/protocol'
 import { useSuspenseQuery } from '@tanstack/react-query'
-import { sessionQuery } from '../api/session.ts'
+import { sessionQuery } from '../api/queries.ts'
 
-/** What the host calls the service, and where it stands: known before any page of agents is shown. */
+/** The deployment's names and URL. Loaded before any page is shown. */
 export function useService(): SessionState['service'] {
   return useSuspenseQuery(sessionQuery).data.service
 }

@@ -3,25 +3,25 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { ApiError } from '../api/client.ts'
-import { buttonClass } from '../parts/button.tsx'
-import { ErrorNote } from '../parts/error-note.tsx'
-import { Page } from '../parts/page.tsx'
-import { Loading } from '../parts/skeleton.tsx'
+import { buttonClass } from '../components/button.tsx'
+import { ErrorNote } from '../components/error-note.tsx'
+import { Page } from '../components/page.tsx'
+import { Loading } from '../components/skeleton.tsx'
 import { agentQuery } from './queries.ts'
 import { useLiveAgent } from './use-live-agent.ts'
 
 interface WithAgentProps {
   readonly did: string
-  /** The page's heading while it is not known what the agent is called. */
+  /** The heading while the agent is loading. */
   readonly title: string
-  /** The way back. */
+  /** The link back. */
   readonly above: ReactNode
-  /** Stands for the page until it is there. */
+  /** Shown while the agent is loading. */
   readonly placeholder: ReactNode
   readonly children: (agent: OwnerAgent) => ReactNode
 }
 
-/** A page about an agent: kept true while it is looked at, once the agent is there. */
+/** Loads an agent, keeps it up to date, and handles loading and errors. */
 export function WithAgent({ did, title, above, placeholder, children }: WithAgentProps) {
   const { data: agent, error, isPending, refetch } = useQuery(agentQuery(did))
   useLiveAgent(did)

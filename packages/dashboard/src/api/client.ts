@@ -1,12 +1,12 @@
 import type { ErrorCode, ErrorEnvelope } from '@countersign/protocol'
 
-/** A refusal of the service, in its own words. */
+/** An error response of the service, or no response at all. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
-  /** `UNREACHABLE`: no answer at all. */
+  /** `UNREACHABLE`: there was no response. */
   readonly code: ErrorCode | 'UNREACHABLE'
-  /** For whoever runs the service, should it be asked; null where no answer came. */
+  /** Users can quote it to the operator. Null if there was no response. */
   readonly requestId: string | null
 
   constructor(status: number, code: ApiError['code'], message: string, requestId: string | null) {
@@ -23,7 +23,7 @@ export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 }
 
 /**
- * Asks for a change.
+ * Sends a change.
  * @param body sent as JSON
  * @throws ApiError
  */
@@ -33,7 +33,7 @@ export function send<T>(
   body?: object,
 ): Promise<T> {
   const init: RequestInit = { method }
-  // DELETE has no body here; everything else is JSON, even where there is nothing to say.
+  // The API expects no body with DELETE, and JSON with every other method.
   if (method !== 'DELETE') {
     init.headers = { 'content-type': 'application/json' }
     init.body = JSON.stringify(body ?? {})
@@ -63,7 +63,7 @@ export async function request<T>(path: string, init: RequestInit): Promise<T> {
 
 let onSignedOut = () => {}
 
-/** Says what to do once the service no longer knows who asks: their session has ended. */
-export function whenSignedOut(then: () => void): void {
+/** Sets what to do when the session has ended. */
+export function setSignedOutHandler(then: () => void): void {
   onSignedOut = then
 }

@@ -7,23 +7,23 @@ import {
   startAuthentication,
   startRegistration,
 } from '@simplewebauthn/browser'
+import { BrowserError } from './browser-errors.ts'
 import { send } from './client.ts'
-import { Failure } from './failure.ts'
 
 interface SignedIn {
   readonly owner: Owner
 }
 
-/** @returns why passkeys cannot work here, in a sentence; null where they can */
-export function whyNoPasskeys(service: SessionState['service']): string | null {
+/** @returns why passkeys cannot be used here, as a sentence; null if they can */
+export function passkeysUnavailableReason(service: SessionState['service']): string | null {
   if (!browserSupportsWebAuthn()) return 'This browser cannot use passkeys.'
   if (service.passkeys) return null
   return 'Browsers allow no passkeys at this address: they need a host name, and https everywhere but on localhost.'
 }
 
 /**
- * Signs in with a passkey that the person chooses.
- * @throws ApiError, Failure
+ * Signs in with a passkey.
+ * @throws ApiError, BrowserError
  */
 export async function signInWithPasskey(): Promise<SignedIn> {
   const response = await askForPasskey(false)
@@ -35,25 +35,25 @@ async function askForPasskey(useBrowserAutofill: boolean) {
     'POST',
     '/api/sign-in/passkey/options',
   )
-  return startAuthentication({ optionsJSON: options, useBrowserAutofill }).catch(inWords)
+  return startAuthentication({ optionsJSON: options, useBrowserAutofill }).catch(throwBrowserError)
 }
 
 /**
- * Offers passkeys where the browser completes the username (WebAuthn's conditional mediation).
- * @returns null where the browser cannot do it, or the person signs in by another way
+ * Offers passkeys in the autofill of the username field (WebAuthn conditional mediation).
+ * @returns null if the browser does not support it, or the user signs in another way
  * @throws ApiError
  */
-export async function offerPasskeys(): Promise<SignedIn | null> {
+export async function signInWithPasskeyAutofill(): Promise<SignedIn | null> {
   if (!(await browserSupportsWebAuthnAutofill())) return null
-  // An offer: where it cannot be made, nobody misses it.
+  // Autofill is optional, so its errors are not shown.
   const response = await askForPasskey(true).catch(() => null)
   return response && (await send<SignedIn>('POST', '/api/sign-in/passkey', { response }))
 }
 
 /**
- * Makes a passkey and the account that it opens.
- * @param name what the passkey is called at first
- * @throws ApiError, Failure
+ * Creates an account with a passkey.
+ * @param name the initial name of the passkey
+ * @throws ApiError, BrowserError
  */
 export async function signUpWithPasskey(who: SignUpRequest, name: string): Promise<SignedUp> {
   const { options } = await send<{ options: PublicKeyCredentialCreationOptionsJSON }>(
@@ -61,27 +61,27 @@ export async function signUpWithPasskey(who: SignUpRequest, name: string): Promi
     '/api/sign-up/options',
     who,
   )
-  const response = await startRegistration({ optionsJSON: options }).catch(inWords)
+  const response = await startRegistration({ optionsJSON: options }).catch(throwBrowserError)
   return await send<SignedUp>('POST', '/api/sign-up', { response, name })
 }
 
 /**
- * Makes a further passkey for the account that is signed in. Needs a recent sign-in.
- * @param name what its owner calls it
- * @throws ApiError, Failure
+ * Adds a passkey to the signed-in account. Needs a recent sign-in.
+ * @param name the name of the passkey
+ * @throws ApiError, BrowserError
  */
 export async function addPasskey(name: string): Promise<void> {
   const { options } = await send<{ options: PublicKeyCredentialCreationOptionsJSON }>(
     'POST',
     '/api/account/passkeys/options',
   )
-  const response = await startRegistration({ optionsJSON: options }).catch(inWords)
+  const response = await startRegistration({ optionsJSON: options }).catch(throwBrowserError)
   await send('POST', '/api/account/passkeys', { response, name })
 }
 
-/** What a browser says of passkeys is for programmers. */
-function inWords(cause: unknown): never {
-  if (cause instanceof Error) throw new Failure(explain(cause))
+/** Browsers' own messages are written for developers. */
+function throwBrowserError(cause: unknown): never {
+  if (cause instanceof Error) throw new BrowserError(explain(cause))
   throw cause
 }
 

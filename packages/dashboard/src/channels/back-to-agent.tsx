@@ -2,11 +2,10 @@ import { Link } from '@tanstack/react-router'
 
 interface BackToAgentProps {
   readonly did: string
-  /** Undefined until it is known. */
+  /** Undefined while it is loading. */
   readonly name: string | undefined
 }
 
-/** The way back from a page about an agent's channels. */
 export function BackToAgent({ did, name = 'The agent' }: BackToAgentProps) {
   return (
     <Link

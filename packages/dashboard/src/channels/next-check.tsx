@@ -1,6 +1,6 @@
-import { Moment } from '../parts/moment.tsx'
+import { DateTime } from '../components/date-time.tsx'
 
-/** When a channel is looked for by itself: `in 5 hours`, or `shortly` where that is now. */
+/** The time of the next automatic check: `in 5 hours`, or `shortly` if it is due. */
 export function NextCheck({ at }: { readonly at: string }) {
-  return Date.parse(at) - Date.now() < 60_000 ? 'shortly' : <Moment at={at} as="ago" />
+  return Date.parse(at) - Date.now() < 60_000 ? 'shortly' : <DateTime at={at} as="ago" />
 }

@@ -1,24 +1,24 @@
 import type { ChannelCheck, CheckOutcome } from '@countersign/protocol'
-import { Shape, type ShapeName } from './shape.tsx'
+import { Icon, type IconName } from './icon.tsx'
 
-const LOOKS: Readonly<Record<CheckOutcome, readonly [string, ShapeName, string]>> = {
+const STYLES: Readonly<Record<CheckOutcome, readonly [string, IconName, string]>> = {
   proven: ['Found', 'tick', 'text-good'],
   absent: ['Not found', 'bar', 'text-bad'],
   unreachable: ['No answer', 'question', 'text-warn'],
 }
 
-/** What was seen from each place from which a channel was looked at. */
+/** The result of a check from each perspective. */
 export function Perspectives({ perspectives }: Pick<ChannelCheck, 'perspectives'>) {
   return (
     <ul className="flex flex-col divide-y divide-line rounded-lg border border-line">
       {perspectives.map(({ name, outcome, detail }) => {
-        const [words, shape, ink] = LOOKS[outcome]
+        const [text, icon, colour] = STYLES[outcome]
         return (
           <li key={name} className="flex gap-3 px-3 py-2.5">
-            <Shape name={shape} className={`mt-0.5 size-5 shrink-0 ${ink}`} />
+            <Icon name={icon} className={`mt-0.5 size-5 shrink-0 ${colour}`} />
             <div className="min-w-0 flex-1">
               <p className="flex flex-wrap items-baseline justify-between gap-x-4">
-                <span className={`font-medium ${ink}`}>{words}</span>
+                <span className={`font-medium ${colour}`}>{text}</span>
                 <span className="text-soft text-sm wrap-anywhere">from {name}</span>
               </p>
               <p className="text-pretty text-sm wrap-anywhere">{detail}</p>

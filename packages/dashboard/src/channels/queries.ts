@@ -10,17 +10,17 @@ import { get } from '../api/client.ts'
 
 const PENDING_MS = 30_000
 
-/** Where the channels of an agent are to be asked about and added. */
+/** The API path of an agent's channels. */
 export function channelsPath(did: string): string {
   return `${pathOf(did)}/channels`
 }
 
-/** Where one of them is to be changed. */
+/** The API path of a channel. */
 export function channelPath(did: string, id: string): string {
   return `${channelsPath(did)}/${encodeURIComponent(id)}`
 }
 
-/** The kinds of channel there are: everything that these pages know of a kind. */
+/** The supported kinds of channel, as described by the service. */
 export const channelKindsQuery = queryOptions({
   queryKey: ['channel-kinds'],
   queryFn: ({ signal }) => get<ChannelKinds>('/api/account/channel-kinds', signal),
@@ -31,7 +31,7 @@ export const channelsQuery = (did: string) =>
   queryOptions({
     queryKey: [...AGENTS_KEY, 'channels', did],
     queryFn: ({ signal }) => get<OwnerChannels>(channelsPath(did), signal),
-    // What is proven is told as it happens; that a proof was looked for in vain is not.
+    // The event stream reports verified channels, but not unsuccessful checks, so pending channels are polled.
     refetchInterval: ({ state }) => (state.data?.channels.some(isAwaited) ? PENDING_MS : false),
   })
 
@@ -39,13 +39,13 @@ function isAwaited({ state, proof }: OwnerChannel): boolean {
   return state !== 'verified' && proof !== null
 }
 
-/** @returns how a kind is called; until that is known, its id */
+/** @returns the display name of a kind; its id while the kinds are loading */
 export function useKindLabel(): (kind: string) => string {
   const kinds = useQuery(channelKindsQuery).data?.kinds
   return (kind) => kinds?.find(({ id }) => id === kind)?.label ?? kind
 }
 
-/** @returns the kind of a channel; undefined until it is known */
+/** @returns undefined while the kinds are loading */
 export function useKind(id: string | undefined): ChannelKindInWords | undefined {
   return useQuery(channelKindsQuery).data?.kinds.find((each) => each.id === id)
 }

@@ -1,24 +1,24 @@
 import type { OwnerChannel, OwnerChannels } from '@countersign/protocol'
 import { useQueryClient } from '@tanstack/react-query'
 import { AGENTS_KEY } from '../agents/queries.ts'
-import { sessionQuery } from '../api/session.ts'
+import { sessionQuery } from '../api/queries.ts'
 import { channelsQuery } from './queries.ts'
 
 /**
- * What this page keeps of an agent's channels.
- * @returns `put`: after a change, with the service's answer; `drop`: after a removal. Both resolve once the agent, whose grade
- * may be another now, is known anew
+ * Updates an agent's cached channels.
+ * @returns `put` stores the service's answer to a change, `drop` removes a channel. Both resolve after the agent was
+ *   refetched, because its grade may have changed.
  */
 export function useChannelCache(did: string) {
   const queries = useQueryClient()
   const { queryKey } = channelsQuery(did)
 
-  async function set(change: (before: readonly OwnerChannel[]) => OwnerChannel[]): Promise<void> {
+  async function set(change: (channels: readonly OwnerChannel[]) => OwnerChannel[]): Promise<void> {
     await queries.cancelQueries({ queryKey })
-    queries.setQueryData<OwnerChannels>(queryKey, (before) => {
-      return before && { channels: change(before.channels) }
+    queries.setQueryData<OwnerChannels>(queryKey, (channels) => {
+      return channels && { channels: change(channels.channels) }
     })
-    // The agent, the lists and the history tell of it too, and every page of what needs its owner.
+    // The agent, the lists, the history and the notes on every page may contain this change too.
     void queries.invalidateQueries({ queryKey: sessionQuery.queryKey })
     await queries.invalidateQueries({
       queryKey: AGENTS_KEY,
@@ -28,11 +28,11 @@ export function useChannelCache(did: string) {
 
   return {
     put: (channel: OwnerChannel) =>
-      set((before) => {
-        const known = before.some(({ id }) => id === channel.id)
-        if (!known) return [...before, channel]
-        return before.map((each) => (each.id === channel.id ? channel : each))
+      set((channels) => {
+        const known = channels.some(({ id }) => id === channel.id)
+        if (!known) return [...channels, channel]
+        return channels.map((each) => (each.id === channel.id ? channel : each))
       }),
-    drop: (id: string) => set((before) => before.filter((each) => each.id !== id)),
+    drop: (id: string) => set((channels) => channels.filter((each) => each.id !== id)),
   }
 }

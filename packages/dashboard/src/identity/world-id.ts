@@ -1,24 +1,25 @@
 import type { IDKitErrorCodes, IDKitRequest, IDKitRequestConfig } from '@worldcoin/idkit-core'
-import { Failure } from '../api/failure.ts'
+import { BrowserError } from '../api/browser-errors.ts'
 
-/** `client` of `POST /api/identity/{provider}/begin`, where the provider is World ID. */
+/** `client` of `POST /api/identity/{provider}/begin` for World ID. */
 type WorldIdClient = Omit<IDKitRequestConfig, 'allow_legacy_proofs'> & { readonly signal: string }
 
 export interface WorldIdRequest {
-  /** To be shown as a QR code, and as a link to where World App is on the same device. */
+  /** Shown as a QR code, and as a link for devices that have World App installed. */
   readonly connectorUri: string
-  /** What is to be completed with, unchanged. Rejects with a Failure. */
+  /** The proof, to be sent unchanged to complete the verification. Rejects with a BrowserError. */
   readonly result: Promise<unknown>
 }
 
 /**
- * Asks World App for a proof that a human is here who was at an Orb. The request goes over a bridge of World, encrypted
- * with a key that only the address has, and is good for five minutes.
+ * Requests a World ID proof that the user is a human who was verified at an Orb. The request passes through a bridge
+ * of World, encrypted with a key that only the URI contains, and expires after five minutes.
  *
- * IDKit is WebAssembly: the page needs `script-src 'wasm-unsafe-eval'` and `connect-src https://bridge.worldcoin.org`.
- * @param client as `begin` gave it
- * @param stop ends the wait for World App
- * @throws Failure
+ * IDKit is WebAssembly: the page needs `script-src 'wasm-unsafe-eval'` and `connect-src
+ * https://bridge.worldcoin.org`.
+ * @param client as returned by `begin`
+ * @param stop stops waiting for World App
+ * @throws BrowserError
  */
 export async function startWorldId(
   client: Readonly<Record<string, unknown>>,
@@ -26,14 +27,14 @@ export async function startWorldId(
 ): Promise<WorldIdRequest> {
   const { signal, ...config } = client as unknown as WorldIdClient
   try {
-    // Nobody else needs it.
+    // Loaded on demand, because only World ID users need it.
     const { CredentialRequest, IDKit } = await import('@worldcoin/idkit-core')
     const request = await IDKit.request({ ...config, allow_legacy_proofs: false })
-      // Not the preset of the same name, which lets proofs of World ID 3 through.
+      // Not IDKit's preset of the same name, because that one also accepts World ID 3 proofs.
       .constraints(CredentialRequest('proof_of_human', { signal }))
     return { connectorUri: request.connectorURI, result: resultOf(request, stop) }
   } catch {
-    throw new Failure('World ID cannot be reached from this browser. Are you online?')
+    throw new BrowserError('World ID cannot be reached from this browser. Are you online?')
   }
 }
 
@@ -41,13 +42,15 @@ async function resultOf(request: IDKitRequest, stop?: AbortSignal): Promise<unkn
   const completion = await request
     .pollUntilCompletion({ timeout: 300_000, ...(stop && { signal: stop }) })
     .catch(() => {
-      throw new Failure('The connection to World ID broke off. Begin again.')
+      throw new BrowserError('The connection to World ID broke off. Begin again.')
     })
   if (completion.success) return completion.result
-  throw new Failure(WORDS[completion.error] ?? 'World App could not prove it. Begin again.')
+  throw new BrowserError(
+    ERROR_MESSAGES[completion.error] ?? 'World App could not prove it. Begin again.',
+  )
 }
 
-const WORDS: Partial<Record<`${IDKitErrorCodes}`, string>> = {
+const ERROR_MESSAGES: Partial<Record<`${IDKitErrorCodes}`, string>> = {
   user_rejected: 'You said no in World App, so nothing was verified.',
   verification_rejected: 'You said no in World App, so nothing was verified.',
   credential_unavailable: 'Your World ID is not verified at an Orb yet.',

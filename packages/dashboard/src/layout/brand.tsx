@@ -1,6 +1,6 @@
 import { LogoMark, Wordmark } from '@countersign/ui'
 
-/** The service's mark and the name that the host gives it; its place is kept while the name is on its way. */
+/** The logo and the deployment's name. Reserves space while the name is loading. */
 export function Brand({ name }: { readonly name: string | undefined }) {
   if (name !== undefined) return <Wordmark name={name} />
   return (

@@ -2,15 +2,15 @@ import type { ChannelTrouble, SessionState } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { sessionQuery } from '../api/session.ts'
-import { buttonClass } from '../parts/button.tsx'
-import { Note } from '../parts/error-note.tsx'
-import { Moment } from '../parts/moment.tsx'
+import { sessionQuery } from '../api/queries.ts'
+import { buttonClass } from '../components/button.tsx'
+import { DateTime } from '../components/date-time.tsx'
+import { Note } from '../components/error-note.tsx'
 
 type ChannelNote = SessionState['channelNotes'][number]
 
-/** So many are told one by one; of more, their number. */
-const MOST = 3
+/** Notes beyond this number are only counted. */
+const MAX_NOTES = 3
 
 const ACTIONS: Readonly<Record<ChannelTrouble, string>> = {
   stale: 'Prove it anew',
@@ -18,26 +18,26 @@ const ACTIONS: Readonly<Record<ChannelTrouble, string>> = {
   ending: 'Renew it',
 }
 
-/** Said on every page but those of the agent that it is about: agents lose their grade when a channel ends. */
+/** Lists channels that need attention, except on the pages of the agent concerned. */
 export function ChannelNotes() {
   const session = useQuery(sessionQuery).data
   const { pathname } = useLocation()
   const notes = session?.channelNotes.filter(({ tail }) => !pathname.includes(tail)) ?? []
   if (session === undefined || notes.length === 0) return null
-  const worst = notes.some(({ trouble }) => trouble === 'stale') ? 'bad' : 'warn'
-  const more = notes.length - MOST
+  const tone = notes.some(({ trouble }) => trouble === 'stale') ? 'bad' : 'warn'
+  const remaining = notes.length - MAX_NOTES
 
   return (
     <aside aria-label="Your agents’ channels" className="mb-8">
-      <Note tone={worst}>
+      <Note tone={tone}>
         <ul className="flex flex-col gap-3">
-          {notes.slice(0, MOST).map((note) => (
+          {notes.slice(0, MAX_NOTES).map((note) => (
             <li
               key={`${note.tail} ${note.label} ${note.handleOrDomain}`}
               className="flex flex-wrap items-center justify-between gap-3"
             >
               <p className="min-w-0 max-w-2xl text-pretty wrap-anywhere">
-                <InWords note={note} />
+                <NoteText note={note} />
               </p>
               <Link
                 to="/agents/$did"
@@ -51,9 +51,11 @@ export function ChannelNotes() {
             </li>
           ))}
         </ul>
-        {more > 0 && (
+        {remaining > 0 && (
           <p className="mt-3">
-            {more === 1 ? 'One more channel needs you.' : `${more} more channels need you.`}
+            {remaining === 1
+              ? 'One more channel needs you.'
+              : `${remaining} more channels need you.`}
           </p>
         )}
       </Note>
@@ -61,12 +63,12 @@ export function ChannelNotes() {
   )
 }
 
-/** A note has no room for the longest of names: both of its ends tell it from others. */
+/** Shortens long handles but shows both ends, so that similar ones can be told apart. */
 function shortened(handle: string): string {
   return handle.length <= 64 ? handle : `${handle.slice(0, 40)} … ${handle.slice(-20)}`
 }
 
-function InWords({ note }: { readonly note: ChannelNote }): ReactNode {
+function NoteText({ note }: { readonly note: ChannelNote }): ReactNode {
   const { trouble, label, handleOrDomain, displayName, until } = note
   const channel = (
     <>
@@ -74,7 +76,7 @@ function InWords({ note }: { readonly note: ChannelNote }): ReactNode {
       <strong className="font-semibold">{displayName}</strong>
     </>
   )
-  const end = until && <Moment at={until} />
+  const end = until && <DateTime at={until} />
   if (trouble === 'stale') {
     return <>{channel} counts no more: what proved it is gone, or its time is over.</>
   }

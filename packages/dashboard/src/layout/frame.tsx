@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { sessionQuery } from '../api/session.ts'
+import { sessionQuery } from '../api/queries.ts'
 
-/** As the public pages have it. */
+/** The same width as the public pages. */
 const WIDTH = 'mx-auto w-full max-w-5xl px-4 sm:px-8'
 
 interface FrameProps {
@@ -10,7 +10,7 @@ interface FrameProps {
   readonly children: ReactNode
 }
 
-/** What is the same whether someone is signed in or not: the way past the navigation, the bar, the ground. */
+/** The skip link, header and main area of every page. */
 export function Frame({ header, children }: FrameProps) {
   const development = useQuery(sessionQuery).data?.service.development
   return (

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
-import { buttonClass } from '../parts/button.tsx'
-import { Page } from '../parts/page.tsx'
+import { buttonClass } from '../components/button.tsx'
+import { Page } from '../components/page.tsx'
 
-/** For addresses under /dashboard at which there is nothing. */
+/** Shown for unknown paths under /dashboard. */
 export function NotFoundPage() {
   return (
     <Page

@@ -1,7 +1,10 @@
 import type { Owner } from '@countersign/protocol'
+import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
-import { useSignOut } from './sign-out.ts'
+import { send } from '../api/client.ts'
+import { errorMessage } from '../components/error-note.tsx'
+import { toast } from '../components/toast.tsx'
 import { THEMES, type Theme, useTheme } from './theme.ts'
 
 const ITEM =
@@ -10,12 +13,12 @@ const ITEM =
 const THEME_NAMES: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
 
 /**
- * Who is signed in, and what is about them rather than their agents. A button that unfolds links and choices: no
- * menu in ARIA's sense, whose keys few people know.
+ * Links and settings for the signed-in owner. A button that expands a list instead of an ARIA menu, whose keyboard
+ * controls are little known.
  */
 export function OwnerMenu({ owner }: { readonly owner: Owner }) {
   const [open, setOpen] = useState(false)
-  const all = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
   const id = useId()
 
@@ -26,22 +29,22 @@ export function OwnerMenu({ owner }: { readonly owner: Owner }) {
       setOpen(false)
       button.current?.focus()
     }
-    /** The focus, or a press, goes elsewhere. */
-    const leave = ({ target }: Event) => {
-      if (target instanceof Node && !all.current?.contains(target)) setOpen(false)
+    /** Closes the list when the focus or a click goes elsewhere. */
+    const closeOutside = ({ target }: Event) => {
+      if (target instanceof Node && !container.current?.contains(target)) setOpen(false)
     }
     document.addEventListener('keydown', onKey)
-    document.addEventListener('focusin', leave)
-    document.addEventListener('pointerdown', leave)
+    document.addEventListener('focusin', closeOutside)
+    document.addEventListener('pointerdown', closeOutside)
     return () => {
       document.removeEventListener('keydown', onKey)
-      document.removeEventListener('focusin', leave)
-      document.removeEventListener('pointerdown', leave)
+      document.removeEventListener('focusin', closeOutside)
+      document.removeEventListener('pointerdown', closeOutside)
     }
   }, [open])
 
   return (
-    <div ref={all} className="relative min-w-0">
+    <div ref={container} className="relative min-w-0">
       <button
         ref={button}
         type="button"
@@ -113,4 +116,20 @@ function Initial({ name }: { readonly name: string }) {
       {[...name.trim()][0]?.toUpperCase()}
     </span>
   )
+}
+
+/** Ends the session and clears container cached data. */
+function useSignOut(): () => Promise<void> {
+  const queries = useQueryClient()
+  return async () => {
+    try {
+      await send('POST', '/api/session/end')
+    } catch (error) {
+      toast(`You are still signed in. ${errorMessage(error)}`)
+      return
+    }
+    queries.clear()
+    // Reloads, so that no data of this owner stays in memory.
+    location.assign('/dashboard/sign-in')
+  }
 }

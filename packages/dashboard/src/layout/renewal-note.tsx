@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
-import { sessionQuery } from '../api/session.ts'
-import { buttonClass } from '../parts/button.tsx'
-import { Note } from '../parts/error-note.tsx'
-import { Moment } from '../parts/moment.tsx'
+import { sessionQuery } from '../api/queries.ts'
+import { buttonClass } from '../components/button.tsx'
+import { DateTime } from '../components/date-time.tsx'
+import { Note } from '../components/error-note.tsx'
 
-/** Said on every page but the one where it is done: agents lose what they stand on when a verification ends. */
+/** Reminds owners to renew a verification, except on the page where they do so. */
 export function RenewalNote() {
   const renewal = useQuery(sessionQuery).data?.renewal
   const { pathname } = useLocation()
@@ -18,12 +18,12 @@ export function RenewalNote() {
           <p className="max-w-2xl text-pretty">
             {expired ? (
               <>
-                Your verification by {label} ended on <Moment at={expiresAt} />. Whoever looks up
+                Your verification by {label} ended on <DateTime at={expiresAt} />. Whoever looks up
                 your agents is told that nobody with a verified identity stands behind them.
               </>
             ) : (
               <>
-                Your verification by {label} ends on <Moment at={expiresAt} />. Renew it before
+                Your verification by {label} ends on <DateTime at={expiresAt} />. Renew it before
                 then, so that your agents keep their grade.
               </>
             )}

@@ -1,35 +1,34 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet } from '@tanstack/react-router'
-import { sessionQuery } from '../api/session.ts'
-import { RecentSignInHost } from '../parts/recent-sign-in.tsx'
+import { sessionQuery } from '../api/queries.ts'
+import { RecentSignInProvider } from '../components/recent-sign-in.tsx'
 import { Brand } from './brand.tsx'
 import { ChannelNotes } from './channel-notes.tsx'
 import { Frame } from './frame.tsx'
 import { OwnerMenu } from './owner-menu.tsx'
 import { RenewalNote } from './renewal-note.tsx'
 
-const PLACES = [
+const NAV_LINKS = [
   { to: '/agents', label: 'Agents' },
   { to: '/claim', label: 'Claim' },
   { to: '/identity', label: 'Identity' },
   { to: '/account', label: 'Account' },
 ] as const
 
-/** What stands around every page of someone who is signed in. */
 export function SignedInLayout() {
   return (
-    <RecentSignInHost>
-      <Frame header={<Bar />}>
+    <RecentSignInProvider>
+      <Frame header={<Header />}>
         <RenewalNote />
         <ChannelNotes />
         <Outlet />
       </Frame>
-    </RecentSignInHost>
+    </RecentSignInProvider>
   )
 }
 
-/** One row where there is room; on a phone, the places stand in a second one. */
-function Bar() {
+/** One row on wide screens. On phones, the navigation moves to a second row. */
+function Header() {
   const session = useQuery(sessionQuery).data
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 md:gap-x-8 md:grid-cols-[auto_1fr_auto]">
@@ -43,7 +42,7 @@ function Bar() {
         aria-label="Dashboard"
         className="col-span-2 row-start-2 -mx-2.5 flex justify-between self-end md:col-span-1 md:row-start-auto md:mx-0 md:justify-start md:gap-2 md:self-stretch"
       >
-        {PLACES.map(({ to, label }) => (
+        {NAV_LINKS.map(({ to, label }) => (
           <Link
             key={to}
             to={to}

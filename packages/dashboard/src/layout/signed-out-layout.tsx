@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
-import { sessionQuery } from '../api/session.ts'
+import { sessionQuery } from '../api/queries.ts'
 import { Brand } from './brand.tsx'
 import { Frame } from './frame.tsx'
 
-/** What stands around the pages of someone who is not signed in yet. */
 export function SignedOutLayout() {
   const name = useQuery(sessionQuery).data?.service.name
   return (

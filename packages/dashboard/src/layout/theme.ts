@@ -6,22 +6,22 @@ export type Theme = (typeof THEMES)[number]
 const KEY = 'theme'
 const listeners = new Set<() => void>()
 
-/** What the reader has chosen in this browser. */
+/** The theme that the user chose in this browser. */
 function chosenTheme(): Theme {
-  const kept = stored()
-  return THEMES.find((each) => each === kept) ?? 'system'
+  const value = readStored()
+  return THEMES.find((each) => each === value) ?? 'system'
 }
 
-function stored(): string | null {
+function readStored(): string | null {
   try {
     return localStorage.getItem(KEY)
   } catch {
-    // The browser keeps nothing for this site: the system's scheme it is.
+    // Storage is blocked, so the system's theme applies.
     return null
   }
 }
 
-/** Puts the choice on the document: theme.css does the rest. */
+/** theme.css applies the colours according to this attribute. */
 export function applyTheme(theme: Theme = chosenTheme()): void {
   if (theme === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = theme
@@ -31,7 +31,7 @@ function choose(theme: Theme): void {
   try {
     localStorage.setItem(KEY, theme)
   } catch {
-    // It holds for as long as the page is open.
+    // Without storage, the choice lasts until the page is closed.
   }
   applyTheme(theme)
   for (const each of listeners) each()

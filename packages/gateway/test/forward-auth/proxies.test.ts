@@ -4,6 +4,7 @@ import { claimAgents } from '../../../../test/support/agents.ts'
 import { sendRaw } from '../../../../test/support/raw-http.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
+import { needs } from '../../../../test/support/tools.ts'
 import { type Reached, startEchoSite } from '../support/echo-site.ts'
 import { startGateway } from '../support/gateway-process.ts'
 import { type ProxyName, startProxy } from '../support/proxies.ts'
@@ -54,112 +55,128 @@ async function askWith(url: string, lines: readonly string[], target = '/a/b?c=d
 }
 
 for (const proxy of PROXIES) {
-  test(`${proxy}: an admitted request reaches the site with the forwarded headers, a refused one gets the reasons`, async (t) => {
-    const { service, site, url } = await start(t, proxy)
-    const agents = await claimAgents(service)
-    const rows: [string | null, number, string | undefined][] = [
-      [agents.verified, 200, undefined],
-      [agents.unverified, 200, undefined],
-      [agents.unknown, 403, 'agent-unknown'],
-      [agents.suspended, 403, 'status-refused'],
-      [agents.revoked, 403, 'status-refused'],
-      ['nonsense', 401, 'identification-unreadable'],
-      [null, 401, 'no-identification'],
-    ]
-    for (const [named, status, reason] of rows) {
-      const lines = [
-        ...forged('ServiceID', proxy),
-        ...(named === null ? [] : [`ServiceID: ${named}`]),
+  test(
+    `${proxy}: an admitted request reaches the site with the forwarded headers, a refused one gets the reasons`,
+    needs(proxy),
+    async (t) => {
+      const { service, site, url } = await start(t, proxy)
+      const agents = await claimAgents(service)
+      const rows: [string | null, number, string | undefined][] = [
+        [agents.verified, 200, undefined],
+        [agents.unverified, 200, undefined],
+        [agents.unknown, 403, 'agent-unknown'],
+        [agents.suspended, 403, 'status-refused'],
+        [agents.revoked, 403, 'status-refused'],
+        ['nonsense', 401, 'identification-unreadable'],
+        [null, 401, 'no-identification'],
       ]
-      const answer = await askWith(url, lines)
-      assert.equal(answer.status, status, answer.text)
-      assert.match(answer.headers.get('vary') ?? '', /\bServiceID\b/)
-      if (reason !== undefined) {
-        const { error } = JSON.parse(answer.text)
-        assert.equal(error.reasons[0], reason)
-        assert.equal(answer.headers.get('cache-control'), 'no-store')
-        assert.equal(answer.headers.get('content-type'), 'application/json')
-        assert.equal(answer.headers.get('www-authenticate'), status === 401 ? 'ServiceID' : null)
+      for (const [named, status, reason] of rows) {
+        const lines = [
+          ...forged('ServiceID', proxy),
+          ...(named === null ? [] : [`ServiceID: ${named}`]),
+        ]
+        const answer = await askWith(url, lines)
+        assert.equal(answer.status, status, answer.text)
+        assert.match(answer.headers.get('vary') ?? '', /\bServiceID\b/)
+        if (reason !== undefined) {
+          const { error } = JSON.parse(answer.text)
+          assert.equal(error.reasons[0], reason)
+          assert.equal(answer.headers.get('cache-control'), 'no-store')
+          assert.equal(answer.headers.get('content-type'), 'application/json')
+          assert.equal(answer.headers.get('www-authenticate'), status === 401 ? 'ServiceID' : null)
+        }
       }
-    }
-    assert.equal(site.reached.length, 2)
-    const [first, second] = site.reached as [Reached, Reached]
-    assert.equal(first.url, '/a/b?c=d%20e')
-    assert.deepEqual(
-      first.fields.filter(([name]) => name === 'host').map(([, value]) => value),
-      ['shop.example'],
-    )
-    assert.ok(!JSON.stringify(site.reached).includes('forged'), JSON.stringify(site.reached))
-    assert.deepEqual(identity(first), {
-      'x-serviceid-decision': 'allow',
-      'x-serviceid-verified': 'true',
-      'x-serviceid-did': agents.verified,
-      'x-serviceid-status': 'active',
-      'x-serviceid-identity-level': 'in-person',
-    })
-    assert.equal(identity(second)['x-serviceid-decision'], 'limit')
-    assert.equal(identity(second)['x-serviceid-identity-level'], 'unverified')
-  })
-
-  test(`${proxy}: bodies and methods pass, and route rules and limits by client address apply`, async (t) => {
-    const { service, site, url } = await start(t, proxy, {
-      limit: { requests: 2, seconds: 3600 },
-      routes: [
-        { path: '/open', levels: { none: 'limit' } },
-        { path: '/upload', methods: ['POST'] },
-      ],
-    })
-    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-    const init = { method: 'POST', headers: { ServiceID: did }, body: 'x'.repeat(100_000) }
-    assert.equal((await fetch(`${url}/upload`, init)).status, 200)
-    assert.deepEqual([site.reached[0]?.method, site.reached[0]?.body.length], ['POST', 100_000])
-    const statuses: number[] = []
-    for (let i = 0; i < 3; i++) {
-      const answer = await askWith(
-        url,
-        [`X-Forwarded-For: 203.0.113.${i}`, `X-Real-IP: 203.0.113.${i}`],
-        '/open?x',
+      assert.equal(site.reached.length, 2)
+      const [first, second] = site.reached as [Reached, Reached]
+      assert.equal(first.url, '/a/b?c=d%20e')
+      assert.deepEqual(
+        first.fields.filter(([name]) => name === 'host').map(([, value]) => value),
+        ['shop.example'],
       )
-      statuses.push(answer.status)
-      if (i === 2) assert.ok(Number(answer.headers.get('retry-after')) > 1700)
-    }
-    assert.deepEqual(statuses, [200, 200, 429])
-    // X-Forwarded headers that the client forges are ignored.
-    const lies = ['X-Forwarded-Uri: /open', 'X-Forwarded-Method: GET', 'X-Original-URI: /open']
-    assert.equal((await askWith(url, lies, '/closed')).status, 401)
-  })
+      assert.ok(!JSON.stringify(site.reached).includes('forged'), JSON.stringify(site.reached))
+      assert.deepEqual(identity(first), {
+        'x-serviceid-decision': 'allow',
+        'x-serviceid-verified': 'true',
+        'x-serviceid-did': agents.verified,
+        'x-serviceid-status': 'active',
+        'x-serviceid-identity-level': 'in-person',
+      })
+      assert.equal(identity(second)['x-serviceid-decision'], 'limit')
+      assert.equal(identity(second)['x-serviceid-identity-level'], 'unverified')
+    },
+  )
 
-  test(`${proxy}: a revoked agent is refused within cacheSeconds, and the policy decides while the service is down`, async (t) => {
-    const { service, url } = await start(t, proxy, { cacheSeconds: 0, unreachable: 'deny' })
-    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-    const asAgent = [`ServiceID: ${did}`]
-    assert.equal((await askWith(url, asAgent)).status, 200)
-    await setStatus(service, did, 'revoked')
-    assert.equal((await askWith(url, asAgent)).status, 403)
-    await service.stop()
-    const answer = await askWith(url, asAgent)
-    assert.equal(answer.status, 503)
-    assert.equal(answer.headers.get('retry-after'), '5')
-    assert.equal(JSON.parse(answer.text).error.reasons[0], 'service-unreachable')
-  })
+  test(
+    `${proxy}: bodies and methods pass, and route rules and limits by client address apply`,
+    needs(proxy),
+    async (t) => {
+      const { service, site, url } = await start(t, proxy, {
+        limit: { requests: 2, seconds: 3600 },
+        routes: [
+          { path: '/open', levels: { none: 'limit' } },
+          { path: '/upload', methods: ['POST'] },
+        ],
+      })
+      const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+      const init = { method: 'POST', headers: { ServiceID: did }, body: 'x'.repeat(100_000) }
+      assert.equal((await fetch(`${url}/upload`, init)).status, 200)
+      assert.deepEqual([site.reached[0]?.method, site.reached[0]?.body.length], ['POST', 100_000])
+      const statuses: number[] = []
+      for (let i = 0; i < 3; i++) {
+        const answer = await askWith(
+          url,
+          [`X-Forwarded-For: 203.0.113.${i}`, `X-Real-IP: 203.0.113.${i}`],
+          '/open?x',
+        )
+        statuses.push(answer.status)
+        if (i === 2) assert.ok(Number(answer.headers.get('retry-after')) > 1700)
+      }
+      assert.deepEqual(statuses, [200, 200, 429])
+      // X-Forwarded headers that the client forges are ignored.
+      const lies = ['X-Forwarded-Uri: /open', 'X-Forwarded-Method: GET', 'X-Original-URI: /open']
+      assert.equal((await askWith(url, lies, '/closed')).status, 401)
+    },
+  )
 
-  test(`${proxy}: forged headers of an admitted unknown agent are removed, and nothing is admitted while the gateway is down`, async (t) => {
-    const { service, site, gateway, url } = await start(t, proxy, { unreachable: 'flag' })
-    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-    await service.stop()
-    const lines = [`ServiceID: ${did}`, ...forged('ServiceID', proxy)]
-    assert.equal((await askWith(url, lines)).status, 200)
-    assert.deepEqual(identity(site.reached[0] as Reached), {
-      'x-serviceid-decision': 'flag',
-      'x-serviceid-verified': 'false',
-    })
-    await gateway.stop('SIGKILL')
-    assert.ok((await askWith(url, lines)).status >= 500)
-    assert.equal(site.reached.length, 1)
-  })
+  test(
+    `${proxy}: a revoked agent is refused within cacheSeconds, and the policy decides while the service is down`,
+    needs(proxy),
+    async (t) => {
+      const { service, url } = await start(t, proxy, { cacheSeconds: 0, unreachable: 'deny' })
+      const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+      const asAgent = [`ServiceID: ${did}`]
+      assert.equal((await askWith(url, asAgent)).status, 200)
+      await setStatus(service, did, 'revoked')
+      assert.equal((await askWith(url, asAgent)).status, 403)
+      await service.stop()
+      const answer = await askWith(url, asAgent)
+      assert.equal(answer.status, 503)
+      assert.equal(answer.headers.get('retry-after'), '5')
+      assert.equal(JSON.parse(answer.text).error.reasons[0], 'service-unreachable')
+    },
+  )
+
+  test(
+    `${proxy}: forged headers of an admitted unknown agent are removed, and nothing is admitted while the gateway is down`,
+    needs(proxy),
+    async (t) => {
+      const { service, site, gateway, url } = await start(t, proxy, { unreachable: 'flag' })
+      const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+      await service.stop()
+      const lines = [`ServiceID: ${did}`, ...forged('ServiceID', proxy)]
+      assert.equal((await askWith(url, lines)).status, 200)
+      assert.deepEqual(identity(site.reached[0] as Reached), {
+        'x-serviceid-decision': 'flag',
+        'x-serviceid-verified': 'false',
+      })
+      await gateway.stop('SIGKILL')
+      assert.ok((await askWith(url, lines)).status >= 500)
+      assert.equal(site.reached.length, 1)
+    },
+  )
 }
 
-test('haproxy: works with another short name and header', async (t) => {
+test('haproxy: works with another short name and header', needs('haproxy'), async (t) => {
   const { service, site, url } = await start(t, 'haproxy', {}, 'AcmeID', 'acme')
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   assert.match(did, /^acme:agent:/)

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../../../test/support/ports.ts'
 import { ROOT, tempDir } from '../../../../test/support/service.ts'
-import { needTool } from '../../../../test/support/tools.ts'
 
 export type ProxyName = 'nginx' | 'caddy' | 'haproxy'
 
@@ -51,7 +50,6 @@ export async function startProxy(
   name: ProxyName,
   setting: Setting,
 ): Promise<string> {
-  needTool(name)
   const dir = tempDir(t)
   const port = await freePort('127.0.0.1')
   const { files, command } = PROXIES[name]

@@ -4,7 +4,7 @@ import { cardMembers } from './card.ts'
 import { publicKey, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 
-/** Contract 4.7 without a special Accept header: the card, the key, and where to go on. */
+/** Contract 4.7 without a special Accept header: the card, the key and links. */
 export const agentObjectSchema = (naming: Naming) =>
   Type.Object(
     {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Naming } from '../naming.ts'
-import { did, status, timestamp } from './formats.ts'
+import { did, status, tier, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 
 const ownerProfile = () => Type.Object({ displayName: Type.String(), username: Type.String() })
@@ -20,13 +20,7 @@ export const cardMembers = (naming: Naming) => ({
   ),
   channels: Type.Array(Type.Object({ kind: Type.String(), handleOrDomain: Type.String() })),
   grade: Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' }),
-  tier: nullable(
-    Type.Integer({
-      minimum: 1,
-      maximum: 2,
-      description: '2: domain or agent-to-agent, 1: chat or runtime',
-    }),
-  ),
+  tier: nullable(tier({ description: '2: domain or agent-to-agent, 1: chat or runtime' })),
   gradeIsFallback: Type.Boolean({ description: 'the strongest channel is of tier 1' }),
   certificateUrl: Type.String({ format: 'uri' }),
 })

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { publicKey } from './formats.ts'
 
 const service = () =>
   Type.Array(
@@ -17,7 +18,7 @@ export const didDocumentSchema = () =>
           id: Type.String(),
           type: Type.Literal('Ed25519VerificationKey2020'),
           controller: Type.String(),
-          publicKeyBase64: Type.String(),
+          publicKeyBase64: publicKey(),
         }),
       ),
       authentication: Type.Array(Type.String()),
@@ -28,7 +29,7 @@ export const didDocumentSchema = () =>
 
 export type DidDocument = Static<ReturnType<typeof didDocumentSchema>>
 
-/** What `did.json` serves to did:web resolvers: the same key as Multikey and as JsonWebKey, which they all read. */
+/** The `did.json` for did:web resolvers, with the key as Multikey and as JsonWebKey, since resolvers differ in what they read. */
 export const resolvableDidDocumentSchema = () =>
   Type.Object(
     {

@@ -1,9 +1,10 @@
-import { Type } from 'typebox'
+import { type TUnsafe, Type } from 'typebox'
 import { KEY_PATTERN, SIGNATURE_PATTERN } from '../base64.ts'
+import type { Tier } from '../grade.ts'
 import type { Naming } from '../naming.ts'
 import { AGENT_STATUSES } from '../status.ts'
 
-/** The scalar formats of the contract, each written once. The descriptions complete "… must be". */
+/** The scalar formats of the contract. The descriptions complete "… must be". */
 export const timestamp = () =>
   Type.String({ format: 'date-time', description: 'an ISO 8601 timestamp in UTC' })
 
@@ -26,3 +27,9 @@ export const signature = () =>
   })
 
 export const status = () => Type.Enum([...AGENT_STATUSES], { type: 'string' })
+
+/** The tier of a channel: 2 for a domain or an agent-to-agent endpoint, 1 for a chat or a runtime (contract 2.4). */
+export const tier = (options: { readonly description?: string } = {}) =>
+  Type.Unsafe<Tier>(Type.Integer({ minimum: 1, maximum: 2, ...options })) as TUnsafe<Tier> & {
+    type: 'integer'
+  }

@@ -2,13 +2,13 @@ import { type Static, Type } from 'typebox'
 import { type GradeInput, type GradeResult, gradeOf } from '../grade.ts'
 import type { Naming } from '../naming.ts'
 import { ASSURANCES } from '../status.ts'
-import { did, status, timestamp } from './formats.ts'
+import { did, status, tier, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 
 const grade = () => Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' })
 const points = (description: string) => Type.Integer({ minimum: 0, maximum: 2, description })
 
-/** `GET /api/agents/{did}/grade`: a grade, and all that is needed to check it. */
+/** `GET /api/agents/{did}/grade`: a grade with its evidence. */
 export const gradeAnswerSchema = (naming: Naming) =>
   Type.Object(
     {
@@ -18,7 +18,7 @@ export const gradeAnswerSchema = (naming: Naming) =>
         description: 'raised whenever the same facts could earn another letter',
       }),
       grade: grade(),
-      tier: nullable(Type.Integer({ minimum: 1, maximum: 2 })),
+      tier: nullable(tier()),
       gradeIsFallback: Type.Boolean({ description: 'the strongest channel is of tier 1' }),
       points: Type.Object({
         identity: points('who stands behind it'),
@@ -38,7 +38,7 @@ export const gradeAnswerSchema = (naming: Naming) =>
           Type.Object({
             kind: Type.String(),
             handleOrDomain: Type.String(),
-            tier: Type.Integer({ minimum: 1, maximum: 2 }),
+            tier: tier(),
             checkedAt: timestamp(),
             freshUntil: nullable(timestamp()),
           }),
@@ -57,15 +57,14 @@ export const gradeAnswerSchema = (naming: Naming) =>
 export type GradeAnswer = Static<ReturnType<typeof gradeAnswerSchema>>
 
 /**
- * Computes a grade anew from the evidence that came with it, so that nobody has to believe the letter: it is right
- * where the letters are the same and the evidence is what its reader knows.
- * @param now the moment that counts, in milliseconds since 1970: what has ended by then counts for nothing
+ * Computes a grade from the evidence in the response, so that nobody has to trust the letter.
+ * @param now milliseconds since 1970: evidence that has expired by then does not count
  */
 export function recomputeGrade(answer: GradeAnswer, now: number): GradeResult {
   const { verification, channel } = answer.evidence
   const input: GradeInput = {
     status: answer.status,
-    verifications: verification === null ? [] : [factsOf(verification)],
+    verifications: verification === null ? [] : [verificationOf(verification)],
     channels:
       channel === null
         ? []
@@ -73,7 +72,7 @@ export function recomputeGrade(answer: GradeAnswer, now: number): GradeResult {
             {
               kind: channel.kind,
               handleOrDomain: channel.handleOrDomain,
-              tier: channel.tier === 2 ? 2 : 1,
+              tier: channel.tier,
               checkedAt: Date.parse(channel.checkedAt),
               freshUntil: channel.freshUntil === null ? null : Date.parse(channel.freshUntil),
             },
@@ -83,7 +82,7 @@ export function recomputeGrade(answer: GradeAnswer, now: number): GradeResult {
   return gradeOf(input)
 }
 
-function factsOf({
+function verificationOf({
   provider,
   assurance,
   verifiedAt,

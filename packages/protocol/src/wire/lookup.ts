@@ -34,7 +34,7 @@ export const lookupSchema = (naming: Naming) =>
 
 export type Lookup = Static<ReturnType<typeof lookupSchema>>
 
-/** What a gateway may conclude from the identification header alone (contract section 5). */
+/** The result of the identification header alone (contract section 5). */
 export const identifySchema = (naming: Naming) =>
   Type.Object(
     {

@@ -1,29 +1,37 @@
-import { Departure, type Read } from '../answers/fields.ts'
-import type { AnswerOrigin, CallOptions } from '../call-options.ts'
 import { CountersignError } from '../errors.ts'
-import { AnswerCache, type Kept } from './answer-cache.ts'
-import { isTransient, type MayRetry, type Patience, withPatience } from './patience.ts'
-import { protocolError } from './refusal.ts'
-import { SharedCalls } from './shared-calls.ts'
-import { type Answer, askOnce, type Question, type Transport } from './transport.ts'
+import type { AnswerOrigin, CallOptions } from '../options.ts'
+import { type Read, UnexpectedShape } from '../responses/read-schema.ts'
+import { RequestCoalescer } from './request-coalescer.ts'
+import { type CachedResponse, ResponseCache } from './response-cache.ts'
+import { isTransient, type MayRetry, type RetryPolicy, withRetries } from './retry.ts'
+import {
+  type ServiceRequest,
+  type ServiceResponse,
+  sendRequest,
+  type Transport,
+} from './send-request.ts'
+import { protocolError } from './service-errors.ts'
 
+/** What `clientSettings` makes of the options of a Registry. */
 export interface ClientSettings extends Transport {
-  readonly patience: Patience
+  readonly retry: RetryPolicy
   readonly cacheEntries: number
   readonly staleIfErrorMs: number
+  readonly keepRaw: boolean
   readonly now: () => number
 }
 
-/** How answers of a service come about: cache, one call for many callers, retries, checks. */
+/** Sends requests to one service: with a cache, coalescing, retries, and a check of each response. */
 export class ServiceClient {
   readonly #settings: ClientSettings
-  readonly #cache: AnswerCache
-  readonly #shared = new SharedCalls()
+  readonly #cache: ResponseCache
+  readonly #coalescer = new RequestCoalescer()
   readonly #origins = new WeakMap<object, AnswerOrigin>()
+  readonly #raw = new WeakMap<object, unknown>()
 
   constructor(settings: ClientSettings) {
     this.#settings = settings
-    this.#cache = new AnswerCache(settings.cacheEntries)
+    this.#cache = new ResponseCache(settings.cacheEntries)
   }
 
   get service(): URL {
@@ -31,79 +39,84 @@ export class ServiceClient {
   }
 
   /**
-   * @param read checks an answer; the same question is always read alike
-   * @returns frozen: several callers may hold it
+   * Reads a resource, from the cache if its headers allow.
+   * @param read must be the same for the same request
+   * @returns a frozen value: several callers may share it
    */
   async get<T extends object>(
-    question: Omit<Question, 'body' | 'headers'>,
+    request: Omit<ServiceRequest, 'body' | 'headers'>,
     read: Read<T>,
     { signal, fresh = false, staleIfErrorMs = this.#settings.staleIfErrorMs }: CallOptions = {},
   ): Promise<T> {
-    const key = `${question.accept ?? ''} ${question.path}`
-    const kept = this.#cache.get(key)
-    if (kept !== undefined && !fresh && this.#settings.now() < kept.freshUntil) {
-      return kept.value as T
+    const key = `${request.accept ?? ''} ${request.path}`
+    const cached = this.#cache.get(key)
+    if (cached !== undefined && !fresh && this.#settings.now() < cached.freshUntil) {
+      return cached.value as T
     }
     try {
-      return await this.#shared.ask(key, signal, (ended) =>
-        this.#fetch(key, question, read, kept, ended),
+      return await this.#coalescer.request(key, signal, (ended) =>
+        this.#fetch(key, request, read, cached, ended),
       )
     } catch (error) {
-      return this.#staleOr(error, this.#cache.get(key) ?? kept, staleIfErrorMs) as T
+      return this.#staleOrThrow(error, this.#cache.get(key) ?? cached, staleIfErrorMs) as T
     }
   }
 
-  /** Asks what changes something, or is about this moment alone: neither kept nor shared. */
-  async once<T extends object>(
-    question: Question,
+  /** Sends a request that changes something or depends on the moment: not cached, not coalesced. */
+  async send<T extends object>(
+    request: ServiceRequest,
     read: Read<T>,
     mayRetry: MayRetry,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    const { body } = await this.#ask(question, mayRetry, signal)
+    const { body } = await this.#request(request, mayRetry, signal)
     return this.#checked(body, read)
   }
 
-  originOf(answer: object): AnswerOrigin | null {
-    return this.#origins.get(answer) ?? null
+  originOf(value: object): AnswerOrigin | null {
+    return this.#origins.get(value) ?? null
   }
 
-  forgetAll(): void {
+  rawOf(value: object): unknown {
+    return this.#raw.get(value) ?? null
+  }
+
+  clearCache(): void {
     this.#cache.clear()
-    this.#shared.forgetAll()
+    this.#coalescer.clear()
   }
 
   async #fetch<T extends object>(
     key: string,
-    question: Question,
+    request: ServiceRequest,
     read: Read<T>,
-    kept: Kept | undefined,
+    cached: CachedResponse | undefined,
     signal: AbortSignal,
   ): Promise<T> {
-    const etag = kept?.etag
+    const etag = cached?.etag
     const headers = etag ? { 'if-none-match': etag } : {}
     try {
-      const answer = await this.#ask({ ...question, headers }, isTransient, signal)
-      return this.#keep(key, answer, read, etag ? kept : undefined)
+      const response = await this.#request({ ...request, headers }, isTransient, signal)
+      return this.#store(key, response, read, etag ? cached : undefined)
     } catch (error) {
-      // What the service refuses now, it does not say any more.
-      if (!isTransient(error as CountersignError)) this.#cache.forget(key)
+      // The service now refuses the request, so the cached response no longer counts.
+      if (!isTransient(error as CountersignError)) this.#cache.delete(key)
       throw error
     }
   }
 
-  #keep<T extends object>(
+  #store<T extends object>(
     key: string,
-    { status, headers, body }: Answer,
+    { status, headers, body }: ServiceResponse,
     read: Read<T>,
-    kept: Kept | undefined,
+    cached: CachedResponse | undefined,
   ): T {
     const now = this.#settings.now()
     if (status === 304) {
-      if (kept === undefined) throw protocolError(this.service, 'answers 304 unasked', status)
-      this.#cache.confirm(key, kept, headers, now)
-      this.#origins.set(kept.value, { confirmedAt: now, stale: false })
-      return kept.value as T
+      if (cached === undefined) throw protocolError(this.service, 'answers 304 unasked', status)
+      this.#cache.confirm(key, cached, headers, now)
+      this.#origins.set(cached.value, { confirmedAt: now, stale: false })
+      return cached.value as T
     }
     const value = this.#checked(body, read, status)
     this.#cache.put(key, value, headers, now)
@@ -111,26 +124,37 @@ export class ServiceClient {
     return value
   }
 
-  #staleOr(error: unknown, kept: Kept | undefined, staleIfErrorMs: number): object {
-    const bearable = error instanceof CountersignError && isTransient(error)
-    if (!bearable || kept === undefined) throw error
-    if (this.#settings.now() - kept.confirmedAt > staleIfErrorMs || staleIfErrorMs <= 0) throw error
-    const copy = Object.freeze({ ...kept.value })
-    this.#origins.set(copy, { confirmedAt: kept.confirmedAt, stale: true })
+  #staleOrThrow(
+    error: unknown,
+    cached: CachedResponse | undefined,
+    staleIfErrorMs: number,
+  ): object {
+    const isOutage = error instanceof CountersignError && isTransient(error)
+    if (!isOutage || cached === undefined || staleIfErrorMs <= 0) throw error
+    if (this.#settings.now() - cached.confirmedAt > staleIfErrorMs) throw error
+    const copy = Object.freeze({ ...cached.value })
+    this.#origins.set(copy, { confirmedAt: cached.confirmedAt, stale: true })
+    this.#raw.set(copy, this.#raw.get(cached.value))
     return copy
   }
 
-  #ask(question: Question, mayRetry: MayRetry, signal: AbortSignal | undefined): Promise<Answer> {
-    return withPatience(this.#settings.patience, mayRetry, signal, (ended) =>
-      askOnce(this.#settings, question, ended),
+  #request(
+    request: ServiceRequest,
+    mayRetry: MayRetry,
+    signal: AbortSignal | undefined,
+  ): Promise<ServiceResponse> {
+    return withRetries(this.service.origin, this.#settings.retry, mayRetry, signal, (ended) =>
+      sendRequest(this.#settings, request, ended),
     )
   }
 
   #checked<T extends object>(body: unknown, read: Read<T>, status = 200): T {
     try {
-      return deepFreeze(read(body, 'body'))
+      const value = deepFreeze(read(body))
+      if (this.#settings.keepRaw) this.#raw.set(value, body)
+      return value
     } catch (error) {
-      if (!(error instanceof Departure)) throw error
+      if (!(error instanceof UnexpectedShape)) throw error
       throw protocolError(this.service, error.message, status)
     }
   }
@@ -138,7 +162,7 @@ export class ServiceClient {
 
 function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {
-    for (const each of Object.values(value)) deepFreeze(each)
+    for (const member of Object.values(value)) deepFreeze(member)
     Object.freeze(value)
   }
   return value

@@ -1,19 +1,31 @@
-import { asOwn } from './own-signers.ts'
 import { pkcs8Of } from './pkcs8.ts'
 import type { Signer } from './signer.ts'
 
 const ALGORITHM = 'Ed25519'
 
+/** Signers made by this package. Others must prove that their signatures match their public key. */
+const trusted = new WeakSet<Signer>()
+
+/** Marks a signer as made by this package. */
+export function asTrusted<T extends Signer>(signer: T): T {
+  trusted.add(signer)
+  return signer
+}
+
+export function isTrusted(signer: Signer): boolean {
+  return trusted.has(signer)
+}
+
 /**
- * A key of the platform where that knows Ed25519 (every current one), else of @noble/curves, which is loaded then.
- * The platform's key cannot be read back out.
+ * A signer that uses WebCrypto if the platform supports Ed25519, as all current ones do, else @noble/curves, which it
+ * loads then. WebCrypto's key is not extractable.
  * @param seed 32 bytes: the private key of RFC 8032
  */
 export async function signerOfSeed(seed: Uint8Array): Promise<Signer> {
-  return asOwn((await platformSigner(seed)) ?? (await nobleSigner(seed)))
+  return asTrusted((await platformSigner(seed)) ?? (await nobleSigner(seed)))
 }
 
-/** 32 bytes out of the system's randomness. */
+/** 32 bytes from the system's random number generator. */
 export function newSeed(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(32))
 }
@@ -33,7 +45,7 @@ async function platformSigner(seed: Uint8Array): Promise<Signer | null> {
   }
 }
 
-/** @returns null where the platform has no Ed25519, or no WebCrypto at all, as on a page without https */
+/** @returns null if the platform has no Ed25519, or no WebCrypto, as on a page without https */
 async function importKey(seed: Uint8Array, extractable: boolean) {
   const der = pkcs8Of(seed) as Uint8Array<ArrayBuffer>
   try {

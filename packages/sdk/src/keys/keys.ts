@@ -1,22 +1,21 @@
-import { newSeed, signerOfSeed } from './ed25519.ts'
-import { jwkOfParts, partsOfJwk } from './jwk.ts'
-import { asOwn } from './own-signers.ts'
+import { decodeKey, encodeBase64Url } from '@countersign/protocol'
+import { asTrusted, newSeed, signerOfSeed } from './ed25519.ts'
 import { pemOf, seedOfPem, unusable } from './pkcs8.ts'
 import type { NewKey, PrivateJwk, Signer } from './signer.ts'
 
 /**
- * Makes a key out of the system's randomness. Keep `pem` or `jwk` where only the agent reads it: whoever loses it
- * loses the agent's DID. On Node, Bun and Deno `keyFromFile` of `@countersign/sdk/node` does both.
+ * Generates a key. Store `pem` or `jwk` as a secret: an agent that loses its key loses its DID.
+ * On Node, Bun and Deno, `keyFromFile` of `@countersign/sdk/node` does both.
  */
 export async function newKey(): Promise<NewKey> {
   const seed = newSeed()
   const signer = await signerOfSeed(seed)
-  return asOwn({ ...signer, pem: pemOf(seed), jwk: jwkOfParts(seed, signer.publicKey) })
+  return asTrusted({ ...signer, pem: pemOf(seed), jwk: jwkOfParts(seed, signer.publicKey) })
 }
 
 /**
  * Loads a key from PEM (PKCS#8), as `openssl genpkey -algorithm ed25519` and `countersign keygen` write it.
- * @throws CountersignError UNUSABLE_KEY for what is no Ed25519 private key, or an encrypted one
+ * @throws CountersignError UNUSABLE_KEY if it is not an Ed25519 private key, or is encrypted
  */
 export async function keyFromPem(pem: string): Promise<Signer> {
   return signerOfSeed(seedOfPem(pem))
@@ -24,7 +23,7 @@ export async function keyFromPem(pem: string): Promise<Signer> {
 
 /**
  * Loads a key from a JWK (RFC 8037): `kty` OKP, `crv` Ed25519, `x` and `d`.
- * @throws CountersignError UNUSABLE_KEY for what is no Ed25519 private key, or where `x` does not belong to `d`
+ * @throws CountersignError UNUSABLE_KEY if it is not an Ed25519 private key, or if `x` does not belong to `d`
  */
 export async function keyFromJwk(jwk: PrivateJwk): Promise<Signer> {
   const { seed, publicKey } = partsOfJwk(jwk)
@@ -36,8 +35,8 @@ export async function keyFromJwk(jwk: PrivateJwk): Promise<Signer> {
 }
 
 /**
- * Loads a key from a text that is one or the other, such as a secret of a platform: PEM, also with `\n` written out,
- * or a JWK in JSON.
+ * Loads a key from text in either form, such as a platform's secret: PEM, also with `\n` written as two characters, or
+ * a JWK in JSON.
  * @throws CountersignError UNUSABLE_KEY
  */
 export async function keyFromText(text: string): Promise<Signer> {
@@ -50,4 +49,33 @@ export async function keyFromText(text: string): Promise<Signer> {
     throw unusable('This begins like a JWK and is not JSON.')
   }
   return keyFromJwk(jwk)
+}
+
+/**
+ * Reads a private key in JWK (RFC 8037). Further members are ignored.
+ * @returns its seed and the public key that it states, 32 bytes each
+ * @throws CountersignError UNUSABLE_KEY if it is not an Ed25519 private key
+ */
+function partsOfJwk(jwk: unknown): { seed: Uint8Array; publicKey: Uint8Array } {
+  const { kty, crv, x, d } = (typeof jwk === 'object' && jwk !== null ? jwk : {}) as Record<
+    string,
+    unknown
+  >
+  const seed = bytesOf(d)
+  const publicKey = bytesOf(x)
+  if (kty !== 'OKP' || crv !== 'Ed25519' || publicKey === null) {
+    throw unusable('This is no Ed25519 key in JWK (kty OKP, crv Ed25519, x, d).')
+  }
+  if (seed === null) throw unusable('This JWK holds a public key; the private one (d) is needed.')
+  return { seed, publicKey }
+}
+
+function jwkOfParts(seed: Uint8Array, publicKey: Uint8Array): PrivateJwk {
+  return { kty: 'OKP', crv: 'Ed25519', x: encodeBase64Url(publicKey), d: encodeBase64Url(seed) }
+}
+
+/** Decodes 43 characters of canonical base64url. */
+function bytesOf(member: unknown): Uint8Array | null {
+  if (typeof member !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(member)) return null
+  return decodeKey(`${member.replaceAll('-', '+').replaceAll('_', '/')}=`)
 }

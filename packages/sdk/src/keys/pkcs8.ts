@@ -1,16 +1,16 @@
 import { encodeBase64 } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 
-/** RFC 8410 section 7: version 0, id-Ed25519, and an octet string within an octet string. */
+/** DER of a private key up to its seed (RFC 8410 section 7): version 0, id-Ed25519, two nested octet strings. */
 const HEAD = [
   0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
 ]
-/** The same with a public key or attributes behind it: another length, version 0 or 1 (RFC 5958). */
+/** The part of it that is the same for keys with a public key or attributes behind the seed (RFC 5958). */
 const ALGORITHM = HEAD.slice(5)
 const SEED_AT = HEAD.length
 const SEED_LENGTH = 32
 
-/** A private key in DER. */
+/** Encodes a private key in DER. @param seed 32 bytes */
 export function pkcs8Of(seed: Uint8Array): Uint8Array {
   const der = new Uint8Array(SEED_AT + SEED_LENGTH)
   der.set(HEAD)
@@ -18,7 +18,7 @@ export function pkcs8Of(seed: Uint8Array): Uint8Array {
   return der
 }
 
-/** A private key in PEM, in the bytes that openssl writes. */
+/** Encodes a private key in PEM, byte for byte as openssl does. @param seed 32 bytes */
 export function pemOf(seed: Uint8Array): string {
   return `-----BEGIN PRIVATE KEY-----\n${encodeBase64(pkcs8Of(seed))}\n-----END PRIVATE KEY-----\n`
 }
@@ -26,7 +26,7 @@ export function pemOf(seed: Uint8Array): string {
 /**
  * Reads a private key in PEM (PKCS#8).
  * @returns its seed, 32 bytes
- * @throws CountersignError UNUSABLE_KEY for what is no Ed25519 private key, or an encrypted one
+ * @throws CountersignError UNUSABLE_KEY if it is not an Ed25519 private key, or is encrypted
  */
 export function seedOfPem(pem: string): Uint8Array {
   if (/^-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(pem)) {
@@ -39,7 +39,7 @@ export function seedOfPem(pem: string): Uint8Array {
     throw unusable(
       pem.includes('BEGIN PUBLIC KEY')
         ? 'This is a public key; the private one is needed.'
-        : 'This is no private key in PEM (PKCS#8, BEGIN PRIVATE KEY).',
+        : 'This is no private key in PEM (PKCS#8).',
     )
   }
   const der = bytesOfBase64(body[1] as string)
@@ -52,7 +52,7 @@ export function seedOfPem(pem: string): Uint8Array {
   return seed
 }
 
-/** A sequence of at most 127 bytes: a key of 32 with a public key beside it has 83. */
+/** Accepts short-form lengths (up to 127 bytes): a key with its public key has 83. */
 function seedOfDer(der: Uint8Array): Uint8Array | null {
   const [tag, length, versionTag, versionLength, version = 2] = der
   const framed = tag === 0x30 && length === der.length - 2 && length < 0x80

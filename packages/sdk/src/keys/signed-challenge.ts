@@ -2,7 +2,7 @@ import { challengeMessage, decodeKey, decodeSignature } from '@countersign/proto
 import { CountersignError } from '../errors.ts'
 import { isSignature } from './verify-signature.ts'
 
-/** An answer to a challenge, as the wire carries it (contract 4.3). */
+/** An answer to a challenge in the form of the contract (4.3). */
 export interface SignedChallenge {
   /** 32 bytes in padded standard base64. */
   readonly publicKey: string
@@ -12,9 +12,9 @@ export interface SignedChallenge {
 }
 
 /**
- * Whether an answer to a challenge is signed by its key, without asking anyone. That the key has a certificate, and
- * what that is worth today, only the service can tell: `Registry.verify`.
- * @returns false also for what is malformed, and for a challenge that looks like a claim
+ * Checks the signature of an answer offline. Whether the key has an active certificate only the service knows:
+ * `Registry.verify`.
+ * @returns false also if the answer is malformed or its challenge has the form of a claim
  */
 export async function isSignedChallenge(answer: SignedChallenge): Promise<boolean> {
   const { publicKey, signature, challenge } = answer
@@ -27,7 +27,7 @@ export async function isSignedChallenge(answer: SignedChallenge): Promise<boolea
 }
 
 /**
- * An answer whose form is right, so that nobody has to be asked about one that cannot be.
+ * Checks the form of an answer before it is sent.
  * @throws CountersignError INVALID_ARGUMENT
  */
 export function checkedAnswer(answer: SignedChallenge): SignedChallenge {

@@ -1,6 +1,6 @@
 /**
- * What an agent signs with: one of this package's keys, or anything that holds an Ed25519 key, such as a KMS. Sign
- * with pure Ed25519 (RFC 8032), not with Ed25519ph, over the bytes as they are.
+ * Signs for an agent: a key of this package, or anything with an Ed25519 key, such as a KMS. It must sign the bytes as they
+ * are with pure Ed25519 (RFC 8032), not Ed25519ph.
  */
 export interface Signer {
   /** 32 bytes. */
@@ -17,7 +17,7 @@ export interface PrivateJwk {
   readonly d: string
 }
 
-/** A key that was made here and has to be kept somewhere. */
+/** A generated key, to be stored as a secret. */
 export interface NewKey extends Signer {
   /** PKCS#8 in PEM, as `openssl genpkey -algorithm ed25519` and `countersign keygen` write it. Secret. */
   readonly pem: string

@@ -6,7 +6,7 @@ const { Point } = ed25519
 /** The order of the base point (RFC 8032 section 5.1). */
 const L = Point.Fn.ORDER
 
-/** Loaded only where something is verified: see verify-signature.ts. */
+/** Strict verification (see verify-signature.ts), in a module of its own so that it is loaded on demand. */
 export function isStrictSignature(
   publicKey: Uint8Array,
   message: Uint8Array,
@@ -21,7 +21,7 @@ export function isStrictSignature(
   const expected = Point.BASE.multiplyUnsafe(s).subtract(
     Point.fromBytes(publicKey).multiplyUnsafe(k),
   )
-  // What R has to be is compared with R as it is written: that leaves no room for a second spelling.
+  // Comparing the encoded R rejects a non-canonical one.
   return !expected.isSmallOrder() && expected.toBytes().every((byte, i) => byte === r[i])
 }
 

@@ -1,8 +1,9 @@
 /**
- * Whether a signature is one, without asking anyone, as strictly as the service (libsodium) takes it: S below L, R and
- * the key canonical and not of small order, the equation without the cofactor. What platforms and libraries accept
- * beyond that differs from one to the next, so this is computed by @noble/curves everywhere, which is loaded then.
- * @param publicKey 32 bytes; under a key that could not be certified no signature counts
+ * Verifies an Ed25519 signature as strictly as the service (libsodium) does: S below L, R and the key canonical and not of
+ * small order, the equation without the cofactor. Platforms differ in what else they accept, so @noble/curves does it
+ * everywhere, loaded on demand.
+ * @param publicKey 32 bytes; false for a key that cannot be certified
+ * @param signature 64 bytes
  */
 export async function isSignature(
   publicKey: Uint8Array,

@@ -1,40 +1,46 @@
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, open, rm } from 'node:fs/promises'
+import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { CountersignError } from '../errors.ts'
 import { keyFromPem, keyFromText, newKey } from '../keys/keys.ts'
+import { pemOf, seedOfPem } from '../keys/pkcs8.ts'
 import type { Signer } from '../keys/signer.ts'
 
-/** What file systems without hard links say. */
+/** Error codes of file systems without hard links. */
 const NO_LINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']
 
-/** How a key file is opened. */
+/** Options of `keyFromFile`. */
 export interface KeyFileOptions {
-  /** Make a key where there is no file yet. Default: false. */
+  /** Generate a key if there is no file yet. Default: false. */
   readonly create?: boolean
+  /** Called if other users of the machine may read the file. Default: a warning of Node (COUNTERSIGN_KEY_EXPOSED). */
+  readonly onExposed?: (path: string) => void
 }
 
-/**
- * Where the command `countersign` keeps the key of an agent: COUNTERSIGN_KEY, else `~/.countersign/agent.pem`.
- */
+/** Options of `writeKeyFile`. */
+export interface WriteKeyFileOptions {
+  /** Replace an existing file: the previous key is lost, and with it its DIDs. Default: false. */
+  readonly replace?: boolean
+}
+
+/** The key file that `countersign` uses by default: COUNTERSIGN_KEY, else `~/.countersign/agent.pem`. */
 export function defaultKeyFile(): string {
   return process.env.COUNTERSIGN_KEY || join(homedir(), '.countersign', 'agent.pem')
 }
 
 /**
- * Loads a key from a file in the form that `countersign keygen` and openssl write (PKCS#8 in PEM). A file that is made
- * is readable for its owner alone, is on disk before this returns, and never takes the place of another: of two that
- * begin at the same moment, one makes the key and both load it.
- * @throws CountersignError NO_KEY where there is no file and none is to be made; UNUSABLE_KEY. Where other users of
- *   the machine may read the file, Node warns (COUNTERSIGN_KEY_EXPOSED)
+ * Loads a key from a file as `countersign keygen` and openssl write it (PKCS#8 in PEM). A new file is readable for its
+ * owner only, is durable on disk before this returns, and never replaces another: of two processes that create it at the
+ * same moment, one generates the key and both load it.
+ * @throws CountersignError NO_KEY if there is no file and none is to be created; UNUSABLE_KEY
  */
 export async function keyFromFile(
   path: string = defaultKeyFile(),
-  { create = false }: KeyFileOptions = {},
+  { create = false, onExposed = emitExposedWarning }: KeyFileOptions = {},
 ): Promise<Signer> {
-  const found = await readKeyFile(path)
-  if (found !== null) return found
+  const signer = await readKeyFile(path, onExposed)
+  if (signer !== null) return signer
   if (!create) {
     throw new CountersignError('NO_KEY', `There is no key at ${path}. Make one: { create: true }`)
   }
@@ -44,28 +50,28 @@ export async function keyFromFile(
   } catch (error) {
     if (!(error instanceof CountersignError && error.code === 'KEY_EXISTS')) throw error
   }
-  return keyFromFile(path)
+  return keyFromFile(path, { onExposed })
 }
 
 /**
- * Writes a key to a file for its owner alone, and returns once it is on disk.
+ * Writes a key, in the form that openssl writes, to a file for its owner only. It is durable on disk before this returns.
  * @param pem such as `pem` of `newKey()`
- * @throws CountersignError KEY_EXISTS where something is there already: it stays
+ * @throws CountersignError UNUSABLE_KEY; KEY_EXISTS if there is a file already, unless it is to be replaced
  */
-export async function writeKeyFile(path: string, pem: string): Promise<void> {
-  await keyFromPem(pem)
+export async function writeKeyFile(
+  path: string,
+  pem: string,
+  { replace = false }: WriteKeyFileOptions = {},
+): Promise<void> {
+  const text = pemOf(seedOfPem(pem))
   const directory = dirname(path)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const draft = `${path}.${randomUUID()}`
   try {
-    await writeNewFile(draft, pem)
-    // Unlike a rename, a link displaces nothing; unlike writing in place, nobody ever reads half a key.
-    await link(draft, path).catch((error) => {
-      if (!NO_LINKS.some((code) => hasCode(error, code))) throw error
-      return writeNewFile(path, pem)
-    })
+    await writeNewFile(draft, text)
+    await (replace ? rename(draft, path) : linkNewFile(draft, path, text))
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
+    if (replace || !hasCode(error, 'EEXIST')) throw error
     throw new CountersignError(
       'KEY_EXISTS',
       `${path} exists, and whoever loses a key loses its DID. Choose another file.`,
@@ -78,8 +84,8 @@ export async function writeKeyFile(path: string, pem: string): Promise<void> {
 }
 
 /**
- * Loads a key from an environment variable: PEM, also with `\n` written out, or a JWK in JSON.
- * @throws CountersignError NO_KEY where the variable is not set; UNUSABLE_KEY
+ * Loads a key from an environment variable: PEM, also with `\n` written as two characters, or a JWK in JSON.
+ * @throws CountersignError NO_KEY if the variable is not set; UNUSABLE_KEY
  */
 export async function keyFromEnvironment(name: string): Promise<Signer> {
   const text = process.env[name]
@@ -87,23 +93,47 @@ export async function keyFromEnvironment(name: string): Promise<Signer> {
   return keyFromText(text)
 }
 
-async function readKeyFile(path: string): Promise<Signer | null> {
+async function readKeyFile(
+  path: string,
+  onExposed: (path: string) => void,
+): Promise<Signer | null> {
   const file = await open(path, 'r').catch((error) => {
     if (hasCode(error, 'ENOENT')) return null
     throw error
   })
   if (file === null) return null
   try {
-    const signer = await keyFromPem(await file.readFile('utf8'))
+    const signer = await signerIn(await file.readFile('utf8'), path)
     const { mode } = await file.stat()
-    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      process.emitWarning(`Other users of this machine may have read ${path}: chmod 600 it.`, {
-        code: 'COUNTERSIGN_KEY_EXPOSED',
-      })
-    }
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0) onExposed(path)
     return signer
   } finally {
     await file.close()
+  }
+}
+
+async function signerIn(pem: string, path: string): Promise<Signer> {
+  try {
+    return await keyFromPem(pem)
+  } catch (error) {
+    if (!(error instanceof CountersignError)) throw error
+    throw new CountersignError(error.code, `${path}: ${error.message}`, { cause: error.cause })
+  }
+}
+
+function emitExposedWarning(path: string): void {
+  process.emitWarning(`Other users of this machine may have read ${path}: chmod 600 it.`, {
+    code: 'COUNTERSIGN_KEY_EXPOSED',
+  })
+}
+
+/** Unlike a rename, a link replaces no file; unlike a write in place, nobody ever reads an incomplete key. */
+async function linkNewFile(draft: string, path: string, text: string): Promise<void> {
+  try {
+    await link(draft, path)
+  } catch (error) {
+    if (!NO_LINKS.some((code) => hasCode(error, code))) throw error
+    await writeNewFile(path, text)
   }
 }
 
@@ -117,7 +147,7 @@ async function writeNewFile(path: string, pem: string): Promise<void> {
   }
 }
 
-/** A new name is durable only once its directory is. Windows cannot open directories, and needs no such step. */
+/** A new file name is durable only once its directory is synced. Windows cannot open directories and needs no sync. */
 async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return
   const directory = await open(path, 'r')

@@ -3,9 +3,9 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 
 /**
- * A handler of fetch's kind as one for `createServer` of node:http. Bun, Deno, Workers and Hono need no such step. What
- * the handler throws is printed, and answered with 500.
- * @param origin of your site, such as `https://shop.example`: what `request.url` begins with. Never the Host header
+ * Adapts a handler of `Request` and `Response` to `createServer` of node:http. Bun, Deno, Workers and Hono need no adapter.
+ * An error of the handler is printed and answered with 500.
+ * @param origin of your site, such as `https://shop.example`, for `request.url`. Never take it from the Host header
  */
 export function nodeListener(
   origin: string,
@@ -28,7 +28,7 @@ async function respond(
 ): Promise<void> {
   const response = await handler(requestOf(origin, incoming, outgoing))
   outgoing.statusCode = response.status
-  // Several cookies are several headers.
+  // Each Set-Cookie is a header of its own.
   for (const [name, value] of response.headers) outgoing.appendHeader(name, value)
   outgoing.end(Buffer.from(await response.arrayBuffer()))
 }
@@ -43,7 +43,7 @@ function requestOf(origin: string, incoming: IncomingMessage, outgoing: ServerRe
   outgoing.once('close', () => ended.abort())
   const bodiless = method === 'GET' || method === 'HEAD'
   const body = bodiless ? null : (Readable.toWeb(incoming) as ReadableStream<Uint8Array>)
-  // `//elsewhere` as a target must not become another host.
+  // A request target such as `//elsewhere` must not be read as another host.
   const target = new URL(origin + (url.startsWith('/') ? url : `/${url}`))
   return new Request(target, {
     method,

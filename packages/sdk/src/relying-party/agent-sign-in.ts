@@ -1,43 +1,43 @@
-import type { Verification } from '../answers/types.ts'
-import type { CallOptions } from '../call-options.ts'
 import { CountersignError } from '../errors.ts'
+import type { CallOptions } from '../options.ts'
 import { originOf } from '../origin.ts'
 import type { Registry, VerifyRequest } from '../registry.ts'
+import type { Verification } from '../responses/types.ts'
 import type { AgentSession } from '../sign-in.ts'
 import type { ChallengeStore } from './challenge-store.ts'
 import { createChallenges } from './challenges.ts'
 import { type SessionClaims, sessionTokens } from './session-token.ts'
 import { answerSignIn } from './sign-in-endpoint.ts'
 
-/** How agents sign in at a site. */
+/** Options of `agentSignIn`. */
 export interface AgentSignInOptions {
-  /** The service that knows the agents. */
+  /** The service that certifies the agents. */
   readonly registry: Registry
   /** The origin at which agents reach you, such as `https://shop.example`. Never take it from a request. */
   readonly audience: string | URL
   /**
-   * What your sessions are signed with: 32 bytes or more that nobody else knows. Of several, the first signs and all
-   * are accepted, so that a secret can be changed without ending sessions.
+   * The secret that signs your sessions: at least 32 bytes. Of several, the first one signs and all are accepted, so that a
+   * secret can be rotated without ending sessions.
    */
   readonly secret: string | Uint8Array | readonly (string | Uint8Array)[]
   /** How long a session lasts, in seconds. Default: 900. */
   readonly sessionSeconds?: number | undefined
   /**
-   * Whom to admit, beyond those who are `verified`: an agent whose certificate is active and whose key signed.
-   * Default: all of them. For those with a verified owner alone: `({ identityLevel }) => identityLevel !== 'unverified'`
+   * Which of the `verified` agents to admit (the certificate is active and the key signed).
+   * Default: all. Only agents with a verified owner: `({ identityLevel }) => identityLevel !== 'unverified'`
    */
   readonly admit?: ((verification: Verification) => boolean | Promise<boolean>) | undefined
-  /** Where open challenges are kept. Default: the memory of this process. */
+  /** The store of unanswered challenges. Default: the memory of this process. */
   readonly store?: ChallengeStore | undefined
   /** The clock of sessions, in milliseconds since 1970. Default: the system's. */
   readonly now?: (() => number) | undefined
 }
 
-/** How a session is looked at. */
+/** Options of `AgentSignIn.session`. */
 export interface SessionOptions extends Pick<CallOptions, 'signal' | 'staleIfErrorMs'> {
   /**
-   * Ask the service whether the certificate is still active, so that a revoked agent is out at once, and not only when
-   * its session ends. Default: false.
+   * Ask the service whether the certificate is still active, so that the session of a revoked agent ends at once. Default:
+   * false.
    */
   readonly live?: boolean | undefined
 }
@@ -45,36 +45,36 @@ export interface SessionOptions extends Pick<CallOptions, 'signal' | 'staleIfErr
 /** "Sign in as an agent", for a site. */
 export interface AgentSignIn {
   /**
-   * Answers the requests of the sign-in endpoint: GET gives a challenge, POST takes the answer and gives a session. Put
-   * it where `Agent.signIn` looks, such as `/agent-sign-in`. It never throws.
+   * Handles requests to the sign-in endpoint, such as `/agent-sign-in`: GET issues a challenge, POST takes the answer and
+   * returns a session. It never throws.
    */
   handle(request: Request): Promise<Response>
-  /** A challenge, where you serve the endpoint yourself. */
+  /** Issues a challenge, if you serve the endpoint yourself. */
   begin(): Promise<string>
   /**
-   * The session of an agent that has answered a challenge.
-   * @throws CountersignError CHALLENGE_SPENT, INVALID_SIGNATURE, NOT_ADMITTED, what `Registry.verify` throws
+   * Checks the answer to a challenge and creates a session.
+   * @throws CountersignError CHALLENGE_SPENT, INVALID_SIGNATURE, NOT_ADMITTED; others of `Registry.verify`
    */
   complete(answer: VerifyRequest, options?: Pick<CallOptions, 'signal'>): Promise<AgentSession>
   /**
-   * The session that a request carries (`Authorization: Bearer …`), or a token.
-   * @returns null where there is none, it was not issued here, or it has ended; with `live` also where the certificate
-   *   is no longer active
-   * @throws CountersignError with `live` alone: what `Registry.lookup` throws where the service is out of reach
+   * Reads the session of a request (`Authorization: Bearer …`) or of a token.
+   * @returns null if there is none, it was not issued here or it has expired; with `live` also if the certificate is not
+   *   active
+   * @throws CountersignError only with `live`: those of `Registry.lookup` if the service is unreachable
    */
   session(from: Request | Headers | string, options?: SessionOptions): Promise<SessionClaims | null>
 }
 
-const MOST_SESSION_SECONDS = 24 * 60 * 60
+const MAX_SESSION_SECONDS = 24 * 60 * 60
 
 /**
- * Lets agents sign in at a site: they prove their key by a challenge that only this site can ask, and get a short-lived
- * session of the site's own, which costs no further question to the service.
+ * Lets agents sign in at a site: they prove their key with a challenge for this site and get a short-lived session of the
+ * site's own, which needs no further request to the service.
  * @throws CountersignError INVALID_ARGUMENT
  */
 export function agentSignIn(options: AgentSignInOptions): AgentSignIn {
   const { registry, secret, sessionSeconds = 900, admit = () => true, now = Date.now } = options
-  if (!(sessionSeconds > 0 && sessionSeconds <= MOST_SESSION_SECONDS)) {
+  if (!(sessionSeconds > 0 && sessionSeconds <= MAX_SESSION_SECONDS)) {
     throw new CountersignError('INVALID_ARGUMENT', 'sessionSeconds is from 1 second to a day.')
   }
   const audience = originOf(options.audience, 'The audience')
@@ -102,7 +102,10 @@ export function agentSignIn(options: AgentSignInOptions): AgentSignIn {
       const token = tokenIn(from)
       const claims = token === null ? null : await tokens.read(token, now())
       if (claims === null || !live) return claims
-      const { verified } = await lookupOrGone(registry, claims.did, { signal, staleIfErrorMs })
+      const { verified } = await lookupOrUnverified(registry, claims.did, {
+        signal,
+        staleIfErrorMs,
+      })
       return verified ? claims : null
     },
   }
@@ -117,7 +120,7 @@ async function checked(checking: Promise<Verification>): Promise<Verification> {
   }
 }
 
-async function lookupOrGone(registry: Registry, did: string, options: CallOptions) {
+async function lookupOrUnverified(registry: Registry, did: string, options: CallOptions) {
   try {
     return await registry.lookup(did, options)
   } catch (error) {

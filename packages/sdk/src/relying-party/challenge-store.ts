@@ -1,12 +1,12 @@
 /**
- * Where a relying party keeps the challenges that it has asked and nobody has answered. With several processes, give
- * them one in common, such as Redis: `SET key 1 PX ms` and `GETDEL key`.
+ * Stores the unanswered challenges of a relying party. Several processes must share one store, such as Redis:
+ * `SET key 1 PX ms` and `GETDEL key`.
  */
 export interface ChallengeStore {
   /**
-   * Keeps a key.
+   * Stores a key.
    * @param key text without white space
-   * @param lifetimeMs after so many milliseconds it is gone
+   * @param lifetimeMs after how many milliseconds it expires
    */
   put(key: string, lifetimeMs: number): Promise<void>
   /**
@@ -17,31 +17,31 @@ export interface ChallengeStore {
 }
 
 /**
- * Challenges in the memory of this process.
- * @param maxEntries beyond that the oldest go, so that asking for challenges fills no memory. Default: 100,000
+ * A store in the memory of this process.
+ * @param maxEntries the oldest challenges are evicted beyond this, to bound the memory. Default: 100,000
  * @param now the clock, in milliseconds
  */
 export function memoryChallengeStore(
   maxEntries = 100_000,
   now: () => number = Date.now,
 ): ChallengeStore {
-  // In the order in which they were put.
-  const endings = new Map<string, number>()
+  // In order of insertion.
+  const expiries = new Map<string, number>()
   const dropExpired = () => {
-    for (const [key, end] of endings) {
-      if (end > now() && endings.size <= maxEntries) return
-      endings.delete(key)
+    for (const [key, end] of expiries) {
+      if (end > now() && expiries.size <= maxEntries) return
+      expiries.delete(key)
     }
   }
   return {
     async put(key, lifetimeMs) {
-      endings.delete(key)
-      endings.set(key, now() + lifetimeMs)
+      expiries.delete(key)
+      expiries.set(key, now() + lifetimeMs)
       dropExpired()
     },
     async take(key) {
-      const end = endings.get(key)
-      return endings.delete(key) && end !== undefined && end > now()
+      const end = expiries.get(key)
+      return expiries.delete(key) && end !== undefined && end > now()
     },
   }
 }

@@ -1,15 +1,15 @@
 import { encodeBase64Url, formatChallenge, parseChallenge } from '@countersign/protocol'
-import type { Verification } from '../answers/types.ts'
-import type { CallOptions } from '../call-options.ts'
 import { CountersignError } from '../errors.ts'
 import { namingOf } from '../naming.ts'
+import type { CallOptions } from '../options.ts'
 import { originOf } from '../origin.ts'
 import type { Registry, VerifyRequest } from '../registry.ts'
+import type { Verification } from '../responses/types.ts'
 import { type ChallengeStore, memoryChallengeStore } from './challenge-store.ts'
 
-/** What makes challenges. */
+/** Options of `createChallenges`. */
 export interface ChallengesOptions {
-  /** The service that knows the agents. */
+  /** The service that certifies the agents. */
   readonly registry: Registry
   /** The origin at which agents reach you, such as `https://shop.example`. Never take it from a request. */
   readonly audience: string | URL
@@ -19,21 +19,21 @@ export interface ChallengesOptions {
   readonly lifetimeMs?: number | undefined
 }
 
-/** Challenges that cannot be passed on, answered twice or answered late. */
+/** Issues challenges for one audience and accepts each once, in time. */
 export interface Challenges {
-  /** A new challenge, `svc-challenge-v1:<audience>:<nonce>`, to be sent to one agent. */
+  /** Issues a challenge, `svc-challenge-v1:<audience>:<nonce>`, for one agent. */
   issue(): Promise<string>
   /**
-   * Checks an answer, at most once for each challenge, whatever comes of it.
-   * @returns what the service says of the agent. Decide by `verified`: a suspended agent proves its key as well
-   * @throws CountersignError CHALLENGE_SPENT where the challenge is not one of these, too old or answered already;
-   *   INVALID_SIGNATURE; NOT_FOUND where the key has no certificate; what else `Registry.verify` throws
+   * Checks an answer, once for each challenge, whatever the result.
+   * @returns the result of `Registry.verify`. Decide by `verified`: a suspended agent can prove its key as well
+   * @throws CountersignError CHALLENGE_SPENT if the challenge was not issued here, has expired or was answered before;
+   *   INVALID_SIGNATURE; NOT_FOUND if the key has no certificate; others of `Registry.verify`
    */
   check(answer: VerifyRequest, options?: Pick<CallOptions, 'signal'>): Promise<Verification>
 }
 
 /**
- * The challenges of a relying party (contract 4.3). Their nonces have 192 random bits.
+ * Creates the challenges of a relying party (contract 4.3). Nonces have 192 random bits.
  * @throws CountersignError INVALID_ARGUMENT
  */
 export function createChallenges({
@@ -53,7 +53,7 @@ export function createChallenges({
     async check(answer, options) {
       const parsed = parseChallenge(naming, answer.challenge)
       const ours = parsed !== null && parsed.audience === origin
-      // Taken before anything is asked: one challenge costs the service one question at most.
+      // Taken before the service is asked, so that one challenge causes one request at most.
       if (!ours || !(await store.take(parsed.nonce))) {
         throw new CountersignError(
           'CHALLENGE_SPENT',

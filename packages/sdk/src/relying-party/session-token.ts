@@ -1,7 +1,7 @@
 import { encodeBase64Url } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 
-/** Who an agent was when it signed in. */
+/** The agent of a session, as it was when it signed in. */
 export interface SessionClaims {
   readonly did: string
   /** The owner's identity provider, or `unverified`. */
@@ -11,24 +11,24 @@ export interface SessionClaims {
   readonly expiresAt: number
 }
 
-/** Signs sessions of one relying party, and reads its own. */
+/** Issues and verifies the session tokens of one relying party. */
 export interface SessionTokens {
   issue(claims: SessionClaims): Promise<string>
-  /** @returns null for whatever was not issued here, or has ended by `now` */
+  /** @returns null if the token was not issued here or has expired. @param now milliseconds since 1970 */
   read(token: string, now: number): Promise<SessionClaims | null>
 }
 
-/** At least 256 bits, since the token can be tried offline. */
-const LEAST_SECRET_BYTES = 32
+/** 256 bits, since guesses can be tested offline. */
+const MIN_SECRET_BYTES = 32
 const ALGORITHM = { name: 'HMAC', hash: 'SHA-256' }
-/** A JWS (RFC 7515) with this one header: there is nothing about it for a token to choose. */
+/** The only JWS header (RFC 7515) that is accepted, so that a token cannot choose its algorithm. */
 const HEADER = encodeText('{"alg":"HS256","typ":"agent-session+jwt"}')
-const MOST_LENGTH = 2048
+const MAX_LENGTH = 2048
 
 /**
- * @param audience named in every token, so that one of another site with the same secret is none here
- * @param secrets the first signs, all are accepted: so that a secret can be changed without ending sessions
- * @throws CountersignError INVALID_ARGUMENT where a secret is too short
+ * @param audience in every token, so that those of another site with the same secret are refused
+ * @param secrets the first one signs, all are accepted, so that a secret can be rotated without ending sessions
+ * @throws CountersignError INVALID_ARGUMENT if there is no secret or one is too short
  */
 export function sessionTokens(
   audience: string,
@@ -52,8 +52,8 @@ export function sessionTokens(
       return `${signed}.${encodeBase64Url(new Uint8Array(mac))}`
     },
     async read(token, now) {
-      const [header, payload = '', mac = '', ...more] = token.slice(0, MOST_LENGTH + 1).split('.')
-      if (token.length > MOST_LENGTH || header !== HEADER || more.length > 0) return null
+      const [header, payload = '', mac = '', ...more] = token.slice(0, MAX_LENGTH + 1).split('.')
+      if (token.length > MAX_LENGTH || header !== HEADER || more.length > 0) return null
       const bytes = decodeBase64Url(mac)
       if (bytes === null) return null
       const signed = bytesOf(`${header}.${payload}`)
@@ -66,7 +66,7 @@ export function sessionTokens(
   }
 }
 
-/** Of a payload that we have signed, so that its form is ours; the audience and the time are not. */
+/** Reads a payload whose MAC is valid; audience and expiry must still be checked. */
 function claimsIn(payload: string, audience: string, now: number): SessionClaims | null {
   const bytes = decodeBase64Url(payload)
   if (bytes === null) return null
@@ -76,7 +76,7 @@ function claimsIn(payload: string, audience: string, now: number): SessionClaims
   return { did: sub, identityLevel, issuedAt: iat * 1000, expiresAt: exp * 1000 }
 }
 
-/** Imported once, when it is first needed. */
+/** Imports the key when it is first needed. */
 function hmacKey(secret: Uint8Array<ArrayBuffer>) {
   const load = () => crypto.subtle.importKey('raw', secret, ALGORITHM, false, ['sign', 'verify'])
   let key: ReturnType<typeof load> | undefined
@@ -88,14 +88,14 @@ function hmacKey(secret: Uint8Array<ArrayBuffer>) {
 
 function bytesOfSecret(secret: string | Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = typeof secret === 'string' ? bytesOf(secret) : new Uint8Array(secret)
-  if (bytes.length < LEAST_SECRET_BYTES) throw tooShort()
+  if (bytes.length < MIN_SECRET_BYTES) throw tooShort()
   return bytes
 }
 
 function tooShort(): CountersignError {
   return new CountersignError(
     'INVALID_ARGUMENT',
-    `The secret of sessions has at least ${LEAST_SECRET_BYTES} bytes. Make one: openssl rand -base64 32`,
+    `The secret of sessions has at least ${MIN_SECRET_BYTES} bytes. Make one: openssl rand -base64 32`,
   )
 }
 

@@ -2,7 +2,7 @@ import { CountersignError } from '../errors.ts'
 import type { VerifyRequest } from '../registry.ts'
 import type { AgentSession } from '../sign-in.ts'
 
-/** What the endpoint does. */
+/** The two steps of a sign-in. */
 export interface SignInSteps {
   begin(): Promise<string>
   complete(
@@ -11,8 +11,8 @@ export interface SignInSteps {
   ): Promise<AgentSession>
 }
 
-/** An answer to a challenge is far shorter. */
-const MOST_BYTES = 16 * 1024
+/** More than an answer to a challenge can have. */
+const MAX_BYTES = 16 * 1024
 
 const STATUS: Readonly<Record<string, number>> = {
   VALIDATION_ERROR: 400,
@@ -25,7 +25,7 @@ const STATUS: Readonly<Record<string, number>> = {
   UNSUPPORTED_MEDIA_TYPE: 415,
 }
 
-/** GET gives a challenge, POST takes its answer. Errors have the shape of the service's own (contract section 7). */
+/** GET issues a challenge, POST takes the answer. Errors have the shape of the contract (section 7). */
 export async function answerSignIn(request: Request, steps: SignInSteps): Promise<Response> {
   try {
     if (request.method === 'GET') return json(200, { challenge: await steps.begin() })
@@ -38,7 +38,7 @@ export async function answerSignIn(request: Request, steps: SignInSteps): Promis
 }
 
 async function answerIn(request: Request): Promise<VerifyRequest> {
-  // No form of another site's page can send this type.
+  // A form on another site's page cannot send this media type.
   if (!/^application\/json *(;|$)/i.test(request.headers.get('content-type') ?? '')) {
     throw refused('UNSUPPORTED_MEDIA_TYPE', 'The answer is sent as application/json.')
   }
@@ -63,9 +63,9 @@ async function readText(request: Request): Promise<string> {
     const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
     if (done) return text + decoder.decode()
     length += value.length
-    if (length > MOST_BYTES) {
+    if (length > MAX_BYTES) {
       await reader?.cancel()
-      throw refused('PAYLOAD_TOO_LARGE', `An answer has at most ${MOST_BYTES} bytes.`)
+      throw refused('PAYLOAD_TOO_LARGE', `An answer has at most ${MAX_BYTES} bytes.`)
     }
     text += decoder.decode(value, { stream: true })
   }
@@ -76,7 +76,7 @@ function parse(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   } catch {
-    // Said below.
+    // The error below covers this as well.
   }
   throw refused('VALIDATION_ERROR', 'The answer is not a JSON object.')
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../../test/support/impostor.ts'
 import { freePort } from '../../../../test/support/ports.ts'
 import { Agent } from '../../src/agent.ts'
-import { retryAfterOf } from '../../src/http/retry-after.ts'
+import { retryAfterOf } from '../../src/http/send-request.ts'
 import { newKey } from '../../src/keys/keys.ts'
 import { Registry } from '../../src/registry.ts'
 import { failsWith } from '../support/fails.ts'

@@ -103,3 +103,25 @@ test('a key comes out of an environment variable, as PEM or as JWK', async (t) =
   setEnv(t, 'COUNTERSIGN_TEST_KEY', 'nonsense')
   await failsWith('UNUSABLE_KEY', keyFromEnvironment('COUNTERSIGN_TEST_KEY'))
 })
+
+test('a key file that others can read is reported to the caller who asks for it', async (t) => {
+  const path = join(tempDir(t), 'agent.pem')
+  await keyFromFile(path, { create: true })
+  const reported: string[] = []
+  const onExposed = (exposed: string) => void reported.push(exposed)
+  await keyFromFile(path, { onExposed })
+  chmodSync(path, 0o644)
+  await keyFromFile(path, { onExposed })
+  assert.deepEqual(reported, [path])
+})
+
+test('a key file is replaced as a whole, and only on request', async (t) => {
+  const path = join(tempDir(t), 'agent.pem')
+  const first = await keyFromFile(path, { create: true })
+  const { pem, publicKey } = await newKey()
+  await writeKeyFile(path, `Key Attributes: none\n${pem}`, { replace: true })
+  assert.equal(publicKeyOf(await keyFromFile(path)), publicKeyOf({ ...first, publicKey }))
+  assert.equal(readFileSync(path, 'utf8'), pem, 'in the form that openssl writes')
+  assert.equal(modeOf(path), 0o600)
+  assert.deepEqual(readdirSync(join(path, '..')), ['agent.pem'])
+})

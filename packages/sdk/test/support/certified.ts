@@ -3,8 +3,8 @@ import type { TestService } from '../../../../test/support/service.ts'
 import { Agent } from '../../src/agent.ts'
 import { newKey } from '../../src/keys/keys.ts'
 import type { NewKey } from '../../src/keys/signer.ts'
+import type { RegistryOptions } from '../../src/options.ts'
 import { Registry } from '../../src/registry.ts'
-import type { RegistryOptions } from '../../src/registry-options.ts'
 
 /** A Registry of a service of a test, whose every answer is held against the service's own /openapi.json. */
 export function registryOf(service: TestService, options: RegistryOptions = {}): Registry {

@@ -25,7 +25,7 @@ import { createApp } from './app.ts'
 import { appDeps, type State } from './app-deps.ts'
 import { gaugesOf } from './gauges.ts'
 import { listenForMetrics } from './metrics-port.ts'
-import { type Every, everyInterval, startTimers } from './timers.ts'
+import { REAL_TIMING, startTimers, type Timing } from './timers.ts'
 
 export interface Service {
   /** Where it listens. */
@@ -53,7 +53,6 @@ export interface Primary {
  * @param now the clock, in milliseconds since 1970: tests move it
  * @param primary null where this process is the whole service. One that is not has found the data sound, holds them
  *   against other services, and serves the metrics
- * @param every the timer of what is done again and again: tests do not wait for it
  * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, Error where the self-test or the check of the file
  *   fails; then nothing is left open
  */
@@ -63,11 +62,11 @@ export async function startService(
   env: Env = process.env,
   now: () => number = Date.now,
   primary: Primary | null = null,
-  every: Every = everyInterval,
+  timing: Timing = REAL_TIMING,
 ): Promise<Service> {
   const resources = new AsyncDisposableStack()
   try {
-    return await start({ settings, log, env, now, primary, every }, resources)
+    return await start({ settings, log, env, now, primary, timing }, resources)
   } catch (error) {
     await resources.disposeAsync()
     throw error
@@ -80,12 +79,12 @@ interface Given {
   readonly env: Env
   readonly now: () => number
   readonly primary: Primary | null
-  readonly every: Every
+  readonly timing: Timing
 }
 
 /** @param resources closes what has been opened, the last first */
 async function start(
-  { settings, log, env, now, primary, every }: Given,
+  { settings, log, env, now, primary, timing }: Given,
   resources: AsyncDisposableStack,
 ): Promise<Service> {
   selfTestEd25519()
@@ -101,7 +100,7 @@ async function start(
   resources.defer(() => db.close())
   if (primary === null) await db.check()
   await requireSamePepper({ db, pepper: loadPepper(settings.dataDir) })
-  const readModel = await openReadModel(settings, db, resources)
+  const readModel = await openReadModel(settings, db, timing.elapsed, resources)
 
   const state: State = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
@@ -115,7 +114,7 @@ async function start(
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.takeMetrics(text)
-  startTimers({ db, readModel, now, checks, every }, log, resources)
+  startTimers({ db, readModel, now, checks, every: timing.every }, log, resources)
   resources.defer(() => state.listeners.close(app))
   // Before the listeners: requests that wait for the channelSources world would hold the listeners up.
   resources.defer(() => perspectives.close())

@@ -12,15 +12,22 @@ const WORK_MS = 1000
 /** Runs something again and again. @returns what ends it */
 export type Every = (milliseconds: number, run: () => void) => () => void
 
-export const everyInterval: Every = (milliseconds, run) => {
-  const timer = setInterval(run, milliseconds)
-  return () => clearInterval(timer)
+/** How the service feels time pass. Tests bring their own, and wait for nothing. */
+export interface Timing {
+  readonly every: Every
+  /** A clock that never goes back, in milliseconds. */
+  readonly elapsed: () => number
 }
 
-/**
- * Follows what other processes write, and does what falls due.
- * @param every the timer: tests run what it runs when they need it
- */
+export const REAL_TIMING: Timing = {
+  every: (milliseconds, run) => {
+    const timer = setInterval(run, milliseconds)
+    return () => clearInterval(timer)
+  },
+  elapsed: () => performance.now(),
+}
+
+/** Follows what other processes write, and does what falls due. */
 export function startTimers(
   {
     db,

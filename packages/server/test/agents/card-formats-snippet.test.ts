@@ -14,6 +14,7 @@ import { freePort } from '../../../../test/support/ports.ts'
 import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, ROOT, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
+import { BROWSER_MATRIX } from '../../../../test/support/tools.ts'
 
 const HOSTILE = [
   '</article><script>document.title="owned"</script>',
@@ -113,35 +114,39 @@ test('what docs/cards.md says can be styled is there', async (t) => {
   for (const each of named) assert.match(snippets.join(), new RegExp(`[" ]${each}[" =]`))
 })
 
-test('on the page of a site with a strict policy it is whole and readable, in the light and in the dark', async (t) => {
-  const { service, did, cards } = await scene(t)
-  const site = await openSite(t, service.url)
-  const browser = await openBrowser(t)
-  for (const status of ['active', 'revoked'] as const) {
-    if (status === 'revoked') await setStatus(service, did, status)
-    for (const target of cards) {
-      for (const colorScheme of ['light', 'dark'] as const) {
-        const { page, problems } = await newPage(browser, { colorScheme, width: 360 })
-        await page.goto(`${site}/?card=${encodeURIComponent(service.url + target)}`)
-        await page.locator('body[data-done]').waitFor()
-        assert.ok(
-          await page
-            .getByText(/certificate/i)
-            .first()
-            .isVisible(),
-        )
-        const link = page.getByRole('link', { name: 'Certificate by Countersign' })
-        assert.equal(await link.getAttribute('href'), `${service.url}/agent/shopper`)
-        await assertAccessible(page)
-        await assertNoSidewaysScroll(page)
-        assert.deepEqual(problems, [], 'nothing that the policy refuses')
-        await page.context().close()
+test(
+  'on the page of a site with a strict policy it is whole and readable, in the light and in the dark',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { service, did, cards } = await scene(t)
+    const site = await openSite(t, service.url)
+    const browser = await openBrowser(t)
+    for (const status of ['active', 'revoked'] as const) {
+      if (status === 'revoked') await setStatus(service, did, status)
+      for (const target of cards) {
+        for (const colorScheme of ['light', 'dark'] as const) {
+          const { page, problems } = await newPage(browser, { colorScheme, width: 360 })
+          await page.goto(`${site}/?card=${encodeURIComponent(service.url + target)}`)
+          await page.locator('body[data-done]').waitFor()
+          assert.ok(
+            await page
+              .getByText(/certificate/i)
+              .first()
+              .isVisible(),
+          )
+          const link = page.getByRole('link', { name: 'Certificate by Countersign' })
+          assert.equal(await link.getAttribute('href'), `${service.url}/agent/shopper`)
+          await assertAccessible(page)
+          await assertNoSidewaysScroll(page)
+          assert.deepEqual(problems, [], 'nothing that the policy refuses')
+          await page.context().close()
+        }
       }
     }
-  }
-})
+  },
+)
 
-test('names are inert on the page around it', async (t) => {
+test('names are inert on the page around it', BROWSER_MATRIX, async (t) => {
   const { service, owner, did, cards } = await scene(t)
   const site = await openSite(t, service.url)
   const { page, problems } = await newPage(await openBrowser(t))
@@ -165,22 +170,29 @@ test('names are inert on the page around it', async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('opened as a page of its own, a snippet loads its picture and nothing else', async (t) => {
-  const { service, cards } = await scene(t)
-  const { page, problems } = await newPage(await openBrowser(t))
-  const asked: string[] = []
-  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
-  const response = await page.goto(service.url + cards[0])
-  assert.match((await response?.headerValue('content-security-policy')) ?? '', /default-src 'none'/)
-  assert.match((await page.locator('article').innerText()) ?? '', /This certificate is valid/)
-  const width = await page.evaluate<number>(`(async ([image]) => {
+test(
+  'opened as a page of its own, a snippet loads its picture and nothing else',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { service, cards } = await scene(t)
+    const { page, problems } = await newPage(await openBrowser(t))
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const response = await page.goto(service.url + cards[0])
+    assert.match(
+      (await response?.headerValue('content-security-policy')) ?? '',
+      /default-src 'none'/,
+    )
+    assert.match((await page.locator('article').innerText()) ?? '', /This certificate is valid/)
+    const width = await page.evaluate<number>(`(async ([image]) => {
     await image.decode()
     return image.naturalWidth
   })(document.images)`)
-  assert.ok(width > 0)
-  assert.deepEqual(
-    asked.filter((path) => !/card$|avatar\.svg$|favicon/.test(path)),
-    [],
-  )
-  assert.deepEqual(problems, [])
-})
+    assert.ok(width > 0)
+    assert.deepEqual(
+      asked.filter((path) => !/card$|avatar\.svg$|favicon/.test(path)),
+      [],
+    )
+    assert.deepEqual(problems, [])
+  },
+)

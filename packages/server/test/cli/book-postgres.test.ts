@@ -18,6 +18,7 @@ import {
 } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { shellInCheckout } from '../../../../test/support/shell.ts'
+import { allOf, needs } from '../../../../test/support/tools.ts'
 import { giveBelongings } from '../privacy/belongings.ts'
 
 const OPERATING = new DocPage('docs/operating.md', import.meta.filename)
@@ -48,7 +49,7 @@ async function answersOf(service: TestService, dids: readonly string[]): Promise
 
 test(
   'a host moves to PostgreSQL, backs it up while it is written to, and restores it, by the book; every answer is the same',
-  POSTGRES_ONLY,
+  allOf(POSTGRES_ONLY, needs('pg_dump')),
   async (t) => {
     const server = await startPostgres()
     t.after(() => server.stop())
@@ -94,28 +95,36 @@ test(
   },
 )
 
-test('a dump that is restored has every row of every table', POSTGRES_ONLY, async (t) => {
-  const server = await startPostgres()
-  t.after(() => server.stop())
-  const DATA_DIR = tempDir(t)
-  const service = await startTestService(t, { DATA_DIR, DATABASE_URL: `${server.url}/postgres` })
-  const owner = await service.operator.addVerifiedOwner('ada')
-  await claimAgent(service, owner)
-  await giveBelongings(service, owner)
-  await service.stop()
-  const before = await digestOf(service)
-  const shell = shellInCheckout(tempDir(t), { ...paths(), URL: server.url })
-  t.after(() => shell.close())
-  await shell.run(`pg_dump --format=custom --file=dump "$URL/postgres"
+test(
+  'a dump that is restored has every row of every table',
+  allOf(POSTGRES_ONLY, needs('pg_dump')),
+  async (t) => {
+    const server = await startPostgres()
+    t.after(() => server.stop())
+    const DATA_DIR = tempDir(t)
+    const service = await startTestService(t, { DATA_DIR, DATABASE_URL: `${server.url}/postgres` })
+    const owner = await service.operator.addVerifiedOwner('ada')
+    await claimAgent(service, owner)
+    await giveBelongings(service, owner)
+    await service.stop()
+    const before = await digestOf(service)
+    const shell = shellInCheckout(tempDir(t), { ...paths(), URL: server.url })
+    t.after(() => shell.close())
+    await shell.run(`pg_dump --format=custom --file=dump "$URL/postgres"
       createdb --maintenance-db="$URL/postgres" other
       pg_restore --exit-on-error --no-owner --dbname="$URL/other" dump`)
-  const database = { kind: 'postgres', url: `${server.url}/other` } as const
-  const settings = { ...service.settings, database }
-  assert.equal(await digestOf({ ...service, settings }), before)
-  const doctor = await countersignd({ ...service.env, DATABASE_URL: database.url }, 'doctor')
-  assert.match(doctor.stdout, /^ok +database: sound, schema up to date$/m)
-})
+    const database = { kind: 'postgres', url: `${server.url}/other` } as const
+    const settings = { ...service.settings, database }
+    assert.equal(await digestOf({ ...service, settings }), before)
+    const doctor = await countersignd({ ...service.env, DATABASE_URL: database.url }, 'doctor')
+    assert.match(doctor.stdout, /^ok +database: sound, schema up to date$/m)
+  },
+)
 
-test('every block that the book hands to this test was run', POSTGRES_ONLY, () => {
-  OPERATING.assertAllTaken()
-})
+test(
+  'every block that the book hands to this test was run',
+  allOf(POSTGRES_ONLY, needs('pg_dump')),
+  () => {
+    OPERATING.assertAllTaken()
+  },
+)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startCallers } from '../../../../test/support/callers.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import {
@@ -16,9 +15,10 @@ import { getOverNewConnection, startWithWorkers, workersOf } from './worker-serv
 test('a stop under load drops no request of callers who heed readiness, and ends with 0', async (t) => {
   const service = await startWithWorkers(t, 3, { DRAIN_SECONDS: '4' })
   const callers = startCallers(`${service.url}/healthz`, { keeping: 32, anew: 4 })
-  await sleep(500)
+  await until(async () => callers.answered() > 100)
   const exited = service.stop('SIGTERM')
-  while ((await getOverNewConnection(`${service.url}/readyz`)).status === 200) await sleep(20)
+  const readyz = `${service.url}/readyz`
+  await until(async () => (await getOverNewConnection(readyz)).status !== 200)
   const { answered, dropped } = await callers.end()
   assert.equal(await exited, 0)
   assert.equal(dropped, 0)

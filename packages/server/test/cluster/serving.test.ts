@@ -15,8 +15,8 @@ import {
   postJson,
   testEnv,
 } from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config/config.ts'
-import { promptly } from '../nodes/promptly.ts'
 import {
   assertNoGap,
   byWorker,
@@ -55,11 +55,10 @@ test('an agent whose claim has just been answered is known to every worker', asy
   }
 })
 
-test('a revocation shows at every worker within a second, as does a claim', async (t) => {
+test('a revocation shows at every worker, as does a claim', async (t) => {
   const service = await startWithWorkers(t, 3)
   await untilAllAnswer(service, 3)
   const owner = await service.operator.addVerifiedOwner()
-  const dids: string[] = []
   const claim = async () => {
     const token = await service.operator.issueToken(owner)
     const answer = await postJson(`${service.url}/api/v1/claim`, claimBody(token, newKey()))
@@ -73,17 +72,11 @@ test('a revocation shows at every worker within a second, as does a claim', asyn
     const reached = [...after].filter(([worker, count]) => count > (before.get(worker) ?? 0))
     return reached.length === 3 && said.every((each) => each === status)
   }
-  await promptly(1000, async () => {
-    const did = await claim()
-    dids.push(did)
-    return () => allSay(did, 'active')
-  })
-  await promptly(1000, async () => {
-    const did = dids.pop() ?? (await claim())
-    const revoked = await countersignd(service.env, 'agent', 'revoke', did)
-    assert.equal(revoked.code, 0, revoked.stderr)
-    return () => allSay(did, 'revoked')
-  })
+  const did = await claim()
+  await until(() => allSay(did, 'active'))
+  const revoked = await countersignd(service.env, 'agent', 'revoke', did)
+  assert.equal(revoked.code, 0, revoked.stderr)
+  await until(() => allSay(did, 'revoked'))
 })
 
 const COUNT = 'http_request_duration_seconds_count'

@@ -10,6 +10,7 @@ import {
 import { giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
+import { BROWSER_MATRIX } from '../../../../test/support/tools.ts'
 
 interface Scene {
   readonly service: TestService
@@ -51,27 +52,31 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
   return { service, browser: await openBrowser(t), pages }
 }
 
-test('axe finds no violation on any public page, in both themes, wide and narrow', async (t) => {
-  const { service, browser, pages } = await scene(t)
-  const { page, problems } = await newPage(browser)
-  for (const [name, path] of Object.entries(pages)) {
-    await t.test(name, async () => {
-      for (const [colorScheme, width] of [
-        ['light', 1280],
-        ['dark', 360],
-      ] as const) {
-        await page.setViewportSize({ width, height: 900 })
-        await page.emulateMedia({ colorScheme })
-        await page.goto(service.url + path)
-        await assertAccessible(page)
-        await assertNoSidewaysScroll(page)
-      }
-      assert.deepEqual(problems, [])
-    })
-  }
-})
+test(
+  'axe finds no violation on any public page, in both themes, wide and narrow',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { service, browser, pages } = await scene(t)
+    const { page, problems } = await newPage(browser)
+    for (const [name, path] of Object.entries(pages)) {
+      await t.test(name, async () => {
+        for (const [colorScheme, width] of [
+          ['light', 1280],
+          ['dark', 360],
+        ] as const) {
+          await page.setViewportSize({ width, height: 900 })
+          await page.emulateMedia({ colorScheme })
+          await page.goto(service.url + path)
+          await assertAccessible(page)
+          await assertNoSidewaysScroll(page)
+        }
+        assert.deepEqual(problems, [])
+      })
+    }
+  },
+)
 
-test('every public page is complete without JavaScript', async (t) => {
+test('every public page is complete without JavaScript', BROWSER_MATRIX, async (t) => {
   const { service, browser, pages } = await scene(t)
   for (const [name, path] of Object.entries(pages)) {
     await t.test(name, async () => {
@@ -98,7 +103,7 @@ async function textWithoutButtons(page: Page): Promise<string> {
   return text.replace(/req_\w+/, '').replaceAll(/\s+/g, ' ')
 }
 
-test('a copy button copies the text beside it', async (t) => {
+test('a copy button copies the text beside it', BROWSER_MATRIX, async (t) => {
   const { service, browser } = await scene(t)
   const { page, problems } = await newPage(browser)
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -113,23 +118,27 @@ test('a copy button copies the text beside it', async (t) => {
   assert.deepEqual(problems, [])
 })
 
-test('the forms of the check page work by keyboard alone and without JavaScript', async (t) => {
-  const { service, browser } = await scene(t)
-  const { page, problems } = await newPage(browser, { javaScript: false })
-  await page.goto(service.url)
-  await page.keyboard.press('Tab')
-  await page.keyboard.press('Enter')
-  // The skip link comes first.
-  await page.waitForURL('**/#main')
-  await page.getByLabel('Have you met one?').focus()
-  await page.keyboard.type('the-active')
-  await page.keyboard.press('Enter')
-  await page.getByRole('status').getByText('This certificate is valid.').waitFor()
-  await page.getByLabel('Whose key').fill('the-active')
-  await page.getByLabel('Challenge').fill('one\ntwo')
-  await page.getByLabel('Signature').fill('nonsense')
-  await page.keyboard.press('Enter')
-  await page.getByRole('status').getByText('The signature is malformed.').waitFor()
-  assert.equal(await page.getByLabel('Challenge').inputValue(), 'one\ntwo')
-  assert.deepEqual(problems, [])
-})
+test(
+  'the forms of the check page work by keyboard alone and without JavaScript',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { service, browser } = await scene(t)
+    const { page, problems } = await newPage(browser, { javaScript: false })
+    await page.goto(service.url)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    // The skip link comes first.
+    await page.waitForURL('**/#main')
+    await page.getByLabel('Have you met one?').focus()
+    await page.keyboard.type('the-active')
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').getByText('This certificate is valid.').waitFor()
+    await page.getByLabel('Whose key').fill('the-active')
+    await page.getByLabel('Challenge').fill('one\ntwo')
+    await page.getByLabel('Signature').fill('nonsense')
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').getByText('The signature is malformed.').waitFor()
+    assert.equal(await page.getByLabel('Challenge').inputValue(), 'one\ntwo')
+    assert.deepEqual(problems, [])
+  },
+)

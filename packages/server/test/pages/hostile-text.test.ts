@@ -5,6 +5,7 @@ import { ask, post } from '../../../../test/support/ask.ts'
 import { newPage, openBrowser } from '../../../../test/support/browser.ts'
 import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { BROWSER_MATRIX } from '../../../../test/support/tools.ts'
 import { jsonLdOf, metaOf } from './support/html.ts'
 
 /** Texts that would execute or break the markup if they were not escaped. */
@@ -21,48 +22,52 @@ const HOSTILE = [
   '\ufffe</style><style>*{display:none}',
 ]
 
-test('hostile names and descriptions are inert on every page and in every image', async (t) => {
-  const service = await startTestService(t)
-  const owner = await service.operator.addVerifiedOwner()
-  const did = await claimAgent(service, owner)
-  const browser = await openBrowser(t)
-  for (const hostile of HOSTILE) {
-    await t.test(hostile, async () => {
-      const channels = [{ kind: hostile, handleOrDomain: hostile, tier: 2 }] as const
-      await service.operator.db.write((tx) => tx.db.deleteFrom('channels').execute())
-      await giveProfile(service, did, { displayName: hostile, description: hostile, channels })
-      await giveOwnerName(service, owner, hostile, did)
-      const { text: html } = await ask(service, `/agent/${did}`)
-      assert.equal(html.match(/<script/g)?.length, 2, 'the script of the page, and its data')
-      assert.equal((jsonLdOf(html).about as { name: string }).name, hostile)
-      assert.doesNotMatch(metaOf(html, 'og:title'), /[<>]/)
-      assert.doesNotMatch(html, /href="javascript:/i)
-      const [...tags] = html.replaceAll(/"[^"]*"/g, '""').matchAll(/<[^>]*>/g)
-      for (const [tag] of tags) assert.doesNotMatch(tag, /\s(on\w+|style)=/i)
+test(
+  'hostile names and descriptions are inert on every page and in every image',
+  BROWSER_MATRIX,
+  async (t) => {
+    const service = await startTestService(t)
+    const owner = await service.operator.addVerifiedOwner()
+    const did = await claimAgent(service, owner)
+    const browser = await openBrowser(t)
+    for (const hostile of HOSTILE) {
+      await t.test(hostile, async () => {
+        const channels = [{ kind: hostile, handleOrDomain: hostile, tier: 2 }] as const
+        await service.operator.db.write((tx) => tx.db.deleteFrom('channels').execute())
+        await giveProfile(service, did, { displayName: hostile, description: hostile, channels })
+        await giveOwnerName(service, owner, hostile, did)
+        const { text: html } = await ask(service, `/agent/${did}`)
+        assert.equal(html.match(/<script/g)?.length, 2, 'the script of the page, and its data')
+        assert.equal((jsonLdOf(html).about as { name: string }).name, hostile)
+        assert.doesNotMatch(metaOf(html, 'og:title'), /[<>]/)
+        assert.doesNotMatch(html, /href="javascript:/i)
+        const [...tags] = html.replaceAll(/"[^"]*"/g, '""').matchAll(/<[^>]*>/g)
+        for (const [tag] of tags) assert.doesNotMatch(tag, /\s(on\w+|style)=/i)
 
-      const { page, problems } = await newPage(browser)
-      for (const path of [
-        `/agent/${did}`,
-        `/check?agent=${did}`,
-        `/agent/${did}/badge.svg?style=seal`,
-      ]) {
-        await page.goto(service.url + path)
-        assert.doesNotMatch(await page.title(), /^owned|^1$/)
-        assert.equal(await page.locator('img[src=x], svg[onload], [autofocus]').count(), 0)
-      }
-      assert.deepEqual(problems, [])
-      await page.context().close()
-      for (const style of ['flat', 'seal']) {
-        const svg = (await ask(service, `/agent/${did}/badge.svg?style=${style}`)).text
-        assert.equal((await sharp(Buffer.from(svg)).metadata()).format, 'svg')
-        assert.doesNotMatch(svg, /<script|<img|<style|\son\w+="/)
-      }
-      assert.equal((await ask(service, `/agent/${did}/preview.png`)).status, 200)
-    })
-  }
-})
+        const { page, problems } = await newPage(browser)
+        for (const path of [
+          `/agent/${did}`,
+          `/check?agent=${did}`,
+          `/agent/${did}/badge.svg?style=seal`,
+        ]) {
+          await page.goto(service.url + path)
+          assert.doesNotMatch(await page.title(), /^owned|^1$/)
+          assert.equal(await page.locator('img[src=x], svg[onload], [autofocus]').count(), 0)
+        }
+        assert.deepEqual(problems, [])
+        await page.context().close()
+        for (const style of ['flat', 'seal']) {
+          const svg = (await ask(service, `/agent/${did}/badge.svg?style=${style}`)).text
+          assert.equal((await sharp(Buffer.from(svg)).metadata()).format, 'svg')
+          assert.doesNotMatch(svg, /<script|<img|<style|\son\w+="/)
+        }
+        assert.equal((await ask(service, `/agent/${did}/preview.png`)).status, 200)
+      })
+    }
+  },
+)
 
-test('the check page echoes input as text only', async (t) => {
+test('the check page echoes input as text only', BROWSER_MATRIX, async (t) => {
   const service = await startTestService(t)
   const browser = await openBrowser(t)
   const { page, problems } = await newPage(browser)

@@ -7,25 +7,34 @@ import type { Page } from 'playwright-core'
 import { newPage, openBrowser } from '../../../../test/support/browser.ts'
 import { giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { BROWSER_MATRIX } from '../../../../test/support/tools.ts'
 
 const PATHS = ['/', '/agent/the-active', '/check?agent=the-active', '/docs/operating', '/nowhere']
 
 for (const width of [1280, 360]) {
-  test(`no page shifts its layout after the first paint, at ${width} pixels`, async (t) => {
-    const url = await startServiceWithProfile(t)
-    const { page } = await newPage(await openBrowser(t), { width })
-    for (const path of PATHS) {
-      assert.deepEqual(await movesWhileLoading(page, url + path), [], path)
-    }
-  })
+  test(
+    `no page shifts its layout after the first paint, at ${width} pixels`,
+    BROWSER_MATRIX,
+    async (t) => {
+      const url = await startServiceWithProfile(t)
+      const { page } = await newPage(await openBrowser(t), { width })
+      for (const path of PATHS) {
+        assert.deepEqual(await movesWhileLoading(page, url + path), [], path)
+      }
+    },
+  )
 
-  test(`no page shifts its layout while it arrives in parts, at ${width} pixels`, async (t) => {
-    const url = await startSlowLine(t, await startServiceWithProfile(t))
-    const { page } = await newPage(await openBrowser(t), { width })
-    for (const path of PATHS) {
-      assert.deepEqual(await movesWhileLoading(page, url + path), [], path)
-    }
-  })
+  test(
+    `no page shifts its layout while it arrives in parts, at ${width} pixels`,
+    BROWSER_MATRIX,
+    async (t) => {
+      const url = await startSlowLine(t, await startServiceWithProfile(t))
+      const { page } = await newPage(await openBrowser(t), { width })
+      for (const path of PATHS) {
+        assert.deepEqual(await movesWhileLoading(page, url + path), [], path)
+      }
+    },
+  )
 }
 
 async function startServiceWithProfile(t: TestContext): Promise<string> {
@@ -43,16 +52,21 @@ async function startServiceWithProfile(t: TestContext): Promise<string> {
 /** Layout shifts above 0.001, each with the elements that moved. */
 async function movesWhileLoading(page: Page, url: string): Promise<string[]> {
   await page.addInitScript(`globalThis.moves = []
-    new PerformanceObserver((list) => {
-      for (const { value, sources } of list.getEntries()) {
+    const note = (entries) => {
+      for (const { value, sources } of entries) {
         if (value < 0.001) continue
         const what = sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? '').slice(0, 60))
         globalThis.moves.push(value.toFixed(3) + ': ' + what.join(', '))
       }
-    }).observe({ type: 'layout-shift', buffered: true })`)
+    }
+    globalThis.observer = new PerformanceObserver((list) => note(list.getEntries()))
+    globalThis.rest = () => note(globalThis.observer.takeRecords())
+    globalThis.observer.observe({ type: 'layout-shift', buffered: true })`)
   await page.goto(url, { waitUntil: 'load' })
   // The observer reports a shift one frame after the paint.
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))')
+  await page.evaluate(`new Promise((done) => {
+    requestAnimationFrame(() => requestAnimationFrame(done))
+  }).then(() => globalThis.rest())`)
   return page.evaluate<string[]>('globalThis.moves')
 }
 

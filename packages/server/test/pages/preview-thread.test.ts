@@ -11,27 +11,37 @@ import {
   startServiceProcess,
   tempDir,
 } from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config/config.ts'
 
 const SERVER = 'packages/server'
 
+/** Directories by which the threads and the test tell one another how far they are. */
+interface Signs {
+  /** The first thread has begun. */
+  readonly first: string
+  readonly second: string
+  /** The first thread may end. */
+  readonly letGo: string
+  readonly ended: string
+}
+
 /**
- * A program in which the first render thread fails and exits some time later; the second starts rendering only then.
+ * A program in which the first render thread fails and exits only when the test allows it; the second starts rendering
+ * only then.
  */
-function failingThreads(first: string, ended: string): string {
+function failingThreads({ first, second, letGo, ended }: Signs): string {
   return `
-import { existsSync, mkdirSync } from 'node:fs'
-import { isMainThread } from 'node:worker_threads'
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
-if (!isMainThread) {
   if (existsSync(${JSON.stringify(first)})) {
+    mkdirSync(${JSON.stringify(second)})
     while (!existsSync(${JSON.stringify(ended)})) pause()
     for (let i = 0; i < 20; i++) pause()
   } else {
     mkdirSync(${JSON.stringify(first)})
     const end = process.reallyExit
     process.reallyExit = (code) => {
-      for (let i = 0; i < 20; i++) pause()
+      while (!existsSync(${JSON.stringify(letGo)})) pause()
       mkdirSync(${JSON.stringify(ended)})
       end.call(process, code)
     }
@@ -41,8 +51,8 @@ if (!isMainThread) {
 `
 }
 
-/** A copy of the service with such threads. @returns its countersignd, and a file that exists once the first thread has exited */
-function withFailingThreads(t: Cleanup): { program: string; ended: string } {
+/** A copy of the service with such threads. @returns its countersignd, and the files that show how far the threads are */
+function withFailingThreads(t: Cleanup): { program: string; signs: Signs } {
   const root = tempDir(t)
   const server = join(root, SERVER)
   for (const part of ['bin', 'src', 'package.json', 'dist/pages']) {
@@ -55,14 +65,19 @@ function withFailingThreads(t: Cleanup): { program: string; ended: string } {
   ]) {
     symlinkSync(join(ROOT, part), join(root, part))
   }
-  const ended = join(root, 'ended')
+  const signs = {
+    first: join(root, 'first'),
+    second: join(root, 'second'),
+    letGo: join(root, 'let-go'),
+    ended: join(root, 'ended'),
+  }
   const pages = join(server, 'dist/pages/pages.js')
-  writeFileSync(pages, failingThreads(join(root, 'first'), ended) + readFileSync(pages, 'utf8'))
-  return { program: join(server, 'bin/countersignd.mjs'), ended }
+  writeFileSync(pages, failingThreads(signs) + readFileSync(pages, 'utf8'))
+  return { program: join(server, 'bin/countersignd.mjs'), signs }
 }
 
 test('a failed render thread fails its own jobs and none of the next thread', async (t) => {
-  const { program, ended } = withFailingThreads(t)
+  const { program, signs } = withFailingThreads(t)
   const service = await startServiceProcess(t, {}, program)
   const operator = await openOperator(readSettings(service.env))
   t.after(() => operator.close())
@@ -74,11 +89,14 @@ test('a failed render thread fails its own jobs and none of the next thread', as
 
   const failed = await fetch(preview)
   assert.equal(failed.status, 500)
-  assert.equal(existsSync(ended), false, 'it has ended already: nothing is tested')
-  const drawn = await fetch(preview)
+  const drawing = fetch(preview)
+  await until(async () => existsSync(signs.second))
+  assert.equal(existsSync(signs.ended), false)
+  mkdirSync(signs.letGo)
+  const drawn = await drawing
 
   assert.equal(drawn.status, 200, 'the end of the first is nothing to the second')
-  assert.ok(existsSync(ended))
+  assert.ok(existsSync(signs.ended))
   assert.equal(drawn.headers.get('content-type'), 'image/png')
   await drawn.arrayBuffer()
 })

@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startCallers } from '../../../../test/support/callers.ts'
 import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
 import {
@@ -52,9 +51,9 @@ test('SIGTERM while it starts is heeded once it has, with 0', async (t) => {
 test('a stop under load drops no request of callers who heed readiness', async (t) => {
   const service = await startServiceProcess(t, { DRAIN_SECONDS: '4' })
   const callers = startCallers(`${service.url}/healthz`, { keeping: 32, anew: 0 })
-  await sleep(300)
+  await until(async () => callers.answered() > 100)
   const exited = service.stop('SIGTERM')
-  while ((await fetch(`${service.url}/readyz`)).ok) await sleep(20)
+  await until(async () => !(await fetch(`${service.url}/readyz`)).ok)
   const { answered, dropped } = await callers.end()
   assert.equal(await exited, 0)
   assert.equal(dropped, 0)

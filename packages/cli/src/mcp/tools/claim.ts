@@ -1,5 +1,6 @@
+import { encodeBase64 } from '@countersign/protocol'
 import { z } from 'zod'
-import { parseToken, redeem, requireAgentId } from '../../redeem.ts'
+import { assertAgentId, parseToken, redeem } from '../../claim-token.ts'
 import { argumentsOf, defineTool } from '../tool.ts'
 
 /** Contract 4.4. */
@@ -32,17 +33,17 @@ Where there is no key yet, one is made and kept in a file of this machine. It ne
     keyCreated: z.boolean().describe('Whether the key was made just now'),
     service: z.string(),
   }),
-  async run({ token: text, agentId }, { service, ownOrNewKey }) {
-    const token = parseToken(text)
-    requireAgentId(agentId)
-    const { key, isNew } = ownOrNewKey()
-    const { did } = await redeem(service, token, agentId, key)
+  async run({ token: text, agentId }, { cli, service }) {
+    const { naming, token } = parseToken(text)
+    assertAgentId(agentId)
+    const { key, isNew } = await cli.ownOrNewKey()
+    const { did } = await redeem(cli.registry(naming), token, agentId, key)
     const made = isNew ? ' Its key was made just now and is kept on this machine.' : ''
     return {
       data: {
         did,
         agentId,
-        publicKey: key.publicKey,
+        publicKey: encodeBase64(key.publicKey),
         keyCreated: isNew,
         service: service.origin,
       },

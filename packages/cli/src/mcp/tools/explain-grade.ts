@@ -1,15 +1,13 @@
-import { AGENT_STATUSES, ASSURANCES } from '@countersign/protocol'
+import { AGENT_STATUSES, ASSURANCES, GRADE_POLICY_VERSION } from '@countersign/protocol'
+import { type GradeReport, type RecomputedGrade, recomputeGrade } from '@countersign/sdk'
 import { z } from 'zod'
-import { didIn } from '../../deployment.ts'
-import { fetchGrade } from '../../endpoints.ts'
-import { judgeGrade, layOutGrade } from '../../grade.ts'
-import { parseReference } from '../../reference.ts'
-import { agentReference, argumentsOf, defineTool, READS } from '../tool.ts'
+import { fields } from '../../output.ts'
+import { agentOrSelf, agentReference, argumentsOf, defineTool, READS } from '../tool.ts'
 import { quote, UNTRUSTED_NOTE } from '../untrusted.ts'
 
 const LETTER = z.enum(['A', 'B', 'C', 'D', 'E'])
 
-/** `GET /api/agents/{did}/grade`, and the letter computed anew. */
+/** `GET /api/agents/{did}/grade`, with the grade recomputed from its evidence. */
 export const explainGrade = defineTool({
   name: 'explain_grade',
   title: 'Explain a grade',
@@ -55,20 +53,20 @@ A grade says nothing about how good or honest an agent is, only how well it is k
       .nullable()
       .describe(UNTRUSTED_NOTE),
   }),
-  async run({ agent }, { service, ownKey }) {
-    const answer = await fetchGrade(service, parseReference(agent ?? ownKey().publicKey))
-    const { status, grade, policyVersion, points } = answer
-    const { verification, channel } = answer.evidence
-    const judgement = judgeGrade(answer, Date.now())
+  async run({ agent }, { cli }) {
+    const report = await cli.registry().grade(await agentOrSelf(agent, cli))
+    const { did, status, grade, policyVersion, points } = report
+    const { verification, channel } = report.evidence
+    const recomputed = recomputeGrade(report, cli.io.now())
     const untrusted = channel && { channel: channel.handleOrDomain }
-    const text = layOutGrade(answer, judgement)
+    const text = explain(report, recomputed)
     return {
       data: {
-        did: didIn(answer),
+        did,
         status,
         grade,
-        recomputed: judgement?.grade ?? null,
-        agrees: judgement && judgement.grade === grade,
+        recomputed: recomputed?.grade ?? null,
+        agrees: recomputed?.agrees ?? null,
         policyVersion,
         points: { identity: points.identity, reach: points.reach },
         verification: verification && {
@@ -84,11 +82,52 @@ A grade says nothing about how good or honest an agent is, only how well it is k
           checkedAt: channel.checkedAt,
           freshUntil: channel.freshUntil,
         },
-        // Out of the rules on this machine, not out of an answer.
-        next: judgement?.next ?? null,
+        // From the policy of this release: a text in the response could be anything.
+        next: recomputed?.next ?? null,
         untrusted,
       },
       text: untrusted === null ? text : `${text}\n\n${quote(untrusted)}`,
     }
   },
 })
+
+/** The points and the evidence line by line, without any text by others. */
+function explain(report: GradeReport, recomputed: RecomputedGrade | null): string {
+  const { did, grade, status, points } = report
+  return [
+    `The grade of ${did} is ${grade} (A is best, E is least).`,
+    ...(status === 'active' ? [] : [`The certificate is ${status}: the grade is E whatever else.`]),
+    fields([
+      ['Who stands behind it', `${points.identity} of 2 points: ${identityWords(report)}`],
+      ['Where it can be reached', `${points.reach} of 2 points: ${reachWords(report)}`],
+      ['Computed here', agreementWords(report, recomputed)],
+      ['Next', recomputed?.next?.step ?? 'nothing that raises it'],
+    ]),
+  ].join('\n')
+}
+
+function identityWords({ evidence: { verification } }: GradeReport): string {
+  if (verification === null) return 'the owner has no identity verification that counts'
+  const { label, assurance, verifiedAt, expiresAt } = verification
+  const until = expiresAt === null ? '' : `, until ${expiresAt}`
+  return `the owner's identity was verified by ${label}, with ${assurance} assurance, ${verifiedAt}${until}`
+}
+
+function reachWords({ evidence: { channel } }: GradeReport): string {
+  if (channel === null) return 'no verified channel that counts'
+  const { kind, tier, checkedAt, freshUntil } = channel
+  const means = tier === 2 ? 'a domain or agent-to-agent channel' : 'a chat or runtime channel'
+  const until = freshUntil === null ? '' : `, until ${freshUntil}`
+  return `${means} (${kind}), checked ${checkedAt}${until}`
+}
+
+function agreementWords(
+  { grade, policyVersion }: GradeReport,
+  recomputed: RecomputedGrade | null,
+): string {
+  if (recomputed === null) {
+    return `not at all: the service follows policy ${policyVersion}, and this release knows ${GRADE_POLICY_VERSION}`
+  }
+  if (recomputed.grade === grade) return `${recomputed.grade}, the same`
+  return `${recomputed.grade}. The letter does not follow from the evidence: do not rely on it`
+}

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { describeCertificate } from '../../certificate.ts'
-import { lookUp } from '../../endpoints.ts'
+import { certificateRows } from '../../certificate.ts'
+import { assertReference } from '../../challenge.ts'
 import { fields } from '../../output.ts'
-import { parseReference } from '../../reference.ts'
-import { certificateFacts, certificateShape } from '../certificate-facts.ts'
+import { certificateResult, certificateSchema } from '../certificate-result.ts'
 import { agentReference, argumentsOf, defineTool, READS } from '../tool.ts'
 
 /** Contract 4.1, 4.2. */
@@ -14,13 +13,14 @@ export const lookupAgent = defineTool({
 It says what is known of that DID, not that you talk to its holder: anyone can name a DID. For that, use verify_agent. Fails with NOT_FOUND where there is no such agent. Changes nothing.`,
   annotations: READS,
   input: argumentsOf({ agent: agentReference() }),
-  output: z.strictObject(certificateShape),
-  async run({ agent }, { service }) {
-    const lookup = await lookUp(service, parseReference(agent))
+  output: z.strictObject(certificateSchema),
+  async run({ agent }, { cli, service }) {
+    assertReference(agent)
+    const lookup = await cli.registry().lookup(agent)
     const { id, status } = lookup.certificate
     return {
-      data: certificateFacts(service, lookup),
-      text: `${id} is ${status}.\n${fields(describeCertificate(service, lookup))}`,
+      data: certificateResult(service, lookup),
+      text: `${id} is ${status}.\n${fields(certificateRows(service, lookup))}`,
     }
   },
 })

@@ -1,11 +1,9 @@
-import { AGENT_STATUSES, type Card } from '@countersign/protocol'
+import { AGENT_STATUSES } from '@countersign/protocol'
+import type { Card } from '@countersign/sdk'
 import { z } from 'zod'
 import { STATUS_WORDS } from '../../certificate.ts'
-import { didIn } from '../../deployment.ts'
-import { fetchCard } from '../../endpoints.ts'
 import { fields } from '../../output.ts'
-import { parseReference } from '../../reference.ts'
-import { agentReference, argumentsOf, defineTool, READS } from '../tool.ts'
+import { agentOrSelf, agentReference, argumentsOf, defineTool, READS } from '../tool.ts'
 import { quote, UNTRUSTED_NOTE } from '../untrusted.ts'
 
 /** Contract 4.5. */
@@ -41,19 +39,19 @@ Names, descriptions and handles (under "untrusted") were written by the owner of
       })
       .describe(UNTRUSTED_NOTE),
   }),
-  async run({ agent }, { service, ownKey }) {
-    const card = await fetchCard(service, parseReference(agent ?? ownKey().publicKey))
+  async run({ agent }, { cli }) {
+    const card = await cli.registry().card(await agentOrSelf(agent, cli))
     const data = dataOf(card)
     return { data, text: `${layOut(card)}\n\n${quote(data.untrusted)}` }
   },
 })
 
-/** Member by member: what a newer service adds is not passed on unmarked. */
+/** Field by field, so that every text by others is under `untrusted`. */
 function dataOf(card: Card) {
   const { status, grade, tier, gradeIsFallback, verification, claimedAt, certificateUrl } = card
   const { displayName, username, description, avatarUrl, owner, channels } = card
   return {
-    did: didIn(card),
+    did: card.did,
     status,
     grade,
     tier,
@@ -78,7 +76,7 @@ function dataOf(card: Card) {
 
 function layOut({ status, grade, verification, claimedAt, certificateUrl, ...card }: Card): string {
   const { label, verifiedAt } = verification ?? {}
-  return `The card of ${didIn(card)}\n${fields([
+  return `The card of ${card.did}\n${fields([
     ['Status', STATUS_WORDS[status]],
     ['Grade', `${grade} (A is best, E is least)`],
     ['Identity', label === undefined ? 'not verified' : `verified by ${label}, ${verifiedAt}`],

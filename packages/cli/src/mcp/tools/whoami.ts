@@ -1,11 +1,11 @@
+import { encodeBase64 } from '@countersign/protocol'
 import { z } from 'zod'
-import { describeCertificate } from '../../certificate.ts'
+import { certificateRows, ownCertificate } from '../../certificate.ts'
 import { fields } from '../../output.ts'
-import { ownCertificate } from '../../own-certificate.ts'
-import { certificateFacts, certificateShape } from '../certificate-facts.ts'
+import { certificateResult, certificateSchema } from '../certificate-result.ts'
 import { argumentsOf, defineTool, READS } from '../tool.ts'
 
-/** What the service says of one's own key. */
+/** The certificate of the agent's own key (contract 4.2). */
 export const whoami = defineTool({
   name: 'whoami',
   title: 'Who am I',
@@ -13,14 +13,14 @@ export const whoami = defineTool({
 Fails with NO_KEY or NOT_FOUND while you have no certificate. Changes nothing and never returns the private key.`,
   annotations: READS,
   input: argumentsOf({}),
-  output: z.strictObject({ ...certificateShape, publicKey: z.string(), service: z.string() }),
-  async run(_args, { service, ownKey }) {
-    const { publicKey } = ownKey()
-    const lookup = await ownCertificate(service, publicKey)
+  output: z.strictObject({ ...certificateSchema, publicKey: z.string(), service: z.string() }),
+  async run(_args, { cli, service }) {
+    const publicKey = encodeBase64((await cli.ownKey()).publicKey)
+    const lookup = await ownCertificate(cli.registry(), publicKey)
     const { id, status } = lookup.certificate
-    const rows = [...describeCertificate(service, lookup), ['Public key', publicKey] as const]
+    const rows = [...certificateRows(service, lookup), ['Public key', publicKey] as const]
     return {
-      data: { ...certificateFacts(service, lookup), publicKey, service: service.origin },
+      data: { ...certificateResult(service, lookup), publicKey, service: service.origin },
       text: `You are ${id} (${status}).\n${fields(rows)}`,
     }
   },

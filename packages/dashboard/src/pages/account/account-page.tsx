@@ -1,13 +1,14 @@
 import type { Account } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
-import { accountQuery } from '../../api/account.ts'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Sheet } from '../../parts/sheet.tsx'
-import { Loading, Skeleton } from '../../parts/skeleton.tsx'
+import { getRouteApi } from '@tanstack/react-router'
+import { accountQuery } from '../../api/queries.ts'
+import { ErrorNote, Note } from '../../components/error-note.tsx'
+import { Page } from '../../components/page.tsx'
+import { ProviderError } from '../../components/provider-error.tsx'
+import { Sheet } from '../../components/sheet.tsx'
+import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { DeletionSection } from './deletion-section.tsx'
 import { ExportSection } from './export-section.tsx'
-import { LinkOutcome } from './link-outcome.tsx'
 import { PasskeysSection } from './passkeys-section.tsx'
 import { ProfileSection } from './profile-section.tsx'
 import { ProvidersSection } from './providers-section.tsx'
@@ -48,5 +49,22 @@ function Placeholder() {
       <Loading what="your account" />
       <Skeleton className="h-[60rem]" />
     </>
+  )
+}
+
+const route = getRouteApi('/signed-in/account')
+
+/** The result of linking a provider, from the URL. */
+function LinkOutcome({ account }: { readonly account: Account }) {
+  const { linked, failed, message, request } = route.useSearch()
+  if (failed !== undefined) {
+    return <ProviderError what="Nothing was linked." message={message} request={request} />
+  }
+  const provider = account.signInProviders.find(({ id }) => id === linked)
+  if (!provider || provider.linkedAt === null) return null
+  return (
+    <div role="status">
+      <Note tone="good">You can sign in with {provider.label} from now on.</Note>
+    </div>
   )
 }

@@ -2,41 +2,46 @@ import type { Account } from '@countersign/protocol'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
-import { Button } from '../../parts/button.tsx'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { TextField } from '../../parts/field.tsx'
-import { useRecently } from '../../parts/recent-sign-in.tsx'
-import { Clause } from '../../parts/sheet.tsx'
+import { Button } from '../../components/button.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { TextField } from '../../components/field.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
+import { SheetSection } from '../../components/sheet.tsx'
 
-/** The end of the account, and of every agent's certificate with it. */
+/** Deletes the account, which also revokes all of its agents. */
 export function DeletionSection({ account }: { readonly account: Account }) {
   const { username } = account.owner
-  const recently = useRecently()
+  const withRecentSignIn = useRecentSignIn()
   const queries = useQueryClient()
-  const [asking, setAsking] = useState(false)
+  const [confirming, setConfirming] = useState(false)
   const [typed, setTyped] = useState('')
 
   async function deleteAccount() {
-    await recently(() => send('POST', '/api/account/deletion', { username: typed.trim() }))
+    await withRecentSignIn(() => send('POST', '/api/account/deletion', { username: typed.trim() }))
     queries.clear()
     location.assign('/')
   }
 
   function close() {
-    setAsking(false)
+    setConfirming(false)
     setTyped('')
   }
 
   return (
-    <Clause
+    <SheetSection
       title="Delete the account"
       lead="Your agents lose their certificates for good. If you only want to stop one of them, revoke that one."
     >
-      <Button variant="warning" size="small" className="self-start" onClick={() => setAsking(true)}>
+      <Button
+        variant="warning"
+        size="small"
+        className="self-start"
+        onClick={() => setConfirming(true)}
+      >
         Delete the account
       </Button>
       <ConfirmDialog
-        open={asking}
+        open={confirming}
         onClose={close}
         title="Delete your account?"
         action="Delete the account for good"
@@ -58,6 +63,6 @@ export function DeletionSection({ account }: { readonly account: Account }) {
           spellCheck={false}
         />
       </ConfirmDialog>
-    </Clause>
+    </SheetSection>
   )
 }

@@ -2,18 +2,18 @@ import type { Passkey } from '@countersign/protocol'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
 import { addPasskey } from '../../api/passkeys.ts'
-import { browserInWords } from '../../parts/browser-in-words.ts'
-import { Button } from '../../parts/button.tsx'
-import { ConfirmDialog, Dialog, DialogActions } from '../../parts/dialog.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { TextField } from '../../parts/field.tsx'
-import { useRecently } from '../../parts/recent-sign-in.tsx'
-import { submits } from '../../parts/submits.ts'
-import { toast } from '../../parts/toast.tsx'
-import { useAction } from '../../parts/use-action.ts'
-import { useAccountChanged } from './use-account-changed.ts'
+import { Button } from '../../components/button.tsx'
+import { describeBrowser } from '../../components/describe-browser.ts'
+import { ConfirmDialog, Dialog, DialogActions } from '../../components/dialog.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { TextField } from '../../components/field.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
+import { submitHandler } from '../../components/submit-handler.ts'
+import { toast } from '../../components/toast.tsx'
+import { useAction } from '../../components/use-action.ts'
+import { useRefreshAccount } from './use-refresh-account.ts'
 
-const LONGEST_NAME = 64
+const MAX_NAME_LENGTH = 64
 
 interface NameFormProps {
   readonly initial: string
@@ -30,13 +30,13 @@ function NameForm({ initial, hint, action, save, onClose }: NameFormProps) {
     onClose()
   })
   return (
-    <form onSubmit={submits(submit.run)} className="flex flex-col gap-4">
+    <form onSubmit={submitHandler(submit.run)} className="flex flex-col gap-4">
       <TextField
         label="Name"
         hint={hint}
         value={name}
         onChange={(event) => setName(event.target.value)}
-        maxLength={LONGEST_NAME}
+        maxLength={MAX_NAME_LENGTH}
         pattern=".*\S.*"
         autoComplete="off"
         required
@@ -61,12 +61,12 @@ interface PasskeyDialogProps extends ClosableProps {
 }
 
 export function AddPasskeyDialog({ onClose }: ClosableProps) {
-  const recently = useRecently()
-  const changed = useAccountChanged()
+  const withRecentSignIn = useRecentSignIn()
+  const refreshAccount = useRefreshAccount()
 
   async function add(name: string) {
-    await recently(() => addPasskey(name))
-    await changed()
+    await withRecentSignIn(() => addPasskey(name))
+    await refreshAccount()
     toast('The passkey is added.')
   }
 
@@ -78,7 +78,7 @@ export function AddPasskeyDialog({ onClose }: ClosableProps) {
       description="Your browser asks where to keep it: on this device, on a phone nearby, or on a security key."
     >
       <NameForm
-        initial={browserInWords(navigator.userAgent)}
+        initial={describeBrowser(navigator.userAgent)}
         hint="So that you know it again in the list."
         action="Make the passkey"
         save={add}
@@ -89,11 +89,11 @@ export function AddPasskeyDialog({ onClose }: ClosableProps) {
 }
 
 export function RenamePasskeyDialog({ passkey, onClose }: PasskeyDialogProps) {
-  const changed = useAccountChanged()
+  const refreshAccount = useRefreshAccount()
 
   async function rename(name: string) {
     await send('PATCH', `/api/account/passkeys/${encodeURIComponent(passkey.id)}`, { name })
-    await changed()
+    await refreshAccount()
     toast('The name is saved.')
   }
 
@@ -111,13 +111,13 @@ export function RenamePasskeyDialog({ passkey, onClose }: PasskeyDialogProps) {
 }
 
 export function RemovePasskeyDialog({ passkey, onClose }: PasskeyDialogProps) {
-  const recently = useRecently()
-  const changed = useAccountChanged()
+  const withRecentSignIn = useRecentSignIn()
+  const refreshAccount = useRefreshAccount()
 
   async function remove() {
     const path = `/api/account/passkeys/${encodeURIComponent(passkey.id)}`
-    await recently(() => send('DELETE', path))
-    await changed()
+    await withRecentSignIn(() => send('DELETE', path))
+    await refreshAccount()
     toast('The passkey is removed.')
   }
 

@@ -1,33 +1,32 @@
 import type { Account, Passkey } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import { whyNoPasskeys } from '../../api/passkeys.ts'
-import { sessionQuery } from '../../api/session.ts'
-import { Button } from '../../parts/button.tsx'
-import { Note } from '../../parts/error-note.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { Clause } from '../../parts/sheet.tsx'
+import { passkeysUnavailableReason } from '../../api/passkeys.ts'
+import { sessionQuery } from '../../api/queries.ts'
+import { Button } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { Note } from '../../components/error-note.tsx'
+import { SheetSection } from '../../components/sheet.tsx'
 import { AddPasskeyDialog, RemovePasskeyDialog, RenamePasskeyDialog } from './passkey-dialogs.tsx'
-import { waysIn } from './ways-in.ts'
+import { countSignInMethods } from './sign-in-methods.ts'
 
-type Doing =
+type OpenDialog =
   | { readonly what: 'add' }
   | { readonly what: 'rename' | 'remove'; readonly passkey: Passkey }
 
-/** The keys that open the account. */
 export function PasskeysSection({ account }: { readonly account: Account }) {
   const service = useQuery(sessionQuery).data?.service
-  const why = service === undefined ? null : whyNoPasskeys(service)
-  const [doing, setDoing] = useState<Doing | null>(null)
-  const done = () => setDoing(null)
-  const onlyWay = waysIn(account) <= 1
+  const unavailableReason = service === undefined ? null : passkeysUnavailableReason(service)
+  const [dialog, setDialog] = useState<OpenDialog | null>(null)
+  const closeDialog = () => setDialog(null)
+  const onlyMethod = countSignInMethods(account) <= 1
 
   return (
-    <Clause
+    <SheetSection
       title="Passkeys"
       lead="Each opens this account. Have one on more than one device, so that losing a device does not lock you out."
     >
-      {why !== null && <Note tone="warn">{why}</Note>}
+      {unavailableReason !== null && <Note tone="warn">{unavailableReason}</Note>}
       {account.passkeys.length === 0 ? (
         <p>There is none yet.</p>
       ) : (
@@ -36,33 +35,37 @@ export function PasskeysSection({ account }: { readonly account: Account }) {
             <PasskeyItem
               key={each.id}
               passkey={each}
-              onlyWay={onlyWay}
-              onRename={() => setDoing({ what: 'rename', passkey: each })}
-              onRemove={() => setDoing({ what: 'remove', passkey: each })}
+              onlyMethod={onlyMethod}
+              onRename={() => setDialog({ what: 'rename', passkey: each })}
+              onRemove={() => setDialog({ what: 'remove', passkey: each })}
             />
           ))}
         </ul>
       )}
-      {why === null && (
-        <Button size="small" className="self-start" onClick={() => setDoing({ what: 'add' })}>
+      {unavailableReason === null && (
+        <Button size="small" className="self-start" onClick={() => setDialog({ what: 'add' })}>
           Add a passkey
         </Button>
       )}
-      {doing?.what === 'add' && <AddPasskeyDialog onClose={done} />}
-      {doing?.what === 'rename' && <RenamePasskeyDialog passkey={doing.passkey} onClose={done} />}
-      {doing?.what === 'remove' && <RemovePasskeyDialog passkey={doing.passkey} onClose={done} />}
-    </Clause>
+      {dialog?.what === 'add' && <AddPasskeyDialog onClose={closeDialog} />}
+      {dialog?.what === 'rename' && (
+        <RenamePasskeyDialog passkey={dialog.passkey} onClose={closeDialog} />
+      )}
+      {dialog?.what === 'remove' && (
+        <RemovePasskeyDialog passkey={dialog.passkey} onClose={closeDialog} />
+      )}
+    </SheetSection>
   )
 }
 
 interface PasskeyItemProps {
   readonly passkey: Passkey
-  readonly onlyWay: boolean
+  readonly onlyMethod: boolean
   readonly onRename: () => void
   readonly onRemove: () => void
 }
 
-function PasskeyItem({ passkey, onlyWay, onRename, onRemove }: PasskeyItemProps) {
+function PasskeyItem({ passkey, onlyMethod, onRename, onRemove }: PasskeyItemProps) {
   const { name, createdAt, lastUsedAt, backedUp } = passkey
   const heading = useId()
   return (
@@ -75,17 +78,17 @@ function PasskeyItem({ passkey, onlyWay, onRename, onRemove }: PasskeyItemProps)
           {name}
         </h3>
         <p className="text-soft text-sm">
-          Made on <Moment at={createdAt} />.{' '}
+          Made on <DateTime at={createdAt} />.{' '}
           {lastUsedAt === null ? (
             'Not used yet.'
           ) : (
             <>
-              Last used <Moment at={lastUsedAt} as="ago" />.
+              Last used <DateTime at={lastUsedAt} as="ago" />.
             </>
           )}{' '}
           {backedUp ? 'On all devices that share it.' : 'On one device only.'}
         </p>
-        {onlyWay && (
+        {onlyMethod && (
           <p className="text-sm text-soft">
             It is your only way in: add another one before you remove it.
           </p>
@@ -98,7 +101,7 @@ function PasskeyItem({ passkey, onlyWay, onRename, onRemove }: PasskeyItemProps)
         <Button
           size="small"
           aria-label={`Remove the passkey ${name}`}
-          disabled={onlyWay}
+          disabled={onlyMethod}
           onClick={onRemove}
         >
           Remove

@@ -1,20 +1,18 @@
 import type { Account, AccountPatch, Owner } from '@countersign/protocol'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { accountQuery } from '../../api/account.ts'
 import { send } from '../../api/client.ts'
-import { sessionQuery } from '../../api/session.ts'
-import { Button } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { TextField } from '../../parts/field.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { whatIsWrongWithDisplayName, whatIsWrongWithUsername } from '../../parts/names.ts'
-import { Clause } from '../../parts/sheet.tsx'
-import { submits } from '../../parts/submits.ts'
-import { toast } from '../../parts/toast.tsx'
-import { useAction } from '../../parts/use-action.ts'
+import { accountQuery, sessionQuery } from '../../api/queries.ts'
+import { Button } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { TextField } from '../../components/field.tsx'
+import { SheetSection } from '../../components/sheet.tsx'
+import { submitHandler } from '../../components/submit-handler.ts'
+import { toast } from '../../components/toast.tsx'
+import { useAction } from '../../components/use-action.ts'
+import { displayNameError, usernameError } from '../../components/validate-names.ts'
 
-/** What others see of the owner. */
 export function ProfileSection({ account }: { readonly account: Account }) {
   const { owner } = account
   const queries = useQueryClient()
@@ -27,34 +25,37 @@ export function ProfileSection({ account }: { readonly account: Account }) {
     ...(username !== owner.username && { username }),
   }
   const changed = Object.keys(patch).length > 0
-  const wrongName = whatIsWrongWithDisplayName(displayName)
-  const wrongUsername =
-    username === owner.username ? null : whatIsWrongWithUsername(username, shortName)
+  const nameError = displayNameError(displayName)
+  const invalidUsername = username === owner.username ? null : usernameError(username, shortName)
 
   const save = useAction(async () => {
-    if (!changed || wrongName !== null || wrongUsername !== null) return
+    if (!changed || nameError !== null || invalidUsername !== null) return
     const saved = await send<Owner>('PATCH', '/api/account', patch)
     queries.setQueryData(accountQuery.queryKey, { ...account, owner: saved })
-    // The name stands at the top of every page, and on every agent's card.
+    // Every page and every agent's card shows the name.
     await queries.invalidateQueries()
     toast('Your profile is saved.')
   })
 
   return (
-    <Clause
+    <SheetSection
       title="Profile"
       lead={
         <>
           Everyone sees it on the certificates of your agents. You have been here since{' '}
-          <Moment at={account.createdAt} />.
+          <DateTime at={account.createdAt} />.
         </>
       }
     >
-      <form noValidate onSubmit={submits(save.run)} className="grid gap-x-6 gap-y-4 sm:grid-cols-2">
+      <form
+        noValidate
+        onSubmit={submitHandler(save.run)}
+        className="grid gap-x-6 gap-y-4 sm:grid-cols-2"
+      >
         <TextField
           label="Your name"
           hint="A person's or a company's."
-          error={wrongName}
+          error={nameError}
           value={displayName}
           onChange={(event) => setDisplayName(event.target.value)}
           autoComplete="name"
@@ -67,7 +68,7 @@ export function ProfileSection({ account }: { readonly account: Account }) {
               ? 'You need it to sign in with a recovery code.'
               : `@${owner.username} becomes free for others. With a recovery code, you sign in as @${username} from then on. Your agents, their addresses and your passkeys stay as they are.`
           }
-          error={wrongUsername}
+          error={invalidUsername}
           value={username}
           onChange={(event) => setUsername(event.target.value.toLowerCase())}
           autoComplete="username"
@@ -82,6 +83,6 @@ export function ProfileSection({ account }: { readonly account: Account }) {
           </Button>
         </div>
       </form>
-    </Clause>
+    </SheetSection>
   )
 }

@@ -1,49 +1,49 @@
 import type { Account } from '@countersign/protocol'
 import { useId, useState } from 'react'
 import { send } from '../../api/client.ts'
-import { Button } from '../../parts/button.tsx'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { useRecently } from '../../parts/recent-sign-in.tsx'
-import { Clause } from '../../parts/sheet.tsx'
-import { toast } from '../../parts/toast.tsx'
-import { useAction } from '../../parts/use-action.ts'
-import { useAccountChanged } from './use-account-changed.ts'
-import { waysIn } from './ways-in.ts'
+import { Button } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
+import { SheetSection } from '../../components/sheet.tsx'
+import { toast } from '../../components/toast.tsx'
+import { useAction } from '../../components/use-action.ts'
+import { countSignInMethods } from './sign-in-methods.ts'
+import { useRefreshAccount } from './use-refresh-account.ts'
 
 type SignInProvider = Account['signInProviders'][number]
 
-/** Accounts elsewhere that open this one. Not there where the host trusts none. */
+/** Links accounts of other providers for signing in. Hidden if the operator configured none. */
 export function ProvidersSection({ account }: { readonly account: Account }) {
   if (account.signInProviders.length === 0) return null
-  const onlyWay = waysIn(account) <= 1
+  const onlyMethod = countSignInMethods(account) <= 1
   return (
-    <Clause
+    <SheetSection
       title="Sign in with another account"
       lead="Whoever gets into such an account gets in here too. Signing in with it proves nothing about you to others: that is what the page Identity is for."
     >
       <ul className="flex flex-col divide-y divide-line">
         {account.signInProviders.map((each) => (
-          <ProviderItem key={each.id} provider={each} onlyWay={onlyWay} />
+          <ProviderItem key={each.id} provider={each} onlyMethod={onlyMethod} />
         ))}
       </ul>
-    </Clause>
+    </SheetSection>
   )
 }
 
 interface ProviderItemProps {
   readonly provider: SignInProvider
-  readonly onlyWay: boolean
+  readonly onlyMethod: boolean
 }
 
-function ProviderItem({ provider: { id, label, linkedAt }, onlyWay }: ProviderItemProps) {
+function ProviderItem({ provider: { id, label, linkedAt }, onlyMethod }: ProviderItemProps) {
   const heading = useId()
-  const recently = useRecently()
-  const changed = useAccountChanged()
+  const withRecentSignIn = useRecentSignIn()
+  const refreshAccount = useRefreshAccount()
   const [unlinking, setUnlinking] = useState(false)
   const link = useAction(async () => {
-    const { redirect } = await recently(() =>
+    const { redirect } = await withRecentSignIn(() =>
       send<{ redirect: string }>('POST', '/api/account/sign-in-providers', { provider: id }),
     )
     location.assign(redirect)
@@ -51,8 +51,8 @@ function ProviderItem({ provider: { id, label, linkedAt }, onlyWay }: ProviderIt
 
   async function unlink() {
     const path = `/api/account/sign-in-providers/${encodeURIComponent(id)}`
-    await recently(() => send('DELETE', path))
-    await changed()
+    await withRecentSignIn(() => send('DELETE', path))
+    await refreshAccount()
     toast(`${label} is unlinked.`)
   }
 
@@ -68,11 +68,11 @@ function ProviderItem({ provider: { id, label, linkedAt }, onlyWay }: ProviderIt
               'Not linked.'
             ) : (
               <>
-                Linked on <Moment at={linkedAt} />.
+                Linked on <DateTime at={linkedAt} />.
               </>
             )}
             {linkedAt !== null &&
-              onlyWay &&
+              onlyMethod &&
               ' It is your only way in: add a passkey before you unlink it.'}
           </p>
         </div>
@@ -89,7 +89,7 @@ function ProviderItem({ provider: { id, label, linkedAt }, onlyWay }: ProviderIt
           <Button
             size="small"
             aria-label={`Unlink ${label}`}
-            disabled={onlyWay}
+            disabled={onlyMethod}
             onClick={() => setUnlinking(true)}
           >
             Unlink

@@ -1,35 +1,35 @@
 import type { Account } from '@countersign/protocol'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
-import { Button } from '../../parts/button.tsx'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { useRecently } from '../../parts/recent-sign-in.tsx'
-import { RecoveryCodes } from '../../parts/recovery-codes.tsx'
-import { Clause } from '../../parts/sheet.tsx'
-import { useAccountChanged } from './use-account-changed.ts'
+import { Button } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
+import { RecoveryCodes } from '../../components/recovery-codes.tsx'
+import { SheetSection } from '../../components/sheet.tsx'
+import { useRefreshAccount } from './use-refresh-account.ts'
 
-const FEW = 3
+const LOW_COUNT = 3
 
-/** How many codes are left, and new ones in their place. */
+/** Shows how many codes are left and creates new ones. */
 export function RecoverySection({ account }: { readonly account: Account }) {
   const { left, createdAt } = account.recoveryCodes
-  const recently = useRecently()
-  const changed = useAccountChanged()
-  const [asking, setAsking] = useState(false)
+  const withRecentSignIn = useRecentSignIn()
+  const refreshAccount = useRefreshAccount()
+  const [confirming, setConfirming] = useState(false)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
 
-  async function make() {
-    const made = await recently(() =>
+  async function createCodes() {
+    const created = await withRecentSignIn(() =>
       send<{ recoveryCodes: string[] }>('POST', '/api/account/recovery-codes'),
     )
-    setCodes(made.recoveryCodes)
-    await changed()
+    setCodes(created.recoveryCodes)
+    await refreshAccount()
   }
 
   if (codes !== null) {
     return (
-      <Clause
+      <SheetSection
         title="Your new recovery codes"
         lead="The old ones work no longer. Put these where you keep what matters, and not on this device alone."
       >
@@ -39,34 +39,34 @@ export function RecoverySection({ account }: { readonly account: Account }) {
           action="Done"
           onDone={() => setCodes(null)}
         />
-      </Clause>
+      </SheetSection>
     )
   }
 
   return (
-    <Clause
+    <SheetSection
       title="Recovery codes"
       lead="For the day on which no passkey is at hand. Each is good for one sign-in."
     >
-      <p className={left <= FEW ? 'font-medium text-warn' : ''}>
+      <p className={left <= LOW_COUNT ? 'font-medium text-warn' : ''}>
         {createdAt === null ? (
           'You have none. Make new ones soon.'
         ) : (
           <>
-            {left} of ten left, made on <Moment at={createdAt} />.
-            {left <= FEW && ' Make new ones soon.'}
+            {left} of ten left, made on <DateTime at={createdAt} />.
+            {left <= LOW_COUNT && ' Make new ones soon.'}
           </>
         )}
       </p>
-      <Button size="small" className="self-start" onClick={() => setAsking(true)}>
+      <Button size="small" className="self-start" onClick={() => setConfirming(true)}>
         Make new codes
       </Button>
       <ConfirmDialog
-        open={asking}
-        onClose={() => setAsking(false)}
+        open={confirming}
+        onClose={() => setConfirming(false)}
         title="Make new recovery codes?"
         action="Make ten new codes"
-        onConfirm={make}
+        onConfirm={createCodes}
       >
         <p>
           {left === 0
@@ -74,6 +74,6 @@ export function RecoverySection({ account }: { readonly account: Account }) {
             : `You are shown ten codes, once. The ${left} that are left stop working at the same moment.`}
         </p>
       </ConfirmDialog>
-    </Clause>
+    </SheetSection>
   )
 }

@@ -1,16 +1,16 @@
 import type { Account, SignInMethod } from '@countersign/protocol'
 import { useId, useState } from 'react'
 import { send } from '../../api/client.ts'
-import { browserInWords } from '../../parts/browser-in-words.ts'
-import { Button } from '../../parts/button.tsx'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { useRecently } from '../../parts/recent-sign-in.tsx'
-import { Clause } from '../../parts/sheet.tsx'
-import { toast } from '../../parts/toast.tsx'
-import { useAction } from '../../parts/use-action.ts'
-import { useAccountChanged } from './use-account-changed.ts'
+import { Button } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { describeBrowser } from '../../components/describe-browser.ts'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
+import { SheetSection } from '../../components/sheet.tsx'
+import { toast } from '../../components/toast.tsx'
+import { useAction } from '../../components/use-action.ts'
+import { useRefreshAccount } from './use-refresh-account.ts'
 
 type SessionEntry = Account['sessions'][number]
 
@@ -21,21 +21,20 @@ const METHODS: Record<SignInMethod, string> = {
   provider: 'another account',
 }
 
-/** Where the owner is signed in. */
 export function SessionsSection({ account }: { readonly account: Account }) {
-  const recently = useRecently()
-  const changed = useAccountChanged()
+  const withRecentSignIn = useRecentSignIn()
+  const refreshAccount = useRefreshAccount()
   const [ending, setEnding] = useState(false)
   const sessions = [...account.sessions].sort((a, b) => Number(b.current) - Number(a.current))
 
   async function endOthers() {
-    await recently(() => send('DELETE', '/api/account/sessions'))
-    await changed()
+    await withRecentSignIn(() => send('DELETE', '/api/account/sessions'))
+    await refreshAccount()
     toast('All other sessions are ended.')
   }
 
   return (
-    <Clause
+    <SheetSection
       title="Where you are signed in"
       lead="A session that you do not know? End it, then look through your passkeys."
     >
@@ -59,18 +58,18 @@ export function SessionsSection({ account }: { readonly account: Account }) {
       >
         <p>Every browser and program but this one is signed out at once.</p>
       </ConfirmDialog>
-    </Clause>
+    </SheetSection>
   )
 }
 
 function SessionItem({ session }: { readonly session: SessionEntry }) {
   const { id, current, method, browser, createdAt, lastSeenAt, expiresAt } = session
   const heading = useId()
-  const words = browserInWords(browser)
-  const changed = useAccountChanged()
+  const browserText = describeBrowser(browser)
+  const refreshAccount = useRefreshAccount()
   const end = useAction(async () => {
     await send('DELETE', `/api/account/sessions/${encodeURIComponent(id)}`)
-    await changed()
+    await refreshAccount()
     toast('The session is ended.')
   })
 
@@ -79,7 +78,7 @@ function SessionItem({ session }: { readonly session: SessionEntry }) {
       <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3 @2xl:flex-nowrap">
         <div className="min-w-0">
           <h3 id={heading} className="font-medium" title={browser}>
-            {words}
+            {browserText}
             {current && (
               <span className="ml-3 rounded-full bg-good-wash px-2.5 py-0.5 font-medium text-good text-sm">
                 This one
@@ -87,14 +86,15 @@ function SessionItem({ session }: { readonly session: SessionEntry }) {
             )}
           </h3>
           <p className="text-soft text-sm">
-            Signed in with {METHODS[method]} on <Moment at={createdAt} as="minute" />. Last used{' '}
-            <Moment at={lastSeenAt} as="ago" />. It ends on <Moment at={expiresAt} /> at the latest.
+            Signed in with {METHODS[method]} on <DateTime at={createdAt} as="minute" />. Last used{' '}
+            <DateTime at={lastSeenAt} as="ago" />. It ends on <DateTime at={expiresAt} /> at the
+            latest.
           </p>
         </div>
         {!current && (
           <Button
             size="small"
-            aria-label={`End the session of ${words}`}
+            aria-label={`End the session of ${browserText}`}
             pending={end.pending}
             onClick={end.run}
           >

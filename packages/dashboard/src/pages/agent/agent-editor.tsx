@@ -1,19 +1,19 @@
 import type { OwnerAgent } from '@countersign/protocol'
 import { AgentCard } from '@countersign/ui'
 import { type ReactNode, useId } from 'react'
-import { buttonClass } from '../../parts/button.tsx'
-import { Page, Section } from '../../parts/page.tsx'
+import { buttonClass } from '../../components/button.tsx'
+import { Page, Section } from '../../components/page.tsx'
 import { AvatarField } from './avatar-field.tsx'
 import { ChannelsSection } from './channels-section.tsx'
 import { GradeSection } from './grade-section.tsx'
 import { History } from './history.tsx'
 import { Identifiers } from './identifiers.tsx'
-import { LeavingDialog } from './leaving-dialog.tsx'
 import { ProfileForm } from './profile-form.tsx'
+import { RevokedProfile } from './revoked-profile.tsx'
 import { Sharing } from './sharing.tsx'
-import { StandingBanner } from './standing-banner.tsx'
+import { StatusBanner } from './status-banner.tsx'
 import { StatusSection } from './status-section.tsx'
-import { TakingAway } from './taking-away.tsx'
+import { UnsavedChangesDialog } from './unsaved-changes-dialog.tsx'
 import { useAvatar } from './use-avatar.ts'
 import { useProfile } from './use-profile.ts'
 
@@ -23,13 +23,12 @@ interface AgentEditorProps {
   readonly above: ReactNode
 }
 
-/** The page of an agent that is there. */
 export function AgentEditor({ did, agent, above }: AgentEditorProps) {
   const profile = useProfile(did, agent)
   const avatar = useAvatar(did)
   const id = useId()
   const revoked = agent.status === 'revoked'
-  const cutOut = revoked ? null : avatar.preview
+  const croppedPicture = revoked ? null : avatar.preview
   const unsaved = profile.changed || (avatar.picture !== null && !revoked)
 
   return (
@@ -42,7 +41,7 @@ export function AgentEditor({ did, agent, above }: AgentEditorProps) {
         </a>
       }
     >
-      <StandingBanner status={agent.status} />
+      <StatusBanner status={agent.status} />
       <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <section
           aria-labelledby={id}
@@ -51,7 +50,7 @@ export function AgentEditor({ did, agent, above }: AgentEditorProps) {
           <h2 id={id} className="text-soft">
             {unsaved ? 'As others would see it' : 'As others see it'}
           </h2>
-          <AgentCard card={profile.preview} {...(cutOut && { picture: cutOut })} />
+          <AgentCard card={profile.preview} {...(croppedPicture && { picture: croppedPicture })} />
         </section>
         <div className="flex min-w-0 flex-col gap-8">
           {!revoked && (
@@ -61,7 +60,7 @@ export function AgentEditor({ did, agent, above }: AgentEditorProps) {
             </Section>
           )}
           <StatusSection did={did} agent={agent} />
-          {revoked && <TakingAway did={did} agent={agent} />}
+          {revoked && <RevokedProfile did={did} agent={agent} />}
           <GradeSection did={did} agent={agent} />
           <ChannelsSection did={did} agent={agent} />
           <Sharing did={did} agent={agent} />
@@ -69,7 +68,7 @@ export function AgentEditor({ did, agent, above }: AgentEditorProps) {
           <History did={did} />
         </div>
       </div>
-      <LeavingDialog unsaved={unsaved} />
+      <UnsavedChangesDialog unsaved={unsaved} />
     </Page>
   )
 }

@@ -1,6 +1,6 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { WithAgent } from '../../agents/with-agent.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
+import { Skeleton } from '../../components/skeleton.tsx'
 import { AgentEditor } from './agent-editor.tsx'
 
 const route = getRouteApi('/signed-in/agents/$did')
@@ -11,7 +11,6 @@ const BACK = (
   </Link>
 )
 
-/** One agent: what others see of it, how it stands, what happened to it. */
 export function AgentPage() {
   const { did } = route.useParams()
   return (

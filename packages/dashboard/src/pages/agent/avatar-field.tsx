@@ -1,8 +1,8 @@
 import type { OwnerAgent } from '@countersign/protocol'
 import { type DragEvent, useEffect, useId, useRef, useState } from 'react'
 import { AgentPicture } from '../../agents/agent-picture.tsx'
-import { Button, buttonClass } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
+import { Button, buttonClass } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
 import { Cropper } from './cropper.tsx'
 import { PICTURE_TYPES } from './read-picture.ts'
 import type { Avatar } from './use-avatar.ts'
@@ -12,14 +12,14 @@ interface AvatarFieldProps {
   readonly avatar: Avatar
 }
 
-/** The picture: to be dropped here or picked, then cut out. */
+/** Selects a picture by file dialog or drag and onDrop, then crops it. */
 export function AvatarField({ agent, avatar }: AvatarFieldProps) {
   const { picture, choosing } = avatar
-  const [over, setOver] = useState(false)
+  const [dragging, setDragging] = useState(false)
 
-  function drop(event: DragEvent) {
+  function onDrop(event: DragEvent) {
     event.preventDefault()
-    setOver(false)
+    setDragging(false)
     const file = event.dataTransfer.files[0]
     if (file) choosing.run(file)
   }
@@ -29,23 +29,23 @@ export function AvatarField({ agent, avatar }: AvatarFieldProps) {
     <div
       onDragOver={(event) => {
         event.preventDefault()
-        setOver(true)
+        setDragging(true)
       }}
-      onDragLeave={() => setOver(false)}
-      onDrop={drop}
-      className={`flex flex-col gap-4 rounded-xl border border-dashed p-4 sm:p-5 ${over ? 'border-accent bg-accent-wash' : 'border-line-strong'}`}
+      onDragLeave={() => setDragging(false)}
+      onDrop={onDrop}
+      className={`flex flex-col gap-4 rounded-xl border border-dashed p-4 sm:p-5 ${dragging ? 'border-accent bg-accent-wash' : 'border-line-strong'}`}
     >
       {picture === null ? (
-        <Present agent={agent} avatar={avatar} />
+        <CurrentPicture agent={agent} avatar={avatar} />
       ) : (
-        <Cutting key={picture.url} avatar={avatar} />
+        <CropEditor key={picture.url} avatar={avatar} />
       )}
       <ErrorNote error={choosing.error ?? avatar.uploading.error ?? avatar.removing.error} />
     </div>
   )
 }
 
-function Present({ agent, avatar: { choosing, removing } }: AvatarFieldProps) {
+function CurrentPicture({ agent, avatar: { choosing, removing } }: AvatarFieldProps) {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
   return (
@@ -67,7 +67,7 @@ function Present({ agent, avatar: { choosing, removing } }: AvatarFieldProps) {
               className="peer sr-only"
               onChange={({ target }) => {
                 const file = target.files?.[0]
-                // The same file may be chosen again.
+                // Allows selecting the same file again.
                 target.value = ''
                 if (file) choosing.run(file)
               }}
@@ -102,7 +102,7 @@ function Present({ agent, avatar: { choosing, removing } }: AvatarFieldProps) {
   )
 }
 
-function Cutting({ avatar }: { readonly avatar: Avatar }) {
+function CropEditor({ avatar }: { readonly avatar: Avatar }) {
   const { picture, crop, setCrop, uploading, cancel } = avatar
   const group = useRef<HTMLFieldSetElement>(null)
 

@@ -1,7 +1,7 @@
 import type { OwnerAgent } from '@countersign/protocol'
 import { useState } from 'react'
 import { useService } from '../../agents/use-service.ts'
-import { CopyField } from '../../parts/copy-field.tsx'
+import { CopyField } from '../../components/copy-field.tsx'
 
 interface BadgeCodeProps {
   readonly did: string
@@ -10,14 +10,14 @@ interface BadgeCodeProps {
 
 const STYLES = ['flat', 'seal'] as const
 
-/** The badge in its two styles, and what to paste. By DID: a username may be another agent's one day. */
+/** The badge styles with code to paste. Uses the DID, because a username can later belong to another agent. */
 export function BadgeCode({ did, agent }: BadgeCodeProps) {
   const { name, baseUrl } = useService()
   const [style, setStyle] = useState<(typeof STYLES)[number]>('flat')
   const url = `${baseUrl}/agent/${did}`
   const badge = `${url}/badge.svg?style=${style}`
-  // Browsers keep a badge for a moment; the owner sees the present one.
-  const present = `&at=${Date.parse(agent.updatedAt)}-${Date.parse(agent.statusChangedAt)}`
+  // Bypasses the browser's cache, so that the owner sees the current badge.
+  const cacheBuster = `&at=${Date.parse(agent.updatedAt)}-${Date.parse(agent.statusChangedAt)}`
 
   return (
     <div className="flex flex-col gap-5 border-line border-t pt-5">
@@ -38,7 +38,7 @@ export function BadgeCode({ did, agent }: BadgeCodeProps) {
                 className="size-4 shrink-0 accent-accent outline-hidden"
               />
               <img
-                src={`${url}/badge.svg?style=${each}${present}`}
+                src={`${url}/badge.svg?style=${each}${cacheBuster}`}
                 alt=""
                 className={`max-w-full min-w-0 object-contain object-left ${each === 'flat' ? 'h-5' : 'h-14'}`}
               />
@@ -49,12 +49,12 @@ export function BadgeCode({ did, agent }: BadgeCodeProps) {
       <CopyField
         label="Badge for a web page"
         lines
-        value={`<a href="${url}"><img src="${badge}" alt="${inMarkup(name)} certificate"></a>`}
+        value={`<a href="${url}"><img src="${badge}" alt="${escapeHtml(name)} certificate"></a>`}
       />
       <CopyField
         label="Badge for a README"
         lines
-        value={`[![${inMarkdown(name)} certificate](${badge})](${url})`}
+        value={`[![${escapeMarkdown(name)} certificate](${badge})](${url})`}
       />
     </div>
   )
@@ -67,11 +67,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
 }
 
-/** A service may be called anything: what is pasted into a page must not become a part of its markup. */
-function inMarkup(text: string): string {
+/** The operator chooses the name freely, so it must be escaped in markup. */
+function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (each) => ENTITIES[each] ?? '')
 }
 
-function inMarkdown(text: string): string {
+function escapeMarkdown(text: string): string {
   return text.replaceAll(/[\\[\]<>`*_&]/g, (each) => `\\${each}`)
 }

@@ -1,51 +1,50 @@
 import type { OwnerChannel } from '@countersign/protocol'
 import { Link } from '@tanstack/react-router'
 import { useId } from 'react'
+import type { ChannelStatus } from '../../channels/channel-status.ts'
+import { ChannelStatusMark } from '../../channels/channel-status-mark.tsx'
+import { ChannelStatusText } from '../../channels/channel-status-text.tsx'
 import { NextCheck } from '../../channels/next-check.tsx'
-import type { Standing } from '../../channels/standing.ts'
-import { StandingMark } from '../../channels/standing-mark.tsx'
-import { StandingSentence } from '../../channels/standing-sentence.tsx'
-import { buttonClass } from '../../parts/button.tsx'
-import { Moment } from '../../parts/moment.tsx'
+import { buttonClass } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
 
-/** What is to be done next, in the words of the link that leads there. */
-const NEXT: Readonly<Record<Standing, string>> = {
-  open: 'Prove it',
-  over: 'Try again',
+/** The link's text, which names the next action. */
+const NEXT_ACTION: Readonly<Record<ChannelStatus, string>> = {
+  pending: 'Prove it',
+  expired: 'Try again',
   verified: 'Details',
   failing: 'Put it right',
   ending: 'Renew it',
   stale: 'Prove it anew',
-  ended: 'Details',
+  revoked: 'Details',
 }
 
 interface ChannelItemProps {
   readonly did: string
   readonly channel: OwnerChannel
-  readonly standing: Standing
+  readonly channelStatus: ChannelStatus
 }
 
-/** A channel in the list of an agent's. */
-export function ChannelItem({ did, channel, standing }: ChannelItemProps) {
+export function ChannelItem({ did, channel, channelStatus }: ChannelItemProps) {
   const { id, label, handleOrDomain, checkedAt, nextCheckAt } = channel
   const heading = useId()
   return (
     <li aria-labelledby={heading} className="flex flex-col gap-3 py-5 last:pb-0">
       <p className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
         <span className="text-soft">{label}</span>
-        <StandingMark standing={standing} />
+        <ChannelStatusMark channelStatus={channelStatus} />
       </p>
       <div className="flex flex-col gap-1">
         <h3 id={heading} className="font-semibold text-lg/7 wrap-anywhere">
           {handleOrDomain}
         </h3>
         <p className="text-pretty">
-          <StandingSentence channel={channel} standing={standing} />
+          <ChannelStatusText channel={channel} channelStatus={channelStatus} />
         </p>
         <p className="text-soft text-sm">
           {checkedAt !== null && (
             <>
-              Last seen <Moment at={checkedAt} as="ago" />.
+              Last seen <DateTime at={checkedAt} as="ago" />.
             </>
           )}
           {nextCheckAt !== null && (
@@ -59,10 +58,10 @@ export function ChannelItem({ did, channel, standing }: ChannelItemProps) {
       <Link
         to="/agents/$did/channels/$channel"
         params={{ did, channel: id }}
-        aria-label={`${NEXT[standing]}: ${handleOrDomain}`}
-        className={`self-start ${buttonClass(NEXT[standing] === 'Details' ? 'secondary' : 'primary', 'small')}`}
+        aria-label={`${NEXT_ACTION[channelStatus]}: ${handleOrDomain}`}
+        className={`self-start ${buttonClass(NEXT_ACTION[channelStatus] === 'Details' ? 'secondary' : 'primary', 'small')}`}
       >
-        {NEXT[standing]}
+        {NEXT_ACTION[channelStatus]}
       </Link>
     </li>
   )

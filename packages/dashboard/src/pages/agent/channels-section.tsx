@@ -1,12 +1,12 @@
 import type { OwnerAgent, OwnerChannel } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useChannelStatus } from '../../channels/channel-status.ts'
 import { channelsQuery } from '../../channels/queries.ts'
-import { useStanding } from '../../channels/use-standing.ts'
-import { buttonClass } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Section } from '../../parts/page.tsx'
-import { Loading, Skeleton } from '../../parts/skeleton.tsx'
+import { buttonClass } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { Section } from '../../components/page.tsx'
+import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { ChannelItem } from './channel-item.tsx'
 
 interface ChannelsSectionProps {
@@ -14,10 +14,9 @@ interface ChannelsSectionProps {
   readonly agent: OwnerAgent
 }
 
-/** Where the agent can be reached, and how that stands. */
 export function ChannelsSection({ did, agent }: ChannelsSectionProps) {
   const { data, error, isPending, refetch } = useQuery(channelsQuery(did))
-  const standingOf = useStanding(did, agent)
+  const channelStatusOf = useChannelStatus(did, agent)
   const revoked = agent.status === 'revoked'
   const none = data?.channels.length === 0
   if (revoked && none) return null
@@ -50,7 +49,7 @@ export function ChannelsSection({ did, agent }: ChannelsSectionProps) {
           <Skeleton className="h-24" />
         </>
       )}
-      {none && <NothingYet />}
+      {none && <EmptyState />}
       {data !== undefined && !none && (
         <ul className="flex flex-col divide-y divide-line border-line border-t">
           {data.channels.toSorted(byStrength).map((channel) => (
@@ -58,7 +57,7 @@ export function ChannelsSection({ did, agent }: ChannelsSectionProps) {
               key={channel.id}
               did={did}
               channel={channel}
-              standing={standingOf(channel)}
+              channelStatus={channelStatusOf(channel)}
             />
           ))}
         </ul>
@@ -67,7 +66,7 @@ export function ChannelsSection({ did, agent }: ChannelsSectionProps) {
   )
 }
 
-function NothingYet() {
+function EmptyState() {
   return (
     <div className="flex flex-col gap-2">
       <p className="font-medium">None yet.</p>

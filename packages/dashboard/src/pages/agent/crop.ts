@@ -1,58 +1,58 @@
-/** A square out of a picture, in its pixels. */
+/** A square section of a picture, in pixels. */
 export interface Crop {
   readonly x: number
   readonly y: number
   readonly size: number
 }
 
-export interface Extent {
+export interface Size {
   readonly width: number
   readonly height: number
 }
 
-/** Less than this is not enough for a picture that is shown at 512 pixels. */
-const SMALLEST = 128
-const DEEPEST = 8
+/** The minimum size of a crop, because the picture is displayed at up to 512 pixels. */
+const MIN_SIZE = 128
+const MAX_ZOOM = 8
 
-/** @returns the size of the largest square that fits */
-function largest({ width, height }: Extent): number {
+/** The size of the maxSquare square that fits. */
+function maxSquare({ width, height }: Size): number {
   return Math.min(width, height)
 }
 
-/** @returns by how much one may go closer, at most */
-export function deepestZoom(picture: Extent): number {
-  return Math.max(1, Math.min(DEEPEST, largest(picture) / SMALLEST))
+/** The maximum zoom factor. */
+export function maxZoom(picture: Size): number {
+  return Math.max(1, Math.min(MAX_ZOOM, maxSquare(picture) / MIN_SIZE))
 }
 
-/** @returns the largest square in the middle */
-export function middleOf(picture: Extent): Crop {
-  const size = largest(picture)
-  return within(picture, { x: (picture.width - size) / 2, y: (picture.height - size) / 2, size })
+/** The maxSquare centred square. */
+export function centredCrop(picture: Size): Crop {
+  const size = maxSquare(picture)
+  return clampCrop(picture, { x: (picture.width - size) / 2, y: (picture.height - size) / 2, size })
 }
 
-/** @returns the square, moved by so many pixels, as far as the picture goes */
-export function moved(picture: Extent, crop: Crop, right: number, down: number): Crop {
-  return within(picture, { ...crop, x: crop.x + right, y: crop.y + down })
+/** The crop moveCrop by a number of pixels, limited to the picture. */
+export function moveCrop(picture: Size, crop: Crop, right: number, down: number): Crop {
+  return clampCrop(picture, { ...crop, x: crop.x + right, y: crop.y + down })
 }
 
-/** @returns the square around the same middle, so much closer than the largest one */
-export function zoomed(picture: Extent, crop: Crop, zoom: number): Crop {
-  const closest = Math.min(Math.max(zoom, 1), deepestZoom(picture))
-  const size = Math.round(largest(picture) / closest)
+/** The crop with the same centre at another zoom factor, limited to the picture. */
+export function zoomCrop(picture: Size, crop: Crop, zoom: number): Crop {
+  const closest = Math.min(Math.max(zoom, 1), maxZoom(picture))
+  const size = Math.round(maxSquare(picture) / closest)
   const gain = (crop.size - size) / 2
-  return within(picture, { x: crop.x + gain, y: crop.y + gain, size })
+  return clampCrop(picture, { x: crop.x + gain, y: crop.y + gain, size })
 }
 
-/** @returns how close a square is: 1 for the largest one */
-export function zoomOf(picture: Extent, { size }: Crop): number {
-  return largest(picture) / size
+/** The zoom factor of a crop; 1 for the maxSquare square. */
+export function zoomOf(picture: Size, { size }: Crop): number {
+  return maxSquare(picture) / size
 }
 
-function within({ width, height }: Extent, { x, y, size }: Crop): Crop {
-  return { x: between(x, width - size), y: between(y, height - size), size }
+function clampCrop({ width, height }: Size, { x, y, size }: Crop): Crop {
+  return { x: clamp(x, width - size), y: clamp(y, height - size), size }
 }
 
-/** Whole pixels: the service takes no others. */
-function between(value: number, most: number): number {
-  return Math.round(Math.min(Math.max(value, 0), most))
+/** The service accepts only whole pixels. */
+function clamp(value: number, max: number): number {
+  return Math.round(Math.min(Math.max(value, 0), max))
 }

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useEffect, useId, useRef } from 'react'
-import { type Crop, deepestZoom, moved, zoomed, zoomOf } from './crop.ts'
+import { type Crop, maxZoom, moveCrop, zoomCrop, zoomOf } from './crop.ts'
 import type { Picture } from './read-picture.ts'
 
 interface CropperProps {
@@ -8,7 +8,7 @@ interface CropperProps {
   readonly onChange: (crop: Crop) => void
 }
 
-/** How much of the stage's side the square takes; the rest shows what is left out. */
+/** The share of the stage that the crop takes. The rest shows what is cut off. */
 const FRAME = 0.8
 const STEP = 0.02
 const ZOOM_STEP = 1.1
@@ -20,30 +20,30 @@ const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [0, 1],
 }
 
-/** Chooses a square of a picture: by dragging, by arrow keys, and by a slider for how close. */
+/** Selects a square by dragging, arrow keys and a zoom slider. */
 export function Cropper({ picture, crop, onChange }: CropperProps) {
   const id = useId()
   const stage = useRef<HTMLDivElement>(null)
   const drag = useRef<{ x: number; y: number; crop: Crop } | null>(null)
-  const deepest = deepestZoom(picture)
+  const max = maxZoom(picture)
 
   useEffect(() => stage.current?.focus(), [])
 
-  function begin({ clientX, clientY, pointerId, currentTarget }: PointerEvent) {
+  function onPointerDown({ clientX, clientY, pointerId, currentTarget }: PointerEvent) {
     currentTarget.setPointerCapture(pointerId)
     drag.current = { x: clientX, y: clientY, crop }
   }
 
-  function move({ clientX, clientY, currentTarget }: PointerEvent) {
+  function onPointerMove({ clientX, clientY, currentTarget }: PointerEvent) {
     if (drag.current === null) return
-    const { x, y, crop: before } = drag.current
-    const scale = before.size / (currentTarget.clientWidth * FRAME)
-    // The picture goes with the pointer, so that the square goes against it.
-    onChange(moved(picture, before, (x - clientX) * scale, (y - clientY) * scale))
+    const { x, y, crop: cropAtStart } = drag.current
+    const scale = cropAtStart.size / (currentTarget.clientWidth * FRAME)
+    // Dragging moves the picture, so the crop moves in the opposite direction.
+    onChange(moveCrop(picture, cropAtStart, (x - clientX) * scale, (y - clientY) * scale))
   }
 
-  function press(event: KeyboardEvent) {
-    const next = byKey(picture, crop, event)
+  function onKeyDown(event: KeyboardEvent) {
+    const next = cropByKey(picture, crop, event)
     if (next === null) return
     event.preventDefault()
     onChange(next)
@@ -60,22 +60,22 @@ export function Cropper({ picture, crop, onChange }: CropperProps) {
         aria-valuenow={share(crop.x, picture.width - crop.size)}
         aria-valuetext={`${share(crop.x, picture.width - crop.size)} % from the left, ${share(crop.y, picture.height - crop.size)} % from the top`}
         className="relative aspect-square w-full max-w-80 cursor-grab touch-none overflow-hidden rounded-xl bg-sunken select-none active:cursor-grabbing"
-        onPointerDown={begin}
-        onPointerMove={move}
+        onPointerDown={onPointerDown}
+        onPointerMove={onPointerMove}
         onPointerUp={() => {
           drag.current = null
         }}
         onPointerCancel={() => {
           drag.current = null
         }}
-        onKeyDown={press}
+        onKeyDown={onKeyDown}
       >
         <img
           src={picture.url}
           alt=""
           draggable={false}
           className="pointer-events-none absolute max-w-none"
-          style={placeOf(picture, crop)}
+          style={imageStyle(picture, crop)}
         />
         <div className="pointer-events-none absolute inset-1/10 rounded-xl border-2 border-white shadow-[0_0_0_100vmax_rgb(0_0_0/0.55)]" />
       </div>
@@ -84,12 +84,12 @@ export function Cropper({ picture, crop, onChange }: CropperProps) {
         <input
           type="range"
           min={1}
-          max={deepest}
+          max={max}
           step={0.01}
           value={zoomOf(picture, crop)}
-          disabled={deepest === 1}
+          disabled={max === 1}
           aria-valuetext={`${Math.round(zoomOf(picture, crop) * 100)} %`}
-          onChange={({ target }) => onChange(zoomed(picture, crop, Number(target.value)))}
+          onChange={({ target }) => onChange(zoomCrop(picture, crop, Number(target.value)))}
           className="h-6 w-full cursor-pointer accent-accent"
         />
       </label>
@@ -100,20 +100,20 @@ export function Cropper({ picture, crop, onChange }: CropperProps) {
   )
 }
 
-function byKey(picture: Picture, crop: Crop, { key, shiftKey }: KeyboardEvent): Crop | null {
+function cropByKey(picture: Picture, crop: Crop, { key, shiftKey }: KeyboardEvent): Crop | null {
   const arrow = ARROWS[key]
   if (arrow) {
     const step = Math.max(1, crop.size * STEP * (shiftKey ? 5 : 1))
-    return moved(picture, crop, arrow[0] * step, arrow[1] * step)
+    return moveCrop(picture, crop, arrow[0] * step, arrow[1] * step)
   }
   const zoom = zoomOf(picture, crop)
-  if (key === '+' || key === '=') return zoomed(picture, crop, zoom * ZOOM_STEP)
-  if (key === '-') return zoomed(picture, crop, zoom / ZOOM_STEP)
+  if (key === '+' || key === '=') return zoomCrop(picture, crop, zoom * ZOOM_STEP)
+  if (key === '-') return zoomCrop(picture, crop, zoom / ZOOM_STEP)
   return null
 }
 
-/** In percent of the stage, so that nothing has to be measured. */
-function placeOf({ width, height }: Picture, { x, y, size }: Crop) {
+/** In percent, so that the stage need not be measured. */
+function imageStyle({ width, height }: Picture, { x, y, size }: Crop) {
   const scale = (FRAME * 100) / size
   const edge = (1 - FRAME) * 50
   return {

@@ -4,16 +4,16 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { channelsQuery } from '../../channels/queries.ts'
-import { buttonClass } from '../../parts/button.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { Section } from '../../parts/page.tsx'
+import { buttonClass } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { Section } from '../../components/page.tsx'
 
 interface GradeSectionProps {
   readonly did: string
   readonly agent: OwnerAgent
 }
 
-/** What the letter is made of, and what would raise it. */
+/** Explains the grade and how to raise it. */
 export function GradeSection({ did, agent }: GradeSectionProps) {
   const { grade, status, nextStep, verification, certificateUrl } = agent
   return (
@@ -31,7 +31,7 @@ export function GradeSection({ did, agent }: GradeSectionProps) {
                 'You, but you have no verified identity at present.'
               ) : (
                 <>
-                  You. Your identity was verified on <Moment at={verification.verifiedAt} />:{' '}
+                  You. Your identity was verified on <DateTime at={verification.verifiedAt} />:{' '}
                   {verification.label}.
                 </>
               )}
@@ -40,7 +40,7 @@ export function GradeSection({ did, agent }: GradeSectionProps) {
           <div>
             <dt className="font-medium">Where it can be reached</dt>
             <dd className="text-soft wrap-anywhere">
-              <Reached did={did} agent={agent} />
+              <CountedChannels did={did} agent={agent} />
             </dd>
           </div>
         </dl>
@@ -51,20 +51,22 @@ export function GradeSection({ did, agent }: GradeSectionProps) {
   )
 }
 
-/** The channels that count: as the card has them, with what only their owner is told. */
-function Reached({ did, agent: { channels } }: GradeSectionProps): ReactNode {
-  const known = useQuery(channelsQuery(did)).data?.channels
+/** The verified channels on the agent's card, with data that only the owner can see. */
+function CountedChannels({ did, agent: { channels } }: GradeSectionProps): ReactNode {
+  const ownerChannels = useQuery(channelsQuery(did)).data?.channels
   if (channels.length === 0) return 'At no channel that has been verified.'
   return (
     <ul className="flex flex-col gap-1">
       {channels.map(({ kind, handleOrDomain }) => {
-        const all = known?.find((e) => e.kind === kind && e.handleOrDomain === handleOrDomain)
+        const match = ownerChannels?.find(
+          (e) => e.kind === kind && e.handleOrDomain === handleOrDomain,
+        )
         return (
           <li key={`${kind} ${handleOrDomain}`}>
-            {all?.label ?? kind}: {handleOrDomain}
-            {all?.checkedAt && (
+            {match?.label ?? kind}: {handleOrDomain}
+            {match?.checkedAt && (
               <>
-                , last seen <Moment at={all.checkedAt} as="ago" />
+                , last seen <DateTime at={match.checkedAt} as="ago" />
               </>
             )}
           </li>
@@ -74,7 +76,7 @@ function Reached({ did, agent: { channels } }: GradeSectionProps): ReactNode {
   )
 }
 
-/** To where the next step is taken. */
+/** Links to the page where the grade can be raised. */
 function NextStep({ did, agent: { verification, status, nextStep, tier } }: GradeSectionProps) {
   const identity = verification === null || tier === 2
   if (status !== 'active' || nextStep === null) return null

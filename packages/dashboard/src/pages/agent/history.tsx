@@ -1,14 +1,13 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { eventSentences } from '../../agents/event-sentence.ts'
+import { eventSentences } from '../../agents/event-sentences.ts'
 import { historyQuery } from '../../agents/queries.ts'
 import { useKindLabel } from '../../channels/queries.ts'
-import { Button } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { Section } from '../../parts/page.tsx'
-import { Loading, Skeleton } from '../../parts/skeleton.tsx'
+import { Button } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { Section } from '../../components/page.tsx'
+import { Loading, Skeleton } from '../../components/skeleton.tsx'
 
-/** What has happened to the agent, newest first. */
 export function History({ did }: { readonly did: string }) {
   const history = useInfiniteQuery(historyQuery(did))
   const labelOf = useKindLabel()
@@ -36,7 +35,7 @@ export function History({ did }: { readonly did: string }) {
                 </p>
               ))}
               <p className="text-soft text-sm">
-                <Moment at={event.at} as="minute" />
+                <DateTime at={event.at} as="minute" />
               </p>
             </li>
           ))}

@@ -1,15 +1,14 @@
 import type { OwnerAgent } from '@countersign/protocol'
 import type { ReactNode } from 'react'
-import { CopyField } from '../../parts/copy-field.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { Section } from '../../parts/page.tsx'
+import { CopyField } from '../../components/copy-field.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { Section } from '../../components/page.tsx'
 
 interface IdentifiersProps {
   readonly did: string
   readonly agent: OwnerAgent
 }
 
-/** What the agent is called by programs, and by its owner. */
 export function Identifiers({ did, agent }: IdentifiersProps) {
   return (
     <Section title="Identifiers">
@@ -20,7 +19,7 @@ export function Identifiers({ did, agent }: IdentifiersProps) {
           {agent.agentId}
         </Fact>
         <Fact name="Claimed" remark="When the certificate was issued.">
-          <Moment at={agent.claimedAt} as="minute" />
+          <DateTime at={agent.claimedAt} as="minute" />
         </Fact>
       </dl>
     </Section>

@@ -1,14 +1,14 @@
 import { type AgentPatch, DESCRIPTION_PATTERN, type OwnerAgent } from '@countersign/protocol'
-import { whatIsWrongWithDisplayName, whatIsWrongWithUsername } from '../../parts/names.ts'
+import { displayNameError, usernameError } from '../../components/validate-names.ts'
 
-/** What can be entered; an empty text is none. */
+/** The form's values. An empty text means that the field is not set. */
 type ProfileText = Readonly<Record<keyof OwnerAgent['profile'], string>>
-/** What has been entered and not been saved. */
+/** The unsaved changes. */
 export type ProfileDraft = Partial<ProfileText>
 
 export const DESCRIPTION_LENGTH = 160
 
-/** @returns what the form shows */
+/** @returns the values that the form shows */
 export function textOf({ profile }: OwnerAgent, draft: ProfileDraft): ProfileText {
   return {
     displayName: draft.displayName ?? profile.displayName ?? '',
@@ -17,7 +17,7 @@ export function textOf({ profile }: OwnerAgent, draft: ProfileDraft): ProfileTex
   }
 }
 
-/** @returns what saving would change; null where that is nothing */
+/** @returns the request that saves the draft; null if nothing has changed */
 export function patchOf({ profile }: OwnerAgent, draft: ProfileDraft): AgentPatch | null {
   const patch: AgentPatch = {}
   for (const key of ['displayName', 'username', 'description'] as const) {
@@ -29,16 +29,16 @@ export function patchOf({ profile }: OwnerAgent, draft: ProfileDraft): AgentPatc
   return Object.keys(patch).length === 0 ? null : patch
 }
 
-/** As the contract counts: code points. */
+/** Counts code points, as the contract does. */
 export function lengthOf(text: string): number {
   return [...text].length
 }
 
-/** @returns a sentence for each field with which something is wrong */
-export function whatIsWrong(text: ProfileText, shortName: string): Partial<ProfileText> {
-  const displayName = text.displayName.trim() && whatIsWrongWithDisplayName(text.displayName.trim())
-  const username = text.username && whatIsWrongWithUsername(text.username, shortName)
-  const description = whatIsWrongWithDescription(text.description.trim())
+/** @returns a message for each invalid field */
+export function validateProfile(text: ProfileText, shortName: string): Partial<ProfileText> {
+  const displayName = text.displayName.trim() && displayNameError(text.displayName.trim())
+  const username = text.username && usernameError(text.username, shortName)
+  const description = descriptionError(text.description.trim())
   return {
     ...(displayName && { displayName }),
     ...(username && { username }),
@@ -46,14 +46,14 @@ export function whatIsWrong(text: ProfileText, shortName: string): Partial<Profi
   }
 }
 
-function whatIsWrongWithDescription(text: string): string | null {
-  const over = lengthOf(text) - DESCRIPTION_LENGTH
-  if (over > 0) return `${over === 1 ? '1 character' : `${over} characters`} too many.`
+function descriptionError(text: string): string | null {
+  const excess = lengthOf(text) - DESCRIPTION_LENGTH
+  if (excess > 0) return `${excess === 1 ? '1 character' : `${excess} characters`} too many.`
   if (DESCRIPTION_PATTERN.test(text)) return null
   return 'There are characters in it that cannot be seen.'
 }
 
-/** @returns the agent as it would be with a change: what others would see */
+/** @returns the agent with the change applied, for the preview */
 export function withPatch(
   agent: OwnerAgent,
   patch: AgentPatch | null,

@@ -1,10 +1,9 @@
-import { type RefObject, useRef, useState } from 'react'
+import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useService } from '../../agents/use-service.ts'
-import { useSettled } from '../../agents/use-settled.ts'
-import { Button } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { TextAreaField, TextField } from '../../parts/field.tsx'
-import { submits } from '../../parts/submits.ts'
+import { Button } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { TextAreaField, TextField } from '../../components/field.tsx'
+import { submitHandler } from '../../components/submit-handler.ts'
 import { DESCRIPTION_LENGTH, lengthOf } from './profile-draft.ts'
 import type { Profile } from './use-profile.ts'
 
@@ -13,19 +12,18 @@ interface ProfileFormProps {
   readonly profile: Profile
 }
 
-/** Name, username and description. The card beside it follows. */
 export function ProfileForm({ did, profile }: ProfileFormProps) {
-  const { text, wrong, edit, changed, saving, discard } = profile
+  const { text, errors, edit, changed, saving, discard } = profile
   const name = useRef<HTMLInputElement>(null)
-  const ready = changed && Object.keys(wrong).length === 0
+  const ready = changed && Object.keys(errors).length === 0
 
   return (
-    <form onSubmit={submits(saving.run)} className="flex flex-col gap-5">
+    <form onSubmit={submitHandler(saving.run)} className="flex flex-col gap-5">
       <TextField
         ref={name}
         label="Display name"
         hint="What people read first. 1 to 64 characters."
-        error={wrong.displayName}
+        error={errors.displayName}
         value={text.displayName}
         onChange={({ target }) => edit({ displayName: target.value })}
         placeholder={`Agent ${did.slice(-24, -18)}`}
@@ -67,14 +65,17 @@ function Actions({ profile: { changed, saving }, ready, first, discard }: Action
   )
 }
 
-/** Not finished yet: what is wrong with it may be right a letter later. */
+/** Usernames that are invalid only because the user is still typing. */
 const UNFINISHED = /^[a-z0-9-]{0,2}$|^[a-z0-9-]{1,31}-$/
 
-function UsernameField({ did, profile: { text, wrong, refused, edit } }: ProfileFormProps) {
+function UsernameField({
+  did,
+  profile: { text, errors, usernameRefusal, edit },
+}: ProfileFormProps) {
   const { baseUrl } = useService()
-  const [left, setLeft] = useState(false)
+  const [blurred, setBlurred] = useState(false)
   const { username } = text
-  const quiet = !left && UNFINISHED.test(username)
+  const incomplete = !blurred && UNFINISHED.test(username)
   return (
     <TextField
       label="Username"
@@ -86,13 +87,13 @@ function UsernameField({ did, profile: { text, wrong, refused, edit } }: Profile
           </span>
         </>
       }
-      error={refused ?? (quiet ? null : wrong.username)}
+      error={usernameRefusal ?? (incomplete ? null : errors.username)}
       value={username}
       onChange={({ target }) => {
-        setLeft(false)
+        setBlurred(false)
         edit({ username: target.value.toLowerCase() })
       }}
-      onBlur={() => setLeft(true)}
+      onBlur={() => setBlurred(true)}
       placeholder="none yet"
       autoComplete="off"
       autoCapitalize="none"
@@ -103,24 +104,34 @@ function UsernameField({ did, profile: { text, wrong, refused, edit } }: Profile
 
 const PAUSE_MS = 1200
 
-function DescriptionField({ profile: { text, wrong, edit } }: Pick<ProfileFormProps, 'profile'>) {
+function DescriptionField({ profile: { text, errors, edit } }: Pick<ProfileFormProps, 'profile'>) {
   const length = lengthOf(text.description.trim())
   const count = `${length} of ${DESCRIPTION_LENGTH} characters`
-  const settled = useSettled(count, PAUSE_MS)
+  const announcedCount = useDebounced(count, PAUSE_MS)
   return (
     <div>
       <TextAreaField
         label="Description"
         hint="What it does, for those who have never heard of it."
-        error={wrong.description}
-        aside={<span className={wrong.description ? 'text-bad' : ''}>{count}</span>}
+        error={errors.description}
+        aside={<span className={errors.description ? 'text-bad' : ''}>{count}</span>}
         value={text.description}
         onChange={({ target }) => edit({ description: target.value })}
       />
-      {/* Read out once the typing pauses. */}
+      {/* Announced when the user stops typing. */}
       <p role="status" className="sr-only">
-        {length > 0 && settled}
+        {length > 0 && announcedCount}
       </p>
     </div>
   )
+}
+
+/** @returns the value after it has not changed for the given time */
+function useDebounced<T>(value: T, milliseconds: number): T {
+  const [announcedCount, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds)
+    return () => clearTimeout(timer)
+  }, [value, milliseconds])
+  return announcedCount
 }

@@ -1,6 +1,6 @@
 import type { OwnerAgent } from '@countersign/protocol'
 import { useService } from '../../agents/use-service.ts'
-import { Section } from '../../parts/page.tsx'
+import { Section } from '../../components/page.tsx'
 import { BadgeCode } from './badge-code.tsx'
 
 interface SharingProps {
@@ -8,7 +8,7 @@ interface SharingProps {
   readonly agent: OwnerAgent
 }
 
-/** Where others find the certificate, and how a page or a README shows it. */
+/** Links to the public pages, and code for badges. */
 export function Sharing({ did, agent }: SharingProps) {
   const { baseUrl } = useService()
   const links = [

@@ -4,20 +4,20 @@ import { pathOf } from '../../agents/queries.ts'
 import { ReasonField, useReason } from '../../agents/reason-field.tsx'
 import { useAgentCache } from '../../agents/use-agent-cache.ts'
 import { send } from '../../api/client.ts'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { toast } from '../../components/toast.tsx'
 
 export type StatusChange = 'suspend' | 'reactivate' | 'revoke'
 
-interface Words {
+interface Texts {
   readonly question: (name: string) => string
-  /** Exactly what will happen. */
+  /** The exact effects. */
   readonly effects: (agent: OwnerAgent) => readonly (string | false)[]
   readonly action: string
   readonly done: string
 }
 
-const WORDS: Readonly<Record<StatusChange, Words>> = {
+const TEXTS: Readonly<Record<StatusChange, Texts>> = {
   suspend: {
     question: (name) => `Suspend ${name}?`,
     effects: () => [
@@ -63,19 +63,21 @@ interface StatusDialogProps {
   readonly focusAfter: () => HTMLElement | true | null
 }
 
-/** Says what a change of status does before it is made. Nothing is shown as done before it is. */
+/**
+ * Explains and confirms a status change. No optimistic update, because the change must not look done before it is.
+ */
 export function StatusDialog({ did, agent, change, ...dialog }: StatusDialogProps) {
-  const { question, effects, action, done } = WORDS[change]
+  const { question, effects, action, done } = TEXTS[change]
   const cache = useAgentCache(did)
   const reason = useReason()
-  const asksWhy = change !== 'reactivate'
+  const takesReason = change !== 'reactivate'
 
   const { reset } = reason
   // biome-ignore lint/correctness/useExhaustiveDependencies: anew whenever it opens, and only then
   useEffect(reset, [dialog.open])
 
   async function confirm() {
-    const body = asksWhy ? { reason: reason.reason } : {}
+    const body = takesReason ? { reason: reason.reason } : {}
     cache.put(await send<OwnerAgent>('POST', `${pathOf(did)}/${change}`, body))
     toast(done)
   }
@@ -86,13 +88,13 @@ export function StatusDialog({ did, agent, change, ...dialog }: StatusDialogProp
       title={question(agent.displayName)}
       action={action}
       danger={change === 'revoke'}
-      ready={!asksWhy || reason.valid}
+      ready={!takesReason || reason.valid}
       onConfirm={confirm}
     >
       <ul className="list-disc space-y-1.5 pl-5 text-pretty">
         {effects(agent).map((each) => each && <li key={each}>{each}</li>)}
       </ul>
-      {asksWhy && <ReasonField state={reason} />}
+      {takesReason && <ReasonField state={reason} />}
     </ConfirmDialog>
   )
 }

@@ -2,11 +2,11 @@ import type { OwnerAgent } from '@countersign/protocol'
 import { StatusMark } from '@countersign/ui'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useRef, useState } from 'react'
-import { reasonInWords } from '../../agents/reasons.ts'
+import { reasonText } from '../../agents/reasons.ts'
 import { useService } from '../../agents/use-service.ts'
-import { Button } from '../../parts/button.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { Section } from '../../parts/page.tsx'
+import { Button } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { Section } from '../../components/page.tsx'
 import { type StatusChange, StatusDialog } from './status-dialog.tsx'
 
 interface StatusSectionProps {
@@ -14,15 +14,14 @@ interface StatusSectionProps {
   readonly agent: OwnerAgent
 }
 
-/** How the certificate stands, and taking it back. */
 export function StatusSection({ did, agent }: StatusSectionProps) {
   const [change, setChange] = useState<StatusChange>('suspend')
   const [open, setOpen] = useState(false)
-  const standing = useRef<HTMLDivElement>(null)
-  const asked = useRef<string>(agent.status)
-  const ask = (what: StatusChange) => {
-    asked.current = agent.status
-    setChange(what)
+  const statusText = useRef<HTMLDivElement>(null)
+  const statusBefore = useRef<string>(agent.status)
+  const openDialog = (nextChange: StatusChange) => {
+    statusBefore.current = agent.status
+    setChange(nextChange)
     setOpen(true)
   }
   const { status, statusSetBy } = agent
@@ -30,22 +29,22 @@ export function StatusSection({ did, agent }: StatusSectionProps) {
   return (
     <Section title="Status" actions={<StatusMark status={status} />}>
       <div
-        ref={standing}
+        ref={statusText}
         tabIndex={-1}
         data-status={status}
         className="max-w-2xl text-pretty outline-hidden"
       >
-        <Standing agent={agent} />
+        <StatusText agent={agent} />
       </div>
       {status !== 'revoked' && (
         <div className="flex flex-wrap gap-3">
-          {status === 'active' && <Button onClick={() => ask('suspend')}>Suspend …</Button>}
+          {status === 'active' && <Button onClick={() => openDialog('suspend')}>Suspend …</Button>}
           {status === 'suspended' && statusSetBy === 'owner' && (
-            <Button variant="primary" onClick={() => ask('reactivate')}>
+            <Button variant="primary" onClick={() => openDialog('reactivate')}>
               Reactivate …
             </Button>
           )}
-          <Button variant="danger" onClick={() => ask('revoke')}>
+          <Button variant="danger" onClick={() => openDialog('revoke')}>
             Revoke …
           </Button>
         </div>
@@ -56,22 +55,24 @@ export function StatusSection({ did, agent }: StatusSectionProps) {
         change={change}
         open={open}
         onClose={() => setOpen(false)}
-        // The button that was pressed does something else by now, or is gone: to what it has done.
-        focusAfter={() => standing.current?.dataset.status === asked.current || standing.current}
+        // The pressed button no longer exists after the change, so the focus moves to the status text.
+        focusAfter={() =>
+          statusText.current?.dataset.status === statusBefore.current || statusText.current
+        }
       />
     </Section>
   )
 }
 
-function Standing({ agent }: { readonly agent: OwnerAgent }): ReactNode {
+function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode {
   const { name } = useService()
   const { status, statusSetBy, statusReason, statusChangedAt } = agent
-  const who = statusSetBy === 'owner' ? 'you' : `whoever runs ${name}`
+  const changedBy = statusSetBy === 'owner' ? 'you' : `whoever runs ${name}`
   const since = (
     <>
       {' '}
-      by {who} on <Moment at={statusChangedAt} as="minute" />.
-      {statusReason && ` Reason: ${reasonInWords(statusReason)}.`}
+      by {changedBy} on <DateTime at={statusChangedAt} as="minute" />.
+      {statusReason && ` Reason: ${reasonText(statusReason)}.`}
     </>
   )
 

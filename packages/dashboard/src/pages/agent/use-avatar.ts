@@ -3,13 +3,12 @@ import { useEffect, useState } from 'react'
 import { pathOf } from '../../agents/queries.ts'
 import { useAgentCache } from '../../agents/use-agent-cache.ts'
 import { request, send } from '../../api/client.ts'
-import { toast } from '../../parts/toast.tsx'
-import { useAction } from '../../parts/use-action.ts'
-import { type Crop, middleOf } from './crop.ts'
-import { usePicturePreview } from './picture-preview.ts'
+import { toast } from '../../components/toast.tsx'
+import { useAction } from '../../components/use-action.ts'
+import { type Crop, centredCrop } from './crop.ts'
 import { type Picture, readPicture } from './read-picture.ts'
 
-/** An agent's picture, while another one is being chosen for it. */
+/** State of an agent's picture while the owner selects a new one. */
 export function useAvatar(did: string) {
   const cache = useAgentCache(did)
   const [picture, setPicture] = useState<Picture | null>(null)
@@ -23,7 +22,7 @@ export function useAvatar(did: string) {
 
   function put(next: Picture | null) {
     setPicture(next)
-    setCrop(next && middleOf(next))
+    setCrop(next && centredCrop(next))
   }
 
   const choosing = useAction(async (file: File) => {
@@ -54,3 +53,30 @@ export function useAvatar(did: string) {
 }
 
 export type Avatar = ReturnType<typeof useAvatar>
+
+const PREVIEW_SIZE = 192
+
+/**
+ * Renders the crop for the card's preview.
+ * @returns null if there is no picture
+ */
+function usePicturePreview(picture: Picture | null, crop: Crop | null): string | null {
+  const [preview, setPreview] = useState<string | null>(null)
+  useEffect(() => {
+    if (picture === null || crop === null) return setPreview(null)
+    // Renders at max once per animation frame.
+    const frame = requestAnimationFrame(() => setPreview(renderCrop(picture, crop)))
+    return () => cancelAnimationFrame(frame)
+  }, [picture, crop])
+  return preview
+}
+
+function renderCrop({ image }: Picture, { x, y, size }: Crop): string | null {
+  const canvas = document.createElement('canvas')
+  canvas.width = PREVIEW_SIZE
+  canvas.height = PREVIEW_SIZE
+  const context = canvas.getContext('2d')
+  if (context === null) return null
+  context.drawImage(image, x, y, size, size, 0, 0, PREVIEW_SIZE, PREVIEW_SIZE)
+  return canvas.toDataURL('image/png')
+}

@@ -4,33 +4,33 @@ import { pathOf } from '../../agents/queries.ts'
 import { useAgentCache } from '../../agents/use-agent-cache.ts'
 import { useService } from '../../agents/use-service.ts'
 import { ApiError, send } from '../../api/client.ts'
-import { toast } from '../../parts/toast.tsx'
-import { useAction } from '../../parts/use-action.ts'
-import { type ProfileDraft, patchOf, textOf, whatIsWrong, withPatch } from './profile-draft.ts'
+import { toast } from '../../components/toast.tsx'
+import { useAction } from '../../components/use-action.ts'
+import { type ProfileDraft, patchOf, textOf, validateProfile, withPatch } from './profile-draft.ts'
 
-/** What others read of an agent, as it is being edited. */
+/** State of the profile form. */
 export function useProfile(did: string, agent: OwnerAgent) {
   const { shortName, baseUrl } = useService()
   const cache = useAgentCache(did)
   const [draft, setDraft] = useState<ProfileDraft>({})
-  const [refused, setRefused] = useState<string | null>(null)
+  const [usernameRefusal, setUsernameRefusal] = useState<string | null>(null)
   const text = textOf(agent, draft)
-  // What was being written when the agent was revoked is nothing any more.
+  // A draft cannot be saved once the agent is revoked.
   const patch = agent.status === 'revoked' ? null : patchOf(agent, draft)
-  const wrong = whatIsWrong(text, shortName)
+  const errors = validateProfile(text, shortName)
   const preview = withPatch(agent, patch, { did, baseUrl })
 
   const saving = useAction(async () => {
-    if (patch === null || Object.keys(wrong).length > 0) return
-    setRefused(null)
+    if (patch === null || Object.keys(errors).length > 0) return
+    setUsernameRefusal(null)
     try {
-      await cache.during(preview, () => send<OwnerAgent>('PATCH', pathOf(did), patch))
+      await cache.optimistically(preview, () => send<OwnerAgent>('PATCH', pathOf(did), patch))
     } catch (error) {
-      // Everything else has been checked here by the same rules: what is left is that the username cannot be had.
+      // The form validates everything else by the same rules, so the username must be taken.
       if (!(patch.username && error instanceof ApiError && error.code === 'VALIDATION_ERROR')) {
         throw error
       }
-      return setRefused(error.message)
+      return setUsernameRefusal(error.message)
     }
     setDraft({})
     toast('Saved. Others see it so now.')
@@ -38,21 +38,21 @@ export function useProfile(did: string, agent: OwnerAgent) {
 
   return {
     text,
-    /** Sentences, by field. */
-    wrong,
-    /** Why the service did not give the username, in its words. */
-    refused,
+    /** Messages by field. */
+    errors,
+    /** The service's message if it usernameRefusal the username. */
+    usernameRefusal,
     changed: patch !== null,
-    /** The agent as it would be. */
+    /** The agent with the draft applied. */
     preview,
     saving,
     edit: (part: ProfileDraft) => {
       setDraft((before) => ({ ...before, ...part }))
-      if (part.username !== undefined) setRefused(null)
+      if (part.username !== undefined) setUsernameRefusal(null)
     },
     discard: () => {
       setDraft({})
-      setRefused(null)
+      setUsernameRefusal(null)
     },
   }
 }

@@ -4,17 +4,17 @@ import { Link } from '@tanstack/react-router'
 import { AgentPicture } from '../../agents/agent-picture.tsx'
 import { didOf } from '../../agents/did.ts'
 import { useService } from '../../agents/use-service.ts'
-import { Moment } from '../../parts/moment.tsx'
+import { DateTime } from '../../components/date-time.tsx'
 
 const COLUMNS = 'md:grid-cols-[3rem_minmax(0,1fr)_3rem_8.5rem_10rem_9rem]'
 
 interface AgentListProps {
   readonly agents: readonly OwnerAgent[]
-  /** The list is of another filter, until the one that was asked for is there. */
+  /** The list still shows the previous filter's result. */
   readonly stale: boolean
 }
 
-/** A table where there is room, cards where there is not. Each leads to its agent. */
+/** A table on wide screens, cards on narrow ones. */
 export function AgentList({ agents, stale }: AgentListProps) {
   const service = useService()
   return (
@@ -50,7 +50,7 @@ function Row({ did, agent }: { readonly did: string; readonly agent: OwnerAgent 
     >
       <AgentPicture src={agent.avatarUrl} status={status} className="size-12 rounded-xl" />
       <div className="min-w-0">
-        {/* The whole row leads there; only the name is the link, so that it is read out as one. */}
+        {/* The whole row is clickable, but only the name is the link, for a short accessible name. */}
         <Link
           to="/agents/$did"
           params={{ did }}
@@ -75,7 +75,7 @@ function Row({ did, agent }: { readonly did: string; readonly agent: OwnerAgent 
         </p>
         <p className="text-soft">
           <span className="md:sr-only">Claimed </span>
-          <Moment at={agent.claimedAt} />
+          <DateTime at={agent.claimedAt} />
         </p>
       </div>
     </li>

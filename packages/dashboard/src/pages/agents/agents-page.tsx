@@ -1,18 +1,17 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { agentsQuery } from '../../agents/queries.ts'
-import { Button, buttonClass } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Page } from '../../parts/page.tsx'
+import { Button, buttonClass } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { Page } from '../../components/page.tsx'
+import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { AgentList } from './agent-list.tsx'
 import { Filters } from './filters.tsx'
-import { ListSkeleton } from './list-skeleton.tsx'
 import { NoAgents } from './no-agents.tsx'
-import { NothingMatches } from './nothing-matches.tsx'
+import { NoMatches } from './no-matches.tsx'
 import { RevokeAll } from './revoke-all.tsx'
 import { useAgentsFilter } from './use-agents-filter.ts'
 
-/** All agents of the owner, newest first. */
 export function AgentsPage() {
   const filter = useAgentsFilter()
   const list = useInfiniteQuery({ ...agentsQuery(filter), placeholderData: keepPreviousData })
@@ -45,7 +44,7 @@ export function AgentsPage() {
           {agents.length > 0 ? (
             <AgentList agents={agents} stale={list.isPlaceholderData} />
           ) : (
-            <NothingMatches filter={filter} more={list.hasNextPage} />
+            <NoMatches filter={filter} more={list.hasNextPage} />
           )}
           {list.hasNextPage && (
             <Button
@@ -67,4 +66,20 @@ function found(count: number, more: boolean): string {
   if (count === 0) return 'No agent matches.'
   const agents = count === 1 ? '1 agent' : `${count} agents`
   return more ? `${agents} shown, and there are more.` : `${agents} shown.`
+}
+
+function ListSkeleton() {
+  return (
+    <>
+      <Loading what="your agents" />
+      <div className="flex flex-col gap-4">
+        <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_10rem]">
+          <Skeleton className="h-19" />
+          <Skeleton className="h-19" />
+        </div>
+        <Skeleton className="h-22 min-[25rem]:h-10 sm:max-w-md" />
+      </div>
+      <Skeleton className="h-80 rounded-2xl" />
+    </>
+  )
 }

@@ -2,7 +2,7 @@ import { AGENT_STATUSES, type OwnerAgents } from '@countersign/protocol'
 import { STATUS_WORDS } from '@countersign/ui'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { AgentsFilter } from '../../agents/queries.ts'
-import { SelectField } from '../../parts/field.tsx'
+import { SelectField } from '../../components/field.tsx'
 import { SearchField } from './search-field.tsx'
 import { filterOf, GRADES } from './use-agents-filter.ts'
 
@@ -14,12 +14,12 @@ interface FiltersProps {
 const TAB =
   'inline-flex min-h-10 items-center gap-2 rounded-full border border-line bg-surface px-4 font-medium text-soft no-underline hover:border-line-strong hover:text-ink aria-[current=page]:border-accent aria-[current=page]:bg-accent-wash aria-[current=page]:text-accent'
 
-/** What is shown of the agents. All of it stands in the address. */
+/** The filters, which are stored in the URL. */
 export function Filters({ filter, counts }: FiltersProps) {
   const navigate = useNavigate()
   const show = (next: AgentsFilter) =>
     void navigate({ to: '/agents', search: next, replace: true, resetScroll: false })
-  const all = counts.active + counts.suspended + counts.revoked
+  const total = counts.active + counts.suspended + counts.revoked
 
   return (
     <search aria-label="Agents" className="flex flex-col gap-4">
@@ -53,7 +53,7 @@ export function Filters({ filter, counts }: FiltersProps) {
           >
             {status === undefined ? 'All' : STATUS_WORDS[status]}
             <span className="text-sm tabular-nums">
-              {(status === undefined ? all : counts[status]).toLocaleString('en')}
+              {(status === undefined ? total : counts[status]).toLocaleString('en')}
             </span>
           </Link>
         ))}

@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useService } from '../../agents/use-service.ts'
-import { identityQuery } from '../../api/identity.ts'
-import { buttonClass } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
+import { identityQuery } from '../../api/queries.ts'
+import { buttonClass } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { Skeleton } from '../../components/skeleton.tsx'
 
-/** What this is all about, for whoever has no agent yet, and where they stand. */
+/** Introduces owners without agents to the three steps. */
 export function NoAgents() {
   const identity = useQuery(identityQuery)
   const { name } = useService()

@@ -3,19 +3,19 @@ import { useEffect, useState } from 'react'
 import { AGENTS_KEY } from '../../agents/queries.ts'
 import { ReasonField, useReason } from '../../agents/reason-field.tsx'
 import { send } from '../../api/client.ts'
-import { sessionQuery } from '../../api/session.ts'
-import { Button } from '../../parts/button.tsx'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { TextField } from '../../parts/field.tsx'
-import { useRecently } from '../../parts/recent-sign-in.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { sessionQuery } from '../../api/queries.ts'
+import { Button } from '../../components/button.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { TextField } from '../../components/field.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
+import { toast } from '../../components/toast.tsx'
 
 interface RevokeAllProps {
-  /** How many there are to revoke. */
+  /** The number of agents that can be revoked. */
   readonly count: number
 }
 
-/** For the day on which every key may be in other hands. Out of the way until then. */
+/** For emergencies such as stolen keys. Collapsed by default. */
 export function RevokeAll({ count }: RevokeAllProps) {
   const [open, setOpen] = useState(false)
   return (
@@ -43,9 +43,9 @@ function RevokeAllDialog(
   const { count, open, onClose } = props
   const [typed, setTyped] = useState('')
   const reason = useReason()
-  const recently = useRecently()
+  const withRecentSignIn = useRecentSignIn()
   const queries = useQueryClient()
-  const own = useQuery(sessionQuery).data?.owner?.username
+  const username = useQuery(sessionQuery).data?.owner?.username
   const agents = count === 1 ? '1 agent' : `${count} agents`
 
   const { reset } = reason
@@ -56,7 +56,7 @@ function RevokeAllDialog(
   }, [open])
 
   async function revoke() {
-    const { revokedAgents } = await recently(() =>
+    const { revokedAgents } = await withRecentSignIn(() =>
       send<{ revokedAgents: number }>('POST', '/api/account/agents/revoke-all', {
         username: typed.trim(),
         reason: reason.reason,
@@ -73,7 +73,7 @@ function RevokeAllDialog(
       title={`Revoke ${agents}?`}
       action={`Revoke ${agents} for good`}
       danger
-      ready={typed.trim() === own && reason.valid}
+      ready={typed.trim() === username && reason.valid}
       onConfirm={revoke}
     >
       <ul className="list-disc space-y-1.5 pl-5">
@@ -84,7 +84,7 @@ function RevokeAllDialog(
       <ReasonField state={reason} />
       <TextField
         label="Your username"
-        hint={`To confirm, write ${own ?? 'it'}.`}
+        hint={`To confirm, write ${username ?? 'it'}.`}
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
         autoComplete="off"

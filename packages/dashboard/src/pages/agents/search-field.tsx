@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { TextField } from '../../parts/field.tsx'
+import { TextField } from '../../components/field.tsx'
 
 interface SearchFieldProps {
   readonly value: string
@@ -8,27 +8,27 @@ interface SearchFieldProps {
 
 const PAUSE_MS = 250
 
-/** Says what is searched for once the person pauses. */
+/** Reports the search text when the user stops typing. */
 export function SearchField({ value, onChange }: SearchFieldProps) {
   const [text, setText] = useState(value)
-  const said = useRef(value)
+  const reported = useRef(value)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
 
-  // The address has changed by itself: the way back, or a filter that was cleared. What is being typed stays.
+  // The URL changed by navigation or a cleared filter. Text that is being typed is kept.
   useEffect(() => {
-    if (value === said.current) return
-    said.current = value
+    if (value === reported.current) return
+    reported.current = value
     setText(value)
   }, [value])
 
   useEffect(() => () => clearTimeout(timer.current), [])
 
-  function type(now: string) {
-    setText(now)
+  function onType(next: string) {
+    setText(next)
     clearTimeout(timer.current)
     timer.current = setTimeout(() => {
-      said.current = now.trim()
-      onChange(said.current)
+      reported.current = next.trim()
+      onChange(reported.current)
     }, PAUSE_MS)
   }
 
@@ -38,7 +38,7 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
       label="Search"
       placeholder="Name, label, description or DID"
       value={text}
-      onChange={(event) => type(event.target.value)}
+      onChange={(event) => onType(event.target.value)}
       maxLength={128}
       autoComplete="off"
       spellCheck={false}

@@ -6,7 +6,7 @@ const route = getRouteApi('/signed-in/agents')
 
 export const GRADES: readonly Grade[] = ['A', 'B', 'C', 'D', 'E']
 
-/** The filter as the address has it: it can be kept, sent, and gone back to. What makes no sense is left out. */
+/** The filter from the URL. Invalid values are ignored. */
 export function useAgentsFilter(): AgentsFilter {
   const { search, status, grade } = route.useSearch()
   return filterOf({
@@ -16,7 +16,7 @@ export function useAgentsFilter(): AgentsFilter {
   })
 }
 
-/** @returns the filter without what does not filter */
+/** Removes unset values, so that they do not appear in the URL. */
 export function filterOf(wanted: { [key in keyof AgentsFilter]: AgentsFilter[key] | undefined }) {
   const { search, status, grade } = wanted
   const filter: AgentsFilter = {

@@ -4,15 +4,14 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { WithAgent } from '../../agents/with-agent.tsx'
 import { BackToAgent } from '../../channels/back-to-agent.tsx'
 import { channelsQuery } from '../../channels/queries.ts'
-import { buttonClass } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Loading, Skeleton } from '../../parts/skeleton.tsx'
-import { ChannelSheet } from './channel-sheet.tsx'
+import { buttonClass } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { Page } from '../../components/page.tsx'
+import { Loading, Skeleton } from '../../components/skeleton.tsx'
+import { ChannelDetails } from './channel-details.tsx'
 
 const route = getRouteApi('/signed-in/agents/$did/channels/$channel')
 
-/** One channel: what to place to prove it, what the last checks have seen, its end. */
 export function ChannelPage() {
   const { did } = route.useParams()
   return (
@@ -22,24 +21,24 @@ export function ChannelPage() {
       above={<BackToAgent did={did} name={undefined} />}
       placeholder={<Placeholder />}
     >
-      {(agent) => <OneOf did={did} agent={agent} />}
+      {(agent) => <LoadedChannel did={did} agent={agent} />}
     </WithAgent>
   )
 }
 
-interface OneOfProps {
+interface LoadedChannelProps {
   readonly did: string
   readonly agent: OwnerAgent
 }
 
-function OneOf({ did, agent }: OneOfProps) {
+function LoadedChannel({ did, agent }: LoadedChannelProps) {
   const { channel: id } = route.useParams()
   const { data, error, isPending, refetch } = useQuery(channelsQuery(did))
   const above = <BackToAgent did={did} name={agent.displayName} />
   const channel = data?.channels.find((each) => each.id === id)
 
   if (channel) {
-    return <ChannelSheet key={id} did={did} agent={agent} channel={channel} above={above} />
+    return <ChannelDetails key={id} did={did} agent={agent} channel={channel} above={above} />
   }
   if (data !== undefined) {
     return (

@@ -1,14 +1,13 @@
 import type { ChannelCheck, CheckOutcome } from '@countersign/protocol'
 import { Perspectives } from '../../channels/perspectives.tsx'
-import { Moment } from '../../parts/moment.tsx'
+import { DateTime } from '../../components/date-time.tsx'
 
-const WORDS: Readonly<Record<CheckOutcome, string>> = {
+const OUTCOME_TEXTS: Readonly<Record<CheckOutcome, string>> = {
   proven: 'found',
   absent: 'not found',
   unreachable: 'nobody could tell',
 }
 
-/** The checks before the last one: each with what was seen, for whoever wants to know. */
 export function EarlierChecks({ checks }: { readonly checks: readonly ChannelCheck[] }) {
   if (checks.length === 0) return null
   return (
@@ -21,8 +20,8 @@ export function EarlierChecks({ checks }: { readonly checks: readonly ChannelChe
               <summary className="flex min-h-11 cursor-pointer list-none items-center gap-3 py-2 hover:text-accent">
                 <Arrow />
                 <span className="flex min-w-0 flex-1 flex-wrap items-center justify-between gap-x-4">
-                  <Moment at={at} as="minute" />
-                  <span className="text-soft">{WORDS[outcome]}</span>
+                  <DateTime at={at} as="minute" />
+                  <span className="text-soft">{OUTCOME_TEXTS[outcome]}</span>
                 </span>
               </summary>
               <div className="pb-4">

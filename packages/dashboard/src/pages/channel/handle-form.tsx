@@ -4,20 +4,20 @@ import { useState } from 'react'
 import { ApiError, send } from '../../api/client.ts'
 import { channelsPath } from '../../channels/queries.ts'
 import { useChannelCache } from '../../channels/use-channel-cache.ts'
-import { Button } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { TextField } from '../../parts/field.tsx'
-import { submits } from '../../parts/submits.ts'
-import { useAction } from '../../parts/use-action.ts'
+import { Button } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { TextField } from '../../components/field.tsx'
+import { submitHandler } from '../../components/submit-handler.ts'
+import { useAction } from '../../components/use-action.ts'
 
-const LONGEST = 512
+const MAX_LENGTH = 512
 
 interface HandleFormProps {
   readonly did: string
   readonly kind: ChannelKindInWords
 }
 
-/** Asks for the place; what is wrong with it, the service says. */
+/** Enters the handle or domain. The service validates it. */
 export function HandleForm({ did, kind }: HandleFormProps) {
   const { label, placeholder, hint } = kind.field
   const cache = useChannelCache(did)
@@ -41,7 +41,7 @@ export function HandleForm({ did, kind }: HandleFormProps) {
   })
 
   return (
-    <form onSubmit={submits(adding.run)} className="flex flex-col gap-4">
+    <form onSubmit={submitHandler(adding.run)} className="flex flex-col gap-4">
       <TextField
         label={label}
         hint={hint}
@@ -52,7 +52,7 @@ export function HandleForm({ did, kind }: HandleFormProps) {
           setHandle(target.value)
           setRefused(null)
         }}
-        maxLength={LONGEST}
+        maxLength={MAX_LENGTH}
         pattern=".*\S.*"
         autoComplete="off"
         autoCapitalize="none"

@@ -5,17 +5,16 @@ import { useState } from 'react'
 import { WithAgent } from '../../agents/with-agent.tsx'
 import { BackToAgent } from '../../channels/back-to-agent.tsx'
 import { channelKindsQuery } from '../../channels/queries.ts'
-import { useGradeIf } from '../../channels/use-grade-if.ts'
-import { ErrorNote, Note } from '../../parts/error-note.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Loading, Skeleton } from '../../parts/skeleton.tsx'
-import { KindChoice } from './kind-choice.tsx'
+import { useProjectedGrade } from '../../channels/use-projected-grade.ts'
+import { ErrorNote, Note } from '../../components/error-note.tsx'
+import { Page } from '../../components/page.tsx'
+import { Loading, Skeleton } from '../../components/skeleton.tsx'
+import { KindOption } from './kind-option.tsx'
 
 const route = getRouteApi('/signed-in/agents/$did/channels/new')
 
 const TITLE = 'Add a channel'
 
-/** Where an owner says at which place an agent can be reached, before they prove it. */
 export function NewChannelPage() {
   const { did } = route.useParams()
   return (
@@ -64,10 +63,10 @@ interface KindsProps extends NewChannelProps {
   readonly kinds: readonly ChannelKindInWords[]
 }
 
-/** The strongest first; the first is chosen, so that most people only have to enter theirs. */
+/** Strongest kinds first, with the first selected. */
 function Kinds({ did, agent, kinds }: KindsProps) {
   const [chosen, choose] = useState(kinds[0]?.id)
-  const gradeIf = useGradeIf(did, agent)
+  const projectedGrade = useProjectedGrade(did, agent)
   return [...Map.groupBy(kinds, ({ tier }) => tier)].map(([tier, ofTier]) => (
     <fieldset key={tier} className="flex min-w-0 flex-col gap-3">
       <legend className="mb-3 w-full">
@@ -75,13 +74,18 @@ function Kinds({ did, agent, kinds }: KindsProps) {
           Tier {tier}: worth {tier} of the grade’s 4 points
         </span>
         <span className="block min-h-6">
-          {gradeIf && (
-            <Effect agent={agent} tier={tier} from={gradeIf.now} to={gradeIf.withTier(tier)} />
+          {projectedGrade && (
+            <Effect
+              agent={agent}
+              tier={tier}
+              from={projectedGrade.now}
+              to={projectedGrade.withTier(tier)}
+            />
           )}
         </span>
       </legend>
       {ofTier.map((kind) => (
-        <KindChoice
+        <KindOption
           key={kind.id}
           did={did}
           kind={kind}
@@ -100,7 +104,7 @@ interface EffectProps {
   readonly to: Grade
 }
 
-/** What proving one of them would do. */
+/** How verifying a channel of the tier would change the grade. */
 function Effect({ agent, tier, from, to }: EffectProps) {
   if (agent.status === 'suspended') {
     return <span className="text-soft">Changes no grade while the agent is suspended.</span>

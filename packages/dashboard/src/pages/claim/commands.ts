@@ -1,27 +1,30 @@
-/** What is put together from a token, for whoever is to redeem it. */
-export interface ClaimFacts {
+/** The data that the commands contain. */
+export interface ClaimData {
   readonly token: string
-  /** The owner's own label for the agent: letters, digits, `.`, `_` and `-` only, so that no shell reads anything into it. */
+  /** The owner's label for the agent: only characters that no shell interprets. */
   readonly label: string
   readonly baseUrl: string
   readonly shortName: string
   readonly serviceName: string
-  /** Until when the token is good, in words. */
+  /** When the token expires, as text. */
   readonly until: string
 }
 
-/** What a label may be in these commands: nothing that would have to be quoted, or be taken for an option. The service takes more. */
+/**
+ * The labels that are safe in commands without quoting, and cannot be mistaken for an option. The service accepts
+ * more.
+ */
 export const PLAIN_LABEL = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
-/** For our own command (packages/cli/README.md). */
-export function countersignCommands({ token, label, baseUrl }: ClaimFacts): string {
+/** For the `countersign` CLI (packages/cli/README.md). */
+export function countersignCommands({ token, label, baseUrl }: ClaimData): string {
   return `countersign keygen
 countersign claim ${token} \\
   --agent-id ${label} --url ${baseUrl}`
 }
 
-/** With nothing of ours on the agent's side (docs/quickstart.md; contract 4.4). */
-export function opensslCommands({ token, label, baseUrl }: ClaimFacts): string {
+/** For agents without the CLI (docs/quickstart.md; contract 4.4). */
+export function opensslCommands({ token, label, baseUrl }: ClaimData): string {
   return `URL=${baseUrl}
 TOKEN=${token}
 LABEL=${label}
@@ -38,8 +41,8 @@ printf '{"claimToken":"%s","agentId":"%s","publicKey":"%s","signature":"%s"}' \\
   curl -sS "$URL/api/v1/claim" -H 'Content-Type: application/json' -d @-`
 }
 
-/** For an agent that reads and acts. */
-export function sentenceForAgent(facts: ClaimFacts): string {
+/** For agents that follow instructions in natural language. */
+export function sentenceForAgent(facts: ClaimData): string {
   const { token, label, baseUrl, shortName, serviceName, until } = facts
   return `Claim your identity certificate from ${serviceName} for me. Use your Ed25519 key; if you have none, make one, keep it, and never show its private half to anyone. Sign exactly this text, without a newline: ${token}|${label}
 Then POST JSON to ${baseUrl}/api/v1/claim with four fields: claimToken is ${token}; agentId is ${label}; publicKey is your public key, its 32 bytes in padded standard base64; signature is the 64 bytes of the signature, in padded standard base64.

@@ -1,13 +1,13 @@
-import { Pulse } from '../../parts/pulse.tsx'
+import { Pulse } from '../../components/pulse.tsx'
 
 interface CountdownProps {
-  /** Seconds. */
+  /** In seconds. */
   readonly left: number
-  /** Seconds that there were at the beginning. */
+  /** The initial time, in seconds. */
   readonly total: number
 }
 
-/** The page listens, for as long as the token is good. The time is seen all the time, read out at a few moments only. */
+/** The remaining time. It is visible all the time, but announced to screen readers only a few times. */
 export function Countdown({ left, total }: CountdownProps) {
   const urgent = left <= 60
   return (
@@ -38,7 +38,7 @@ export function Countdown({ left, total }: CountdownProps) {
   )
 }
 
-/** Changes so seldom that it can be read out when it does. */
+/** The text changes rarely, so that screen readers do not announce every second. */
 function announcement(left: number): string {
   if (left > 300) return ''
   if (left > 60) return 'Five minutes are left.'

@@ -1,18 +1,18 @@
-import { Button } from '../../parts/button.tsx'
-import { CopyField } from '../../parts/copy-field.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Section } from '../../parts/page.tsx'
+import { Button } from '../../components/button.tsx'
+import { CopyField } from '../../components/copy-field.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { Section } from '../../components/page.tsx'
 import { Countdown } from './countdown.tsx'
 import type { ClaimToken, Making } from './use-claim-token.ts'
 
 interface TokenSectionProps {
   readonly token: ClaimToken
-  /** Seconds. */
+  /** In seconds. */
   readonly left: number
   readonly making: Making
 }
 
-/** The token, the one time that it is shown. */
+/** Shows the token, which is displayed only once. */
 export function TokenSection({ token, left, making }: TokenSectionProps) {
   return (
     <Section

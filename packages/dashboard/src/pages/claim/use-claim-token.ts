@@ -1,21 +1,21 @@
 import type { IssuedToken } from '@countersign/protocol'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
-import { toast } from '../../parts/toast.tsx'
-import { useAction } from '../../parts/use-action.ts'
+import { toast } from '../../components/toast.tsx'
+import { useAction } from '../../components/use-action.ts'
 
 export interface ClaimToken {
   readonly value: string
-  /** How long it was good for when it was made. */
+  /** Its initial lifetime. */
   readonly seconds: number
-  /** When it ends, by this browser's clock, which may differ from the service's. */
+  /** When it expires by this browser's clock, which may differ from the service's. */
   readonly deadline: number
-  /** When it was made and when it ends, by the service's clock, in milliseconds since 1970. */
+  /** When it was created and when it expires by the service's clock, in Unix milliseconds. */
   readonly since: number
   readonly expiresAt: number
 }
 
-/** The token that this page has made, if any. It is nowhere else: who leaves the page makes another. */
+/** The token created on this page. It is stored nowhere else, and lost when the user leaves. */
 export function useClaimToken() {
   const [token, setToken] = useState<ClaimToken | null>(null)
   const making = useAction(async () => {
@@ -32,5 +32,5 @@ export function useClaimToken() {
   return { token, making }
 }
 
-/** Making a token: what a button does, and what became of it. */
+/** The action that creates a token. */
 export type Making = ReturnType<typeof useClaimToken>['making']

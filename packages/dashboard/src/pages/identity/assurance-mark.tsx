@@ -8,7 +8,7 @@ const NAMES: Record<Assurance, string> = {
 
 const FILLED: Record<Assurance, number> = { low: 1, substantial: 2, high: 3 }
 
-/** How much a verification is worth, as words beside a scale of three. */
+/** The assurance level as text and as a scale of three bars. */
 export function AssuranceMark({ assurance }: { readonly assurance: Assurance | null }) {
   const filled = assurance === null ? 0 : FILLED[assurance]
   return (

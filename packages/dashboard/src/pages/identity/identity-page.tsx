@@ -1,16 +1,16 @@
 import type { Identity } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { identityQuery } from '../../api/identity.ts'
-import { buttonClass } from '../../parts/button.tsx'
-import { ErrorNote, Note } from '../../parts/error-note.tsx'
-import { FailedReturn } from '../../parts/failed-return.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Clause, Sheet } from '../../parts/sheet.tsx'
-import { Loading, Skeleton } from '../../parts/skeleton.tsx'
+import { identityQuery } from '../../api/queries.ts'
+import { buttonClass } from '../../components/button.tsx'
+import { ErrorNote, Note } from '../../components/error-note.tsx'
+import { Page } from '../../components/page.tsx'
+import { ProviderError } from '../../components/provider-error.tsx'
+import { Sheet, SheetSection } from '../../components/sheet.tsx'
+import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { ProviderCard } from './provider-card.tsx'
+import { StoredData } from './stored-data.tsx'
 import { VerificationItem } from './verification-item.tsx'
-import { WhatIsKept } from './what-is-kept.tsx'
 
 export function IdentityPage() {
   const { data, error, refetch } = useQuery(identityQuery)
@@ -29,13 +29,13 @@ export function IdentityPage() {
 
 const route = getRouteApi('/signed-in/identity')
 
-/** What came of a way to a provider and back. */
+/** The result of an identity verification, from the URL. */
 function Outcome({ identity }: { readonly identity: Identity | undefined }) {
   const { verified, failed, message, request } = route.useSearch()
   const label = (id: string) => identity?.providers.find((each) => each.id === id)?.label
   if (failed !== undefined) {
     return (
-      <FailedReturn
+      <ProviderError
         what="Nothing has changed: you were not verified."
         message={message}
         request={request}
@@ -66,9 +66,9 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
   return (
     <>
       <Sheet>
-        <Clause title="What stands for you" lead="The strongest one counts.">
+        <SheetSection title="What stands for you" lead="The strongest one counts.">
           {verifications.length === 0 ? (
-            <NothingYet />
+            <EmptyState />
           ) : (
             <ul className="flex flex-col divide-y divide-line">
               {verifications.map((each) => (
@@ -81,7 +81,7 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
               ))}
             </ul>
           )}
-        </Clause>
+        </SheetSection>
       </Sheet>
       <section aria-labelledby="ways" className="flex flex-col gap-5">
         <div className="flex flex-col gap-1">
@@ -107,12 +107,12 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
           ))}
         </ul>
       </section>
-      <WhatIsKept />
+      <StoredData />
     </>
   )
 }
 
-function NothingYet() {
+function EmptyState() {
   return (
     <div className="flex flex-col gap-2">
       <p className="font-medium">Nothing yet.</p>

@@ -1,21 +1,21 @@
 import type { IdentityProviderCard } from '@countersign/protocol'
 import { type ReactNode, useId } from 'react'
-import { Button } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
+import { Button } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
 import { AssuranceMark } from './assurance-mark.tsx'
 import { ProviderProgram } from './provider-program.tsx'
+import { formatDays, KIND_NAMES } from './texts.ts'
 import { useVerify } from './use-verify.ts'
-import { inDays, KIND_NAMES } from './words.ts'
 
 interface ProviderCardProps {
   readonly provider: IdentityProviderCard
-  /** Whether it stands for the owner already. */
+  /** Whether the owner is already verified by this provider. */
   readonly verified: boolean
-  /** Whether nothing stands for them yet. */
+  /** Whether the owner has no verification at all. */
   readonly urgent: boolean
 }
 
-/** A way to verify: what it proves, what is kept of it, for how long it counts. */
+/** An identity provider: what it proves, what is stored, and how long a verification is valid. */
 export function ProviderCard({ provider, verified, urgent }: ProviderCardProps) {
   const id = useId()
   const verify = useVerify(provider.id)
@@ -46,7 +46,7 @@ export function ProviderCard({ provider, verified, urgent }: ProviderCardProps) 
         <Fact name="Counts">
           {provider.validForDays === null
             ? 'As long as the provider says, or until you remove it.'
-            : `For ${inDays(provider.validForDays)}. Then you renew it.`}
+            : `For ${formatDays(provider.validForDays)}. Then you renew it.`}
         </Fact>
       </dl>
       <Begin provider={provider} verified={verified} urgent={urgent} verify={verify} />

@@ -7,10 +7,10 @@ interface ProviderProgramProps {
   readonly verify: ReturnType<typeof useVerify>
 }
 
-/** World ID is the one provider with a program of its own in this page. Nobody else loads it. */
+/** Loaded on demand, because only World ID needs it. */
 const WorldIdDialog = lazy(() => import('./world-id-dialog.tsx'))
 
-/** Goes on where a provider does not take over the window. */
+/** Continues a verification that happens on this page instead of by redirect. */
 export function ProviderProgram({ provider, label, verify }: ProviderProgramProps) {
   if (verify.client === null) return null
   return (

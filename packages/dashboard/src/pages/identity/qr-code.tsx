@@ -2,14 +2,14 @@ import { create } from 'qrcode'
 
 interface QrCodeProps {
   readonly text: string
-  /** What it is for, to those who cannot see it. */
+  /** The accessible name. */
   readonly label: string
 }
 
-/** How many modules stay empty around it, as readers need them (ISO/IEC 18004). */
+/** The quiet zone that readers need (ISO/IEC 18004), in modules. */
 const QUIET = 4
 
-/** Dark on white in both schemes: not every reader takes it the other way round. */
+/** Dark on white in both themes, because some readers cannot read inverted codes. */
 export function QrCode({ text, label }: QrCodeProps) {
   const { size, data } = create(text, { errorCorrectionLevel: 'M' }).modules
   const dark = Array.from(data, (module, at) =>

@@ -1,14 +1,14 @@
 import type { VerificationBegun } from '@countersign/protocol'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
-import { useAction } from '../../parts/use-action.ts'
+import { useAction } from '../../components/use-action.ts'
 
-/** What a provider's own program in this page begins with. */
+/** The data for a provider that runs on this page instead of by redirect. */
 export type ProviderClient = NonNullable<VerificationBegun['client']>
 
 /**
- * Begins a verification, or its renewal. The provider takes over in this window and sends the browser back, or it has
- * a program of its own in this page, which `client` is for.
+ * Starts or renews a verification. Most providers redirect the browser. For those that run on this page, `client` is
+ * set.
  */
 export function useVerify(provider: string) {
   const [client, setClient] = useState<ProviderClient | null>(null)

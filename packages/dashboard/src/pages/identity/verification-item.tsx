@@ -2,25 +2,25 @@ import type { IdentityProviderCard, OwnerVerification } from '@countersign/proto
 import { useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import { send } from '../../api/client.ts'
-import { Button } from '../../parts/button.tsx'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { useRecently } from '../../parts/recent-sign-in.tsx'
-import { toast } from '../../parts/toast.tsx'
+import { Button } from '../../components/button.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
+import { toast } from '../../components/toast.tsx'
 import { AssuranceMark } from './assurance-mark.tsx'
 import { ProviderProgram } from './provider-program.tsx'
+import { removalEffects } from './texts.ts'
 import { useVerify } from './use-verify.ts'
-import { effectInWords } from './words.ts'
 
 interface VerificationItemProps {
   readonly verification: OwnerVerification
-  /** Undefined where the host no longer offers it. */
+  /** Undefined if the operator no longer offers the provider. */
   readonly provider: IdentityProviderCard | undefined
   readonly labelOf: (provider: string) => string
 }
 
-/** A verification that stands, or stood, for the owner. */
+/** A current or expired verification of the owner. */
 export function VerificationItem({ verification, provider, labelOf }: VerificationItemProps) {
   const { label, assurance, verifiedAt, expiresAt, expired, renewFrom } = verification
   const heading = useId()
@@ -36,19 +36,19 @@ export function VerificationItem({ verification, provider, labelOf }: Verificati
             <h3 id={heading} className="font-semibold text-lg">
               {label}
             </h3>
-            <Standing expired={expired} due={due} />
+            <VerificationStatus expired={expired} due={due} />
           </div>
           <AssuranceMark assurance={assurance} />
           <p className="text-soft text-sm">
-            Verified on <Moment at={verifiedAt} />.{' '}
+            Verified on <DateTime at={verifiedAt} />.{' '}
             {expiresAt !== null && (
               <>
-                {expired ? 'Expired' : 'Counts until'} <Moment at={expiresAt} />.{' '}
+                {expired ? 'Expired' : 'Counts until'} <DateTime at={expiresAt} />.{' '}
               </>
             )}
             {!due && renewFrom !== null && (
               <>
-                Renew it from <Moment at={renewFrom} /> on.
+                Renew it from <DateTime at={renewFrom} /> on.
               </>
             )}
           </p>
@@ -86,7 +86,13 @@ export function VerificationItem({ verification, provider, labelOf }: Verificati
   )
 }
 
-function Standing({ expired, due }: { readonly expired: boolean; readonly due: boolean }) {
+function VerificationStatus({
+  expired,
+  due,
+}: {
+  readonly expired: boolean
+  readonly due: boolean
+}) {
   const shape = 'rounded-full px-2.5 py-0.5 font-medium text-sm'
   if (expired) return <span className={`${shape} bg-bad-wash text-bad`}>Expired</span>
   if (due) return <span className={`${shape} bg-warn-wash text-warn`}>Time to renew</span>
@@ -100,15 +106,15 @@ interface RemoveDialogProps {
   readonly labelOf: (provider: string) => string
 }
 
-/** Says beforehand what goes with a verification. */
+/** Confirms the removal after listing its effects. */
 function RemoveDialog({ open, onClose, verification, labelOf }: RemoveDialogProps) {
   const { provider, label, expired, ifRemoved } = verification
   const queries = useQueryClient()
-  const recently = useRecently()
+  const withRecentSignIn = useRecentSignIn()
 
   async function remove() {
-    await recently(() => send('DELETE', `/api/identity/${encodeURIComponent(provider)}`))
-    // Agents, their grades and whether tokens can be made: all of it may have changed.
+    await withRecentSignIn(() => send('DELETE', `/api/identity/${encodeURIComponent(provider)}`))
+    // Grades and the permission to create tokens may have changed.
     await queries.invalidateQueries()
     toast(`The verification by ${label} is removed.`)
   }
@@ -128,7 +134,7 @@ function RemoveDialog({ open, onClose, verification, labelOf }: RemoveDialogProp
         <>
           <p>It stops counting at once, everywhere:</p>
           <ul className="flex list-disc flex-col gap-1.5 pl-5">
-            {effectInWords(ifRemoved, labelOf).map((each) => (
+            {removalEffects(ifRemoved, labelOf).map((each) => (
               <li key={each}>{each}</li>
             ))}
           </ul>

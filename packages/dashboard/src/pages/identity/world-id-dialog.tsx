@@ -2,11 +2,11 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { send } from '../../api/client.ts'
+import { Button, buttonClass } from '../../components/button.tsx'
+import { Dialog, DialogActions } from '../../components/dialog.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { Skeleton } from '../../components/skeleton.tsx'
 import { startWorldId } from '../../identity/world-id.ts'
-import { Button, buttonClass } from '../../parts/button.tsx'
-import { Dialog, DialogActions } from '../../parts/dialog.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
 import { QrCode } from './qr-code.tsx'
 import type { ProviderClient } from './use-verify.ts'
 
@@ -17,7 +17,7 @@ interface WorldIdDialogProps {
   readonly onClose: () => void
 }
 
-/** World App proves, on the person's phone, that they are one human; this page waits for it. */
+/** Shows a QR code for World App and waits for its proof. */
 export default function WorldIdDialog({ provider, label, client, onClose }: WorldIdDialogProps) {
   const { uri, error } = useProof(client, useVerified(provider, onClose))
   return (
@@ -52,7 +52,7 @@ export default function WorldIdDialog({ provider, label, client, onClose }: Worl
   )
 }
 
-/** @returns hands the proof in, and shows what came of it as after any other provider */
+/** @returns submits the proof, then shows the result like that of other providers */
 function useVerified(provider: string, onClose: () => void) {
   const queries = useQueryClient()
   const navigate = useNavigate()

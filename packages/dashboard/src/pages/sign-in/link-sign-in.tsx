@@ -1,22 +1,22 @@
 import { send } from '../../api/client.ts'
-import { Button } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { Clause } from '../../parts/sheet.tsx'
-import { useAction } from '../../parts/use-action.ts'
+import { Button } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { SheetSection } from '../../components/sheet.tsx'
+import { useAction } from '../../components/use-action.ts'
 
 interface LinkSignInProps {
   readonly token: string
   readonly onSignedIn: () => Promise<void>
 }
 
-/** A sign-in link works once: only a press redeems it, so that no program that looks at links burns it. */
+/** Redeems a single-use sign-in link only on a click, because mail scanners and link previews open links. */
 export function LinkSignIn({ token, onSignedIn }: LinkSignInProps) {
   const redeem = useAction(async () => {
     await send('POST', '/api/sign-in/link', { token })
     await onSignedIn()
   })
   return (
-    <Clause
+    <SheetSection
       title="You have opened a sign-in link"
       lead="It works once. Whoever runs this service made it for you."
     >
@@ -24,15 +24,15 @@ export function LinkSignIn({ token, onSignedIn }: LinkSignInProps) {
         Sign in with this link
       </Button>
       <ErrorNote error={redeem.error} />
-    </Clause>
+    </SheetSection>
   )
 }
 
 const IN_FRAGMENT = /^#link=([\w-]{1,64})$/
 
 /**
- * Takes the token out of the address, and out of the history: it is in nobody's way back.
- * @returns null where there is none
+ * Reads the token and removes it from the URL and the browser history.
+ * @returns null if there is none
  */
 export function takeLinkToken(): string | null {
   const token = IN_FRAGMENT.exec(location.hash)?.[1] ?? null

@@ -1,20 +1,20 @@
 import type { SessionState } from '@countersign/protocol'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
-import { whyNoPasskeys } from '../../api/passkeys.ts'
-import { Button } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { TextField } from '../../parts/field.tsx'
-import { submits } from '../../parts/submits.ts'
-import { useAction } from '../../parts/use-action.ts'
-import { useOfferedPasskeys } from './use-offered-passkeys.ts'
+import { passkeysUnavailableReason } from '../../api/passkeys.ts'
+import { Button } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { TextField } from '../../components/field.tsx'
+import { submitHandler } from '../../components/submit-handler.ts'
+import { useAction } from '../../components/use-action.ts'
+import { usePasskeyAutofill } from './use-passkey-autofill.ts'
 
 interface RecoverySignInProps {
   readonly session: SessionState
   readonly onSignedIn: () => Promise<void>
 }
 
-/** A username and one of the ten codes. The browser offers passkeys in the first field, where it can. */
+/** Signs in with a recovery code. The username field also offers passkeys by autofill. */
 export function RecoverySignIn({ session, onSignedIn }: RecoverySignInProps) {
   const [username, setUsername] = useState('')
   const [code, setCode] = useState('')
@@ -25,10 +25,14 @@ export function RecoverySignIn({ session, onSignedIn }: RecoverySignInProps) {
     })
     await onSignedIn()
   })
-  const passkeys = useOfferedPasskeys(onSignedIn)
-  const offer = whyNoPasskeys(session.service) === null ? passkeys.offer : undefined
+  const passkeys = usePasskeyAutofill(onSignedIn)
+  const offer = passkeysUnavailableReason(session.service) === null ? passkeys.offer : undefined
   return (
-    <form onSubmit={submits(signIn.run)} onPointerEnter={offer} className="flex flex-col gap-4">
+    <form
+      onSubmit={submitHandler(signIn.run)}
+      onPointerEnter={offer}
+      className="flex flex-col gap-4"
+    >
       <TextField
         label="Username"
         value={username}

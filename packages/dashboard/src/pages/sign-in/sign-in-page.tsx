@@ -2,46 +2,49 @@ import type { SessionState } from '@countersign/protocol'
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { signInWithPasskey, whyNoPasskeys } from '../../api/passkeys.ts'
-import { sessionQuery } from '../../api/session.ts'
-import { Button, buttonClass } from '../../parts/button.tsx'
-import { ErrorNote, Note } from '../../parts/error-note.tsx'
-import { FailedReturn } from '../../parts/failed-return.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Clause, Sheet } from '../../parts/sheet.tsx'
-import { SignInProviders } from '../../parts/sign-in-providers.tsx'
-import { useAction } from '../../parts/use-action.ts'
+import { passkeysUnavailableReason, signInWithPasskey } from '../../api/passkeys.ts'
+import { sessionQuery } from '../../api/queries.ts'
+import { Button, buttonClass } from '../../components/button.tsx'
+import { ErrorNote, Note } from '../../components/error-note.tsx'
+import { Page } from '../../components/page.tsx'
+import { ProviderError } from '../../components/provider-error.tsx'
+import { Sheet, SheetSection } from '../../components/sheet.tsx'
+import { SignInProviders } from '../../components/sign-in-providers.tsx'
+import { useAction } from '../../components/use-action.ts'
 import { LinkSignIn, takeLinkToken } from './link-sign-in.tsx'
-import { safeNext } from './next.ts'
 import { RecoverySignIn } from './recovery-sign-in.tsx'
-import { useSignedIn } from './use-signed-in.ts'
+import { safeReturnPath } from './return-path.ts'
+import { useAfterSignIn } from './use-after-sign-in.ts'
 
 const route = getRouteApi('/signed-out/sign-in')
 
 export function SignInPage() {
   const { next, failed, message, request } = route.useSearch()
   const session = useSuspenseQuery(sessionQuery).data
-  const onSignedIn = useSignedIn(next)
-  // Taken once: the first render cleans the address, the second finds nothing there.
+  const onSignedIn = useAfterSignIn(next)
+  // Reads it once, because reading removes it from the URL.
   const [token] = useState(linkToken)
 
   return (
     <Page title="Sign in" lead="To the agents that you stand behind." width="narrow">
       {failed !== undefined && (
-        <FailedReturn what="You are not signed in." message={message} request={request} />
+        <ProviderError what="You are not signed in." message={message} request={request} />
       )}
       <Sheet>
-        {session.owner !== null && <SignedInAlready session={session} next={next} />}
+        {session.owner !== null && <AlreadySignedIn session={session} next={next} />}
         {token !== null && <LinkSignIn token={token} onSignedIn={onSignedIn} />}
         <PasskeySignIn session={session} onSignedIn={onSignedIn} />
         {session.signInProviders.length > 0 && (
-          <Clause title="With another account">
+          <SheetSection title="With another account">
             <SignInProviders providers={session.signInProviders} verb="Sign in with" />
-          </Clause>
+          </SheetSection>
         )}
-        <Clause title="No passkey at hand" lead="With a recovery code, you get in all the same.">
+        <SheetSection
+          title="No passkey at hand"
+          lead="With a recovery code, you get in all the same."
+        >
           <RecoverySignIn session={session} onSignedIn={onSignedIn} />
-        </Clause>
+        </SheetSection>
       </Sheet>
       <p className="text-soft">
         Neither passkey nor code? Whoever runs this service can make a sign-in link for you.
@@ -50,12 +53,12 @@ export function SignInPage() {
   )
 }
 
-/** StrictMode asks twice; the address is there only the first time. */
-let taken: string | null = null
+/** StrictMode renders twice, but the token is in the URL only the first time. */
+let linkTokenOnce: string | null = null
 
 function linkToken(): string | null {
-  taken = takeLinkToken() ?? taken
-  return taken
+  linkTokenOnce = takeLinkToken() ?? linkTokenOnce
+  return linkTokenOnce
 }
 
 interface PasskeySignInProps {
@@ -64,23 +67,23 @@ interface PasskeySignInProps {
 }
 
 function PasskeySignIn({ session, onSignedIn }: PasskeySignInProps) {
-  const why = whyNoPasskeys(session.service)
+  const unavailableReason = passkeysUnavailableReason(session.service)
   const signIn = useAction(async () => {
     await signInWithPasskey()
     await onSignedIn()
   })
 
   return (
-    <Clause
+    <SheetSection
       title="With your passkey"
       lead="The key that your device or password manager keeps for you. You unlock it the way you unlock the device."
     >
-      {why === null ? (
+      {unavailableReason === null ? (
         <Button variant="primary" pending={signIn.pending} onClick={signIn.run}>
           Sign in with a passkey
         </Button>
       ) : (
-        <Note tone="warn">{why} Take one of the ways below.</Note>
+        <Note tone="warn">{unavailableReason} Take one of the ways below.</Note>
       )}
       <ErrorNote error={signIn.error} />
       <p>
@@ -89,11 +92,11 @@ function PasskeySignIn({ session, onSignedIn }: PasskeySignInProps) {
           Create one
         </Link>
       </p>
-    </Clause>
+    </SheetSection>
   )
 }
 
-function SignedInAlready({
+function AlreadySignedIn({
   session,
   next,
 }: {
@@ -101,10 +104,10 @@ function SignedInAlready({
   readonly next: string | undefined
 }) {
   return (
-    <Clause title={`You are signed in as ${session.owner?.displayName}`}>
-      <a href={safeNext(next)} className={`${buttonClass('primary')} self-start`}>
+    <SheetSection title={`You are signed in as ${session.owner?.displayName}`}>
+      <a href={safeReturnPath(next)} className={`${buttonClass('primary')} self-start`}>
         To the dashboard
       </a>
-    </Clause>
+    </SheetSection>
   )
 }

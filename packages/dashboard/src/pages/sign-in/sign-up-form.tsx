@@ -1,11 +1,11 @@
 import type { SignedUp, SignUpRequest } from '@countersign/protocol'
 import { useState } from 'react'
-import { Button } from '../../parts/button.tsx'
-import { ErrorNote } from '../../parts/error-note.tsx'
-import { TextField } from '../../parts/field.tsx'
-import { whatIsWrongWithDisplayName, whatIsWrongWithUsername } from '../../parts/names.ts'
-import { submits } from '../../parts/submits.ts'
-import { useAction } from '../../parts/use-action.ts'
+import { Button } from '../../components/button.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { TextField } from '../../components/field.tsx'
+import { submitHandler } from '../../components/submit-handler.ts'
+import { useAction } from '../../components/use-action.ts'
+import { displayNameError, usernameError } from '../../components/validate-names.ts'
 
 interface SignUpFormProps {
   readonly shortName: string
@@ -14,28 +14,28 @@ interface SignUpFormProps {
   readonly onDone: (result: SignedUp) => void
 }
 
-/** A username and a name. Their form is checked here; whether they are free, the service decides. */
+/** Checks the format of the names. The service checks whether they are available. */
 export function SignUpForm({ shortName, action, create, onDone }: SignUpFormProps) {
   const [username, setUsername] = useState('')
   const [displayName, setDisplayName] = useState('')
-  const [left, setLeft] = useState({ username: false, displayName: false })
-  const wrongUsername = whatIsWrongWithUsername(username, shortName)
-  const wrongName = whatIsWrongWithDisplayName(displayName)
+  const [touched, setTouched] = useState({ username: false, displayName: false })
+  const invalidUsername = usernameError(username, shortName)
+  const nameError = displayNameError(displayName)
   const signUp = useAction(async () => {
-    setLeft({ username: true, displayName: true })
-    if (wrongUsername !== null || wrongName !== null) return
+    setTouched({ username: true, displayName: true })
+    if (invalidUsername !== null || nameError !== null) return
     onDone(await create({ username, displayName }))
   })
 
   return (
-    <form noValidate onSubmit={submits(signUp.run)} className="flex flex-col gap-4">
+    <form noValidate onSubmit={submitHandler(signUp.run)} className="flex flex-col gap-4">
       <TextField
         label="Your name"
         hint="A person's or a company's. Everyone sees it on your agents' certificates."
-        error={left.displayName ? wrongName : null}
+        error={touched.displayName ? nameError : null}
         value={displayName}
         onChange={(event) => setDisplayName(event.target.value)}
-        onBlur={() => setLeft((now) => ({ ...now, displayName: displayName !== '' }))}
+        onBlur={() => setTouched((now) => ({ ...now, displayName: displayName !== '' }))}
         autoComplete="name"
         maxLength={128}
         required
@@ -43,10 +43,10 @@ export function SignUpForm({ shortName, action, create, onDone }: SignUpFormProp
       <TextField
         label="Username"
         hint="3 to 32 of a-z, 0-9 and hyphens. You can change it later."
-        error={left.username || username.length >= 3 ? wrongUsername : null}
+        error={touched.username || username.length >= 3 ? invalidUsername : null}
         value={username}
         onChange={(event) => setUsername(event.target.value.toLowerCase())}
-        onBlur={() => setLeft((now) => ({ ...now, username: username !== '' }))}
+        onBlur={() => setTouched((now) => ({ ...now, username: username !== '' }))}
         autoComplete="username"
         autoCapitalize="none"
         spellCheck={false}

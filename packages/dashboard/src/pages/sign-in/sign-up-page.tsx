@@ -3,14 +3,14 @@ import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
-import { signUpWithPasskey, whyNoPasskeys } from '../../api/passkeys.ts'
-import { sessionQuery } from '../../api/session.ts'
-import { browserInWords } from '../../parts/browser-in-words.ts'
-import { Note } from '../../parts/error-note.tsx'
-import { Page } from '../../parts/page.tsx'
-import { RecoveryCodes } from '../../parts/recovery-codes.tsx'
-import { Clause, Sheet } from '../../parts/sheet.tsx'
-import { SignInProviders } from '../../parts/sign-in-providers.tsx'
+import { passkeysUnavailableReason, signUpWithPasskey } from '../../api/passkeys.ts'
+import { sessionQuery } from '../../api/queries.ts'
+import { describeBrowser } from '../../components/describe-browser.ts'
+import { Note } from '../../components/error-note.tsx'
+import { Page } from '../../components/page.tsx'
+import { RecoveryCodes } from '../../components/recovery-codes.tsx'
+import { Sheet, SheetSection } from '../../components/sheet.tsx'
+import { SignInProviders } from '../../components/sign-in-providers.tsx'
 import { SignUpForm } from './sign-up-form.tsx'
 
 const route = getRouteApi('/signed-out/sign-up')
@@ -27,7 +27,7 @@ export function SignUpPage() {
     void queries.invalidateQueries(sessionQuery)
   }
 
-  if (signedUp !== null) return <KeepTheCodes {...signedUp} />
+  if (signedUp !== null) return <RecoveryCodesPage {...signedUp} />
   return provider === undefined ? (
     <ByPasskey session={session} onDone={done} />
   ) : (
@@ -35,56 +35,56 @@ export function SignUpPage() {
   )
 }
 
-interface WayProps {
+interface SignUpProps {
   readonly session: SessionState
   readonly onDone: (result: SignedUp) => void
 }
 
-function ByPasskey({ session, onDone }: WayProps) {
-  const why = whyNoPasskeys(session.service)
+function ByPasskey({ session, onDone }: SignUpProps) {
+  const unavailableReason = passkeysUnavailableReason(session.service)
   return (
     <Page
       title="Create your account"
       lead="For a person or a company that stands behind software agents."
       width="narrow"
     >
-      {session.owner !== null && <SignedInNow owner={session.owner} />}
-      {why !== null && (
+      {session.owner !== null && <SignedInNote owner={session.owner} />}
+      {unavailableReason !== null && (
         <Note tone="warn">
-          {why}{' '}
+          {unavailableReason}{' '}
           {session.signInProviders.length === 0 &&
             'Whoever runs this service can add you as an owner and give you a sign-in link.'}
         </Note>
       )}
       <Sheet>
-        {why === null && (
-          <Clause
+        {unavailableReason === null && (
+          <SheetSection
             title="With a passkey"
             lead="Instead of a password, your device or password manager makes a key and keeps it. There is nothing to remember, and nothing that could be stolen from us."
           >
             <SignUpForm
               shortName={session.service.shortName}
               action="Create the account with a passkey"
-              create={(who) => signUpWithPasskey(who, browserInWords(navigator.userAgent))}
+              create={(who) => signUpWithPasskey(who, describeBrowser(navigator.userAgent))}
               onDone={onDone}
             />
-          </Clause>
+          </SheetSection>
         )}
         {session.signInProviders.length > 0 && (
-          <Clause
+          <SheetSection
             title="With an account that you have"
             lead="You choose your name and username afterwards."
           >
             <SignInProviders providers={session.signInProviders} verb="Continue with" />
-          </Clause>
+          </SheetSection>
         )}
       </Sheet>
-      <HaveOne />
+      <SignInHint />
     </Page>
   )
 }
 
-function ByProvider({ session, provider, onDone }: WayProps & { readonly provider: string }) {
+function ByProvider({ session, provider, onDone }: SignUpProps & { readonly provider: string }) {
   const label = session.signInProviders.find(({ id }) => id === provider)?.label ?? provider
   return (
     <Page
@@ -93,7 +93,7 @@ function ByProvider({ session, provider, onDone }: WayProps & { readonly provide
       width="narrow"
     >
       <Sheet>
-        <Clause
+        <SheetSection
           title="How you will be known here"
           lead="Neither needs to be what you use elsewhere."
         >
@@ -103,14 +103,14 @@ function ByProvider({ session, provider, onDone }: WayProps & { readonly provide
             create={(who) => send<SignedUp>('POST', '/api/sign-up/provider', who)}
             onDone={onDone}
           />
-        </Clause>
+        </SheetSection>
       </Sheet>
-      <HaveOne />
+      <SignInHint />
     </Page>
   )
 }
 
-function SignedInNow({ owner }: { readonly owner: Owner }) {
+function SignedInNote({ owner }: { readonly owner: Owner }) {
   return (
     <Note>
       You are signed in as {owner.displayName}. A new account takes the place of that sign-in.{' '}
@@ -121,7 +121,7 @@ function SignedInNow({ owner }: { readonly owner: Owner }) {
   )
 }
 
-function HaveOne() {
+function SignInHint() {
   return (
     <p className="text-soft">
       You have an account?{' '}
@@ -132,7 +132,7 @@ function HaveOne() {
   )
 }
 
-function KeepTheCodes({ owner, recoveryCodes }: SignedUp) {
+function RecoveryCodesPage({ owner, recoveryCodes }: SignedUp) {
   const navigate = useNavigate()
   return (
     <Page
@@ -142,14 +142,14 @@ function KeepTheCodes({ owner, recoveryCodes }: SignedUp) {
       step="codes"
     >
       <Sheet>
-        <Clause title={`Welcome, ${owner.displayName}`}>
+        <SheetSection title={`Welcome, ${owner.displayName}`}>
           <RecoveryCodes
             owner={owner}
             codes={recoveryCodes}
             action="Go on: prove who you are"
             onDone={() => void navigate({ to: '/identity' })}
           />
-        </Clause>
+        </SheetSection>
       </Sheet>
     </Page>
   )

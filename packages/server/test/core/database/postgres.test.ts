@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import {
   databaseOf,
@@ -222,7 +221,7 @@ test(
     assert.equal(await db.write(append), 1)
     await query(url, "alter system set synchronous_standby_names = 'nobody'")
     await query(url, 'select pg_reload_conf()')
-    await sleep(100)
+    await untilCommitsWait(url)
     const written = db.write(append).then(
       () => 'answered',
       (error: unknown) => error,
@@ -234,7 +233,6 @@ test(
     assert.ok((await written) instanceof UnknownOutcome)
     await query(url, 'alter system reset synchronous_standby_names')
     await query(url, 'select pg_reload_conf()')
-    await sleep(100)
     assert.equal(await db.write(append), 3)
   },
 )
@@ -246,13 +244,15 @@ test(
     const { url, proxy, db } = await open(t)
     const other = await openPostgres(url, Date.now)
     t.after(() => other.close())
+    const paused = Promise.withResolvers<void>()
     const standing = db.write(async (tx) => {
       await append(tx)
       proxy.pause()
+      paused.resolve()
       return append(tx)
     })
     const refused = assert.rejects(standing, StorageFailure)
-    await sleep(200)
+    await paused.promise
     assert.equal(await other.write(append), 1)
     proxy.resume()
     await refused
@@ -282,3 +282,18 @@ test(
     assert.equal((await db.write(rename)).length, 1)
   },
 )
+
+/** Resolves once a commit waits for a standby: until then the server has not read its settings again. */
+async function untilCommitsWait(url: string): Promise<void> {
+  const probe = `select pg_logical_emit_message(true, 'test', 'probe')`
+  let isOver = false
+  const probing = (async () => {
+    while (!isOver) await query(url, probe).catch(() => undefined)
+  })()
+  const waiting = `from pg_stat_activity where wait_event = 'SyncRep' and query like '%emit_message(true%' and pid <> pg_backend_pid()`
+  await until(async () => (await query(url, `select 1 ${waiting}`)).length === 1).finally(() => {
+    isOver = true
+  })
+  await query(url, `select pg_cancel_backend(pid) ${waiting}`)
+  await probing
+}

@@ -7,7 +7,7 @@ import { ask } from '../../../../../test/support/ask.ts'
 import { type Operation, openApiOf } from '../../../../../test/support/openapi.ts'
 import { startTestService, type TestService, tempDir } from '../../../../../test/support/service.ts'
 import { shellInCheckout } from '../../../../../test/support/shell.ts'
-import { needTool } from '../../../../../test/support/tools.ts'
+import { needs } from '../../../../../test/support/tools.ts'
 import { unescaped } from '../support/html.ts'
 
 interface Told extends Operation {
@@ -79,37 +79,40 @@ test('the HTTP reference lists every error code with its status', async (t) => {
   }
 })
 
-test('every curl command of the HTTP reference runs and is understood by the service', async (t) => {
-  needTool('curl')
-  const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
-  const dir = tempDir(t)
-  const shell = shellInCheckout(dir, {})
-  t.after(() => shell.close())
-  writeFileSync(join(dir, 'cookies.txt'), '')
-  writeFileSync(join(dir, 'picture.png'), 'no picture')
-  for (const operation of await operationsOf(service)) {
-    const section = await sectionOf(service, operation)
-    const [, command = ''] = /<pre[^>]*><code>(curl .*?)<\/code><\/pre>/s.exec(section) ?? []
-    assert.ok(command.includes(service.url), operation.operationId)
-    // Without a session the event stream is refused; otherwise curl would not end.
-    const answer = await shell.run(
-      `${command} -o answer -w '%{http_code} %{method}' && echo && cat answer`,
-    )
-    const [line = '', body = ''] = answer.split(/\n(.*)/s)
-    const [status, method] = line.split(' ')
-    assert.equal(method, operation.method, command)
-    const code = /"code":"(\w+)"/.exec(body)?.[1]
-    // The requests are valid but for the missing session and the example agent, which does not exist.
-    const expected = [
-      'NOT_FOUND',
-      'UNAUTHENTICATED',
-      'INVALID_SIGNATURE',
-      'UNSUPPORTED_MEDIA_TYPE',
-      'VALIDATION_ERROR',
-    ]
-    if (!/^[23]/.test(status ?? ''))
-      assert.ok(expected.includes(code ?? ''), `${command}\n${answer}`)
-    if (code === 'VALIDATION_ERROR')
-      assert.doesNotMatch(body, /"(body|params|querystring|headers)/, command)
-  }
-})
+test(
+  'every curl command of the HTTP reference runs and is understood by the service',
+  needs('curl'),
+  async (t) => {
+    const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
+    const dir = tempDir(t)
+    const shell = shellInCheckout(dir, {})
+    t.after(() => shell.close())
+    writeFileSync(join(dir, 'cookies.txt'), '')
+    writeFileSync(join(dir, 'picture.png'), 'no picture')
+    for (const operation of await operationsOf(service)) {
+      const section = await sectionOf(service, operation)
+      const [, command = ''] = /<pre[^>]*><code>(curl .*?)<\/code><\/pre>/s.exec(section) ?? []
+      assert.ok(command.includes(service.url), operation.operationId)
+      // Without a session the event stream is refused; otherwise curl would not end.
+      const answer = await shell.run(
+        `${command} -o answer -w '%{http_code} %{method}' && echo && cat answer`,
+      )
+      const [line = '', body = ''] = answer.split(/\n(.*)/s)
+      const [status, method] = line.split(' ')
+      assert.equal(method, operation.method, command)
+      const code = /"code":"(\w+)"/.exec(body)?.[1]
+      // The requests are valid but for the missing session and the example agent, which does not exist.
+      const expected = [
+        'NOT_FOUND',
+        'UNAUTHENTICATED',
+        'INVALID_SIGNATURE',
+        'UNSUPPORTED_MEDIA_TYPE',
+        'VALIDATION_ERROR',
+      ]
+      if (!/^[23]/.test(status ?? ''))
+        assert.ok(expected.includes(code ?? ''), `${command}\n${answer}`)
+      if (code === 'VALIDATION_ERROR')
+        assert.doesNotMatch(body, /"(body|params|querystring|headers)/, command)
+    }
+  },
+)

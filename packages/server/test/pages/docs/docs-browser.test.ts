@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertFit, newPage, openBrowser } from '../../../../../test/support/browser.ts'
 import { startTestService } from '../../../../../test/support/service.ts'
+import { BROWSER_MATRIX } from '../../../../../test/support/tools.ts'
 import { until } from '../../../../../test/support/until.ts'
 
 for (const [part, isIn] of [
@@ -9,49 +10,57 @@ for (const [part, isIn] of [
   ['the documentation, from h to z', (path: string) => /^\/docs\/[h-z]/.test(path)],
   ['the HTTP reference', (path: string) => path.startsWith('/docs/api')],
 ] as const) {
-  test(`axe finds no violation in ${part}, in both themes, wide and narrow, without JavaScript`, async (t) => {
-    const service = await startTestService(t)
-    const browser = await openBrowser(t)
-    const { page, problems } = await newPage(browser)
-    await page.goto(`${service.url}/docs`)
-    const all: string[] = await page.evaluate(
-      `[...new Set([...document.querySelectorAll('a[href^="/docs"]')].map((each) => each.pathname))]`,
-    )
-    const paths = all.filter(isIn)
-    assert.ok(paths.length >= 6)
-    const bare = await newPage(browser, { javaScript: false, width: 360 })
-    for (const path of paths) {
-      await t.test(path, async () => {
-        await assertFit(page, async () => void (await page.goto(service.url + path)))
-        await bare.page.goto(service.url + path)
-        const text = await page.locator('main').innerText()
-        assert.equal(await bare.page.locator('main').innerText(), text)
-        assert.deepEqual([problems, bare.problems], [[], []])
-      })
-    }
-  })
+  test(
+    `axe finds no violation in ${part}, in both themes, wide and narrow, without JavaScript`,
+    BROWSER_MATRIX,
+    async (t) => {
+      const service = await startTestService(t)
+      const browser = await openBrowser(t)
+      const { page, problems } = await newPage(browser)
+      await page.goto(`${service.url}/docs`)
+      const all: string[] = await page.evaluate(
+        `[...new Set([...document.querySelectorAll('a[href^="/docs"]')].map((each) => each.pathname))]`,
+      )
+      const paths = all.filter(isIn)
+      assert.ok(paths.length >= 6)
+      const bare = await newPage(browser, { javaScript: false, width: 360 })
+      for (const path of paths) {
+        await t.test(path, async () => {
+          await assertFit(page, async () => void (await page.goto(service.url + path)))
+          await bare.page.goto(service.url + path)
+          const text = await page.locator('main').innerText()
+          assert.equal(await bare.page.locator('main').innerText(), text)
+          assert.deepEqual([problems, bare.problems], [[], []])
+        })
+      }
+    },
+  )
 }
 
-test('the table of contents of a page is beside it or folded above it, and works by keyboard', async (t) => {
-  const service = await startTestService(t)
-  const { page } = await newPage(await openBrowser(t), { width: 360, javaScript: false })
-  await page.goto(`${service.url}/docs/agents`)
-  const folded = page.getByText('On this page')
-  await folded.focus()
-  await page.keyboard.press('Enter')
-  await page.getByRole('listitem').getByRole('link', { name: 'With MCP' }).first().click()
-  await page.waitForURL('**/docs/agents#with-mcp')
+test(
+  'the table of contents of a page is beside it or folded above it, and works by keyboard',
+  BROWSER_MATRIX,
+  async (t) => {
+    const service = await startTestService(t)
+    const { page } = await newPage(await openBrowser(t), { width: 360, javaScript: false })
+    await page.goto(`${service.url}/docs/agents`)
+    const folded = page.getByText('On this page')
+    await folded.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('listitem').getByRole('link', { name: 'With MCP' }).first().click()
+    await page.waitForURL('**/docs/agents#with-mcp')
 
-  await page.setViewportSize({ width: 1280, height: 900 })
-  const map = page.getByRole('navigation', { name: 'Documentation' })
-  await map.getByRole('link', { name: 'With TypeScript' }).click()
-  await page.waitForURL('**/docs/agents#with-typescript')
-  assert.equal(await map.locator('[aria-current=page]').innerText(), 'Quick start for agents')
-  await map.getByRole('link', { name: 'Getting a DID' }).click()
-  await page.getByRole('heading', { name: 'Redeem a claim token for a DID' }).waitFor()
-})
+    await page.setViewportSize({ width: 1280, height: 900 })
+    const map = page.getByRole('navigation', { name: 'Documentation' })
+    await map.getByRole('link', { name: 'With TypeScript' }).click()
+    await page.waitForURL('**/docs/agents#with-typescript')
+    assert.equal(await map.locator('[aria-current=page]').innerText(), 'Quick start for agents')
+    await map.getByRole('link', { name: 'Getting a DID' }).click()
+    await page.getByRole('heading', { name: 'Redeem a claim token for a DID' }).waitFor()
+  },
+)
 
-test('wide tables and code scroll by themselves, also by keyboard', async (t) => {
+test('wide tables and code scroll by themselves, also by keyboard', BROWSER_MATRIX, async (t) => {
   const service = await startTestService(t)
   const { page } = await newPage(await openBrowser(t), { width: 360 })
   await page.goto(`${service.url}/docs/quickstart`)

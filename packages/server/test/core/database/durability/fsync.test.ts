@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { SQLITE_ONLY } from '../../../../../../test/support/postgres.ts'
 import {
   claimBody,
@@ -12,14 +11,14 @@ import {
   startServiceProcess,
   tempDir,
 } from '../../../../../../test/support/service.ts'
-import { needTool } from '../../../../../../test/support/tools.ts'
+import { allOf, needs } from '../../../../../../test/support/tools.ts'
+import { until } from '../../../../../../test/support/until.ts'
 import { readSettings } from '../../../../src/config/config.ts'
 
 test(
   'the disk has a claim before its caller does: fsync comes before the response',
-  SQLITE_ONLY,
+  allOf(SQLITE_ONLY, needs('strace')),
   async (t) => {
-    needTool('strace')
     const dir = tempDir(t)
     const service = await startServiceProcess(t, { DATA_DIR: dir })
     const operator = await openOperator(readSettings(service.env))
@@ -32,11 +31,13 @@ test(
       ...['-f', '-y', '-s', '32', '-e', calls, '-o', trace, '-p', String(service.child.pid)],
     ])
     t.after(() => strace.kill())
-    await new Promise((resolve) => strace.stderr.once('data', resolve))
-    await sleep(100)
+    let said = ''
+    strace.stderr.on('data', (chunk) => (said += chunk))
+    // It says so once it has all threads.
+    await until(async () => / attached/.test(said))
     const response = await postJson(`${service.url}/api/v1/claim`, claimBody(token))
     assert.equal(response.status, 200)
-    await sleep(200)
+    // What it has seen it writes as it ends.
     strace.kill('SIGINT')
     await new Promise((resolve) => strace.once('exit', resolve))
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startTestService } from '../../../../../../test/support/service.ts'
 import { signIn } from '../../../../../../test/support/signed-in.ts'
 import { until } from '../../../../../../test/support/until.ts'
@@ -27,12 +26,15 @@ test('past the bound a stream is refused with 503, and there is room again when 
     })
   // A machine that cannot keep up with so many is waited for: that is another refusal.
   const open = async (cookie: string) => {
-    for (let tries = 1; ; tries++) {
-      const stream = await openOnce(cookie)
-      if (stream.statusCode === 200 || tries === 30) return stream
+    let stream = await openOnce(cookie)
+    const isOpen = async () => {
+      if (stream.statusCode === 200) return true
       stream.resume()
-      await sleep(1000)
+      stream = await openOnce(cookie)
+      return stream.statusCode === 200
     }
+    await until(isOpen, 60_000, 500)
+    return stream
   }
   const [late, ...early] = owners as [(typeof owners)[number], ...typeof owners]
   const streams: IncomingMessage[] = []

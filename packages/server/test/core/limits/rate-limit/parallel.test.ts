@@ -7,6 +7,7 @@ import { prepareClaims } from '../../../../../../test/support/many-claims.ts'
 import { POSTGRES_ONLY } from '../../../../../../test/support/postgres.ts'
 import { startRedis } from '../../../../../../test/support/redis.ts'
 import { claimBody, startTestService, tempDir } from '../../../../../../test/support/service.ts'
+import { needs } from '../../../../../../test/support/tools.ts'
 import {
   BEHIND_PROXY,
   claimFrom,
@@ -71,12 +72,16 @@ test('claims whose clients have gone keep nobody waiting', async (t) => {
   assert.equal((await claimFrom(service, good)).status, 200)
 })
 
-test('of wrong claims at several nodes at once no more are told so than one would tell', async (t) => {
-  const redis = await startRedis(t)
-  const nodes = await startTwo(t, { REDIS_URL: redis.url })
-  const answers = await times(200, (i) => failToClaim(nodes[i % 2 === 0 ? 0 : 1]))
-  assert.deepEqual(statuses(answers), { 404: 10, 429: 190 })
-})
+test(
+  'of wrong claims at several nodes at once no more are told so than one would tell',
+  needs('redis-server'),
+  async (t) => {
+    const redis = await startRedis(t)
+    const nodes = await startTwo(t, { REDIS_URL: redis.url })
+    const answers = await times(200, (i) => failToClaim(nodes[i % 2 === 0 ? 0 : 1]))
+    assert.deepEqual(statuses(answers), { 404: 10, 429: 190 })
+  },
+)
 
 test('the same where they count in one database', POSTGRES_ONLY, async (t) => {
   const env = { ...LIMITED, DATA_DIR: tempDir(t) }

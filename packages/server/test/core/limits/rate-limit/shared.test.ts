@@ -14,6 +14,7 @@ import {
   type TestService,
   tempDir,
 } from '../../../../../../test/support/service.ts'
+import { needs } from '../../../../../../test/support/tools.ts'
 import { until } from '../../../../../../test/support/until.ts'
 import { deleteWhole, takeOne, wholeAt } from '../../../../src/core/limits/rate-count-table.ts'
 import { assertLimited, failToClaim, LIMITED, leftOf, startTwo } from './support.ts'
@@ -68,49 +69,57 @@ test('of many who ask at once no more get one than there are', async (t) => {
   assert.equal(await wholeAt(db.read, key), 0)
 })
 
-test('nodes with one Redis share their limits there, and keep none in the database', async (t) => {
-  const redis = await startRedis(t)
-  const nodes = await startTwo(t, { REDIS_URL: redis.url })
-  assert.deepEqual(await failInTurn(nodes, 10), DOWN_TO_NONE)
-  for (const node of nodes) assertLimited(await failToClaim(node), 'failed-claims')
-  const { db } = nodes[0].operator
-  assert.deepEqual(await db.read.selectFrom('rate_counts').selectAll().execute(), [])
-})
+test(
+  'nodes with one Redis share their limits there, and keep none in the database',
+  needs('redis-server'),
+  async (t) => {
+    const redis = await startRedis(t)
+    const nodes = await startTwo(t, { REDIS_URL: redis.url })
+    assert.deepEqual(await failInTurn(nodes, 10), DOWN_TO_NONE)
+    for (const node of nodes) assertLimited(await failToClaim(node), 'failed-claims')
+    const { db } = nodes[0].operator
+    assert.deepEqual(await db.read.selectFrom('rate_counts').selectAll().execute(), [])
+  },
+)
 
-test('where Redis goes away each node counts for itself, and says so; with Redis again they share again', async (t) => {
-  const redis = await startRedis(t)
-  const [METRICS_PORT, limit] = [String(await freePort()), 'failed-claims=3/h']
-  const env = { ...LIMITED, REDIS_URL: redis.url, RATE_LIMITS: limit, METRICS_PORT }
-  const service = await startServiceProcess(t, { ...env, LOG_LEVEL: 'info' })
-  const fail = async () => {
-    const token = `svc-verify-${'0'.repeat(32)}`
-    const body = { claimToken: token, agentId: 'x', publicKey: KEY, signature: SIGNATURE }
-    const answer = await fetch(`${service.url}/api/v1/claim`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    return answer.status
-  }
-  const isShared = async () => {
-    const text = await (await fetch(`http://localhost:${METRICS_PORT}/metrics`)).text()
-    return /^countersign_rate_limits_shared 1$/m.test(text)
-  }
-  assert.equal(await fail(), 404)
-  assert.ok(await isShared())
-  await redis.kill()
-  // It knows nothing of what was counted in Redis, and goes on at once.
-  assert.deepEqual([await fail(), await fail(), await fail(), await fail()], [404, 404, 404, 429])
-  assert.ok(!(await isShared()))
-  assert.match(service.output(), /rate limits cannot be counted together/)
-  assert.ok(!service.output().includes(redis.url), 'the URL may hold a password')
-  await redis.start()
-  await until(async () => {
-    await fail()
-    return isShared()
-  }, 30_000)
-  assert.match(service.output(), /counted by all nodes together again/)
-})
+test(
+  'where Redis goes away each node counts for itself, and says so; with Redis again they share again',
+  needs('redis-server'),
+  async (t) => {
+    const redis = await startRedis(t)
+    const [METRICS_PORT, limit] = [String(await freePort()), 'failed-claims=3/h']
+    const env = { ...LIMITED, REDIS_URL: redis.url, RATE_LIMITS: limit, METRICS_PORT }
+    const service = await startServiceProcess(t, { ...env, LOG_LEVEL: 'info' })
+    const fail = async () => {
+      const token = `svc-verify-${'0'.repeat(32)}`
+      const body = { claimToken: token, agentId: 'x', publicKey: KEY, signature: SIGNATURE }
+      const answer = await fetch(`${service.url}/api/v1/claim`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      return answer.status
+    }
+    const isShared = async () => {
+      const text = await (await fetch(`http://localhost:${METRICS_PORT}/metrics`)).text()
+      return /^countersign_rate_limits_shared 1$/m.test(text)
+    }
+    assert.equal(await fail(), 404)
+    assert.ok(await isShared())
+    await redis.kill()
+    // It knows nothing of what was counted in Redis, and goes on at once.
+    assert.deepEqual([await fail(), await fail(), await fail(), await fail()], [404, 404, 404, 429])
+    assert.ok(!(await isShared()))
+    assert.match(service.output(), /rate limits cannot be counted together/)
+    assert.ok(!service.output().includes(redis.url), 'the URL may hold a password')
+    await redis.start()
+    await until(async () => {
+      await fail()
+      return isShared()
+    }, 30_000)
+    assert.match(service.output(), /counted by all nodes together again/)
+  },
+)
 
 test('a Redis that is not there is no reason not to start', async (t) => {
   const REDIS_URL = `redis://127.0.0.1:${await freePort('127.0.0.1')}`
@@ -119,18 +128,22 @@ test('a Redis that is not there is no reason not to start', async (t) => {
   assertLimited(await failToClaim(service), 'failed-claims')
 })
 
-test('a Redis that wants another password: the log says so, without the one that it was given', async (t) => {
-  const redis = await startRedis(t)
-  await tellRedis(redis.url, 'CONFIG SET requirepass the-right-one')
-  const PASSWORD = 'not-the-right-one'
-  const REDIS_URL = redis.url.replace('//', `//:${PASSWORD}@`)
-  const service = await startServiceProcess(t, { ...LIMITED, REDIS_URL, LOG_LEVEL: 'info' })
-  const url = `${service.url}/api/v1/claim`
-  assert.equal((await postJson(url, claimBody(`svc-verify-${'0'.repeat(32)}`))).status, 404)
-  await until(async () => /rate limits cannot be counted together/.test(service.output()), 20_000)
-  assert.match(service.output(), /WRONGPASS/)
-  assert.ok(!service.output().includes(PASSWORD))
-})
+test(
+  'a Redis that wants another password: the log says so, without the one that it was given',
+  needs('redis-server'),
+  async (t) => {
+    const redis = await startRedis(t)
+    await tellRedis(redis.url, 'CONFIG SET requirepass the-right-one')
+    const PASSWORD = 'not-the-right-one'
+    const REDIS_URL = redis.url.replace('//', `//:${PASSWORD}@`)
+    const service = await startServiceProcess(t, { ...LIMITED, REDIS_URL, LOG_LEVEL: 'info' })
+    const url = `${service.url}/api/v1/claim`
+    assert.equal((await postJson(url, claimBody(`svc-verify-${'0'.repeat(32)}`))).status, 404)
+    await until(async () => /rate limits cannot be counted together/.test(service.output()), 20_000)
+    assert.match(service.output(), /WRONGPASS/)
+    assert.ok(!service.output().includes(PASSWORD))
+  },
+)
 
 /** One command, as it would be typed. */
 async function tellRedis(url: string, command: string): Promise<void> {

@@ -1,0 +1,177 @@
+/** A figure that the project aims for. */
+export interface Aim {
+  readonly of: 'ceiling' | 'naive' | 'one' | 'perSecond'
+  readonly atLeast: number
+  /** If it depends on the database. */
+  readonly on?: 'sqlite' | 'postgres'
+}
+
+interface ScenarioBase {
+  readonly title: string
+  readonly aims: readonly Aim[]
+}
+
+/** A GET of the path `before` + tail + `after`. */
+export interface ReadScenario extends ScenarioBase {
+  readonly kind: 'read'
+  readonly before: string
+  readonly after: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Whether to request one agent repeatedly, or all of them in turn. */
+  readonly over: 'one' | 'all'
+}
+
+export interface VerifyScenario extends ScenarioBase {
+  readonly kind: 'verify'
+}
+
+export interface ClaimScenario extends ScenarioBase {
+  readonly kind: 'claim'
+  /** Whether each claim has a new key, or one of 64 that already have certificates. */
+  readonly keys: 'fresh' | 'known'
+}
+
+/** The database work of a claim, without HTTP and signatures. */
+interface TransactionScenario extends ScenarioBase {
+  readonly kind: 'transaction'
+}
+
+/** MultiProcess processes compared with one, for another measurement. */
+export interface ScaleScenario extends ScenarioBase {
+  readonly kind: 'scale'
+  /** Whether they share a port (WORKERS) or a PostgreSQL. */
+  readonly by: 'workers' | 'nodes'
+  readonly asks: 'lookup' | 'verify'
+}
+
+/** A site with a gateway. Its ceiling is the same site without one. */
+export interface GatewayScenario extends ScenarioBase {
+  readonly kind: 'gateway'
+  readonly framework: 'express' | 'fastify'
+  /** Whether the gateway caches one agent, or looks another one up for every request. */
+  readonly cached: boolean
+}
+
+export type Scenario =
+  | ReadScenario
+  | VerifyScenario
+  | ClaimScenario
+  | TransactionScenario
+  | ScaleScenario
+  | GatewayScenario
+
+const DID_PREFIX = 'svc:agent:'
+const TWICE_NAIVE: Aim = { of: 'naive', atLeast: 2 }
+/** With 128 requests in flight. */
+const CLAIMS: readonly Aim[] = [
+  { of: 'perSecond', atLeast: 15_000, on: 'sqlite' },
+  { of: 'perSecond', atLeast: 20_000, on: 'postgres' },
+]
+
+const read = { kind: 'read', after: '', headers: {}, over: 'all', aims: [] } as const
+
+/** All measurements, in the order of the report. */
+export const SCENARIOS = {
+  'lookup-hot': {
+    ...read,
+    title: 'lookup, one agent',
+    before: `/api/v1/agent/${DID_PREFIX}`,
+    over: 'one',
+    aims: [TWICE_NAIVE],
+  },
+  lookup: {
+    ...read,
+    title: 'lookup, all agents',
+    before: `/api/v1/agent/${DID_PREFIX}`,
+    aims: [{ of: 'ceiling', atLeast: 0.85 }, TWICE_NAIVE],
+  },
+  'lookup-encoded': {
+    ...read,
+    title: 'lookup, all agents, %3A for :',
+    before: `/api/v1/agent/${encodeURIComponent(DID_PREFIX)}`,
+    aims: [TWICE_NAIVE],
+  },
+  card: {
+    ...read,
+    title: 'card, all agents',
+    before: `/api/agents/${DID_PREFIX}`,
+    after: '/card',
+  },
+  'did-document': {
+    ...read,
+    title: 'DID document, all agents',
+    before: `/api/agents/${DID_PREFIX}`,
+    headers: { Accept: 'application/did+json' },
+  },
+  verify: {
+    kind: 'verify',
+    title: 'verify',
+    aims: [{ of: 'ceiling', atLeast: 0.9 }, TWICE_NAIVE],
+  },
+  claim: {
+    kind: 'claim',
+    title: 'claim, a fresh key each',
+    keys: 'fresh',
+    aims: CLAIMS,
+  },
+  'claim-known': {
+    kind: 'claim',
+    title: 'claim, 64 known keys',
+    keys: 'known',
+    aims: CLAIMS,
+  },
+  'claim-transaction': {
+    kind: 'transaction',
+    title: 'claim transactions, no HTTP, no signatures',
+    aims: CLAIMS,
+  },
+  'workers-lookup': {
+    kind: 'scale',
+    title: 'lookup, all agents, workers',
+    by: 'workers',
+    asks: 'lookup',
+    aims: [],
+  },
+  'workers-verify': {
+    kind: 'scale',
+    title: 'verify, workers',
+    by: 'workers',
+    asks: 'verify',
+    aims: [{ of: 'one', atLeast: 1.7 }],
+  },
+  'nodes-lookup': {
+    kind: 'scale',
+    title: 'lookup, all agents, nodes',
+    by: 'nodes',
+    asks: 'lookup',
+    aims: [],
+  },
+  'nodes-verify': { kind: 'scale', title: 'verify, nodes', by: 'nodes', asks: 'verify', aims: [] },
+  'gateway-express': {
+    kind: 'gateway',
+    title: 'gateway in Express, cached',
+    framework: 'express',
+    cached: true,
+    aims: [{ of: 'ceiling', atLeast: 0.95 }],
+  },
+  'gateway-fastify': {
+    kind: 'gateway',
+    title: 'gateway in Fastify, cached',
+    framework: 'fastify',
+    cached: true,
+    aims: [],
+  },
+  'gateway-uncached': {
+    kind: 'gateway',
+    title: 'gateway in Express, not cached',
+    framework: 'express',
+    cached: false,
+    aims: [],
+  },
+} as const satisfies Record<string, Scenario>
+
+export type ScenarioName = keyof typeof SCENARIOS
+export const SCENARIO_NAMES = Object.keys(SCENARIOS) as readonly ScenarioName[]
+
+export const VERIFY_PATH = '/api/v1/agent/verify'
+export const CLAIM_PATH = '/api/v1/claim'

@@ -1,0 +1,204 @@
+import { join, resolve } from 'node:path'
+import { WriteStream } from 'node:tty'
+import { styleText } from 'node:util'
+import { newKey, Registry, type RegistryOptions, type Signer } from '@countersign/sdk'
+import { keyFromFile, writeKeyFile } from '@countersign/sdk/node'
+import type { Command } from 'commander'
+import { codeOf, describeError, EXIT, Failure } from './errors.ts'
+import type { Io } from './io.ts'
+import { jsonText, printable } from './output.ts'
+import { VERSION } from './version.ts'
+
+const DEFAULT_URL = 'http://localhost:8080'
+const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
+const TIMEOUT_MS = 10_000
+
+interface SharedOptions {
+  readonly url?: string
+  readonly key?: string
+  readonly json?: boolean
+}
+
+/** Adds the option `--url` to a command. */
+export function takesService(command: Command): Command {
+  return command.option('--url <url>', `the service (COUNTERSIGN_URL; default: ${DEFAULT_URL})`)
+}
+
+/** Adds the option `--key` to a command. */
+export function takesKey(command: Command): Command {
+  return command.option(
+    '--key <file>',
+    'the key of the agent (COUNTERSIGN_KEY; default: ~/.countersign/agent.pem)',
+  )
+}
+
+/** One run of one command: its shared options, its output, the service and the key of the agent. */
+export class Invocation {
+  readonly io: Io
+  /** Set by a command that fails after it has printed its result. */
+  exitCode: number = EXIT.ok
+  #service: URL | undefined
+  #options: () => SharedOptions
+
+  /** @param options the options of the command and of the program; read when they are needed */
+  constructor(io: Io, options: () => SharedOptions) {
+    this.io = io
+    this.#options = options
+  }
+
+  /** Whether output is JSON. */
+  get json(): boolean {
+    return this.#options().json === true
+  }
+
+  /** Prints a result to standard output: with `--json` as one line of JSON, else as text for people. */
+  print(result: unknown, text: string): void {
+    this.io.stdout.write(this.json ? `${jsonText(result)}\n` : `${text}\n`)
+  }
+
+  /** Writes a warning to standard error. */
+  warn(message: string): void {
+    const line = this.json
+      ? jsonText({ warning: { message } })
+      : `countersign: warning: ${printable(message)}`
+    this.io.stderr.write(`${line}\n`)
+  }
+
+  /** Writes a log line of a long-running command to standard error. */
+  log(message: string): void {
+    const line = this.json ? jsonText({ note: { message } }) : `countersign: ${printable(message)}`
+    this.io.stderr.write(`${line}\n`)
+  }
+
+  /** A heading, bold if standard output shows colours (NO_COLOR and FORCE_COLOR are respected). */
+  heading(text: string): string {
+    return this.#style(['bold'], text)
+  }
+
+  /** A result that people must not overlook: green if it is good, else red. */
+  verdict(good: boolean, text: string): string {
+    return this.#style(['bold', good ? 'green' : 'red'], text)
+  }
+
+  /**
+   * The address of the service: `--url`, else COUNTERSIGN_URL, else this machine. Warns once if it is plain http.
+   * @throws Failure USAGE
+   */
+  get service(): URL {
+    this.#service ??= this.#readService()
+    return this.#service
+  }
+
+  /** Whether a command line must name the service to reach it. */
+  get isDefaultService(): boolean {
+    return this.service.origin === DEFAULT_URL
+  }
+
+  /**
+   * A client of the service. It keeps what the service sends, which `--json` prints.
+   * @param naming of the deployment, if it is known
+   */
+  registry(naming: RegistryOptions['naming'] = 'any'): Registry {
+    const { fetch } = this.io
+    return new Registry(this.service, {
+      naming,
+      keepRaw: true,
+      cacheEntries: 0,
+      retries: 0,
+      timeoutMs: TIMEOUT_MS,
+      attemptTimeoutMs: TIMEOUT_MS,
+      fetch: (input, init) => {
+        const headers = { ...init?.headers, 'user-agent': `countersign/${VERSION}` }
+        return fetch(input, { ...init, headers })
+      },
+    })
+  }
+
+  /** An absolute path. */
+  path(text: string): string {
+    return resolve(this.io.cwd, text)
+  }
+
+  /** The absolute path of the key file: `--key`, else COUNTERSIGN_KEY, else the one in the home directory. */
+  get keyFile(): string {
+    const given = this.#options().key ?? this.io.env.COUNTERSIGN_KEY
+    return this.path(given || join(this.io.home, '.countersign', 'agent.pem'))
+  }
+
+  /**
+   * The agent's own key. Warns if other users of the machine can read it.
+   * @throws Failure NO_KEY; CountersignError UNUSABLE_KEY
+   */
+  async ownKey(): Promise<Signer> {
+    const onExposed = (path: string) =>
+      this.warn(`other users of this machine may have read ${path}: chmod 600 it`)
+    try {
+      return await keyFromFile(this.keyFile, { onExposed })
+    } catch (cause) {
+      if (codeOf(cause) !== 'NO_KEY') throw cause
+      const message = `There is no key at ${this.keyFile}. Make one: countersign keygen`
+      throw new Failure('NO_KEY', message, { cause })
+    }
+  }
+
+  /**
+   * The agent's own key, or a new one if there is no key file yet. It never replaces a key.
+   * @throws CountersignError UNUSABLE_KEY
+   */
+  async ownOrNewKey(): Promise<{ readonly key: Signer; readonly isNew: boolean }> {
+    try {
+      return { key: await this.ownKey(), isNew: false }
+    } catch (error) {
+      if (codeOf(error) !== 'NO_KEY') throw error
+    }
+    const key = await newKey()
+    try {
+      await writeKeyFile(this.keyFile, key.pem)
+      return { key, isNew: true }
+    } catch (error) {
+      // Another process created the file first: use its key.
+      if (codeOf(error) !== 'KEY_EXISTS') throw error
+      return { key: await this.ownKey(), isNew: false }
+    }
+  }
+
+  #readService(): URL {
+    const url = URL.parse((this.#options().url ?? this.io.env.COUNTERSIGN_URL) || DEFAULT_URL)
+    if (url === null || !isOrigin(url)) {
+      // The message does not repeat the value: it could contain a password.
+      throw new Failure(
+        'USAGE',
+        'The service is an http or https address without path, query or credentials: --url or COUNTERSIGN_URL.',
+      )
+    }
+    if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
+      this.warn(`${url.origin} is not https: others can read and change what passes.`)
+    }
+    return url
+  }
+
+  #style(format: Parameters<typeof styleText>[0], text: string): string {
+    const { stdout, env } = this.io
+    const wanted = env.FORCE_COLOR !== undefined || stdout.isTTY === true
+    const isColoured = wanted && WriteStream.prototype.getColorDepth(env) > 2
+    return isColoured
+      ? styleText(format, printable(text), { validateStream: false })
+      : printable(text)
+  }
+}
+
+/** Writes why a command failed to standard error. */
+export function printError(io: Io, json: boolean, error: unknown): void {
+  const { code, message, requestId } = describeError(error)
+  const suffix = requestId === undefined ? '' : ` (${requestId})`
+  const line = json
+    ? jsonText({ error: { code, message, requestId } })
+    : `countersign: ${printable(message + suffix)}`
+  io.stderr.write(`${line}\n`)
+}
+
+function isOrigin(url: URL): boolean {
+  const bare = url.pathname === '/' && url.search === '' && url.hash === ''
+  const anonymous = url.username === '' && url.password === ''
+  return ['http:', 'https:'].includes(url.protocol) && bare && anonymous
+}

@@ -1,0 +1,82 @@
+import type { AgentHistory } from '@countersign/protocol'
+import { reasonText } from './reasons.ts'
+
+type Event = AgentHistory['events'][number]
+type Payload = Event['facts']
+
+/** The display name of a channel kind. */
+type LabelOf = (kind: string) => string
+
+const SENTENCES: Readonly<
+  Record<string, (payload: Payload, labelOf: LabelOf) => string | string[]>
+> = {
+  'agent.claimed': () => 'An agent redeemed your claim token: the certificate was issued.',
+  'agent.updated': updated,
+  'agent.suspended': (payload) => `Suspended.${reasonClause(payload)}`,
+  'agent.reactivated': (payload) => `Reactivated.${reasonClause(payload)}`,
+  'agent.revoked': revoked,
+  'agent.grade_changed': gradeChanged,
+  'channel.verified': (payload, labelOf) => `${channel(payload, labelOf)} was proven.`,
+  'channel.stale': (payload, labelOf) =>
+    `${channel(payload, labelOf)} counts no more: ${STALE[String(payload.reason)] ?? 'it was not confirmed in time'}.`,
+  'channel.removed': (payload, labelOf) =>
+    `${channel(payload, labelOf)} was removed${REMOVED[String(payload.reason)] ?? ''}.`,
+}
+
+const STALE: Readonly<Record<string, string>> = {
+  'not-found': 'what proved it was not found any more, for three days',
+  expired: 'its time was over, and it was not proven anew',
+}
+
+const REMOVED: Readonly<Record<string, string>> = {
+  owner: ' by you',
+  'proven-by-another': ': another owner has proven that it is theirs',
+}
+
+/**
+ * Describes an event to the agent's owner.
+ * @returns one sentence per change
+ */
+export function eventSentences(
+  { type, facts: payload }: Event,
+  labelOf: LabelOf,
+): readonly string[] {
+  return [SENTENCES[type]?.(payload, labelOf) ?? `Something else was recorded: ${type}.`].flat()
+}
+
+const PARTS = [
+  ['displayName', 'The name', (value: string) => `“${value}”`],
+  ['username', 'The username', (value: string) => `@${value}`],
+  ['description', 'The description', (value: string) => `“${value}”`],
+] as const
+
+function updated(payload: Payload): string[] {
+  const sentences = PARTS.flatMap(([key, what, show]) => {
+    const value = payload[key]
+    if (value === null) return [`${what} was taken away.`]
+    return typeof value === 'string' ? [`${what} is now ${show(value)}`] : []
+  })
+  if (payload.avatar === null) sentences.push('The picture was taken away.')
+  else if (payload.avatar !== undefined) sentences.push('The picture was changed.')
+  return sentences.length > 0 ? sentences : ['What others see of it was changed.']
+}
+
+function revoked(payload: Payload): string {
+  return `Revoked, for good.${reasonClause(payload)}`
+}
+
+function reasonClause({ reason }: Payload): string {
+  return typeof reason === 'string' ? ` Reason: ${reasonText(reason)}.` : ''
+}
+
+function gradeChanged({ from, to }: Payload): string {
+  if (typeof from === 'string' && typeof to === 'string') {
+    return `The grade went from ${from} to ${to}.`
+  }
+  return 'The grade changed.'
+}
+
+function channel({ kind, handleOrDomain }: Payload, labelOf: LabelOf): string {
+  const label = typeof kind === 'string' ? labelOf(kind) : 'A channel'
+  return typeof handleOrDomain === 'string' ? `${label} ${handleOrDomain}` : label
+}

@@ -1,0 +1,35 @@
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long' })
+const MINUTE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short' })
+const SPAN = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+
+interface DateTimeProps {
+  /** RFC 3339. */
+  readonly at: string
+  /** `day`: 3 March 2027. `minute`: with the time of day. `ago`: relative to now, such as `2 hours ago`. */
+  readonly as?: 'day' | 'minute' | 'ago'
+}
+
+/** A time in the user's time zone, with the full time in its title. */
+export function DateTime({ at, as = 'day' }: DateTimeProps) {
+  const date = new Date(at)
+  return (
+    <time dateTime={at} title={MINUTE.format(date)}>
+      {as === 'ago' ? fromNow(date, Date.now()) : (as === 'day' ? DAY : MINUTE).format(date)}
+    </time>
+  )
+}
+
+const UNITS = [
+  ['year', 365 * 86_400_000],
+  ['month', 30 * 86_400_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const
+
+/** Such as `in 3 months`, `yesterday` or `just now`. */
+function fromNow(date: Date, now: number): string {
+  const ms = date.getTime() - now
+  const unit = UNITS.find(([, length]) => Math.abs(ms) >= length)
+  return unit === undefined ? 'just now' : SPAN.format(Math.round(ms / unit[1]), unit[0])
+}

@@ -1,0 +1,24 @@
+import { CodedError, DISPLAY_NAME_PATTERN, requireUsername } from '@countersign/protocol'
+
+/**
+ * Checks the format of a username. Only the service knows whether it is available.
+ * @param shortName the deployment's short name, which is reserved
+ * @returns the mistake as a sentence; null if there is none
+ */
+export function usernameError(username: string, shortName: string): string | null {
+  try {
+    requireUsername({ shortName }, username)
+    return null
+  } catch (error) {
+    if (error instanceof CodedError) return error.message
+    throw error
+  }
+}
+
+/** @returns the mistake as a sentence; null if there is none */
+export function displayNameError(name: string): string | null {
+  if (DISPLAY_NAME_PATTERN.test(name)) return null
+  return name.trim() === ''
+    ? 'Enter a name, so that others know whom they deal with.'
+    : 'A name has at most 64 characters, and none that cannot be seen.'
+}

@@ -1,0 +1,48 @@
+import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
+import { ApiError } from '../api/client.ts'
+import { Button } from '../components/button.tsx'
+import { errorMessage, RequestId } from '../components/error-note.tsx'
+import { Page } from '../components/page.tsx'
+import { Brand } from './brand.tsx'
+import { Frame } from './frame.tsx'
+
+/** Shown if a page fails to render or load. */
+export function ErrorPage({ error, reset }: ErrorComponentProps) {
+  const router = useRouter()
+
+  /** After an update of the service, old script files no longer exist, and only a reload helps. */
+  function retry() {
+    if (!(error instanceof ApiError)) return location.reload()
+    reset()
+    void router.invalidate()
+  }
+
+  return (
+    <Page title="This page cannot be shown" lead={errorMessage(error)} width="narrow">
+      <div role="alert" className="flex flex-col items-start gap-4">
+        {error instanceof ApiError && error.requestId !== null && (
+          <RequestId id={error.requestId} />
+        )}
+        <p className="text-soft">Nothing of yours has changed because of this.</p>
+        <Button variant="primary" onClick={retry}>
+          Try again
+        </Button>
+      </div>
+    </Page>
+  )
+}
+
+/** Shown if the session cannot be loaded, so that the frame has no data either. */
+export function RootErrorPage(props: ErrorComponentProps) {
+  return (
+    <Frame
+      header={
+        <div className="py-4">
+          <Brand name="Dashboard" />
+        </div>
+      }
+    >
+      <ErrorPage {...props} />
+    </Frame>
+  )
+}

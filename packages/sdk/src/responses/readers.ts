@@ -1,0 +1,69 @@
+import type { Naming } from '@countersign/protocol'
+import type { Static, TSchema } from 'typebox'
+import { type Read, readerOf, type Shape } from './read-schema.ts'
+import * as schemas from './schemas.ts'
+import type {
+  AgentObject,
+  Card,
+  Claimed,
+  CompactCard,
+  DidDocument,
+  GradeReport,
+  Lookup,
+  RuntimeChallenge,
+  RuntimeProof,
+  Verification,
+} from './types.ts'
+
+/**
+ * A reader for each response of the contract. The wire schema decides what is accepted; the compiler checks that what
+ * comes out is the type that this package documents.
+ */
+type ReaderFor<T> = (naming: Naming | null) => Read<T>
+
+function wireReader<S extends TSchema>(schema: S, naming: Naming | null): Read<Shape<Static<S>>> {
+  return readerOf(schema, naming)
+}
+
+/** Contract 4.1. */
+export const readLookup: ReaderFor<Lookup> = (naming) => wireReader(schemas.LOOKUP, naming)
+
+/** Contract 4.5. */
+export const readCard: ReaderFor<Card> = (naming) => wireReader(schemas.CARD, naming)
+
+/** Contract 4.6. */
+export const readCompactCard: ReaderFor<CompactCard> = (naming) =>
+  wireReader(schemas.COMPACT_CARD, naming)
+
+/** Contract 4.7. */
+export const readAgentObject: ReaderFor<AgentObject> = (naming) =>
+  wireReader(schemas.AGENT_OBJECT, naming)
+
+/** Contract 4.7 with `Accept: application/did+json`. */
+export const readDidDocument: ReaderFor<DidDocument> = (naming) =>
+  wireReader(schemas.DID_DOCUMENT, naming)
+
+/** Contract 4.3. */
+export const readVerification: ReaderFor<Verification> = (naming) =>
+  wireReader(schemas.VERIFICATION, naming)
+
+/** Contract 4.4. */
+export const readClaimed: ReaderFor<Claimed> = (naming) => {
+  const read = wireReader(schemas.CLAIMED, naming)
+  return (body) => {
+    const { did, message } = read(body)
+    return { did, message }
+  }
+}
+
+/** `GET /api/agents/{did}/grade` */
+export const readGradeReport: ReaderFor<GradeReport> = (naming) =>
+  wireReader(schemas.GRADE_REPORT, naming)
+
+/** `POST /api/agents/{did}/runtime/challenge` */
+export const readRuntimeChallenge: ReaderFor<RuntimeChallenge> = (naming) =>
+  wireReader(schemas.RUNTIME_CHALLENGE, naming)
+
+/** `POST /api/agents/{did}/runtime` */
+export const readRuntimeProof: ReaderFor<RuntimeProof> = (naming) =>
+  wireReader(schemas.RUNTIME_PROOF, naming)

@@ -1,0 +1,30 @@
+import {
+  agentObjectSchema,
+  cardSchema,
+  claimResponseSchema,
+  compactCardSchema,
+  didDocumentSchema,
+  gradeAnswerSchema,
+  lookupSchema,
+  namingFor,
+  runtimeChallengeSchema,
+  runtimeProofSchema,
+  verifyResponseSchema,
+} from '@countersign/protocol'
+
+/**
+ * The wire schemas of the protocol under the default short name. The build (vite.config.ts) evaluates this module and
+ * publishes plain JSON Schemas in its place, so that the package needs no schema library.
+ */
+const naming = namingFor()
+
+export const LOOKUP = lookupSchema(naming)
+export const CARD = cardSchema(naming)
+export const COMPACT_CARD = compactCardSchema()
+export const AGENT_OBJECT = agentObjectSchema(naming)
+export const VERIFICATION = verifyResponseSchema(naming)
+export const DID_DOCUMENT = didDocumentSchema()
+export const GRADE_REPORT = gradeAnswerSchema(naming)
+export const CLAIMED = claimResponseSchema(naming)
+export const RUNTIME_CHALLENGE = runtimeChallengeSchema(naming)
+export const RUNTIME_PROOF = runtimeProofSchema(naming)

@@ -1,0 +1,190 @@
+/**
+ * The responses of a service, checked. The field that a deployment names after itself, `svcDid`, is always `did` here;
+ * all other fields have the names of the contract. Times are ISO 8601 in UTC. The wire schemas of the protocol are the
+ * source: readers.ts does not compile if a type here differs from its schema.
+ */
+
+/** Contract 3.1. */
+export type AgentStatus = 'active' | 'suspended' | 'revoked'
+/** The assurance level of an identity verification, weakest first. */
+export type Assurance = 'low' | 'substantial' | 'high'
+/** A is best, E is least. */
+export type Grade = 'A' | 'B' | 'C' | 'D' | 'E'
+/** 2: a domain or an agent-to-agent endpoint; 1: a chat or a runtime. */
+export type Tier = 1 | 2
+
+/** A certificate and the identity level of its owner (contract 4.1). */
+export interface Lookup {
+  /** True while the certificate is active. */
+  readonly verified: boolean
+  readonly owner: {
+    /** The identity provider; null if the owner is not verified. */
+    readonly identityMethod: string | null
+    readonly identityLevel: 'verified' | 'unverified'
+    readonly claimedAt: string
+  }
+  readonly certificate: {
+    /** The DID. */
+    readonly id: string
+    readonly status: AgentStatus
+    /** URL of the certificate page, relative to the service. */
+    readonly verifyUrl: string
+  }
+}
+
+/** The full card (contract 2.4). */
+export interface Card {
+  readonly did: string
+  /** Chosen by the owner: show it as text, and do not rely on it. */
+  readonly displayName: string
+  readonly username: string | null
+  readonly description: string
+  readonly avatarUrl: string
+  readonly status: AgentStatus
+  readonly claimedAt: string
+  readonly owner: { readonly displayName: string; readonly username: string } | null
+  readonly verification: {
+    readonly provider: string
+    readonly label: string
+    readonly verifiedAt: string
+  } | null
+  readonly channels: readonly { readonly kind: string; readonly handleOrDomain: string }[]
+  readonly grade: Grade
+  readonly tier: Tier | null
+  readonly gradeIsFallback: boolean
+  readonly certificateUrl: string
+}
+
+/** The compact card (contract 2.5). */
+export interface CompactCard {
+  readonly displayName: string
+  readonly owner: { readonly displayName: string; readonly username: string }
+  readonly verificationStatus: 'verified' | 'claim' | 'unverified'
+  /** With its leading `@`. */
+  readonly chatHandle: string
+  readonly certificateUrl: string
+}
+
+/** The agent object (contract 4.7): the card, the key and links. */
+export interface AgentObject extends Card {
+  /** 32 bytes in padded standard base64. */
+  readonly publicKey: string
+  /** JWK thumbprint (RFC 7638) with SHA-256, base64url. */
+  readonly keyThumbprint: string
+  readonly didWeb: string
+  /** The identity provider, or `unverified`. */
+  readonly identityLevel: string
+  readonly statusChangedAt: string
+  readonly statusReason: string | null
+  readonly updatedAt: string
+  /** Absolute URLs. */
+  readonly links: {
+    readonly self: string
+    readonly lookup: string
+    readonly card: string
+    readonly compactCard: string
+    readonly didDocument: string
+    readonly certificate: string
+  }
+}
+
+/** The result of verifying a signed challenge (contract 4.3). */
+export interface Verification {
+  /** Decide by this: the signature is valid, the key is certified and the certificate is active. */
+  readonly verified: boolean
+  readonly signatureValid: boolean
+  readonly certified: boolean
+  /** The owner's identity provider, or `unverified`. */
+  readonly identityLevel: string
+  readonly agent: {
+    readonly did: string
+    readonly displayName: string
+    readonly status: AgentStatus
+  }
+}
+
+/** A DID document in the contract's form (4.7). */
+export interface DidDocument {
+  readonly '@context': readonly string[]
+  readonly id: string
+  readonly controller: string
+  /** Empty once the agent is revoked. */
+  readonly verificationMethod: readonly {
+    readonly id: string
+    readonly type: string
+    readonly controller: string
+    readonly publicKeyBase64: string
+  }[]
+  /** Empty while the agent is suspended, and once it is revoked. */
+  readonly authentication: readonly string[]
+  readonly service: readonly {
+    readonly id: string
+    readonly type: string
+    readonly serviceEndpoint: string
+  }[]
+}
+
+/** A DID document, and whether the certificate is revoked. */
+export interface Resolution {
+  readonly document: DidDocument
+  readonly revoked: boolean
+}
+
+/** A grade with its evidence. */
+export interface GradeReport {
+  readonly did: string
+  readonly status: AgentStatus
+  /** Incremented when a rule of grading changes. */
+  readonly policyVersion: number
+  readonly grade: Grade
+  readonly tier: Tier | null
+  readonly gradeIsFallback: boolean
+  /** 0 to 2 each. Their sum gives the grade. */
+  readonly points: { readonly identity: number; readonly reach: number }
+  readonly evidence: {
+    readonly verification: {
+      readonly provider: string
+      readonly label: string
+      readonly assurance: Assurance
+      readonly verifiedAt: string
+      readonly expiresAt: string | null
+    } | null
+    readonly channel: {
+      readonly kind: string
+      readonly handleOrDomain: string
+      readonly tier: Tier
+      readonly checkedAt: string
+      readonly freshUntil: string | null
+    } | null
+  }
+  /** The next step to a better grade; null if there is none. */
+  readonly next: { readonly grade: Grade; readonly step: string } | null
+}
+
+/** A certificate that has just been issued (contract 4.4). */
+export interface Claimed {
+  readonly did: string
+  /** Text for people. */
+  readonly message: string
+}
+
+/** A challenge with which one agent can prove that it is running. */
+export interface RuntimeChallenge {
+  /** `svc-challenge-v1:<origin of the service>:<nonce>` */
+  readonly challenge: string
+  readonly expiresAt: string
+}
+
+/** The runtime channel of an agent after it answered a challenge. */
+export interface RuntimeProof {
+  readonly did: string
+  readonly kind: string
+  /** The owner's name for the place where the agent runs. */
+  readonly handleOrDomain: string
+  readonly verifiedAt: string
+  /** When the agent last answered. */
+  readonly checkedAt: string
+  /** Until when the channel counts without another answer. */
+  readonly freshUntil: string
+  readonly grade: Grade
+}

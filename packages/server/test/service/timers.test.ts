@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { type Every, REAL_TIMING, startTimers } from '../../src/service/timers.ts'
+
+type Deps = Parameters<typeof startTimers>[0]
+
+test('what other processes write is followed several times a second, and what is due is begun each second', async () => {
+  const runs: { readonly milliseconds: number; readonly run: () => void }[] = []
+  const every: Every = (milliseconds, run) => {
+    const entry = { milliseconds, run }
+    runs.push(entry)
+    return () => void runs.splice(runs.indexOf(entry), 1)
+  }
+  const happened: string[] = []
+  let isChanged = false
+  const db = { onElsewhere: () => undefined, changedElsewhere: () => isChanged, read: null }
+  const registry = { isBehind: false, catchUp: async () => void happened.push('catch up') }
+  const checks = { run: async () => void happened.push('checks') }
+  const deps = { db, registry, checks, now: Date.now, every } as unknown as Deps
+  const resources = new AsyncDisposableStack()
+  startTimers(deps, pino({ level: 'silent' }), resources)
+
+  const [poll, work] = runs.toSorted((a, b) => a.milliseconds - b.milliseconds)
+  assert.ok(poll !== undefined && poll.milliseconds <= 250, 'far below the second that is promised')
+  assert.ok(work !== undefined && work.milliseconds <= 1000)
+  poll.run()
+  assert.deepEqual(happened, [], 'nothing has changed')
+  isChanged = true
+  poll.run()
+  assert.deepEqual(happened, ['catch up'])
+  work.run()
+  assert.deepEqual(happened, ['catch up', 'checks'])
+  await resources.disposeAsync()
+  assert.deepEqual(runs, [])
+})
+
+test('the real timer runs until it is ended', async () => {
+  let count = 0
+  await new Promise<void>((resolve) => {
+    const end = REAL_TIMING.every(1, () => {
+      count += 1
+      if (count < 3) return
+      end()
+      resolve()
+    })
+  })
+  assert.equal(count, 3)
+})

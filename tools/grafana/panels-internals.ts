@@ -1,0 +1,211 @@
+import { quantile, type RowPlan } from './panel-plan.ts'
+
+/** Panels that explain a symptom: internals of the service. */
+export const INTERNALS: readonly RowPlan[] = [
+  {
+    title: 'How fresh it is',
+    panels: [
+      {
+        title: 'Staleness',
+        unit: 's',
+        queries: [['{{instance}} {{worker}}', 'countersign_staleness_seconds{$I}']],
+        description:
+          'For how long a process has not heard what others write: MAX_STALENESS is the bound.',
+      },
+      {
+        title: 'Events behind the foremost process',
+        unit: 'short',
+        queries: [
+          [
+            '{{instance}} {{worker}}',
+            'scalar(max(countersign_event_position{$I})) - countersign_event_position{$I}',
+          ],
+        ],
+      },
+      {
+        title: 'Phase',
+        unit: 'short',
+        queries: [['{{phase}}', 'sum by (phase) (countersign_phase{$I})']],
+      },
+      {
+        title: 'Distance of the clock',
+        unit: 's',
+        queries: [
+          [
+            '{{instance}}',
+            'countersign_clock_seconds{$I} - timestamp(countersign_clock_seconds{$I})',
+          ],
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Writes',
+    panels: [
+      {
+        title: 'Writes by what became of them',
+        unit: 'ops',
+        queries: [['{{outcome}}', 'sum by (outcome) (rate(countersign_writes_total{$I}[$R]))']],
+      },
+      {
+        title: 'Transactions by what became of them',
+        unit: 'ops',
+        queries: [
+          ['{{outcome}}', 'sum by (outcome) (rate(countersign_transactions_total{$I}[$R]))'],
+        ],
+      },
+      {
+        title: 'Commits: how long they take',
+        unit: 's',
+        queries: [
+          ['p50', quantile(0.5, 'le', 'countersign_transaction_seconds_bucket{$I}')],
+          ['p99', quantile(0.99, 'le', 'countersign_transaction_seconds_bucket{$I}')],
+        ],
+      },
+      {
+        title: 'Writes that share a commit',
+        unit: 'short',
+        queries: [
+          [
+            'mean',
+            'sum(rate(countersign_writes_total{outcome="committed",$I}[$R])) / sum(rate(countersign_transactions_total{outcome="committed",$I}[$R]))',
+          ],
+        ],
+      },
+      {
+        title: 'Writes that wait',
+        unit: 'short',
+        queries: [['{{instance}} {{worker}}', 'countersign_writes_waiting{$I}']],
+      },
+    ],
+  },
+  {
+    title: 'Database',
+    panels: [
+      {
+        title: 'The primary answers',
+        unit: 'short',
+        queries: [['{{instance}} {{worker}}', 'countersign_database_reachable{$I}']],
+      },
+      {
+        title: 'What acknowledged writes are on',
+        unit: 'short',
+        queries: [
+          ['{{for}}', 'max by (for) (countersign_commits_wait{$I})'],
+          ['it is there', 'min(countersign_commits_satisfied{$I})'],
+        ],
+      },
+      {
+        title: 'Standbys that follow',
+        unit: 'short',
+        queries: [['streaming', 'max(countersign_standbys_streaming{$I})']],
+      },
+      {
+        title: 'Standbys behind, in bytes',
+        unit: 'bytes',
+        queries: [
+          ['{{standby}} {{sync}}', 'max by (standby, sync) (countersign_standby_lag_bytes{$I})'],
+        ],
+      },
+      {
+        title: 'Standbys behind, in seconds',
+        unit: 's',
+        queries: [
+          ['{{standby}} {{sync}}', 'max by (standby, sync) (countersign_standby_lag_seconds{$I})'],
+        ],
+      },
+      {
+        title: 'Connections for reading',
+        unit: 'short',
+        queries: [['{{state}}', 'sum by (state) (countersign_database_connections{$I})']],
+      },
+      {
+        title: 'Free where the data are',
+        unit: 'bytes',
+        queries: [['{{instance}}', 'min by (instance) (countersign_data_free_bytes{$I})']],
+      },
+    ],
+  },
+  {
+    title: 'Too much at once',
+    panels: [
+      {
+        title: 'Refused with 503, by reason',
+        unit: 'reqps',
+        queries: [['{{reason}}', 'sum by (reason) (rate(countersign_refused_total{$I}[$R]))']],
+      },
+      {
+        title: 'Being worked on, by room',
+        unit: 'short',
+        queries: [['{{room}}', 'sum by (room) (countersign_inside{$I})']],
+      },
+      {
+        title: 'Refused with 429, by limit',
+        unit: 'reqps',
+        queries: [['{{limit}}', 'sum by (limit) (rate(countersign_rate_limited_total{$I}[$R]))']],
+      },
+      {
+        title: 'Limits are counted together',
+        unit: 'short',
+        queries: [['{{instance}}', 'countersign_rate_limits_shared{$I}']],
+      },
+    ],
+  },
+  {
+    title: 'Processes',
+    panels: [
+      {
+        title: 'Processor',
+        unit: 'percentunit',
+        queries: [['{{instance}} {{worker}}', 'rate(process_cpu_seconds_total{$I}[$R])']],
+        description: '1 is a core. One process uses little more than one.',
+      },
+      {
+        title: 'Memory',
+        unit: 'bytes',
+        queries: [
+          ['{{instance}} {{worker}}', 'process_resident_memory_bytes{$I}'],
+          ['{{instance}} {{worker}} heap', 'nodejs_heap_size_used_bytes{$I}'],
+        ],
+      },
+      {
+        title: 'Delay of the event loop',
+        unit: 's',
+        queries: [
+          ['{{instance}} {{worker}} p50', 'nodejs_eventloop_lag_p50_seconds{$I}'],
+          ['{{instance}} {{worker}} p99', 'nodejs_eventloop_lag_p99_seconds{$I}'],
+        ],
+      },
+      {
+        title: 'Garbage collection',
+        unit: 'percentunit',
+        queries: [
+          [
+            '{{instance}} {{worker}}',
+            'sum by (instance, worker) (rate(nodejs_gc_duration_seconds_sum{$I}[$R]))',
+          ],
+        ],
+        description: 'Share of the time.',
+      },
+      {
+        title: 'Workers',
+        unit: 'short',
+        queries: [
+          ['{{instance}} ready', 'countersign_workers_ready{$I}'],
+          ['{{instance}} started again', 'increase(countersign_worker_restarts_total{$I}[1h])'],
+        ],
+      },
+      {
+        title: 'Open files',
+        unit: 'short',
+        queries: [['{{instance}} {{worker}}', 'process_open_fds{$I}']],
+      },
+      {
+        title: 'Starts',
+        unit: 'short',
+        queries: [['{{instance}} {{worker}}', 'changes(process_start_time_seconds{$I}[1h])']],
+        description: 'In an hour.',
+      },
+    ],
+  },
+]

@@ -1,0 +1,145 @@
+import { quantile, type RowPlan } from './panel-plan.ts'
+
+const REQUESTS = 'http_request_duration_seconds'
+const LOOKUP = 'route="/api/v1/agent/:agent"'
+
+/** Panels of symptoms that callers notice. */
+export const SYMPTOMS: readonly RowPlan[] = [
+  {
+    title: 'Is it well?',
+    panels: [
+      {
+        title: 'Processes ready',
+        unit: 'short',
+        stat: true,
+        queries: [['ready', 'sum(countersign_phase{phase="ready",$I})']],
+      },
+      {
+        title: 'Processes that vouch',
+        unit: 'short',
+        stat: true,
+        queries: [['vouch', 'sum(countersign_vouches{$I})']],
+        description: 'The others answer every lookup with 503.',
+      },
+      {
+        title: 'Requests',
+        unit: 'reqps',
+        stat: true,
+        queries: [['all', `sum(rate(${REQUESTS}_count{$I}[$R]))`]],
+      },
+      {
+        title: 'Share of 5xx',
+        unit: 'percentunit',
+        stat: true,
+        queries: [
+          [
+            '5xx',
+            `sum(rate(${REQUESTS}_count{status=~"5..",route!="/readyz",$I}[$R]) or vector(0)) / sum(rate(${REQUESTS}_count{$I}[$R]))`,
+          ],
+        ],
+      },
+      {
+        title: 'Agents in memory',
+        unit: 'short',
+        stat: true,
+        queries: [['agents', 'max(countersign_agents_in_memory{$I})']],
+      },
+      {
+        title: 'Releases',
+        unit: 'short',
+        stat: true,
+        queries: [
+          [
+            '{{version}} on {{database}}',
+            'count by (version, database) (countersign_build_info{$I})',
+          ],
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Traffic',
+    panels: [
+      {
+        title: 'Requests by status',
+        unit: 'reqps',
+        queries: [['{{status}}', `sum by (status) (rate(${REQUESTS}_count{$I}[$R]))`]],
+      },
+      {
+        title: 'Requests by route',
+        unit: 'reqps',
+        queries: [
+          [
+            '{{method}} {{route}}',
+            `topk(10, sum by (method, route) (rate(${REQUESTS}_count{$I}[$R])))`,
+          ],
+        ],
+      },
+      {
+        title: 'Lookups: how long they take',
+        unit: 's',
+        queries: [
+          ['p50', quantile(0.5, 'le', `${REQUESTS}_bucket{${LOOKUP},$I}`)],
+          ['p99', quantile(0.99, 'le', `${REQUESTS}_bucket{${LOOKUP},$I}`)],
+        ],
+      },
+      {
+        title: 'p50 by route',
+        unit: 's',
+        queries: [
+          ['{{method}} {{route}}', quantile(0.5, 'le, method, route', `${REQUESTS}_bucket{$I}`)],
+        ],
+      },
+      {
+        title: 'p99 by route',
+        unit: 's',
+        queries: [
+          ['{{method}} {{route}}', quantile(0.99, 'le, method, route', `${REQUESTS}_bucket{$I}`)],
+        ],
+      },
+      {
+        title: '5xx by route',
+        unit: 'reqps',
+        queries: [
+          [
+            '{{status}} {{method}} {{route}}',
+            `sum by (status, method, route) (rate(${REQUESTS}_count{status=~"5..",route!="/readyz",$I}[$R]))`,
+          ],
+        ],
+      },
+    ],
+  },
+  {
+    title: 'What it decides',
+    panels: [
+      {
+        title: 'Claims by outcome',
+        unit: 'ops',
+        queries: [['{{outcome}}', 'sum by (outcome) (rate(countersign_claims_total{$I}[$R]))']],
+      },
+      {
+        title: 'Challenge verifications by outcome',
+        unit: 'ops',
+        queries: [
+          ['{{outcome}}', 'sum by (outcome) (rate(countersign_verifications_total{$I}[$R]))'],
+        ],
+      },
+      {
+        title: 'Checks of channels by outcome',
+        unit: 'short',
+        queries: [
+          ['{{outcome}}', 'sum by (outcome) (increase(countersign_channel_checks_total{$I}[1h]))'],
+        ],
+        description: 'In an hour.',
+      },
+      {
+        title: 'Work that is late',
+        unit: 's',
+        queries: [
+          ['jobs', 'max(countersign_jobs_late_seconds{$I})'],
+          ['checks of channels', 'max(countersign_channel_checks_late_seconds{$I})'],
+        ],
+      },
+    ],
+  },
+]

@@ -1,0 +1,94 @@
+import { globSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join, matchesGlob } from 'node:path'
+import { launchBrowser } from '../../test/support/chromium.ts'
+import { type PostgresServer, startPostgres } from '../../test/support/postgres.ts'
+import { missingTools } from '../../test/support/tools.ts'
+import { type Job, planJobs } from './plan-jobs.ts'
+import { printResults } from './print-results.ts'
+import { type JobResult, runJob } from './run-job.ts'
+import { filesOf, type TestFile, type Tier } from './tiers.ts'
+
+/**
+ * node tools/test/run.ts <quick|all> [--database=sqlite|postgres] [pattern ...]
+ *
+ * Runs the test files of a tier, or those of them that match a pattern, in one process a core at a time. Ends with the
+ * totals that `node --test` prints. The exit code is 1 if a test failed, a process ended early, or a file ran no test.
+ */
+const ROOT = join(import.meta.dirname, '../..')
+const MOST_PROCESSES = 4
+
+process.chdir(ROOT)
+const [tier = 'quick', ...rest] = process.argv.slice(2)
+const isWhole = rest.length === 0
+const files = filesOf(tier as Tier).filter(wanted)
+const began = performance.now()
+process.exitCode = (await run()) ? 0 : 1
+
+/** @returns whether everything passed */
+async function run(): Promise<boolean> {
+  if (files.length === 0) {
+    console.error('No test file matches.')
+    return false
+  }
+  if (tier === 'all') preparePrograms()
+  let server: PostgresServer | null = null
+  try {
+    if (isWhole && process.env.SKIP_BROWSER !== '1') await (await launchBrowser()).close()
+    if (files.some(({ database }) => database === 'postgres')) server = await startPostgres()
+  } catch (error) {
+    console.error((error as Error).message)
+    await server?.stop()
+    return false
+  }
+  try {
+    const results = await runJobs(planJobs(files), server?.url ?? '')
+    return printResults(results, performance.now() - began)
+  } finally {
+    await server?.stop()
+  }
+}
+
+function wanted({ path, database }: TestFile): boolean {
+  const of = rest.find((each) => each.startsWith('--database='))?.split('=')[1]
+  const patterns = rest.filter((each) => !each.startsWith('--'))
+  return (
+    (of === undefined || of === database) &&
+    (patterns.length === 0 || patterns.some((pattern) => matchesGlob(path, pattern)))
+  )
+}
+
+/** All tests run on Debian's PostgreSQL where it is installed: its tools for backups refuse newer servers. */
+function preparePrograms(): void {
+  for (const line of missingTools()) console.log(`missing, its tests are skipped: ${line}`)
+  const installed = globSync('/usr/lib/postgresql/*/bin/initdb').toSorted().at(-1)
+  if (installed !== undefined) process.env.TEST_POSTGRES_BIN ??= join(installed, '..')
+}
+
+async function runJobs(jobs: readonly Job[], postgresUrl: string): Promise<JobResult[]> {
+  const waiting = [...jobs]
+  const results: JobResult[] = []
+  const work = async () => {
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
+      const result = await runJob(job, {
+        TEST_TIER: tier,
+        TEST_DATABASE: job.database,
+        TEST_POSTGRES: postgresUrl,
+        NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compiled'),
+      })
+      results.push(result)
+      printProgress(result, results.length, jobs.length)
+    }
+  }
+  const count = Math.min(availableParallelism(), MOST_PROCESSES)
+  await Promise.all(Array.from({ length: count }, work))
+  return results
+}
+
+function printProgress({ job, reports, problem, ms }: JobResult, done: number, all: number): void {
+  const failed = reports.filter(({ type }) => type === 'failed').length
+  const tests = reports.find((each) => each.type === 'totals')?.counts.tests ?? 0
+  const mark = failed > 0 || problem !== null ? '✖' : '✔'
+  const what = `${job.paths.length} files, ${tests} tests, ${Math.round(ms / 1000)} s`
+  console.log(`${mark} ${done}/${all} ${job.database}: ${what}`)
+}

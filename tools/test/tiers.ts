@@ -1,0 +1,70 @@
+import { globSync } from 'node:fs'
+import { matchesGlob } from 'node:path'
+
+/** Which test files run in which tier: `npm test` runs the tier `quick`, `npm run test:all` the tier `all`. */
+
+export type Tier = 'quick' | 'all'
+export type Database = 'sqlite' | 'postgres'
+
+export interface TestFile {
+  /** From the root of the repository. */
+  readonly path: string
+  readonly database: Database
+  /** Whether it needs a process of its own. */
+  readonly isIsolated: boolean
+}
+
+const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/**/*.test.ts']
+
+/** Too slow for `npm test`, or in need of programs that npm does not bring. */
+const ALL_ONLY = [
+  'packages/*/test/published.test.ts',
+  'packages/gateway/test/forward-auth/proxies.test.ts',
+  'packages/protocol/test/runs-anywhere.test.ts',
+  'packages/sdk/test/in-browser.test.ts',
+  'packages/server/test/cli/book-postgres.test.ts',
+  'packages/server/test/cluster/{ending,failing,one-service,serving}.test.ts',
+  'packages/server/test/core/database/durability/*.test.ts',
+  'packages/server/test/pages/{browser,nothing-moves}.test.ts',
+  'packages/server/test/pages/docs/docs-browser.test.ts',
+  'packages/server/test/providers/login-page.test.ts',
+  'test/bench.test.ts',
+  'test/channels-page.test.ts',
+  'test/deploy-*.test.ts',
+  'test/docs-{commands,hosting}.test.ts',
+  'test/e2e/{another-site,channel-journey,channel-pages,dashboard-pages,ways-in}.test.ts',
+  'test/{quickstart,readme}.test.ts',
+  'test/world-id-in-browser.test.ts',
+]
+
+/** What depends on the database runs on PostgreSQL too in `npm test`; in `npm run test:all` the whole server does. */
+const ON_POSTGRES = [
+  'packages/server/test/nodes/**',
+  'packages/server/test/core/database/**',
+  'packages/server/test/agents/read-model/**',
+  'packages/server/test/claims/**',
+]
+
+const SERVER = ['packages/server/test/**']
+
+/** These change what all tests of a process share, such as global functions. */
+const ISOLATED = ['packages/sdk/test/http/patience.test.ts']
+
+/** @returns the test files of a tier; some come twice, once for each database */
+export function filesOf(tier: Tier): TestFile[] {
+  const paths = globSync(EVERY_FILE).toSorted()
+  const chosen = tier === 'all' ? paths : paths.filter((path) => !matches(path, ALL_ONLY))
+  const onPostgres = tier === 'all' ? SERVER : ON_POSTGRES
+  return [
+    ...chosen.map((path) => testFile(path, 'sqlite')),
+    ...chosen.filter((path) => matches(path, onPostgres)).map((path) => testFile(path, 'postgres')),
+  ]
+}
+
+function testFile(path: string, database: Database): TestFile {
+  return { path, database, isIsolated: matches(path, ISOLATED) }
+}
+
+function matches(path: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => matchesGlob(path, pattern))
+}
