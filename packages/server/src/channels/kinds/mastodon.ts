@@ -95,8 +95,9 @@ function assertActive(body: unknown, handle: string): void {
     throw new ProofAbsent(`${handle} has moved elsewhere.`)
 }
 
-function textsOf(body: unknown): string[] {
+function textsOf(body: unknown): Promise<string[]> {
   const fields = ownProperty(body, 'fields')
   const values = Array.isArray(fields) ? fields.map((field) => ownString(field, 'value')) : []
-  return [ownString(body, 'note'), ...values].map((html) => textOfHtml(html ?? ''))
+  const all = [ownString(body, 'note'), ...values]
+  return Promise.all(all.map((html) => textOfHtml(html ?? '')))
 }

@@ -1,6 +1,6 @@
 import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
-import { piecesOf } from './html.ts'
+import { metaProperties } from './html.ts'
 import { assertAvailable, platformPerspective, unexpectedResponse } from './json-answer.ts'
 import { assertForm, extractHandle } from './names.ts'
 
@@ -51,7 +51,7 @@ async function readBio(from: Perspective, username: string): Promise<string[]> {
   const url = new URL(`https://t.me/${username}`)
   const page = await platformPerspective(from).get(url, 'text/html')
   assertAvailable(page, url)
-  const meta = metaOf(page.text)
+  const meta = await metaProperties(page.text)
   const title = meta.get('og:title')
   if (page.status !== 200 || title === undefined) throw unexpectedResponse(url, page)
   if (NO_ACCOUNT_TITLE.test(title)) throw new ProofAbsent(`Telegram shows no account @${username}.`)
@@ -59,18 +59,4 @@ async function readBio(from: Perspective, username: string): Promise<string[]> {
     throw new Unreachable(`t.me gives a page that is not about @${username}.`)
   }
   return [meta.get('og:description') ?? '']
-}
-
-/** The properties that the head of a page states, each as it is stated first. */
-function metaOf(html: string): Map<string, string> {
-  const meta = new Map<string, string>()
-  for (const piece of piecesOf(html)) {
-    if ('text' in piece) continue
-    if (piece.tag === 'body') break
-    const property = piece.tag === 'meta' ? piece.attributes.get('property') : undefined
-    if (property !== undefined && !meta.has(property)) {
-      meta.set(property, piece.attributes.get('content') ?? '')
-    }
-  }
-  return meta
 }
