@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  begin,
+  addChannel,
   check,
   newProver,
-  publicSide,
+  proofField,
+  publicView,
   startChannelFixture,
-  toPlace,
-} from '../../packages/server/test/channels/support/proving.ts'
+} from '../../packages/server/test/channels/support/channel-fixture.ts'
 import { withRaw } from '../support/raw-database.ts'
 import { startServiceProcess } from '../support/service.ts'
 import { needs } from '../support/tools.ts'
@@ -31,8 +31,8 @@ test(
     const prover = await newProver(fixture)
     const nameOf = (place: string) => `_svc-challenge.${place}`
     for (const place of PLACES) {
-      const channel = await begin(prover, 'domain', place)
-      fixture.txt(nameOf(place), toPlace(channel, 'dns')('Value'))
+      const channel = await addChannel(prover, 'domain', place)
+      fixture.txt(nameOf(place), proofField(channel, 'dns')('Value'))
       assert.equal((await check(prover, channel)).state, 'verified')
     }
     const { env, settings } = fixture.service
@@ -74,7 +74,7 @@ test(
     await until(async () => (await held()).length === 0, 5000)
     await node.stop('SIGTERM')
 
-    const { grade, channels } = await publicSide(
+    const { grade, channels } = await publicView(
       await startChannelFixture(t, { env: { DATA_DIR: settings.dataDir } }),
       prover,
     )

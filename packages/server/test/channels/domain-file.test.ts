@@ -1,35 +1,35 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import {
-  begin,
+  addChannel,
   check,
   DOMAIN,
   newProver,
-  publicSide,
+  proofField,
+  publicView,
   startChannelFixture,
-  toPlace,
-} from './support/proving.ts'
+} from './support/channel-fixture.ts'
 
 const FILE = '/.well-known/svc-challenge.txt'
 
-suite('a domain by a file', () => {
-  test('one line among others is enough, whatever ends the lines', async (t) => {
+suite('a domain proven by a file', () => {
+  test('one line among others is enough, with any line endings', async (t) => {
     const fixture = await startChannelFixture(t)
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
-    const place = toPlace(channel, 'file')
+    const channel = await addChannel(prover, 'domain')
+    const place = proofField(channel, 'file')
     assert.equal(place('Address'), `https://${DOMAIN}${FILE}`)
     fixture.site.serve(FILE, { body: `\ufeff# agents\r\n${place('Line')}\r\nmore\r\n` })
     const { state, seen } = await check(prover, channel)
     assert.equal(state, 'verified')
     assert.match(seen[0]?.detail ?? '', /^A line at https:/)
-    assert.equal((await publicSide(fixture, prover)).grade, 'A')
+    assert.equal((await publicView(fixture, prover)).grade, 'A')
   })
 
-  test('what answers every address alike proves nothing', async (t) => {
+  test('a server that gives the same response for every URL proves nothing', async (t) => {
     const fixture = await startChannelFixture(t)
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
+    const channel = await addChannel(prover, 'domain')
     const app = '<!doctype html><title>An app</title><div id="root"></div>'
     fixture.site.serve(FILE, { headers: { 'content-type': 'text/html' }, body: app })
     const page = await check(prover, channel)
@@ -42,16 +42,16 @@ suite('a domain by a file', () => {
       )
     })
     assert.equal((await check(prover, channel)).outcome, 'absent', 'an echo')
-    const token = /token=(\S+)/.exec(toPlace(channel, 'file')('Line'))?.[1] as string
+    const token = /token=(\S+)/.exec(proofField(channel, 'file')('Line'))?.[1] as string
     const sent = JSON.stringify(fixture.site.requests)
     assert.ok(!sent.includes(token) && !sent.includes(prover.did), 'nothing is sent to be echoed')
   })
 
-  test('only 200 holds a proof; only 404 and 410 say that there is none', async (t) => {
+  test('only a 200 can prove; only 404 and 410 mean that the proof is absent', async (t) => {
     const fixture = await startChannelFixture(t)
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
-    const body = toPlace(channel, 'file')('Line')
+    const channel = await addChannel(prover, 'domain')
+    const body = proofField(channel, 'file')('Line')
     for (const [status, outcome] of [
       [404, 'absent'],
       [410, 'absent'],
@@ -67,11 +67,11 @@ suite('a domain by a file', () => {
     }
   })
 
-  test('redirects are followed within the host alone', async (t) => {
+  test('redirects are followed only within the same host', async (t) => {
     const fixture = await startChannelFixture(t, { names: [DOMAIN, 'other.example.com'] })
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
-    const body = toPlace(channel, 'file')('Line')
+    const channel = await addChannel(prover, 'domain')
+    const body = proofField(channel, 'file')('Line')
     fixture.site.serve('/placed.txt', { body })
     const toHost = (host: string) => ({
       status: 302,

@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import {
-  begin,
+  addChannel,
   check,
   DOMAIN,
   listChannels,
   newProver,
-  publicSide,
+  proofField,
+  publicView,
   startChannelFixture,
-  toPlace,
-} from './support/proving.ts'
+} from './support/channel-fixture.ts'
 
 const NAME = `_svc-challenge.${DOMAIN}`
 const FILE = '/.well-known/svc-challenge.txt'
 
-suite('a domain by DNS', () => {
-  test('a TXT record that is placed as asked takes an agent from C to A', async (t) => {
+suite('a domain proven by DNS', () => {
+  test('a TXT record placed as instructed raises the agent’s grade from C to A', async (t) => {
     const fixture = await startChannelFixture(t, { resolvers: 3 })
     const prover = await newProver(fixture)
-    assert.deepEqual(await publicSide(fixture, prover), { grade: 'C', channels: [] })
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'C', channels: [] })
 
-    const channel = await begin(prover, 'domain', ` HTTPS://${DOMAIN.toUpperCase()}/ `)
+    const channel = await addChannel(prover, 'domain', ` HTTPS://${DOMAIN.toUpperCase()}/ `)
     assert.deepEqual(
       [channel.handleOrDomain, channel.state, channel.tier, channel.link],
       [DOMAIN, 'pending', 2, `https://${DOMAIN}/`],
     )
-    const place = toPlace(channel, 'dns')
+    const place = proofField(channel, 'dns')
     assert.equal(place('Type'), 'TXT')
     assert.equal(place('Name'), NAME)
     assert.match(
@@ -49,15 +49,15 @@ suite('a domain by DNS', () => {
     assert.equal(fixture.site.requests.length, 0, 'the file is not asked for')
     const [listed] = await listChannels(prover)
     assert.deepEqual([listed?.state, listed?.proof], ['verified', null])
-    const seenByAll = await publicSide(fixture, prover)
+    const seenByAll = await publicView(fixture, prover)
     assert.deepEqual(seenByAll, { grade: 'A', channels: [`domain ${DOMAIN}`] })
   })
 
-  test('the strings of a record are joined, wherever they are split', async (t) => {
+  test('the strings of a TXT record are joined', async (t) => {
     const fixture = await startChannelFixture(t)
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
-    const line = toPlace(channel, 'dns')('Value')
+    const channel = await addChannel(prover, 'domain')
+    const line = proofField(channel, 'dns')('Value')
     fixture.txt(NAME, [line.slice(0, 9), line.slice(9, 40), line.slice(40)])
     assert.equal((await check(prover, channel)).state, 'verified')
   })
@@ -65,27 +65,27 @@ suite('a domain by DNS', () => {
   test('a CNAME at the name of the record is followed', async (t) => {
     const fixture = await startChannelFixture(t)
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
+    const channel = await addChannel(prover, 'domain')
     fixture.dns[0]?.set(NAME, 'CNAME', ['agents.verify.example.net'])
     assert.equal((await check(prover, channel)).outcome, 'absent')
-    fixture.txt('agents.verify.example.net', toPlace(channel, 'dns')('Value'))
+    fixture.txt('agents.verify.example.net', proofField(channel, 'dns')('Value'))
     assert.equal((await check(prover, channel)).state, 'verified')
   })
 
   test('a wildcard that answers for every name proves nothing', async (t) => {
     const fixture = await startChannelFixture(t)
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
+    const channel = await addChannel(prover, 'domain')
     fixture.txt(`*.${DOMAIN}`, 'v=spf1 -all', 'token did expiry', '')
     const { outcome, seen } = await check(prover, channel)
     assert.equal(outcome, 'absent')
     assert.match(seen[0]?.detail ?? '', /The TXT records at .* hold no line such as token=/)
   })
 
-  test('that nobody knows changes nothing, that there is nothing is said', async (t) => {
+  test('an unreachable DNS changes nothing, and an absent proof is reported as absent', async (t) => {
     const fixture = await startChannelFixture(t)
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
+    const channel = await addChannel(prover, 'domain')
     const [dns] = fixture.dns
 
     const nowhere = await check(prover, channel)
@@ -111,22 +111,22 @@ suite('a domain by DNS', () => {
     assert.equal((await check(prover, channel)).outcome, 'absent', 'no web server either')
   })
 
-  test('where the DNS fails, the file is proof enough', async (t) => {
+  test('the file is enough if the DNS fails', async (t) => {
     const fixture = await startChannelFixture(t)
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
+    const channel = await addChannel(prover, 'domain')
     fixture.dns[0]?.fail(NAME, 'SERVFAIL')
-    fixture.site.serve(FILE, { body: toPlace(channel, 'file')('Line') })
+    fixture.site.serve(FILE, { body: proofField(channel, 'file')('Line') })
     assert.equal((await check(prover, channel)).state, 'verified')
   })
 })
 
-suite('a domain from several perspectives', () => {
-  test('most of them have to see the proof', async (t) => {
+suite('a domain checked from several perspectives', () => {
+  test('more than half must find the proof', async (t) => {
     const fixture = await startChannelFixture(t, { resolvers: 3 })
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
-    const line = toPlace(channel, 'dns')('Value')
+    const channel = await addChannel(prover, 'domain')
+    const line = proofField(channel, 'dns')('Value')
     const [first, second, third] = fixture.dns
 
     first?.set(NAME, 'TXT', [line])
@@ -152,11 +152,11 @@ suite('a domain from several perspectives', () => {
     )
   })
 
-  test('each looks the web server up by its own resolver', async (t) => {
+  test('each resolves the web server with its own resolver', async (t) => {
     const fixture = await startChannelFixture(t, { resolvers: 3 })
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain')
-    fixture.site.serve(FILE, { body: toPlace(channel, 'file')('Line') })
+    const channel = await addChannel(prover, 'domain')
+    fixture.site.serve(FILE, { body: proofField(channel, 'file')('Line') })
     fixture.dns[1]?.set(DOMAIN, 'A', ['203.0.113.9'])
     const { state, seen } = await check(prover, channel)
     assert.equal(state, 'verified')

@@ -12,30 +12,30 @@ import { openDatabase } from '../../src/core/database/open-database.ts'
 import { openPerspectives } from '../../src/core/network/open-perspectives.ts'
 import { type Perspective, ProofAbsent } from '../../src/core/network/perspective.ts'
 import { siteOf } from '../../src/core/site.ts'
-import { DAY, HOUR, MINUTE } from './support/days.ts'
 import {
-  act,
-  begin,
+  addChannel,
   check,
   type Fixture,
   newProver,
+  proofField,
+  runAction,
   startChannelFixture,
-  toPlace,
-} from './support/proving.ts'
+} from './support/channel-fixture.ts'
+import { DAY, HOUR, MINUTE } from './support/scheduled-checks.ts'
 
 type Cleanup = { after(end: () => unknown): void }
 
 const nameOf = (place: string) => `_svc-challenge.${place}`
 
-/** A service in which so many domains have been proven, and which has stopped; they are due a day later. */
+/** Proves domains on a service and stops it. Their checks are due a day later. */
 async function proven(t: Cleanup, count: number): Promise<Fixture & { places: string[] }> {
   const fixture = await startChannelFixture(t)
   const places: string[] = []
   for (let i = 0; i < count; i++) {
     const place = `place-${i}.example.net`
     const prover = await newProver(fixture)
-    const channel = await begin(prover, 'domain', place)
-    fixture.txt(nameOf(place), toPlace(channel, 'dns')('Value'))
+    const channel = await addChannel(prover, 'domain', place)
+    fixture.txt(nameOf(place), proofField(channel, 'dns')('Value'))
     assert.equal((await check(prover, channel)).state, 'verified')
     places.push(place)
   }
@@ -48,7 +48,7 @@ interface Node extends ChannelDeps {
   readonly errors: unknown[]
 }
 
-/** One more service on the same database, as far as checks go: connections, perspectives and a loop of its own. */
+/** Another node on the same database, with its own connections, perspectives and check loop, but no HTTP server. */
 async function startNode(
   t: Cleanup,
   { service }: Fixture,
@@ -74,7 +74,7 @@ async function startNode(
   return { ...deps, checks, errors }
 }
 
-/** Calls a node as its timer does, until there is nothing more that is due. */
+/** Runs the nodes like their timers do, until nothing more is due. */
 async function runAll(...nodes: readonly Node[]): Promise<void> {
   await until(async () => {
     await Promise.all(nodes.map(({ checks }) => checks.run()))
@@ -83,11 +83,11 @@ async function runAll(...nodes: readonly Node[]): Promise<void> {
   })
 }
 
-/** How checks have ended, without the ways in which none has. */
+/** The counts of ended checks, without zeros. */
 const endedOf = ({ checks }: Node) =>
   Object.fromEntries([...checks.ended].filter(([, count]) => count > 0))
 
-/** Waits until checks have ended so: what they have recorded shows a moment before. */
+/** Waits for these counts of ended checks, which increase only after the checks are recorded. */
 const ended = (node: Node, wanted: object) =>
   until(async () => isDeepStrictEqual(endedOf(node), wanted))
 
@@ -99,7 +99,7 @@ const leaseOf = ({ db }: Node, id?: string) => {
 const checksOf = ({ db }: Node) => db.read.selectFrom('channel_checks').selectAll().execute()
 
 suite('several nodes on one database', () => {
-  test('check each channel that is due once', async (t) => {
+  test('check each due channel once', async (t) => {
     const fixture = await proven(t, 20)
     const nodes = [await startNode(t, fixture), await startNode(t, fixture)]
     const asked = () => fixture.places.map((place) => fixture.dns[0]?.asked(nameOf(place), 'TXT'))
@@ -122,7 +122,7 @@ suite('several nodes on one database', () => {
     )
   })
 
-  test('do not check what another has checked since they saw that it is due', async (t) => {
+  test('do not check a channel that another node has checked since they read that it is due', async (t) => {
     const fixture = await proven(t, 1)
     const node = await startNode(t, fixture)
     const { channel_id: id, due_at } = await leaseOf(node)
@@ -138,7 +138,7 @@ suite('several nodes on one database', () => {
     assert.ok((due_at ?? 0) <= now)
   })
 
-  test('wait for one that holds a lease, and take over once its time is over', async (t) => {
+  test('wait while another node holds the lease, and take over when it times out', async (t) => {
     const fixture = await proven(t, 1)
     const node = await startNode(t, fixture)
     const { channel_id: id } = await leaseOf(node)
@@ -147,7 +147,7 @@ suite('several nodes on one database', () => {
     assert.equal(await node.db.write((tx) => acquireLease(tx, id, 'died', terms)), true)
     const before = (await checksOf(node)).length
     for (let i = 0; i < 5; i++) await node.checks.run()
-    // Whatever it has begun ends with it.
+    // The stopped node has released the lease of its own check.
     await node.checks.stop()
     assert.deepEqual([endedOf(node), (await checksOf(node)).length], [{}, before])
     assert.deepEqual((await leaseOf(node)).holder, 'died')
@@ -159,7 +159,7 @@ suite('several nodes on one database', () => {
     assert.deepEqual((await leaseOf(later)).holder, null)
   })
 
-  test('drop what a check found whose lease was lost', async (t) => {
+  test('discard the result of a check whose lease was lost', async (t) => {
     const fixture = await proven(t, 1)
     const gate = Promise.withResolvers<void>()
     const slow = await startNode(t, fixture, {
@@ -190,7 +190,7 @@ suite('several nodes on one database', () => {
 })
 
 suite('a node', () => {
-  test('has a few checks under way at once, and does all there are', async (t) => {
+  test('runs a limited number of checks at once, and all of them in the end', async (t) => {
     const fixture = await proven(t, 20)
     let running = 0
     let most = 0
@@ -214,7 +214,7 @@ suite('a node', () => {
     assert.equal(most, 8)
   })
 
-  test('is not hurt by a check that fails by a mistake: it is told, and tried again an hour later', async (t) => {
+  test('reports a check that fails by a bug, retries it an hour later, and runs the others', async (t) => {
     const fixture = await proven(t, 3)
     const bad = nameOf(fixture.places[1] as string)
     let tries = 0
@@ -242,7 +242,7 @@ suite('a node', () => {
     assert.equal(tries, 2)
   })
 
-  test('gives up what is under way when it stops, and leaves it due', async (t) => {
+  test('aborts its checks when it stops, and leaves them due', async (t) => {
     const fixture = await proven(t, 3)
     const node = await startNode(t, fixture, {
       through: ({ name }) => ({
@@ -269,13 +269,13 @@ suite('a node', () => {
   })
 })
 
-test('a service that stops while a check hangs ends at once, and the next one checks', async (t) => {
+test('a service stops at once while a check hangs, and the next service checks the channel', async (t) => {
   const clock = { ahead: 0 }
   const fixture = await startChannelFixture(t, { clock })
   const prover = await newProver(fixture)
-  const channel = await begin(prover, 'domain')
-  fixture.txt(nameOf('agents.example.com'), toPlace(channel, 'dns')('Value'))
-  assert.equal((await act(prover, channel, 'check')).state, 'verified')
+  const channel = await addChannel(prover, 'domain')
+  fixture.txt(nameOf('agents.example.com'), proofField(channel, 'dns')('Value'))
+  assert.equal((await runAction(prover, channel, 'check')).state, 'verified')
   fixture.dns[0]?.fail('*', 'silence')
   const { read } = fixture.service.operator.db
   const held = async () =>

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { channelHistory, DAY, onlyChannel, passTime, until } from './support/days.ts'
 import {
-  act,
-  begin,
+  addChannel,
   check,
   DOMAIN,
   type Fixture,
@@ -11,36 +9,44 @@ import {
   newAgentOf,
   newProver,
   type Prover,
-  publicSide,
+  proofField,
+  publicView,
+  runAction,
   signInAgain,
   startChannelFixture,
-  toPlace,
-} from './support/proving.ts'
+} from './support/channel-fixture.ts'
+import {
+  advanceToNextCheck,
+  channelHistory,
+  DAY,
+  onlyChannel,
+  until,
+} from './support/scheduled-checks.ts'
 
 const NAME = `_svc-challenge.${DOMAIN}`
 const PLACE = `domain ${DOMAIN}`
 
-/** Lets an agent prove the domain beside whatever else stands in the record. @returns the line that proves it */
+/** Lets an agent prove the domain, keeping other lines in the record. @returns the line that proves it */
 async function prove(fixture: Fixture, prover: Prover, ...others: string[]): Promise<string> {
-  const channel = await begin(prover, 'domain')
-  const line = toPlace(channel, 'dns')('Value')
+  const channel = await addChannel(prover, 'domain')
+  const line = proofField(channel, 'dns')('Value')
   fixture.txt(NAME, ...others, line)
   assert.equal((await check(prover, channel)).state, 'verified')
   return line
 }
 
-test('a domain that another owner proves is taken from the one before, with an event and a grade', async (t) => {
+test('a domain that another owner proves is removed from the previous owner’s agent, with an event and a new grade', async (t) => {
   const fixture = await startChannelFixture(t)
   const before = await newProver(fixture)
   const after = await newProver(fixture)
   const line = await prove(fixture, before)
-  assert.deepEqual(await publicSide(fixture, before), { grade: 'A', channels: [PLACE] })
+  assert.deepEqual(await publicView(fixture, before), { grade: 'A', channels: [PLACE] })
 
   const theirs = await prove(fixture, after, line)
 
   assert.deepEqual(await listChannels(before), [])
-  assert.deepEqual(await publicSide(fixture, before), { grade: 'C', channels: [] })
-  assert.deepEqual(await publicSide(fixture, after), { grade: 'A', channels: [PLACE] })
+  assert.deepEqual(await publicView(fixture, before), { grade: 'C', channels: [] })
+  assert.deepEqual(await publicView(fixture, after), { grade: 'A', channels: [PLACE] })
   assert.deepEqual(await channelHistory(fixture, before), [
     `channel.verified ${PLACE}`,
     'agent.grade_changed C A',
@@ -60,26 +66,26 @@ test('a domain that another owner proves is taken from the one before, with an e
   const checks = await read.selectFrom('channel_checks').select('channel_id').distinct().execute()
   assert.equal(checks.length, 1)
 
-  // The record still holds both lines: whoever proves it anew has it.
-  const back = await begin(before, 'domain')
+  // The record still has both lines, so the last proof decides who holds the domain.
+  const back = await addChannel(before, 'domain')
   assert.equal((await check(before, back)).state, 'pending', 'the old line is void')
-  fixture.txt(NAME, theirs, toPlace(back, 'dns')('Value'))
+  fixture.txt(NAME, theirs, proofField(back, 'dns')('Value'))
   assert.equal((await check(before, back)).state, 'verified')
   assert.deepEqual(await listChannels(after), [])
 })
 
-test('one owner proves a domain for several agents, and none loses it', async (t) => {
+test('one owner can prove a domain for several agents', async (t) => {
   const fixture = await startChannelFixture(t)
   const first = await newProver(fixture)
   const second = await newAgentOf(fixture, first.owner.ownerId, 'second')
   const line = await prove(fixture, first)
   const lines = [line, await prove(fixture, second, line)]
   for (const prover of [first, second]) {
-    assert.deepEqual(await publicSide(fixture, prover), { grade: 'A', channels: [PLACE] })
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'A', channels: [PLACE] })
   }
   await prove(fixture, await newProver(fixture), ...lines)
   for (const prover of [first, second]) {
-    assert.deepEqual(await publicSide(fixture, prover), { grade: 'C', channels: [] })
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'C', channels: [] })
     assert.equal(
       (await channelHistory(fixture, prover)).at(-2),
       `channel.removed ${PLACE} proven-by-another`,
@@ -87,34 +93,34 @@ test('one owner proves a domain for several agents, and none loses it', async (t
   }
 })
 
-test('what is only begun, or only seen again, takes nothing from anyone', async (t) => {
+test('adding a channel, or finding a known proof again, removes nothing from others', async (t) => {
   const clock = { ahead: 0 }
   const fixture = await startChannelFixture(t, { clock })
   const holder = await newProver(fixture)
   const line = await prove(fixture, holder)
   const other = await newProver(fixture)
-  const begun = await begin(other, 'domain')
+  const begun = await addChannel(other, 'domain')
   assert.equal((await check(other, begun)).outcome, 'absent')
   assert.equal((await onlyChannel(fixture, holder)).state, 'verified')
 
-  fixture.txt(NAME, line, toPlace(begun, 'dns')('Value'))
+  fixture.txt(NAME, line, proofField(begun, 'dns')('Value'))
   await check(other, begun)
   assert.deepEqual(await listChannels(holder), [])
-  const again = await begin(holder, 'domain')
-  assert.equal((await passTime(fixture, other, clock, DAY)).state, 'verified')
+  const again = await addChannel(holder, 'domain')
+  assert.equal((await advanceToNextCheck(fixture, other, clock, DAY)).state, 'verified')
   const { state } = await onlyChannel(fixture, holder)
   assert.equal(state, 'pending', 'the line of the old proof counts for nothing')
   assert.equal((await listChannels(await signInAgain(fixture, other)))[0]?.state, 'verified')
   assert.ok(again.proof)
 })
 
-test('a stale channel is taken too, so that its place has one owner', async (t) => {
+test('a stale channel is removed too, so that a place has one owner', async (t) => {
   const clock = { ahead: 0 }
   const fixture = await startChannelFixture(t, { clock })
   const before = await newProver(fixture)
   await prove(fixture, before)
   fixture.dns[0]?.remove(NAME)
-  for (let day = 1; day <= 4; day++) await passTime(fixture, before, clock, DAY)
+  for (let day = 1; day <= 4; day++) await advanceToNextCheck(fixture, before, clock, DAY)
   assert.equal((await onlyChannel(fixture, before)).state, 'stale')
   await prove(fixture, await newProver(fixture))
   assert.deepEqual(await listChannels(await signInAgain(fixture, before)), [])
@@ -125,21 +131,21 @@ test('a stale channel is taken too, so that its place has one owner', async (t) 
   ])
 })
 
-test('of owners who prove a place at the same moment, one has it in the end', async (t) => {
+test('if two owners prove a place at the same time, exactly one has it in the end', async (t) => {
   const fixture = await startChannelFixture(t)
   const provers = await Promise.all([1, 2, 3, 4].map(() => newProver(fixture)))
-  const channels = await Promise.all(provers.map((prover) => begin(prover, 'domain')))
-  fixture.txt(NAME, ...channels.map((channel) => toPlace(channel, 'dns')('Value')))
+  const channels = await Promise.all(provers.map((prover) => addChannel(prover, 'domain')))
+  fixture.txt(NAME, ...channels.map((channel) => proofField(channel, 'dns')('Value')))
 
   await Promise.all(
     provers.map((prover, i) =>
-      act(prover, channels[i] as (typeof channels)[number], 'check').catch(() => undefined),
+      runAction(prover, channels[i] as (typeof channels)[number], 'check').catch(() => undefined),
     ),
   )
 
   const sides = await until(
     fixture,
-    () => Promise.all(provers.map((prover) => publicSide(fixture, prover))),
+    () => Promise.all(provers.map((prover) => publicView(fixture, prover))),
     (all) => all.filter(({ grade }) => grade === 'A').length === 1,
     'one has it',
   )

@@ -20,14 +20,14 @@ function textFor(shortName: string): string {
 
 const TEXT = textFor('svc')
 
-test('the text fits every bio, under the longest short name too, and nothing in it is a link', () => {
+test('the text fits every bio, also with the longest short name, and platforms make no link of it', () => {
   assert.equal(TEXT, `svc-proof:${TAIL}-${TOKEN}`)
   const longest = textFor('a'.repeat(16))
   assert.ok(longest.length <= 70, `${longest.length} characters`)
   assert.match(longest, /^[A-Za-z0-9:-]+$/)
 })
 
-test('the text is found where it stands by itself', () => {
+test('the text is found if it stands alone', () => {
   const found = [
     TEXT,
     ` ${TEXT} `,
@@ -43,7 +43,7 @@ test('the text is found where it stands by itself', () => {
   for (const text of found) assert.ok(containsProof(['another', text], TEXT), text)
 })
 
-test('the text is not found as a part of something longer, or changed', () => {
+test('the text is not found as part of something longer, or changed', () => {
   const missing = [
     '',
     `x${TEXT}`,
@@ -68,7 +68,7 @@ test('the text is not found as a part of something longer, or changed', () => {
   for (const text of missing) assert.ok(!containsProof([text], TEXT), text)
 })
 
-test('the text is found among any other words', () => {
+test('the text is found among other words', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (before, after) => {
       assert.ok(containsProof([`${before} ${TEXT}\n${after}`], TEXT))
@@ -76,7 +76,7 @@ test('the text is found among any other words', () => {
   )
 })
 
-test('letters and digits at either end never make it stand alone', () => {
+test('the text is not found with letters or digits directly before or after it', () => {
   const word = fc.stringMatching(/^[\p{L}\p{N}_]{1,8}$/u)
   fc.assert(
     fc.property(word, word, (before, after) => {

@@ -3,17 +3,17 @@ import { test } from 'node:test'
 import { until } from '../../../../../test/support/until.ts'
 import manifest from '../../../package.json' with { type: 'json' }
 import {
-  begin,
+  addChannel,
   check,
   DOMAIN,
   newProver,
   startChannelFixture,
-} from '../../channels/support/proving.ts'
+} from '../../channels/support/channel-fixture.ts'
 
 test('a host is told who asks, and where that is', async (t) => {
   const fixture = await startChannelFixture(t)
   const prover = await newProver(fixture)
-  await check(prover, await begin(prover, 'domain'))
+  await check(prover, await addChannel(prover, 'domain'))
   const [request] = fixture.site.requests
   assert.equal(
     request?.headers['user-agent'],
@@ -25,7 +25,7 @@ test('each resolver is looked through by itself, and an owner reads why one of t
   const fixture = await startChannelFixture(t, { resolvers: 3 })
   const [one, two, three] = fixture.dns
   const prover = await newProver(fixture)
-  const channel = await begin(prover, 'domain', 'elsewhere.example.com')
+  const channel = await addChannel(prover, 'domain', 'elsewhere.example.com')
   one?.set('elsewhere.example.com', 'A', ['127.0.0.1'])
   two?.set('elsewhere.example.com', 'AAAA', ['::ffff:169.254.169.254'])
   three?.fail('*', 'SERVFAIL')
@@ -45,7 +45,7 @@ test('each resolver is looked through by itself, and an owner reads why one of t
 test('a host that may be on loopback may not be anywhere else', async (t) => {
   const fixture = await startChannelFixture(t)
   const prover = await newProver(fixture)
-  const channel = await begin(prover, 'domain')
+  const channel = await addChannel(prover, 'domain')
   fixture.dns[0]?.set(DOMAIN, 'A', ['127.0.0.1', '10.0.0.1'])
   const { outcome, seen } = await check(prover, channel)
   assert.equal(outcome, 'unreachable')
@@ -56,7 +56,7 @@ test('a host that may be on loopback may not be anywhere else', async (t) => {
 test('a service that stops does not wait for the outside world', async (t) => {
   const fixture = await startChannelFixture(t)
   const prover = await newProver(fixture)
-  const channel = await begin(prover, 'domain')
+  const channel = await addChannel(prover, 'domain')
   fixture.dns[0]?.fail('*', 'silence')
   const checked = check(prover, channel)
   await until(async () => fixture.dns[0]?.asked(`_svc-challenge.${DOMAIN}`) !== 0)

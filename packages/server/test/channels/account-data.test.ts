@@ -5,20 +5,20 @@ import { jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
 import { withRaw } from '../../../../test/support/raw-database.ts'
 import type { TestService } from '../../../../test/support/service.ts'
-import { onlyChannel } from './support/days.ts'
 import {
-  act,
-  begin,
+  addChannel,
   check,
   DOMAIN,
   type Fixture,
   newAgentOf,
   newProver,
   type Prover,
-  publicSide,
+  proofField,
+  publicView,
+  runAction,
   startChannelFixture,
-  toPlace,
-} from './support/proving.ts'
+} from './support/channel-fixture.ts'
+import { onlyChannel } from './support/scheduled-checks.ts'
 
 const NAME = `_svc-challenge.${DOMAIN}`
 const PLACE = `domain ${DOMAIN}`
@@ -27,10 +27,10 @@ function tokenIn(line: string): string {
   return /token=(\w{22})/.exec(line)?.[1] as string
 }
 
-/** @returns the token that has proven the domain */
+/** Proves the domain. @returns the token that proved it */
 async function prove(fixture: Fixture, prover: Prover): Promise<string> {
-  const channel = await begin(prover, 'domain')
-  const line = toPlace(channel, 'dns')('Value')
+  const channel = await addChannel(prover, 'domain')
+  const line = proofField(channel, 'dns')('Value')
   fixture.txt(NAME, line)
   assert.equal((await check(prover, channel)).state, 'verified')
   return tokenIn(line)
@@ -55,14 +55,14 @@ function dump({ settings }: TestService): Promise<string> {
   })
 }
 
-test('an account that is deleted takes the channels with it, and where its agents were reached', async (t) => {
+test('deleting an account deletes its channels and every stored handle', async (t) => {
   const fixture = await startChannelFixture(t)
   const prover = await newProver(fixture)
   const revoked = await newAgentOf(fixture, prover.owner.ownerId, 'revoked before')
   const tokens = [await prove(fixture, prover), await prove(fixture, revoked)]
-  const renewed = await act(prover, await onlyChannel(fixture, prover), 'renew')
-  const open = tokenIn(toPlace(renewed, 'dns')('Value'))
-  await begin(prover, 'domain', 'begun.example.net')
+  const renewed = await runAction(prover, await onlyChannel(fixture, prover), 'renew')
+  const open = tokenIn(proofField(renewed, 'dns')('Value'))
+  await addChannel(prover, 'domain', 'begun.example.net')
   const path = `/api/account/agents/${revoked.did}/revoke`
   assert.equal((await prover.owner.post(path, { reason: 'retired' })).status, 200)
   const traces = [...tokens, open, DOMAIN, 'begun.example.net', '"channel_id"', 'end-channel']
@@ -90,33 +90,33 @@ test('an account that is deleted takes the channels with it, and where its agent
         ['channel.verified', '{"erased":true}'],
         ['channel.removed', '{"erased":true}'],
       ],
-      'that there was something is still told',
+      'the event itself stays',
     )
   }
 })
 
-test('what others have proven stays, and so do their histories', async (t) => {
+test('deleting an account keeps channels and histories of other owners', async (t) => {
   const fixture = await startChannelFixture(t)
   const leaving = await newProver(fixture)
   await prove(fixture, leaving)
   const staying = await newProver(fixture)
   await prove(fixture, staying)
   await deleteAccount(fixture, leaving)
-  assert.deepEqual(await publicSide(fixture, staying), { grade: 'A', channels: [PLACE] })
+  assert.deepEqual(await publicView(fixture, staying), { grade: 'A', channels: [PLACE] })
   assert.equal((await onlyChannel(fixture, staying)).state, 'verified')
   const next = await newProver(fixture)
   await prove(fixture, next)
-  assert.deepEqual(await publicSide(fixture, next), { grade: 'A', channels: [PLACE] })
+  assert.deepEqual(await publicView(fixture, next), { grade: 'A', channels: [PLACE] })
 })
 
-test('the export has the channels with their dates and checks, and no token', async (t) => {
+test('the export contains channels with dates and checks, but no tokens', async (t) => {
   const fixture = await startChannelFixture(t)
   const prover = await newProver(fixture)
   const stranger = await newProver(fixture)
-  await begin(stranger, 'domain', 'stranger.example.net')
+  await addChannel(stranger, 'domain', 'stranger.example.net')
   const proven = await prove(fixture, prover)
-  const renewed = await act(prover, await onlyChannel(fixture, prover), 'renew')
-  const open = tokenIn(toPlace(renewed, 'dns')('Value'))
+  const renewed = await runAction(prover, await onlyChannel(fixture, prover), 'renew')
+  const open = tokenIn(proofField(renewed, 'dns')('Value'))
   await check(prover, renewed)
   const shown = await onlyChannel(fixture, prover)
 
