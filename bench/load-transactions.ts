@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { namingFor } from '@countersign/protocol'
 import { MINTING } from '../packages/server/src/claims/claim.ts'
 import {
-  type DatabasePlace,
+  type DatabaseLocation,
   openDatabase,
 } from '../packages/server/src/core/database/open-database.ts'
 import { quantile } from './statistics.ts'
@@ -14,7 +14,7 @@ const WARM_UP_MS = 500
 
 /** The task of the load script: redeem each token once. */
 export interface TransactionTask {
-  readonly place: DatabasePlace
+  readonly place: DatabaseLocation
   /** Hashes of tokens. */
   readonly file: string
   /** The first unused token. */

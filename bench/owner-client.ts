@@ -1,9 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Agent } from 'node:http'
-import {
-  type DatabasePlace,
-  openDatabase,
-} from '../packages/server/src/core/database/open-database.ts'
+import { openDatabase, type DatabaseLocation } from '../packages/server/src/core/database/open-database.ts'
 import { Cookies } from '../packages/server/src/core/http/cookies.ts'
 import { startSession } from '../packages/server/src/owners/session.ts'
 import { type HttpRequest, JSON_TYPE, sendRequest } from './http-exchange.ts'
@@ -15,7 +12,7 @@ import { BASE_URL } from './systems.ts'
  * Creates a session for an owner directly in the database.
  * @returns the headers that the owner's browser would send
  */
-export async function signIn(place: DatabasePlace, ownerId: number): Promise<OwnerHeaders> {
+export async function signIn(place: DatabaseLocation, ownerId: number): Promise<OwnerHeaders> {
   const db = await openDatabase(place, Date.now)
   try {
     const token = await db.write((tx) =>

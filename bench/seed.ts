@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { loadPepper } from '../packages/server/src/core/crypto/secrets.ts'
 import { openDatabase } from '../packages/server/src/core/database/open-database.ts'
 import { migrateFile } from '../packages/server/src/core/database/sqlite/sqlite-database.ts'
-import { requireSamePepper } from '../packages/server/src/identity/pepper-check.ts'
+import { assertSamePepper } from '../packages/server/src/identity/pepper-check.ts'
 import { keyPairOf, signText } from './keys.ts'
 import type { Scope } from './scope.ts'
 import { Seeder, TAIL_LINE } from './seed-rows.ts'
@@ -120,7 +120,7 @@ async function fill(seed: Seed): Promise<void> {
   closeSync(tails)
   seeder.finish()
   const db = await openDatabase({ kind: 'sqlite', file: seed.database }, Date.now)
-  await requireSamePepper({ db, pepper })
+  await assertSamePepper({ db, pepper })
   await db.close()
   writeFileSync(seed.challenges, challengesOf(realKeys).join('\n'))
 }

@@ -1,9 +1,9 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { DatabasePlace } from '../packages/server/src/core/database/open-database.ts'
 import { addRows, fillDatabase } from './copy-rows.ts'
 import { type PostgresServer, query } from './postgres-server.ts'
 import { SEED_DATABASE } from './seed-postgres.ts'
+import type { DatabaseLocation } from '../packages/server/src/core/database/open-database.ts'
 
 /** The key that identities are hashed with. All nodes must use the same one, or they refuse to start. */
 const PEPPER = 'identity-pepper'
@@ -18,7 +18,7 @@ export interface Data {
 
 /** Makes a copy for one service, or for several nodes that share it. */
 export interface DataCopy {
-  readonly place: DatabasePlace
+  readonly place: DatabaseLocation
   /** The environment variables that point countersignd to it. */
   readonly settings: Readonly<Record<string, string>>
   discard(): Promise<void>
@@ -26,7 +26,7 @@ export interface DataCopy {
 
 /** The database that countersign uses. */
 export interface Store {
-  readonly kind: DatabasePlace['kind']
+  readonly kind: DatabaseLocation['kind']
   /** Its name and settings, for the report. */
   readonly about: string
   copy(data: Data): Promise<DataCopy>

@@ -2,17 +2,17 @@ import { sql } from 'kysely'
 import type { Db, EventRow, Tx } from '../core/database/database.ts'
 import { prepared } from '../core/database/prepared.ts'
 
-/** As the index has it: SQLite uses a partial index where the query says the same, and in a constant. */
+/** SQLite uses a partial index only if the query repeats the index's condition as a constant. */
 const notClaimed = sql<boolean>`type <> 'agent.claimed'`
 
-interface EventsBefore {
+interface EventQuery {
   readonly tail: string
   readonly seq: number
   readonly before: number
   readonly limit: number
 }
 
-const selectOfAgent = prepared<EventsBefore, EventRow>((db, param) =>
+const selectEventsOfTail = prepared<EventQuery, EventRow>((db, param) =>
   db
     .selectFrom('events')
     .selectAll()
@@ -23,7 +23,7 @@ const selectOfAgent = prepared<EventsBefore, EventRow>((db, param) =>
     .limit(param('limit')),
 )
 
-const selectOne = prepared<EventsBefore, EventRow>((db, param) =>
+const selectClaimEvent = prepared<EventQuery, EventRow>((db, param) =>
   db
     .selectFrom('events')
     .selectAll()
@@ -32,8 +32,9 @@ const selectOne = prepared<EventsBefore, EventRow>((db, param) =>
 )
 
 /**
- * What happened to an agent, newest first.
- * @param agent its tail, and its number, which is that of its claim's event
+ * An agent's events, newest first.
+ * @param agent its tail, and its `seq`, which is that of its claim's event
+ * @param before only events with a lower `seq`
  */
 export async function eventsOfAgent(
   db: Db,
@@ -41,12 +42,12 @@ export async function eventsOfAgent(
   before: number,
   limit: number,
 ): Promise<EventRow[]> {
-  const wanted = { tail: agent.tail, seq: agent.seq, before, limit }
-  const events = await selectOfAgent(db, wanted)
-  return events.length < limit ? [...events, ...(await selectOne(db, wanted))] : events
+  const query = { tail: agent.tail, seq: agent.seq, before, limit }
+  const events = await selectEventsOfTail(db, query)
+  return events.length < limit ? [...events, ...(await selectClaimEvent(db, query))] : events
 }
 
-/** What happened to an owner rather than to one agent, oldest first. */
+/** The events of an owner that concern no agent, oldest first. */
 export function eventsOfOwner(db: Db, ownerId: number): Promise<EventRow[]> {
   return db
     .selectFrom('events')
@@ -57,7 +58,7 @@ export function eventsOfOwner(db: Db, ownerId: number): Promise<EventRow[]> {
     .execute()
 }
 
-/** The events of an owner's agents after a number, in order. */
+/** The events of an owner's agents after a `seq`, in order. */
 export function agentEventsAfter(
   db: Db,
   ownerId: number,
@@ -81,15 +82,15 @@ export function agentEventsAfter(
   return claims.unionAll(others).orderBy('seq').limit(limit).execute()
 }
 
-/** What owners wrote, and where their agents were reached. */
-const SAYS_WHOSE = [
+/** Events whose payloads contain text by owners, or addresses of their agents. */
+const IDENTIFYING_EVENT_TYPES = [
   'agent.updated',
   'channel.verified',
   'channel.stale',
   'channel.removed',
 ] as const
 
-/** Takes what says who an owner was out of the events that told of it; that there was a change remains. */
+/** Replaces the payloads that could identify an owner by `{"erased":true}`. The events themselves remain. */
 export async function erasePayloads(tx: Tx, ownerId: number): Promise<void> {
   const erased = { facts: JSON.stringify({ erased: true }) }
   const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
@@ -98,7 +99,7 @@ export async function erasePayloads(tx: Tx, ownerId: number): Promise<void> {
     .set(erased)
     .where('tail', 'in', tails)
     .where(notClaimed)
-    .where('type', 'in', SAYS_WHOSE)
+    .where('type', 'in', IDENTIFYING_EVENT_TYPES)
     .execute()
   await tx.db
     .updateTable('events')

@@ -14,13 +14,13 @@ import type { App } from '../core/http/server.ts'
 import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { avatarRoutes } from './avatar-routes.ts'
 import { changeOwnStatus } from './change-status.ts'
-import { historyOf } from './history.ts'
+import { listHistory } from './history.ts'
 import { listAgents } from './list-agents.ts'
-import { showOwnAgent } from './own-agent.ts'
+import { getOwnAgent } from './own-agent.ts'
 import { revokeAll } from './revoke-all.ts'
-import { editProfile } from './update-profile.ts'
+import { updateProfile } from './update-profile.ts'
 
-/** The agents of the signed-in owner. */
+/** Registers the routes of the signed-in owner's agents. */
 export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
   listRoutes(app, context)
   editRoute(app, context)
@@ -30,7 +30,6 @@ export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
   revokeAllRoute(app, context)
 }
 
-/** What an agent is called and says of itself. */
 function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.patch(OWN_AGENT, {
     schema: ownerSchema({
@@ -42,12 +41,11 @@ function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
     }),
     handler: async (request) => {
       const { ownerId } = await signedIn.require(request)
-      return editProfile(deps, ownerId, request.params.agent, request.body)
+      return updateProfile(deps, ownerId, request.params.agent, request.body)
     },
   })
 }
 
-/** What happened to an agent. */
 function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.get(`${OWN_AGENT}/history`, {
     schema: ownerSchema({
@@ -63,12 +61,11 @@ function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
     handler: async (request) => {
       const { ownerId } = await signedIn.require(request)
       const { before } = request.query
-      return historyOf(deps, ownerId, request.params.agent, before ? Number(before) : null)
+      return listHistory(deps, ownerId, request.params.agent, before ? Number(before) : null)
     },
   })
 }
 
-/** The agents of the owner, and one of them. */
 function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
   const { naming } = deps.site
   app.get('/api/account/agents', {
@@ -93,12 +90,12 @@ function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
     }),
     handler: async (request) => {
       const { ownerId } = await signedIn.require(request)
-      return showOwnAgent(deps, ownerId, request.params.agent)
+      return getOwnAgent(deps, ownerId, request.params.agent)
     },
   })
 }
 
-/** The way out when everything is lost. */
+/** For owners who no longer trust any of their agents' keys. */
 function revokeAllRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.post('/api/account/agents/revoke-all', {
     schema: ownerSchema({
@@ -115,15 +112,14 @@ function revokeAllRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   })
 }
 
-const CHANGES = [
+const STATUS_CHANGES = [
   { verb: 'suspend', to: 'suspended', summary: 'Take an agent out of service, for now' },
   { verb: 'reactivate', to: 'active', summary: 'Put a suspended agent back into service' },
   { verb: 'revoke', to: 'revoked', summary: 'End a certificate, for good' },
 ] as const
 
-/** Suspending, reactivating, revoking. */
 function statusRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
-  for (const { verb, to, summary } of CHANGES) {
+  for (const { verb, to, summary } of STATUS_CHANGES) {
     app.post(`${OWN_AGENT}/${verb}`, {
       schema: ownerSchema({
         operationId: `${verb}Agent`,

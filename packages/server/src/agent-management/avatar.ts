@@ -4,14 +4,14 @@ import { deleteAvatar, upsertAvatar } from '../agents/avatar-table.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { afterCommit } from '../core/errors.ts'
-import { showOwnAgent } from './own-agent.ts'
-import { type Crop, type PictureFault, PictureRefused, Pictures } from './picture.ts'
-import { changeFace } from './update-profile.ts'
+import { AvatarEncoder, type Crop, type ImageFault, ImageRejected } from './avatar-image.ts'
+import { getOwnAgent } from './own-agent.ts'
+import { writeProfile } from './update-profile.ts'
 
 type AvatarDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 
-const REFUSALS: Readonly<Record<PictureFault, ConstructorParameters<typeof CodedError>>> = {
-  'not-a-picture': [
+const ERRORS: Readonly<Record<ImageFault, ConstructorParameters<typeof CodedError>>> = {
+  'unsupported-format': [
     'UNSUPPORTED_MEDIA_TYPE',
     'This is no PNG, JPEG or WebP picture, whatever it is called.',
   ],
@@ -24,19 +24,20 @@ const REFUSALS: Readonly<Record<PictureFault, ConstructorParameters<typeof Coded
   'too-slow': ['VALIDATION_ERROR', 'The picture takes too long to read. Try another one.'],
 }
 
-/** The pictures that owners give their agents. */
+/** Sets and removes the avatars of agents. */
 export class Avatars {
   readonly #deps: AvatarDeps
-  readonly #pictures = new Pictures()
+  readonly #encoder = new AvatarEncoder()
 
   constructor(deps: AvatarDeps) {
     this.#deps = deps
   }
 
   /**
-   * Gives an agent a picture.
-   * @param bytes a PNG, JPEG or WebP as it came: of it only what can be seen is kept
-   * @param crop a square of it, in pixels of the picture as it is displayed; null: the middle
+   * Sets an agent's avatar.
+   * @param reference the agent's DID or its tail
+   * @param bytes a PNG, JPEG or WebP, unchecked; it is re-encoded
+   * @param crop a square in pixels after EXIF rotation; null: the largest centered square
    * @returns the agent after the change
    * @throws CodedError VALIDATION_ERROR, NOT_FOUND, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE
    */
@@ -49,28 +50,29 @@ export class Avatars {
     const { db, site, now } = this.#deps
     const tail = tailOf(site.naming, reference)
     await requireOwn(db.read, ownerId, tail)
-    const webp = await this.#pictures.square(bytes, crop).catch((error) => {
-      throw error instanceof PictureRefused ? new CodedError(...REFUSALS[error.fault]) : error
+    const webp = await this.#encoder.encode(bytes, crop).catch((error) => {
+      throw error instanceof ImageRejected ? new CodedError(...ERRORS[error.fault]) : error
     })
     const avatar = createHash('sha256').update(webp).digest('base64url').slice(0, 16)
     await db.write(async (tx) => {
-      await changeFace(tx, await requireOwn(tx.db, ownerId, tail), { avatar }, now())
+      await writeProfile(tx, await requireOwn(tx.db, ownerId, tail), { avatar }, now())
       await upsertAvatar(tx, tail, webp)
     })
-    return afterCommit(() => showOwnAgent(this.#deps, ownerId, tail))
+    return afterCommit(() => getOwnAgent(this.#deps, ownerId, tail))
   }
 
   /**
-   * Takes an agent's picture away.
+   * Removes an agent's avatar.
+   * @returns the agent after the change
    * @throws CodedError VALIDATION_ERROR, NOT_FOUND
    */
   async remove(ownerId: number, reference: string): Promise<OwnerAgent> {
     const { db, site, now } = this.#deps
     const tail = tailOf(site.naming, reference)
     await db.write(async (tx) => {
-      await changeFace(tx, await requireOwn(tx.db, ownerId, tail), { avatar: null }, now())
+      await writeProfile(tx, await requireOwn(tx.db, ownerId, tail), { avatar: null }, now())
       await deleteAvatar(tx, tail)
     })
-    return afterCommit(() => showOwnAgent(this.#deps, ownerId, tail))
+    return afterCommit(() => getOwnAgent(this.#deps, ownerId, tail))
   }
 }

@@ -13,7 +13,7 @@ import type { AgentRow, Database, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { afterCommit } from '../core/errors.ts'
-import { showOwnAgent } from './own-agent.ts'
+import { getOwnAgent } from './own-agent.ts'
 
 export interface ChangeStatusDeps {
   readonly db: Database
@@ -23,14 +23,14 @@ export interface ChangeStatusDeps {
 export interface StatusRequest {
   readonly tail: Tail
   readonly to: AgentStatus
-  /** A word that programs can switch on, such as `key_compromised`, or null. */
+  /** A machine-readable word such as `key_compromised`, or null. */
   readonly reason: string | null
   readonly by: 'owner' | 'operator'
 }
 
 const REASON_PATTERN = /^[a-z][a-z0-9_-]{0,63}$/
 
-const EVENT: Readonly<Record<AgentStatus, EventType>> = {
+const EVENT_TYPES: Readonly<Record<AgentStatus, EventType>> = {
   active: 'agent.reactivated',
   suspended: 'agent.suspended',
   revoked: 'agent.revoked',
@@ -38,8 +38,9 @@ const EVENT: Readonly<Record<AgentStatus, EventType>> = {
 
 /**
  * Suspends, reactivates or revokes an agent (docs/contract-notes.md, status transitions).
- * @returns the status before
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND, or FORBIDDEN where the owner would lift what the operator set
+ * @returns the previous status
+ * @throws CodedError VALIDATION_ERROR if the transition is not allowed, NOT_FOUND, or FORBIDDEN if the owner tries to
+ *   reactivate an agent that the operator suspended
  */
 export async function changeStatus(
   deps: ChangeStatusDeps,
@@ -67,7 +68,11 @@ export async function changeStatus(
   })
 }
 
-/** Writes a change that is allowed, and the event that tells of it. */
+/**
+ * Writes a status change that was checked before, within the caller's transaction: the status, its event, the grade,
+ * and on revocation the end of channel checks.
+ * @param at milliseconds since the Unix epoch
+ */
 export async function writeStatus(
   tx: Tx,
   agent: AgentRow,
@@ -78,16 +83,17 @@ export async function writeStatus(
   const version = tx.nextSeq()
   await updateStatus(tx, { tail, from, to, reason, setBy: by, at, version })
   const payload = { status: to, reason }
-  await appendEvent(tx, { seq: version, at, type: EVENT[to], tail, ownerId, payload })
+  await appendEvent(tx, { seq: version, at, type: EVENT_TYPES[to], tail, ownerId, payload })
   await regradeAgent(tx, { ...agent, status: to }, at)
   if (to === 'revoked') await stopChecks(tx, tail)
 }
 
 /**
- * Suspends, reactivates or revokes an agent for its owner. An agent never changes hands, so that whose it is can be
- * asked before.
+ * Suspends, reactivates or revokes an agent for its owner. An agent never changes owners, so ownership is checked before
+ * the transaction.
+ * @param reference the agent's DID or its tail
  * @returns the agent after the change
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND, or FORBIDDEN where the operator suspended it
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, or FORBIDDEN if the operator suspended it
  */
 export async function changeOwnStatus(
   deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
@@ -98,5 +104,5 @@ export async function changeOwnStatus(
   const tail = tailOf(deps.site.naming, reference)
   await requireOwn(deps.db.read, ownerId, tail)
   await changeStatus(deps, { tail, ...change, by: 'owner' })
-  return afterCommit(() => showOwnAgent(deps, ownerId, tail))
+  return afterCommit(() => getOwnAgent(deps, ownerId, tail))
 }

@@ -5,14 +5,15 @@ import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { eventsOfAgent } from './agent-event-table.ts'
 
-const PAGE = 50
+const PAGE_SIZE = 50
 
 /**
- * What happened to an agent, newest first: its own events, public facts only.
- * @param before only events with a lower number; null: from the newest on
+ * A page of an agent's events, newest first.
+ * @param reference the agent's DID or its tail
+ * @param before only events with a lower `seq`; null: start at the newest
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND
  */
-export async function historyOf(
+export async function listHistory(
   { db, site }: Pick<CoreDeps, 'db' | 'site'>,
   ownerId: number,
   reference: string,
@@ -20,15 +21,15 @@ export async function historyOf(
 ): Promise<AgentHistory> {
   const agent = await requireOwn(db.read, ownerId, tailOf(site.naming, reference))
   const start = before ?? Number.MAX_SAFE_INTEGER
-  const rows = await eventsOfAgent(db.read, agent, start, PAGE + 1)
-  const shown = rows.slice(0, PAGE)
+  const rows = await eventsOfAgent(db.read, agent, start, PAGE_SIZE + 1)
+  const page = rows.slice(0, PAGE_SIZE)
   return {
-    events: shown.map(describeEvent),
-    next: rows.length > PAGE ? String(shown.at(-1)?.seq) : null,
+    events: page.map(describeEvent),
+    next: rows.length > PAGE_SIZE ? String(page.at(-1)?.seq) : null,
   }
 }
 
-/** An event as answers show it. */
+/** An event as responses show it. */
 export function describeEvent({ seq, at, type, facts }: EventRow): AgentHistory['events'][number] {
   return { seq, at: timestamp(at), type, facts: JSON.parse(facts) }
 }

@@ -8,14 +8,14 @@ import type { Site } from '../core/site.ts'
 import { describeOwnAgent } from './own-agent.ts'
 import { countByStatus, ownAgents } from './own-agent-table.ts'
 
-const PAGE = 50
-const ROWS_AT_ONCE = 100
-/** So many agents are looked at for one page; where few of them fit, the page is short and there is a next one. */
-const MOST_ROWS = 5000
+const PAGE_SIZE = 50
+const BATCH_SIZE = 100
+/** At most this many rows are scanned for one page. If few match, the page is short and has a `next`. */
+const MAX_ROWS = 5000
 
 type ListDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 
-/** An owner's agents, newest first, a page at a time. */
+/** A page of an owner's agents, newest first, with the number of agents in each status. */
 export async function listAgents(
   deps: ListDeps,
   ownerId: number,
@@ -36,11 +36,11 @@ export async function listAgents(
 
 interface Page {
   readonly rows: readonly AgentRow[]
-  /** The page that follows begins before this number; null: none follows. */
+  /** The next page has agents with a lower `seq`; null if this is the last page. */
   readonly next: number | null
 }
 
-/** Neither a grade nor the case of every letter is known to the database: what it finds is looked at once more. */
+/** Filters again what the database finds, since it knows no grades and compares only ASCII case-insensitively. */
 async function findPage(
   { db, site }: ListDeps,
   owner: OwnerRecord,
@@ -51,32 +51,32 @@ async function findPage(
   const containing = text && withoutPrefix(site, text)
   const rows: AgentRow[] = []
   let before = after === undefined ? Number.MAX_SAFE_INTEGER : Number(after)
-  for (let seen = 0; seen < MOST_ROWS; seen += ROWS_AT_ONCE) {
-    const wanted = { ownerId: owner.id, before, status: status ?? null, containing }
-    const found = await ownAgents(db.read, wanted, ROWS_AT_ONCE)
+  for (let scanned = 0; scanned < MAX_ROWS; scanned += BATCH_SIZE) {
+    const filter = { ownerId: owner.id, before, status: status ?? null, containing }
+    const found = await ownAgents(db.read, filter, BATCH_SIZE)
     for (const row of found) {
       const agent = await loadRecord(db.read, row)
-      const facts = { status: row.status, channels: agent.profile.channels, now: at }
+      const input = { status: row.status, channels: agent.profile.channels, now: at }
       const { verifications } = owner
-      if (grade !== undefined && gradeOf({ ...facts, verifications }).grade !== grade) continue
-      if (text !== null && !contains(site, row, displayNameOf(agent), text)) continue
-      if (rows.length === PAGE) return { rows, next: rows.at(-1)?.seq ?? null }
+      if (grade !== undefined && gradeOf({ ...input, verifications }).grade !== grade) continue
+      if (text !== null && !matchesText(site, row, displayNameOf(agent), text)) continue
+      if (rows.length === PAGE_SIZE) return { rows, next: rows.at(-1)?.seq ?? null }
       rows.push(row)
     }
-    if (found.length < ROWS_AT_ONCE) return { rows, next: null }
+    if (found.length < BATCH_SIZE) return { rows, next: null }
     before = found.at(-1)?.seq ?? 0
   }
   return { rows, next: before }
 }
 
-/** The database holds the last part of a DID only. */
+/** The database stores only the tail of a DID. */
 function withoutPrefix({ naming }: Site, text: string): string {
   return text.toLowerCase().startsWith(naming.didPrefix)
     ? text.slice(naming.didPrefix.length)
     : text
 }
 
-function contains(site: Site, row: AgentRow, displayName: string, text: string): boolean {
+function matchesText(site: Site, row: AgentRow, displayName: string, text: string): boolean {
   const has = (value: string | null, part: string) =>
     value?.toLowerCase().includes(part.toLowerCase()) ?? false
   const { username, description, agent_id: agentId, tail } = row

@@ -4,28 +4,28 @@ import type { AgentRow, Db, Tx } from '../core/database/database.ts'
 import { ignoreUniqueViolation } from '../core/database/ignore-unique-violation.ts'
 import { prepared } from '../core/database/prepared.ts'
 
-export interface OwnAgents {
+export interface OwnAgentFilter {
   readonly ownerId: number
-  /** Claimed before the agent with this number. */
+  /** Only agents with a lower `seq`. */
   readonly before: number
   readonly status: AgentStatus | null
-  /** Only rows that may contain this: the caller looks again, in a way that knows all letters. */
+  /** Only rows that may contain this text. The caller filters again, case-insensitively beyond ASCII. */
   readonly containing: string | null
 }
 
-/** Agents of an owner, newest first. */
-export function ownAgents(db: Db, wanted: OwnAgents, limit: number): Promise<AgentRow[]> {
+/** The agents of an owner that match a filter, newest first. */
+export function ownAgents(db: Db, filter: OwnAgentFilter, limit: number): Promise<AgentRow[]> {
   let query = db
     .selectFrom('agents')
     .selectAll()
-    .where('owner_id', '=', wanted.ownerId)
-    .where('seq', '<', wanted.before)
-  if (wanted.status !== null) query = query.where('status', '=', wanted.status)
-  if (wanted.containing !== null) query = query.where(mayContain(wanted.containing))
+    .where('owner_id', '=', filter.ownerId)
+    .where('seq', '<', filter.before)
+  if (filter.status !== null) query = query.where('status', '=', filter.status)
+  if (filter.containing !== null) query = query.where(mayContain(filter.containing))
   return query.orderBy('seq', 'desc').limit(limit).execute()
 }
 
-/** In the database the case of ASCII alone is known: whatever else the text has stands for anything here. */
+/** Matches case-insensitively in ASCII only, so runs of other characters become wildcards. */
 function mayContain(text: string): RawBuilder<boolean> {
   const escaped = text.replaceAll(/[\\%_]/g, '\\$&').replaceAll(/[^ -~]+/g, '%')
   const pattern = `%${escaped.toLowerCase()}%`
@@ -34,14 +34,14 @@ function mayContain(text: string): RawBuilder<boolean> {
     sql.ref('username'),
     sql.ref('description'),
     sql.ref('agent_id'),
-    // Agents without a name are called so in answers.
+    // The display name in responses for agents without one.
     sql`'Agent ' || ${sql.ref('tail')}`,
   ]
   const each = columns.map((column) => sql`lower(${column}) like ${pattern} escape '\\'`)
   return sql`(${sql.join(each, sql` or `)})`
 }
 
-/** How many agents of an owner have each status. */
+/** The number of an owner's agents in each status. */
 export async function countByStatus(db: Db, ownerId: number): Promise<Record<AgentStatus, number>> {
   const rows = await db
     .selectFrom('agents')
@@ -54,29 +54,29 @@ export async function countByStatus(db: Db, ownerId: number): Promise<Record<Age
   return counts
 }
 
-/** What owners give their agents. */
-export type AgentFace = Pick<
+/** The columns of an agent's profile. */
+export type ProfileColumns = Pick<
   AgentRow,
   'username' | 'username_skeleton' | 'display_name' | 'description' | 'avatar'
 >
 
-/** @returns false where the username, or one that looks like it, is taken, and nothing changed */
-export async function updateFace(
+/** @returns false if the username or a lookalike is taken; then nothing changed */
+export async function updateProfileColumns(
   tx: Tx,
   tail: string,
-  face: Partial<AgentFace>,
+  profile: Partial<ProfileColumns>,
   { at, version }: { readonly at: number; readonly version: number },
 ): Promise<boolean> {
   return ignoreUniqueViolation(tx, ['agents_username', 'agents_username_skeleton'], () =>
     tx.db
       .updateTable('agents')
-      .set({ ...face, updated_at: at, version })
+      .set({ ...profile, updated_at: at, version })
       .where('tail', '=', tail)
       .execute(),
   )
 }
 
-const selectLive = prepared<{ ownerId: number; limit: number }, AgentRow>((db, param) =>
+const selectUnrevoked = prepared<{ ownerId: number; limit: number }, AgentRow>((db, param) =>
   db
     .selectFrom('agents')
     .selectAll()
@@ -87,12 +87,12 @@ const selectLive = prepared<{ ownerId: number; limit: number }, AgentRow>((db, p
 )
 
 /** The agents of an owner that are not revoked, oldest first. */
-export function liveAgents(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
-  return selectLive(db, { ownerId, limit })
+export function unrevokedAgents(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
+  return selectUnrevoked(db, { ownerId, limit })
 }
 
-/** The agents of an owner that have a name, a text or a picture, oldest first. */
-export function agentsWithFace(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
+/** The agents of an owner that have a username, display name, description or avatar, oldest first. */
+export function agentsWithProfile(db: Db, ownerId: number, limit: number): Promise<AgentRow[]> {
   return db
     .selectFrom('agents')
     .selectAll()

@@ -11,9 +11,10 @@ import { timestamp } from '../core/timestamp.ts'
 
 /**
  * An agent as its owner sees it.
+ * @param reference the agent's DID or its tail
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND
  */
-export async function showOwnAgent(
+export async function getOwnAgent(
   { db, site, now }: Pick<CoreDeps, 'db' | 'site' | 'now'>,
   ownerId: number,
   reference: string,
@@ -22,7 +23,10 @@ export async function showOwnAgent(
   return describeOwnAgent(db.read, site, row, await loadOwner(db.read, ownerId), now())
 }
 
-/** The card of an agent, and what is private to its owner. */
+/**
+ * The card of an agent with the fields that only its owner sees.
+ * @param now milliseconds since the Unix epoch
+ */
 export async function describeOwnAgent(
   db: Db,
   site: Site,

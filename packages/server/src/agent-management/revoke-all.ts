@@ -3,17 +3,18 @@ import { ownerById } from '../agents/owner-table.ts'
 import type { OwnerRow, Tx } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { writeStatus } from './change-status.ts'
-import { liveAgents } from './own-agent-table.ts'
+import { unrevokedAgents } from './own-agent-table.ts'
 
-/** So many agents are changed in one transaction at most: whoever else writes waits for its end, on every node. */
-export const AGENTS_AT_ONCE = 200
+/** Agents changed in one transaction at most, because other writers on all nodes wait for it. */
+export const REVOKE_BATCH_SIZE = 200
 
 /**
- * Revokes every agent of an owner, the oldest first: up to 200 all or none, more in parts of 200. Revoked is for good,
- * so that where a part fails whoever asks again goes on from there.
- * @param confirmation the owner's username, typed once more
- * @returns how many there were
- * @throws CodedError VALIDATION_ERROR where the username is not the owner's
+ * Revokes every agent of an owner, oldest first, in transactions of 200. Revocation is permanent, so if a batch fails,
+ * a retry continues from there.
+ * @param confirmation the owner's username, typed again
+ * @param reason see `StatusRequest`
+ * @returns the number of agents revoked
+ * @throws CodedError VALIDATION_ERROR if the username does not match
  */
 export async function revokeAll(
   deps: Pick<CoreDeps, 'db' | 'now'>,
@@ -22,19 +23,19 @@ export async function revokeAll(
   reason: string | null,
 ): Promise<number> {
   for (let revoked = 0; ; ) {
-    const part = await deps.db.write(async (tx) => {
-      await requireConfirmed(tx, ownerId, confirmation)
-      return revokeAgents(tx, ownerId, reason, deps.now(), AGENTS_AT_ONCE)
+    const count = await deps.db.write(async (tx) => {
+      await assertConfirmed(tx, ownerId, confirmation)
+      return revokeAgents(tx, ownerId, reason, deps.now(), REVOKE_BATCH_SIZE)
     })
-    revoked += part
-    if (part < AGENTS_AT_ONCE) return revoked
+    revoked += count
+    if (count < REVOKE_BATCH_SIZE) return revoked
   }
 }
 
 /**
- * The part that belongs in a transaction with what else ends.
- * @param limit how many at most
- * @returns how many were revoked
+ * Revokes agents of an owner within the caller's transaction, oldest first.
+ * @param at milliseconds since the Unix epoch
+ * @returns the number of agents revoked, at most `limit`
  */
 export async function revokeAgents(
   tx: Tx,
@@ -43,7 +44,7 @@ export async function revokeAgents(
   at: number,
   limit: number,
 ): Promise<number> {
-  const agents = await liveAgents(tx.db, ownerId, limit)
+  const agents = await unrevokedAgents(tx.db, ownerId, limit)
   for (const agent of agents) {
     await writeStatus(tx, agent, { to: 'revoked', reason, by: 'owner' }, at)
   }
@@ -51,10 +52,10 @@ export async function revokeAgents(
 }
 
 /**
- * What cannot be undone is confirmed by the username.
- * @throws CodedError VALIDATION_ERROR
+ * Checks that the owner confirmed an irreversible action by typing their username.
+ * @throws CodedError VALIDATION_ERROR if it does not match, or the account was deleted
  */
-export async function requireConfirmed(
+export async function assertConfirmed(
   tx: Tx,
   ownerId: number,
   username: string,

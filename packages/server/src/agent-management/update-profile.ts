@@ -11,11 +11,11 @@ import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { afterCommit } from '../core/errors.ts'
-import { showOwnAgent } from './own-agent.ts'
-import { type AgentFace, updateFace } from './own-agent-table.ts'
+import { getOwnAgent } from './own-agent.ts'
+import { type ProfileColumns, updateProfileColumns } from './own-agent-table.ts'
 
-/** How a face is told in events, all of it public. The shape of a username is no fact of its own. */
-const NAMES = {
+/** The profile's columns that events report, and their names there. All of it is public. */
+const EVENT_FIELDS = {
   display_name: 'displayName',
   username: 'username',
   description: 'description',
@@ -23,47 +23,50 @@ const NAMES = {
 } as const
 
 /**
- * Changes what an agent looks like, and tells of it. What stays as it is is no change.
- * @returns false where the username, or one that looks like it, is taken, and nothing changed
- * @throws CodedError VALIDATION_ERROR where something would be added to a revoked agent
+ * Writes the changed columns of an agent's profile and appends `agent.updated`, within the caller's transaction. Does
+ * nothing if no column changes.
+ * @param at milliseconds since the Unix epoch
+ * @returns false if the username or a lookalike is taken; then nothing changed
+ * @throws CodedError VALIDATION_ERROR if it would add anything to a revoked agent
  */
-export async function changeFace(
+export async function writeProfile(
   tx: Tx,
   row: AgentRow,
-  face: Partial<AgentFace>,
+  profile: Partial<ProfileColumns>,
   at: number,
 ): Promise<boolean> {
-  const changed = Object.keys(NAMES).filter((key): key is keyof typeof NAMES => {
-    const column = key as keyof typeof NAMES
-    return face[column] !== undefined && face[column] !== row[column]
+  const changed = Object.keys(EVENT_FIELDS).filter((key): key is keyof typeof EVENT_FIELDS => {
+    const column = key as keyof typeof EVENT_FIELDS
+    return profile[column] !== undefined && profile[column] !== row[column]
   })
   if (changed.length === 0) return true
-  if (row.status === 'revoked' && changed.some((column) => face[column] !== null)) {
+  if (row.status === 'revoked' && changed.some((column) => profile[column] !== null)) {
     throw new CodedError(
       'VALIDATION_ERROR',
       'This agent is revoked: what it says can be taken away, but nothing can be added or changed.',
     )
   }
   const seq = tx.nextSeq()
-  if (!(await updateFace(tx, row.tail, face, { at, version: seq }))) return false
+  if (!(await updateProfileColumns(tx, row.tail, profile, { at, version: seq }))) return false
   await appendEvent(tx, {
     seq,
     at,
     type: 'agent.updated',
     tail: row.tail,
     ownerId: row.owner_id,
-    payload: Object.fromEntries(changed.map((column) => [NAMES[column], face[column]])),
+    payload: Object.fromEntries(changed.map((column) => [EVENT_FIELDS[column], profile[column]])),
   })
   return true
 }
 
 /**
- * Changes an agent's display name, username and description; null takes away.
- * @param patch of the form that the schema of the route asks for
+ * Changes an agent's display name, username and description.
+ * @param reference the agent's DID or its tail
+ * @param patch checked against the route's schema; null removes a value
  * @returns the agent after the change
- * @throws CodedError VALIDATION_ERROR where the username cannot be had or the agent is revoked, NOT_FOUND
+ * @throws CodedError VALIDATION_ERROR if the username is invalid or taken, or the agent is revoked, NOT_FOUND
  */
-export async function editProfile(
+export async function updateProfile(
   deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
   ownerId: number,
   reference: string,
@@ -75,28 +78,33 @@ export async function editProfile(
   if (typeof username === 'string') requireUsername(naming, username)
   await deps.db.write(async (tx) => {
     const row = await requireOwn(tx.db, ownerId, tail)
-    if (typeof username === 'string') await takeOver(tx, row, username, deps.now())
-    if (await changeFace(tx, row, faceOf(patch), deps.now())) return
-    throw await refusalOfUsername(tx, username ?? '')
+    if (typeof username === 'string') await releaseRevokedUsername(tx, row, username, deps.now())
+    if (await writeProfile(tx, row, columnsOf(patch), deps.now())) return
+    throw await usernameTakenError(tx, username ?? '')
   })
-  return afterCommit(() => showOwnAgent(deps, ownerId, tail))
+  return afterCommit(() => getOwnAgent(deps, ownerId, tail))
 }
 
 /**
- * A revoked agent keeps its username, so that links and badges with it go on to say that it is revoked. Only its owner
- * may hand it on, to another agent of theirs: nobody else ever stands where it stood.
+ * A revoked agent keeps its username, so that links and badges still show the revocation. Only its owner can reuse the
+ * username, for another agent; nobody else can impersonate the revoked one.
  */
-async function takeOver(tx: Tx, row: AgentRow, username: string, at: number): Promise<void> {
+async function releaseRevokedUsername(
+  tx: Tx,
+  row: AgentRow,
+  username: string,
+  at: number,
+): Promise<void> {
   if (row.status === 'revoked') return
   const holder = await agentLookingLike(tx.db, usernameSkeleton(username))
   if (holder?.status !== 'revoked' || holder.owner_id !== row.owner_id) return
-  await changeFace(tx, holder, { username: null, username_skeleton: null }, at)
+  await writeProfile(tx, holder, { username: null, username_skeleton: null }, at)
 }
 
-function faceOf({ displayName, username, description }: AgentPatch): Partial<AgentFace> {
+function columnsOf({ displayName, username, description }: AgentPatch): Partial<ProfileColumns> {
   return {
     ...(displayName === undefined ? {} : { display_name: displayName }),
-    // A text without a letter is none.
+    // An empty description is stored as null.
     ...(description === undefined ? {} : { description: description || null }),
     ...(username === undefined
       ? {}
@@ -104,7 +112,7 @@ function faceOf({ displayName, username, description }: AgentPatch): Partial<Age
   }
 }
 
-async function refusalOfUsername(tx: Tx, username: string): Promise<CodedError> {
+async function usernameTakenError(tx: Tx, username: string): Promise<CodedError> {
   return new CodedError(
     'VALIDATION_ERROR',
     (await tailOfUsername(tx.db, username)) !== undefined

@@ -3,7 +3,7 @@ import type { AgentStatus, ChannelFact, Tail, VerificationFact } from '@counters
 /** What the service knows and may say of an agent. Times in milliseconds since 1970. */
 export interface AgentRecord {
   readonly tail: Tail
-  /** 32 bytes. */
+  /** The current key, 32 bytes. */
   readonly publicKey: Uint8Array
   readonly ownerId: number
   /** Place in the order of claims. */
@@ -15,8 +15,11 @@ export interface AgentRecord {
   readonly profile: AgentProfile
 }
 
-/** What most agents do not have: kept apart, so that a million of them stay small. */
+/** What few agents have changed since their claim: stored apart, so that a million agents stay small. */
 export interface AgentProfile {
+  /** The number of the current key among the agent's keys, from 1. */
+  readonly keySequence: number
+  readonly keyChangedAt: number
   readonly statusReason: string | null
   readonly statusChangedAt: number
   readonly updatedAt: number
@@ -31,6 +34,8 @@ export interface AgentProfile {
 /** The profile of an agent of which nobody has changed anything. */
 export function plainProfile(claimedAt: number): AgentProfile {
   return {
+    keySequence: 1,
+    keyChangedAt: claimedAt,
     statusReason: null,
     statusChangedAt: claimedAt,
     updatedAt: claimedAt,

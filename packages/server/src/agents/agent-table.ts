@@ -2,6 +2,7 @@ import type { AgentStatus } from '@countersign/protocol'
 import { type RawBuilder, SqliteAdapter, sql } from 'kysely'
 import type { AgentRow, Db, Tx } from '../core/database/database.ts'
 import { prepared } from '../core/database/prepared.ts'
+import { KEY_PRIORITY } from './key-priority.ts'
 
 const selectByTail = prepared<{ tail: string }, AgentRow>((db, param) =>
   db.selectFrom('agents').selectAll().where('tail', '=', param('tail')),
@@ -35,26 +36,22 @@ export async function tailOfUsername(db: Db, username: string): Promise<string |
   return (await selectByUsername(db, { username }))[0]?.tail
 }
 
+const RANKS = sql.join(
+  KEY_PRIORITY.map((status, rank) => sql`when ${sql.lit(status)} then ${sql.lit(rank)}`),
+  sql` `,
+)
+
 const selectChosen = prepared<{ key: Uint8Array }, { tail: string }>((db, param) =>
   db
     .selectFrom('agents')
     .select('tail')
     .where('public_key', '=', param('key'))
-    .orderBy((eb) =>
-      eb
-        .case()
-        .when('status', '=', 'active')
-        .then(0)
-        .when('status', '=', 'suspended')
-        .then(1)
-        .else(2)
-        .end(),
-    )
+    .orderBy(sql`case status ${RANKS} end`)
     .orderBy('seq')
     .limit(1),
 )
 
-/** Of the agents with one key: active before suspended before revoked, then the oldest claim. */
+/** The agent that a lookup by this current key answers for, by `KEY_PRIORITY` and then by age. */
 export async function chosenTailOfKey(db: Db, key: Uint8Array): Promise<string | undefined> {
   return (await selectChosen(db, { key }))[0]?.tail
 }
@@ -206,7 +203,7 @@ interface Range {
   readonly limit: number
 }
 
-const UNTOUCHED = sql<boolean>`(updated_at = claimed_at and status_changed_at = claimed_at
+const UNTOUCHED = sql<boolean>`(key_sequence = 1 and updated_at = claimed_at and status_changed_at = claimed_at
   and status_reason is null and username is null and display_name is null and description is null
   and avatar is null)`
 

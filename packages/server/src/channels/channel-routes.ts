@@ -8,7 +8,7 @@ import {
 import { Type } from 'typebox'
 import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
 import type { App } from '../core/http/server.ts'
-import { nothing, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import { noContent, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { addChannel, removeChannel, renewChannel } from './change-channels.ts'
 import { checkNow } from './check-channel.ts'
 import type { ChannelDeps } from './deps.ts'
@@ -106,7 +106,7 @@ function singleChannelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
       operationId: 'removeChannel',
       summary: 'Remove a channel with its history',
       params: ownChannelParams(),
-      response: { 204: nothing('It is removed.') },
+      response: { 204: noContent('It is removed.') },
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.require(request)

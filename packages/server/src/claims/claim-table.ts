@@ -140,6 +140,8 @@ const insert = prepared<NewAgent, { seq: number }>((db, param) =>
       seq: param('seq'),
       tail: param('tail'),
       public_key: param('public_key'),
+      key_sequence: 1,
+      key_changed_at: null,
       agent_id: param('agent_id'),
       owner_id: param('owner_id'),
       status: 'active',

@@ -40,7 +40,7 @@ Keep \`identity-pepper\` from the data directory too.`,
     .description('replace the data by a backup; the server must be stopped')
     .argument('<file>', 'a file made by countersignd backup')
     .action(async (file: string, _options: unknown, command: Command) => {
-      const { contents, kept } = await restore(resolve(file))
+      const { contents, previousFile: kept } = await restore(resolve(file))
       const before = kept === null ? '' : `\nWhat was there is kept in ${kept}.`
       print(
         command,

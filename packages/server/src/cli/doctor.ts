@@ -4,7 +4,7 @@ import { EXIT } from '../cluster/exit-codes.ts'
 import { readSettings, type Settings } from '../config/config.ts'
 import { selfTestEd25519 } from '../core/crypto/ed25519.ts'
 import { readPepper } from '../core/crypto/secrets.ts'
-import { examineDatabase } from '../core/database/maintenance/inspect.ts'
+import { inspectDatabase } from '../core/database/maintenance/inspect.ts'
 import { missingMigrations } from '../core/database/migrate.ts'
 import { directoryOf } from '../core/database/open-database.ts'
 import { comparePepper, OtherPepperError } from '../identity/pepper-check.ts'
@@ -77,7 +77,7 @@ async function checkDataDir({ dataDir }: Settings) {
 
 async function checkDatabase({ database }: Settings) {
   if (isToBeMade(database)) return warn('not there yet: the first start makes it')
-  const missing = await examineDatabase(database, async ({ db, check }) => {
+  const missing = await inspectDatabase(database, async ({ db, check }) => {
     await check()
     return missingMigrations(db)
   })
@@ -96,8 +96,8 @@ function isToBeMade(database: Settings['database']): boolean {
 async function checkPepper({ dataDir, database }: Settings) {
   const pepper = readPepper(dataDir)
   const found = isToBeMade(database)
-    ? 'unsaid'
-    : await examineDatabase(database, async ({ db }) =>
+    ? 'unknown'
+    : await inspectDatabase(database, async ({ db }) =>
         comparePepper(db, pepper, await missingMigrations(db)),
       )
   if (pepper === null && found === 'other') {

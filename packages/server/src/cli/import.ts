@@ -40,7 +40,7 @@ async function importFrom(file: string): Promise<ImportedTable[]> {
   const unlock = lockDatabase(file)
   try {
     const pepper = loadPepper(dataDir)
-    const marks = { id: pepper.id, fact: digestOfPepper(pepper) }
+    const marks = { id: pepper.id, setting: digestOfPepper(pepper) }
     return await importSqlite(file, database.url, marks, Date.now)
   } catch (error) {
     if (error instanceof ImportRefusal) throw new CodedError('VALIDATION_ERROR', error.message)

@@ -6,7 +6,7 @@ import { verificationsOfOwner } from '../agents/verification-table.ts'
 import { issueToken } from '../claims/issue-token.ts'
 import type { Db, OwnerRow } from '../core/database/database.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { requireSamePepper } from '../identity/pepper-check.ts'
+import { assertSamePepper } from '../identity/pepper-check.ts'
 import { unverifyOwner, verifyOwner } from '../identity/record-verification.ts'
 import { addOwner } from '../owners/add-owner.ts'
 import { issueSignInLink } from '../owners/sign-in-link.ts'
@@ -77,7 +77,7 @@ async function verify(
   const { provider, assurance } = options
   const expiresAt = options.expires ?? null
   await withData(async (context) => {
-    await requireSamePepper(context)
+    await assertSamePepper(context)
     const owner = await requireOwner(context.db.read, username)
     // The host vouches for this owner and no one else, so the owner is the subject.
     const subject = String(owner.id)

@@ -53,7 +53,7 @@ async function withProviders<T>(
   work: (providers: readonly IdentityProvider[]) => Promise<T>,
 ): Promise<T> {
   // Their libraries are large; no other command needs them.
-  const { openProviders } = await import('../providers/open-providers.ts')
+  const { openProviders } = await import('../providers/load-providers.ts')
   const providers = await openProviders(readSettings(process.env), process.env)
   try {
     return await work(providers.all)

@@ -19,7 +19,7 @@ export class PrimaryChannel implements Primary {
     this.turn = {
       acquire: () => this.#acquire(),
       release: (hasWritten) => this.#release(hasWritten),
-      onElsewhere: (listener) => void this.#onWritten.push(listener),
+      onExternalWrite: (listener) => void this.#onWritten.push(listener),
     }
     process.on('message', (message: ToWorker) => this.#hear(message))
   }

@@ -6,7 +6,7 @@ import { loadPepper } from '../core/crypto/secrets.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import { type RunningProvider, startDevelopmentProvider } from '../providers/development/index.ts'
-import { openProviders, tellOfProviders } from '../providers/open-providers.ts'
+import { logProviders, openProviders } from '../providers/load-providers.ts'
 import { listenForMetrics } from '../service/metrics-port.ts'
 import type { Service } from '../service/service.ts'
 import { Workers } from './workers.ts'
@@ -44,7 +44,7 @@ async function start(
   resources.defer(() => void process.off('exit', killAll))
   const address = await workers.start(settings.workers)
   resources.defer(() => workers.stop())
-  tellOfProviders(providers, log)
+  logProviders(providers, log)
   return { address, stop: () => resources.disposeAsync() }
 }
 

@@ -25,9 +25,9 @@ import {
   type RateSetting,
 } from './parse-settings.ts'
 
-/** Previews that this release can switch on. Planned, and refused until it exists: http-signatures. */
+/** Previews in this release. `http-signatures` is planned, and rejected until it exists. */
 const PREVIEWS: readonly string[] = ['card-formats', 'rate-limit']
-/** The limits that there are, and what they allow where the host says nothing else (README, RATE_LIMITS). */
+/** All rate limits with their defaults (README, RATE_LIMITS). */
 const RATE_LIMITS = {
   ...{ mint: '30/m', 'mint-address': '60/m' },
   ...{ claims: '1000/m', 'failed-claims': '10/m', 'failed-claims-token': '10/h' },
@@ -36,49 +36,49 @@ const RATE_LIMITS = {
 } as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-/** What the host has set (README, table of settings). */
+/** The service's settings (README, table of settings). */
 export interface Settings {
   readonly host: string
   readonly port: number
-  /** How many processes serve. */
+  /** Number of processes that serve requests. */
   readonly workers: number
-  /** Without a slash at the end. Every URL that the service prints is built from it, never from a Host header. */
+  /** Every URL in responses is built from it, never from the Host header. */
   readonly baseUrl: URL
   readonly database:
     | { readonly kind: 'sqlite'; readonly file: string }
     | { readonly kind: 'postgres'; readonly url: string }
-  /** Standbys from which lookups may read, or null. It may hold a password. */
+  /** PostgreSQL standbys for lookups, or null. May contain a password. */
   readonly replicaUrl: string | null
   readonly dataDir: string
   readonly naming: Naming
   readonly serviceName: string
-  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+  /** Addresses and CIDR ranges whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[]
   readonly previews: ReadonlySet<string>
-  /** For the preview `rate-limit`: how much each limit allows; null: it is off. */
+  /** For the preview `rate-limit`, by name of the limit. Null: the limit is off. */
   readonly rateLimits: ReadonlyMap<string, RateSetting | null>
-  /** Where nodes count for it; null: in the database. It may hold a password. */
+  /** Where nodes count for rate limits. Null: in the database. May contain a password. */
   readonly redisUrl: string | null
   readonly logLevel: (typeof LOG_LEVELS)[number]
   /** Null: no metrics port. */
   readonly metricsPort: number | null
-  /** Whether two owners may hold live certificates of the same key. */
+  /** `any`: two owners may have live certificates for the same key. */
   readonly keyReuse: 'owner' | 'any'
-  /** How many agents the read model holds at most. */
+  /** Maximum number of agents in the read model. */
   readonly readModelAgents: number
-  /** How long the service vouches for agents without knowing what other nodes have written. */
+  /** How long the service answers lookups without confirmation that it knows the latest writes of other nodes. */
   readonly maxStalenessSeconds: number
-  /** How long the service still answers after it has called itself not ready, so that a balancer notices. */
+  /** How long the service keeps answering after it reports that it is not ready, so that a load balancer notices. */
   readonly drainSeconds: number
-  /** The file with the identity providers, or null. */
+  /** Path of the file that configures identity providers, or null. */
   readonly identityProviders: string | null
-  /** DNS servers by address and port: each is a perspective from which channels are checked. */
+  /** DNS servers, as an address with an optional port. Each is a perspective from which channels are checked. */
   readonly dnsResolvers: readonly string[]
-  /** Development only: hosts that have to be on loopback, and the port there in the place of 443. */
+  /** Development only: hosts that must resolve to loopback, with the port to use there instead of 443. */
   readonly loopbackHosts: ReadonlyMap<string, number>
 }
 
-/** Every mistake in the settings, at once. The values are not in the message: one could be a secret. */
+/** Lists every mistake in the settings. Contains no values, because one could be a secret. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
   readonly mistakes: readonly string[]
@@ -91,7 +91,7 @@ export class SettingsError extends Error {
 
 /**
  * Reads the settings from environment variables. An empty variable counts as unset.
- * @throws SettingsError with every mistake
+ * @throws SettingsError that lists every mistake
  */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const mistakes: string[] = []

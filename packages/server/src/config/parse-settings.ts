@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { isLoopback } from '@countersign/protocol'
 
-/** How the texts of settings are read: null where they cannot be. */
+/* Each parser takes the text of a setting, and returns its value, or null if the text is invalid. */
 
 export function matching(pattern: RegExp) {
   return (text: string) => (pattern.test(text) ? text : null)
@@ -42,7 +42,7 @@ export function parseMetricsPort(text: string): { port: number | null } | null {
 export function parseBaseUrl(text: string): URL | null {
   const url = URL.parse(text)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return null
-  // Whoever is on the way of plain http takes the session's cookie, and browsers allow no passkey there.
+  // Plain http would reveal session cookies on the network, and browsers disable passkeys there.
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) return null
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '') return null
   return url.username === '' && url.password === '' ? url : null
@@ -56,8 +56,8 @@ export function parseDatabaseUrl(text: string) {
 }
 
 /**
- * With one host or several, separated by commas, of which one takes writes. It names a database, since whoever leaves
- * that out gets one by the name of the user.
+ * Accepts several hosts, separated by commas: the primary and its standbys. Requires the name of a database, because
+ * PostgreSQL would otherwise default to the user's name.
  */
 function parsePostgresUrl(text: string) {
   const [, before, hosts, after] = /^([a-z]+:\/\/(?:[^@/?]*@)?)([^/?@]+)(\/.*)$/.exec(text) ?? []
@@ -72,15 +72,15 @@ export function parseReplicaUrl(text: string): { url: string | null } | null {
 
 export function parseResolvers(text: string): string[] | null {
   const servers = split(text)
-  const places = servers.map((server) => {
+  const endpoints = servers.map((server) => {
     const [, address = server, port = '53'] =
       /^\[(.+)\]:(\d+)$/.exec(server) ?? /^([\d.]+):(\d+)$/.exec(server) ?? []
     const valid = isIP(address) !== 0 && parseInteger(port, 1, 65_535) !== null
     return valid ? `${address.toLowerCase()} ${Number(port)}` : null
   })
-  // One server twice would outvote another.
-  const distinct = new Set(places).size === places.length
-  return servers.length > 0 && distinct && !places.includes(null) ? servers : null
+  // A server listed twice would have two votes.
+  const areDistinct = new Set(endpoints).size === endpoints.length
+  return servers.length > 0 && areDistinct && !endpoints.includes(null) ? servers : null
 }
 
 export function parseLoopbackHosts(text: string): Map<string, number> | null {
@@ -97,13 +97,13 @@ export function parseCidrs(text: string): string[] | null {
     const [address, bits, ...more] = range.split('/')
     const version = isIP(address as string)
     if (version === 0 || more.length > 0) return false
-    // A range of 0 bits is everyone: each caller could say what its address is.
+    // A range of 0 bits would trust every caller, so anyone could forge an address.
     return bits === undefined || parseInteger(bits, 1, version === 4 ? 32 : 128) !== null
   })
   return valid ? ranges : null
 }
 
-/** So many in so many milliseconds. */
+/** Allows `quota` requests in each window. */
 export interface RateSetting {
   readonly quota: number
   readonly windowMs: number
@@ -111,21 +111,21 @@ export interface RateSetting {
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000 } as const
 
-/** @param defaults by name, and what is not in them cannot be set */
+/** @param defaults of all limits, by name; any other name is invalid */
 export function parseRateLimits(defaults: Readonly<Record<string, string>>) {
   return (text: string): ReadonlyMap<string, RateSetting | null> | null => {
-    const given = split(text).map((each) => /^([a-z-]+)=(.+)$/.exec(each))
-    const names = given.map((each) => each?.[1] ?? '')
+    const entries = split(text).map((each) => /^([a-z-]+)=(.+)$/.exec(each))
+    const names = entries.map((each) => each?.[1] ?? '')
     const isKnown = names.every((name) => Object.hasOwn(defaults, name))
     if (!isKnown || new Set(names).size < names.length) return null
     const texts: Record<string, string> = { ...defaults }
-    for (const [, name = '', rate = ''] of given as RegExpExecArray[]) texts[name] = rate
+    for (const [, name = '', rate = ''] of entries as RegExpExecArray[]) texts[name] = rate
     const rates = Object.entries(texts).map(([name, rate]) => [name, parseRate(rate)] as const)
     return rates.some(([, rate]) => rate === undefined) ? null : new Map(rates as never)
   }
 }
 
-/** @returns null for `off`, undefined for what is no rate */
+/** @returns null for `off`, undefined for invalid text */
 function parseRate(text: string): RateSetting | null | undefined {
   if (text === 'off') return null
   const [, number = '', unit] = /^(\d+)\/([smh])$/.exec(text) ?? []

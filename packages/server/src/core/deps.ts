@@ -2,7 +2,7 @@ import type { Pepper } from './crypto/secrets.ts'
 import type { Database } from './database/database.ts'
 import type { Site } from './site.ts'
 
-/** Dependencies that most capabilities share. A function takes the part that it needs; a capability declares its own further ones. */
+/** Dependencies that most capabilities share. A function declares only the ones that it needs; a capability adds its own. */
 export interface CoreDeps {
   readonly db: Database
   readonly site: Site

@@ -2,9 +2,9 @@ import { CodedError } from '@countersign/protocol'
 import { StorageFailure, UnknownOutcome } from './database/database.ts'
 
 /**
- * Reads, for the answer to a change that is committed, what came of it: where that fails, nobody says that nothing was
- * changed.
- * @throws UnknownOutcome, and what the read refuses
+ * Reads the result of a change that is already committed, for the response. Turns a failure of the database into
+ * UnknownOutcome, because StorageFailure would tell the client that nothing was changed.
+ * @throws UnknownOutcome, or what `read` throws
  */
 export async function afterCommit<T>(read: () => Promise<T>): Promise<T> {
   try {
@@ -17,8 +17,8 @@ export async function afterCommit<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Any error as one with a code. What is not a refusal of ours reveals nothing of itself. */
-export function refusalOf(error: unknown): CodedError {
+/** Turns any error into one for the client. An unexpected error becomes INTERNAL_ERROR, with its details only in `cause`. */
+export function toCodedError(error: unknown): CodedError {
   if (error instanceof CodedError) return error
   if (error instanceof UnknownOutcome) {
     return new CodedError(

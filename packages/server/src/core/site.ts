@@ -1,24 +1,24 @@
 import { type Did, didOf, type Naming, type Tail } from '@countersign/protocol'
 
-/** Where the service stands and what it is called: what documents and links are made of. */
+/** The service's address and names, as documents and links show them. */
 export interface Site {
   readonly naming: Naming
-  /** Without a slash at the end. */
+  /** Origin, without a slash at the end. */
   readonly baseUrl: string
-  /** Host name, with its port where it has one. */
+  /** Host name, with the port unless it is the default one. */
   readonly host: string
-  /** What people read for the ids of identity providers. */
+  /** Display names of identity providers, by provider ID. */
   readonly providerLabels: ReadonlyMap<string, string>
-  /** What people are told of a channel, by the id of its kind. */
+  /** By the ID of the kind. */
   readonly channelKinds: ReadonlyMap<string, PublicKind>
 }
 
 /** What pages and cards show of a kind of channel. */
 export interface PublicKind {
   readonly label: string
-  /** Whether people can chat with an agent there, so that the compact card shows the handle. */
+  /** Whether people can chat with an agent on it. If so, the compact card shows the handle. */
   readonly chat: boolean
-  /** A sentence for people: what a proof on this channel shows. */
+  /** One sentence for people: what a proof on this channel shows. */
   readonly proves: string
   /** The https address of a handle or domain, or null if there is none. */
   link(handle: string): string | null

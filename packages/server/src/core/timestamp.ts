@@ -1,10 +1,13 @@
 const DAY_MS = 86_400_000
 
-/** The date of the day that was asked for last: neighbours share it, and it is most of the work. */
+/** Cache of the last date: consecutive timestamps mostly share it, and formatting it is most of the work. */
 let lastDay = Number.NaN
 let lastDate = ''
 
-/** ISO 8601 in UTC with milliseconds, as the contract writes times. The same as `Date.toISOString`, at a third of the cost. */
+/**
+ * Formats a time as in the contract: ISO 8601 in UTC with milliseconds. Equals `Date.toISOString`, at a third of the cost.
+ * @param milliseconds since the Unix epoch
+ */
 export function timestamp(milliseconds: number): string {
   const day = Math.floor(milliseconds / DAY_MS)
   if (day !== lastDay) {

@@ -11,13 +11,13 @@ const ASSETS = '/dashboard/assets/'
 
 export interface DashboardDeps {
   readonly baseUrl: string
-  /** Their scripts may need more than our pages do. */
+  /** Their scripts may need further sources in the Content-Security-Policy. */
   readonly providers: Providers
-  /** What `npm run build` has made of packages/dashboard. */
+  /** The build output of packages/dashboard. */
   readonly dir: string
 }
 
-/** `/dashboard/…`: one page for every address, and its files, whose names change with what is in them. */
+/** Serves `/dashboard/…`: the single-page app under every path, and its assets, which have hashed names. */
 export async function serveDashboard(
   app: App,
   { baseUrl, providers, dir }: DashboardDeps,
@@ -39,7 +39,7 @@ export async function serveDashboard(
   }
   for (const url of ['/dashboard', '/dashboard/*']) {
     app.get(url, { schema: { hide: true } }, async (request, reply) => {
-      // A file of an older build: HTML in its place would only hide that.
+      // An asset of an older build: respond 404 instead of with the app's HTML.
       if (request.url.startsWith(ASSETS)) throw new CodedError('NOT_FOUND', NOTHING_HERE)
       if (html === null)
         throw new CodedError('UNAVAILABLE', 'The dashboard is not built: npm run build')

@@ -6,7 +6,7 @@ import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { endSession } from '../owners/session.ts'
 import { sessionState } from './session-state.ts'
 
-/** Who is signed in, and signing out. */
+/** Registers the routes for the session state and for signing out. */
 export function sessionRoutes(
   app: App,
   { deps, signedIn }: OwnerRouteContext<OwnerDeps & ChannelDeps>,
@@ -30,7 +30,7 @@ export function sessionRoutes(
     handler: async (request, reply) => {
       const session = await signedIn.find(request)
       if (session !== null) await endSession(deps, session)
-      signedIn.forget(reply)
+      signedIn.clearCookie(reply)
       return reply.code(204).send(null as never)
     },
   })

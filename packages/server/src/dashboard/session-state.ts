@@ -9,9 +9,12 @@ import { timestamp } from '../core/timestamp.ts'
 import { dueRenewal } from '../identity/overview.ts'
 import type { OwnerDeps } from '../owners/owner-deps.ts'
 import { RECENT_MS, type Session } from '../owners/session.ts'
-import { allowsPasskeys } from '../owners/sign-in-passkey.ts'
+import { allowsPasskeys } from '../owners/sign-in-with-passkey.ts'
 
-/** What a page of the dashboard begins with: who is signed in, if anyone, and where. */
+/**
+ * The initial state of the dashboard: the signed-in owner, the service, and the sign-in providers.
+ * @param session null if nobody is signed in
+ */
 export async function sessionState(
   deps: OwnerDeps & Pick<ChannelDeps, 'channelSources'>,
   session: Session | null,
@@ -38,7 +41,7 @@ export async function sessionState(
   }
 }
 
-/** What the owner is told on every page: the verification on which their agents stand ends soon, or has ended. */
+/** The verification that the owner should renew, which the dashboard shows on every page; null if none is due. */
 async function renewalOf(
   { db, site, now }: OwnerDeps,
   ownerId: number,

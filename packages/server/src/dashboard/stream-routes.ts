@@ -3,17 +3,21 @@ import { CodedError } from '@countersign/protocol'
 import type { FastifyRequest } from 'fastify'
 import type { App } from '../core/http/server.ts'
 import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
-import { isSignedInStill } from '../owners/session.ts'
-import { AgentFollowers, type FollowDeps } from './followers.ts'
+import { isStillSignedIn } from '../owners/session.ts'
+import { AgentEventBroadcaster, type BroadcasterDeps } from './agent-event-broadcaster.ts'
 
+/** How often to check that the session is still valid. */
 const TICK_MS = 1000
 /** A heartbeat every 20 seconds. */
-const TICKS_A_HEARTBEAT = 20
+const TICKS_PER_HEARTBEAT = 20
 const RETRY_MS = 2000
 
-/** What happens to the owner's agents, as it happens. A stream ends with the session, and with the service. */
-export function streamRoute(app: App, { deps, signedIn }: OwnerRouteContext<FollowDeps>): void {
-  const followers = new AgentFollowers(deps)
+/** Registers the stream of events of the owner's agents. It ends with the session, and when the service stops. */
+export function streamRoute(
+  app: App,
+  { deps, signedIn }: OwnerRouteContext<BroadcasterDeps>,
+): void {
+  const broadcaster = new AgentEventBroadcaster(deps)
   const open = new Set<EventStream>()
   let closing = false
   app.addHook('preClose', async () => {
@@ -37,15 +41,15 @@ export function streamRoute(app: App, { deps, signedIn }: OwnerRouteContext<Foll
       const session = await signedIn.require(request)
       if (closing) throw new CodedError('UNAVAILABLE', 'The service is shutting down.')
       const stream = new EventStream()
-      const following = followers.follow(session.ownerId, lastSeen(request), {
+      const subscription = broadcaster.subscribe(session.ownerId, lastEventId(request), {
         send: ({ seq, type, data }) => stream.event(seq, type, data),
         end: () => stream.destroy(),
       })
       let ticks = 0
       const timer = setInterval(() => {
         ticks += 1
-        if (ticks % TICKS_A_HEARTBEAT === 0) stream.heartbeat()
-        isSignedInStill(deps, session).then(
+        if (ticks % TICKS_PER_HEARTBEAT === 0) stream.heartbeat()
+        isStillSignedIn(deps, session).then(
           (still) => still || stream.end(),
           () => stream.destroy(),
         )
@@ -53,10 +57,10 @@ export function streamRoute(app: App, { deps, signedIn }: OwnerRouteContext<Foll
       open.add(stream)
       stream.once('close', () => {
         clearInterval(timer)
-        following.stop()
+        subscription.stop()
         open.delete(stream)
       })
-      stream.begin(following.from, RETRY_MS)
+      stream.begin(subscription.from, RETRY_MS)
       return reply
         .type('text/event-stream')
         .header('x-accel-buffering', 'no')
@@ -65,37 +69,37 @@ export function streamRoute(app: App, { deps, signedIn }: OwnerRouteContext<Foll
   })
 }
 
-function lastSeen({ headers }: FastifyRequest): number | null {
+function lastEventId({ headers }: FastifyRequest): number | null {
   const id = headers['last-event-id']
   return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : null
 }
 
-/** A reader that takes nothing while so much waits is given up. */
-const MOST_WAITING = 64 * 1024
+/** Streams with more unread bytes are closed. */
+const MAX_BUFFERED_BYTES = 64 * 1024
 
-/** Server-sent events (WHATWG HTML, section 9.2), as a stream to answer with. */
+/** A response stream of server-sent events (WHATWG HTML, section 9.2). */
 class EventStream extends PassThrough {
   /**
-   * What a browser that comes again will name as the last event it has seen, and when it may come.
-   * @param retryMs so long it waits after the connection has ended
+   * Sends the id that the browser repeats in `Last-Event-ID` when it reconnects.
+   * @param retryMs how long the browser waits before it reconnects
    */
   begin(id: number, retryMs: number): void {
-    this.#say(`retry: ${retryMs}\nid: ${id}\n\n`)
+    this.#send(`retry: ${retryMs}\nid: ${id}\n\n`)
   }
 
   /** @param type without a line break */
   event(id: number, type: string, data: object): void {
-    this.#say(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`)
+    this.#send(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`)
   }
 
-  /** Says nothing, so that whatever is in between sees that the connection lives. */
+  /** Sends an empty comment, so that proxies keep the connection open. */
   heartbeat(): void {
-    this.#say(':\n\n')
+    this.#send(':\n\n')
   }
 
-  #say(text: string): void {
+  #send(text: string): void {
     if (this.destroyed || this.writableEnded) return
-    if (this.writableLength + this.readableLength > MOST_WAITING) this.destroy()
+    if (this.writableLength + this.readableLength > MAX_BUFFERED_BYTES) this.destroy()
     else this.write(text)
   }
 }

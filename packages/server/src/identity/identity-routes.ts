@@ -9,14 +9,17 @@ import {
 import type { FastifyRequest } from 'fastify'
 import { afterCommit } from '../core/errors.ts'
 import type { App } from '../core/http/server.ts'
-import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
-import { failureOf } from '../owners/sign-in-routes.ts'
-import { providerParam, requireProvider } from '../providers/providers.ts'
-import { identityOverview, verificationBy } from './overview.ts'
+import {
+  callbackFailureQuery,
+  type OwnerRouteContext,
+  ownerSchema,
+} from '../owners/owner-routes.ts'
+import { getProvider, providerParam } from '../providers/providers.ts'
+import { identityOverview, verificationByProvider } from './overview.ts'
 import { unverifyOwner } from './record-verification.ts'
 import { beginVerification, completeVerification } from './verify.ts'
 
-/** Identity verification. */
+/** Registers the routes of an owner's identity verifications. */
 export function identityRoutes(app: App, context: OwnerRouteContext): void {
   overviewRoute(app, context)
   beginRoute(app, context)
@@ -36,7 +39,7 @@ function beginRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): v
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.require(request)
-      const provider = requireProvider(deps.providers, request.params.provider)
+      const provider = getProvider(deps.providers, request.params.provider)
       const { begun, token, lifetimeMs } = await beginVerification(deps, ownerId, provider)
       cookies.write(reply, 'flow', token, lifetimeMs / 1000)
       return begun
@@ -44,7 +47,7 @@ function beginRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): v
   })
 }
 
-/** Where a provider sends the browser back to: on to the dashboard, which tells in words what came of it. */
+/** The redirect URI for providers. Redirects to the dashboard, which shows the outcome. */
 function callbackRoute(app: App, context: OwnerRouteContext): void {
   const { deps } = context
   app.get('/identity/callback/:provider', {
@@ -55,16 +58,16 @@ function callbackRoute(app: App, context: OwnerRouteContext): void {
       response: { 303: { type: 'null', description: 'On to the dashboard' } },
     }),
     handler: async (request, reply) => {
-      const { id } = requireProvider(deps.providers, request.params.provider)
+      const { id } = getProvider(deps.providers, request.params.provider)
       const token = context.cookies.read(request, 'flow')
       context.cookies.clear(reply, 'flow')
-      const outcome = await complete(context, request, id, token)
+      const outcome = await completeCallback(context, request, id, token)
       return reply.redirect(`/dashboard/identity?${new URLSearchParams(outcome)}`, 303)
     },
   })
 }
 
-async function complete(
+async function completeCallback(
   { deps, signedIn }: OwnerRouteContext,
   request: FastifyRequest,
   id: string,
@@ -72,16 +75,16 @@ async function complete(
 ): Promise<Record<string, string>> {
   try {
     const { ownerId } = await signedIn.require(request)
-    const provider = requireProvider(deps.providers, id)
+    const provider = getProvider(deps.providers, id)
     const input = { url: new URL(request.url, deps.site.baseUrl) }
     await completeVerification(deps, { ownerId, provider, token, input })
     return { verified: id }
   } catch (error) {
-    return failureOf(error, request, id)
+    return callbackFailureQuery(error, request, id)
   }
 }
 
-/** For providers whose own script runs in the browser, such as World ID. */
+/** For providers whose script runs in the browser, such as World ID, instead of a redirect. */
 function completeRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
   app.post('/api/identity/:provider/complete', {
     schema: ownerSchema({
@@ -93,12 +96,12 @@ function completeRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.require(request)
-      const provider = requireProvider(deps.providers, request.params.provider)
+      const provider = getProvider(deps.providers, request.params.provider)
       const token = cookies.read(request, 'flow')
       cookies.clear(reply, 'flow')
       const input = { body: request.body.result }
       await completeVerification(deps, { ownerId, provider, token, input })
-      return afterCommit(() => verificationBy(deps, ownerId, provider.id))
+      return afterCommit(() => verificationByProvider(deps, ownerId, provider.id))
     },
   })
 }
@@ -117,7 +120,7 @@ function overviewRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   })
 }
 
-/** Also for providers that the host has taken away since. */
+/** Also for providers that the operator no longer configures. */
 function removeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.delete('/api/identity/:provider', {
     schema: ownerSchema({

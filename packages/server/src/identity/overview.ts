@@ -30,43 +30,43 @@ export interface OverviewDeps {
   readonly now: () => number
 }
 
-/** An owner's verifications, with what removing each would do, and the providers that there are. */
+/** The response of `GET /api/identity`: an owner's verifications, the effect of removing each, and the configured providers. */
 export async function identityOverview(deps: OverviewDeps, ownerId: number): Promise<Identity> {
   return {
-    providers: deps.providers.all.map(cardOfProvider),
-    verifications: await verifications(deps, ownerId),
+    providers: deps.providers.all.map(describeProvider),
+    verifications: await describeVerifications(deps, ownerId),
   }
 }
 
 /**
- * One of them.
- * @throws CodedError NOT_FOUND where there is none by the provider
+ * An owner's verification by one provider.
+ * @throws CodedError NOT_FOUND if there is none
  */
-export async function verificationBy(
+export async function verificationByProvider(
   deps: OverviewDeps,
   ownerId: number,
   provider: string,
 ): Promise<OwnerVerification> {
-  const all = await verifications(deps, ownerId)
+  const all = await describeVerifications(deps, ownerId)
   const found = all.find((each) => each.provider === provider)
   if (found !== undefined) return found
   throw new CodedError('NOT_FOUND', 'You are not verified by this identity provider.')
 }
 
-function cardOfProvider(provider: IdentityProvider): IdentityProviderCard {
+function describeProvider(provider: IdentityProvider): IdentityProviderCard {
   const { id, label, kind, assurance, unique, proves, selfService, validForMs } = provider
   const validForDays = validForMs === null ? null : Math.round(validForMs / DAY_MS)
   return { id, label, kind, assurance, unique, proves, validForDays, selfService }
 }
 
-async function verifications(
+async function describeVerifications(
   { db, site, now }: OverviewDeps,
   ownerId: number,
 ): Promise<OwnerVerification[]> {
-  const facts = (await verificationsOfOwner(db.read, ownerId)).map(factsOfVerification)
-  const agents = facts.length === 0 ? [] : await activeAgents(db.read, ownerId)
+  const verifications = (await verificationsOfOwner(db.read, ownerId)).map(factsOfVerification)
+  const agents = verifications.length === 0 ? [] : await activeAgents(db.read, ownerId)
   const at = now()
-  return facts.map((each) => ({
+  return verifications.map((each) => ({
     provider: each.provider,
     label: providerLabel(site, each.provider),
     assurance: each.assurance,
@@ -74,7 +74,7 @@ async function verifications(
     expiresAt: asTimestamp(each.expiresAt),
     expired: !isCurrent(each, at),
     renewFrom: asTimestamp(renewFrom(each)),
-    ifRemoved: removalEffect(facts, each.provider, agents, at),
+    ifRemoved: removalEffect(verifications, each.provider, agents, at),
   }))
 }
 
@@ -92,7 +92,7 @@ async function activeAgents(db: Db, ownerId: number): Promise<ActiveAgents> {
 /** The channels of each of an owner's active agents. */
 type ActiveAgents = readonly (readonly ChannelFact[])[]
 
-/** What would come of an owner's agents if they removed the verification of one provider. */
+/** How removing the verification of one provider would change an owner's agents. */
 function removalEffect(
   verifications: readonly VerificationFact[],
   provider: string,
@@ -104,11 +104,11 @@ function removalEffect(
     canClaim: left.some((each) => isCurrent(each, now)),
     identityLevel: strongestVerification(left, now)?.provider ?? UNVERIFIED,
     activeAgents: agents.length,
-    grades: changes(agents, verifications, left, now),
+    grades: gradeChanges(agents, verifications, left, now),
   }
 }
 
-function changes(
+function gradeChanges(
   agents: ActiveAgents,
   before: readonly VerificationFact[],
   after: readonly VerificationFact[],
@@ -126,39 +126,40 @@ function changes(
   return [...counts.values()].sort((a, b) => (a.from < b.from ? -1 : 1))
 }
 
-/** Renewal is asked for this long before the end, or earlier in proportion where a verification is short. */
+/** Renewal is due 30 days before expiry, or in the last fifth of the validity if that is shorter. */
 const RENEWAL_MS = 30 * 86_400_000
 const RENEWAL_SHARE = 0.2
 
-/** From when an owner is asked to renew a verification, in milliseconds since 1970; null where it has no end. */
+/** When renewal becomes due, in milliseconds since the Unix epoch; null if the verification does not expire. */
 function renewFrom({ verifiedAt, expiresAt }: VerificationFact): number | null {
   if (expiresAt === null) return null
-  const ahead = Math.min(RENEWAL_MS, (expiresAt - verifiedAt) * RENEWAL_SHARE)
-  return expiresAt - Math.floor(ahead)
+  const leadMs = Math.min(RENEWAL_MS, (expiresAt - verifiedAt) * RENEWAL_SHARE)
+  return expiresAt - Math.floor(leadMs)
 }
 
 /**
- * The verification that an owner is to be told of: the strongest, once its end is near; where none counts any more,
- * the one that ended last.
- * @returns null while nothing is to be done
+ * The verification that the owner should renew: the strongest current one if it expires soon, or, if none is current,
+ * the one that expired last.
+ * @param now milliseconds since the Unix epoch
+ * @returns null if no renewal is due
  */
 export function dueRenewal(
   verifications: readonly VerificationFact[],
   now: number,
 ): VerificationFact | null {
   const strongest = strongestVerification(verifications, now)
-  if (strongest === null) return endedLast(verifications)
+  if (strongest === null) return expiredLast(verifications)
   const from = renewFrom(strongest)
   return from !== null && from <= now ? strongest : null
 }
 
-function endedLast(verifications: readonly VerificationFact[]): VerificationFact | null {
+function expiredLast(verifications: readonly VerificationFact[]): VerificationFact | null {
   return verifications.reduce<VerificationFact | null>(
-    (last, each) => (last === null || ends(each) > ends(last) ? each : last),
+    (last, each) => (last === null || expiryOf(each) > expiryOf(last) ? each : last),
     null,
   )
 }
 
-function ends({ expiresAt }: VerificationFact): number {
+function expiryOf({ expiresAt }: VerificationFact): number {
   return expiresAt ?? Number.POSITIVE_INFINITY
 }

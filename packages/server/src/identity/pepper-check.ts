@@ -5,7 +5,7 @@ import { facts } from '../core/database/migrations/0005-facts.ts'
 import { insertSetting, readSetting, writeSetting } from '../core/database/settings-table.ts'
 import { peppersInUse } from './verification-table.ts'
 
-/** The data were written with another pepper: under this one nobody in them would be known again. */
+/** The database was written with another pepper. With this one, no stored identity hash would match again. */
 export class OtherPepperError extends Error {
   override readonly name = 'OtherPepperError'
 
@@ -16,52 +16,53 @@ export class OtherPepperError extends Error {
   }
 }
 
-const FACT = 'identity-pepper'
+const SETTING = 'identity-pepper'
 
 interface Parts {
   readonly db: Database
   readonly pepper: Pepper
 }
 
-/** What the database keeps of a pepper: a digest by which it is recognised, and from which nothing can be had. */
+/** The setting by which the database recognizes its pepper: a digest in hex that does not reveal the pepper. */
 export function digestOfPepper(pepper: Pepper): { readonly name: string; readonly value: string } {
-  const digest = pepper.authenticate('the same on all nodes', FACT)
-  return { name: FACT, value: Buffer.from(digest).toString('hex') }
+  const digest = pepper.authenticate('the same on all nodes', SETTING)
+  return { name: SETTING, value: Buffer.from(digest).toString('hex') }
 }
 
 /**
- * What the data say of a pepper: whether it is theirs. `unsaid` where nobody was verified yet, or no node has noted it.
- * @param pepper null where there is none, which is another one for data that were written with one
- * @param missing the migrations that were not applied to the data yet
+ * Compares a pepper with the one that the database was written with.
+ * @param pepper null if the data directory has none
+ * @param missing the migrations that are not yet applied to the database
+ * @returns `unknown` if no owner is verified and no node has stored its pepper's digest
  */
 export async function comparePepper(
   db: Db,
   pepper: Pepper | null,
   missing: readonly string[] = [],
-): Promise<'same' | 'other' | 'unsaid'> {
-  if (missing.includes(first.name)) return 'unsaid'
-  const known = missing.includes(facts.name) ? null : await readSetting(db, FACT)
+): Promise<'same' | 'other' | 'unknown'> {
+  if (missing.includes(first.name)) return 'unknown'
+  const known = missing.includes(facts.name) ? null : await readSetting(db, SETTING)
   if (known !== null)
     return pepper !== null && digestOfPepper(pepper).value === known ? 'same' : 'other'
-  // Data from before this was noted may tell as well.
+  // Older databases have no such setting, but verifications name their pepper.
   const inUse = await peppersInUse(db)
-  return inUse.length === 0 || inUse.includes(pepper?.id ?? '') ? 'unsaid' : 'other'
+  return inUse.length === 0 || inUse.includes(pepper?.id ?? '') ? 'unknown' : 'other'
 }
 
 /**
- * Makes sure that this node hashes identities as all others do. The first to come says how.
+ * Asserts that this node hashes identities with the same pepper as all others. The first node stores its digest.
  * @throws OtherPepperError
  */
-export async function requireSamePepper({ db, pepper }: Parts): Promise<void> {
+export async function assertSamePepper({ db, pepper }: Parts): Promise<void> {
   const found = await comparePepper(db.read, pepper)
   if (found === 'same') return
   if (found === 'other') throw new OtherPepperError()
   const { name, value } = digestOfPepper(pepper)
-  const noted = await db.write((tx) => insertSetting(tx, name, value))
-  if (noted !== value) throw new OtherPepperError()
+  const stored = await db.write((tx) => insertSetting(tx, name, value))
+  if (stored !== value) throw new OtherPepperError()
 }
 
-/** From now on the pepper of this node is the one. Whoever was verified under another is not known again. */
+/** Stores this node's pepper as the valid one. People verified with another pepper are no longer recognized. */
 export async function acceptPepper({ db, pepper }: Parts): Promise<void> {
   const { name, value } = digestOfPepper(pepper)
   await db.write((tx) => writeSetting(tx, name, value))

@@ -16,11 +16,12 @@ export interface VerifyOwnerDeps {
 export interface Verification {
   readonly provider: string
   readonly issuer: string
-  /** What the provider knows the human by. Kept as a hash only. */
+  /** The provider's stable identifier of the person. Stored only as a hash. */
   readonly subject: string
   readonly assurance: Assurance
+  /** Milliseconds since the Unix epoch, or null if it does not expire. */
   readonly expiresAt: number | null
-  /** Now, where the provider does not say when. */
+  /** Milliseconds since the Unix epoch; by default now. */
   readonly verifiedAt?: number
   /** ISO 3166-1 alpha-2. */
   readonly country?: string | undefined
@@ -29,25 +30,26 @@ export interface Verification {
 export const EXPIRE_VERIFICATION = 'expire-verification'
 
 /**
- * Records that a provider has verified an owner, or has verified them again.
- * @param taken what has to be true in the same transaction, or else nothing is recorded
+ * Records that a provider has verified an owner, or renews the verification. In the same transaction, appends the
+ * event, schedules the expiry and regrades the owner's agents.
+ * @param precondition runs first in the transaction; if it returns false, nothing is recorded
  * @returns whether it was recorded
- * @throws CodedError VALIDATION_ERROR where the human has verified another account with the provider, NOT_FOUND where
- *   the account is gone; then nothing is changed
+ * @throws CodedError VALIDATION_ERROR if this person has verified another account with the provider, NOT_FOUND if the
+ *   account was deleted; then nothing changes
  */
 export async function verifyOwner(
   deps: VerifyOwnerDeps,
   ownerId: number,
   verification: Verification,
-  taken: (tx: Tx) => Promise<boolean> = async () => true,
+  precondition: (tx: Tx) => Promise<boolean> = async () => true,
 ): Promise<boolean> {
   const { provider, assurance, expiresAt } = verification
   const subjectHash = deps.pepper.hash(provider, verification.issuer, verification.subject)
   return deps.db.write(async (tx) => {
-    if (!(await taken(tx))) return false
+    if (!(await precondition(tx))) return false
     const at = deps.now()
-    await requireAccount(tx, ownerId)
-    const isTheirs = await upsertVerification(tx, {
+    await assertAccountExists(tx, ownerId)
+    const isUnique = await upsertVerification(tx, {
       owner_id: ownerId,
       provider,
       subject_hash: subjectHash,
@@ -57,7 +59,7 @@ export async function verifyOwner(
       verified_at: Math.min(verification.verifiedAt ?? at, at),
       expires_at: expiresAt,
     })
-    if (!isTheirs) throw anotherAccount()
+    if (!isUnique) throw anotherAccount()
     const payload = { provider, assurance }
     const seq = tx.nextSeq()
     await appendEvent(tx, {
@@ -68,19 +70,19 @@ export async function verifyOwner(
       ownerId,
       payload,
     })
-    await planExpiry(tx, ownerId, provider, expiresAt)
+    await scheduleExpiry(tx, ownerId, provider, expiresAt)
     await regradeOwner(tx, ownerId, at)
     return true
   })
 }
 
-async function requireAccount(tx: Tx, ownerId: number): Promise<void> {
+async function assertAccountExists(tx: Tx, ownerId: number): Promise<void> {
   const owner = await ownerById(tx.db, ownerId)
   if (owner !== undefined && owner.deleted_at === null) return
   throw new CodedError('NOT_FOUND', 'There is no such account any more.')
 }
 
-/** One human, one account: the unique index says so, whoever comes first. */
+/** One person verifies one account. The unique index on the subject's hash decides races. */
 function anotherAccount(): CodedError {
   return new CodedError(
     'VALIDATION_ERROR',
@@ -88,7 +90,10 @@ function anotherAccount(): CodedError {
   )
 }
 
-/** @returns false where the owner has no verification from the provider */
+/**
+ * Removes an owner's verification, appends the event and regrades the owner's agents.
+ * @returns false if the owner has no verification from the provider
+ */
 export async function unverifyOwner(
   deps: Pick<VerifyOwnerDeps, 'db' | 'now'>,
   ownerId: number,
@@ -100,13 +105,13 @@ export async function unverifyOwner(
     const payload = { provider, reason: 'removed' }
     const seq = tx.nextSeq()
     await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, payload })
-    await planExpiry(tx, ownerId, provider, null)
+    await scheduleExpiry(tx, ownerId, provider, null)
     await regradeOwner(tx, ownerId, at)
     return true
   })
 }
 
-async function planExpiry(
+async function scheduleExpiry(
   tx: Tx,
   ownerId: number,
   provider: string,
@@ -118,7 +123,7 @@ async function planExpiry(
   await scheduleJob(tx, { id, kind: EXPIRE_VERIFICATION, subject, run_at: expiresAt })
 }
 
-/** A job: records that a verification has expired. It has not counted since its date; followers learn it from the event. */
+/** A job that appends the expiry event. The verification itself has not counted since its `expires_at`. */
 export async function expireVerification(tx: Tx, job: JobRow, at: number): Promise<void> {
   const { ownerId, provider } = JSON.parse(job.subject) as { ownerId: number; provider: string }
   const payload = { provider, reason: 'expired' }

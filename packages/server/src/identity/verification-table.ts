@@ -2,8 +2,8 @@ import type { Db, IdentityVerificationRow, Tx } from '../core/database/database.
 import { ignoreUniqueViolation } from '../core/database/ignore-unique-violation.ts'
 
 /**
- * Adds a verification, or renews the one that the owner has from the same provider.
- * @returns false where another owner has one of the same subject: of all who try, one gets it
+ * Inserts a verification, or replaces the owner's previous one from the same provider.
+ * @returns false if another owner has a verification of the same subject. Of concurrent callers, one succeeds.
  */
 export async function upsertVerification(tx: Tx, row: IdentityVerificationRow): Promise<boolean> {
   return ignoreUniqueViolation(tx, ['identity_verifications_subject'], () => upsert(tx, row))
@@ -26,7 +26,7 @@ async function upsert(tx: Tx, row: IdentityVerificationRow): Promise<void> {
     .execute()
 }
 
-/** @returns whether there was one */
+/** @returns whether the owner had one */
 export async function deleteVerification(
   tx: Tx,
   ownerId: number,
@@ -41,7 +41,7 @@ export async function deleteVerification(
   return deleted.length > 0
 }
 
-/** The names of the peppers under which somebody is verified. Reads every verification. */
+/** The ids of the peppers that the stored subject hashes were made with. Scans the whole table. */
 export async function peppersInUse(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('identity_verifications')

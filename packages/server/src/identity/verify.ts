@@ -2,40 +2,41 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CodedError, type VerificationBegun } from '@countersign/protocol'
 import {
   beginFlow,
-  completeFlow,
+  consumeFlow,
   FLOW_LIFETIME_MS,
   type FlowDeps,
-  flowOfReference,
-  type OpenFlow,
-  openFlow,
-  SETTLED,
+  findFlowByReference,
+  IDENTITY_DECIDED,
+  readFlow,
+  type StoredFlow,
 } from '../owners/flow.ts'
-import { settleFlow } from '../owners/flow-table.ts'
-import { type AskDeps, askProvider, contextFor } from '../providers/ask-provider.ts'
+import { markFlowDecided } from '../owners/session-table.ts'
 import {
   type CompletionInput,
   type IdentityProvider,
   ProviderRefusal,
   type Verified,
 } from '../providers/provider.ts'
+import { callProvider, identityContext, type ProviderCallDeps } from '../providers/providers.ts'
 import { type Verification, type VerifyOwnerDeps, verifyOwner } from './record-verification.ts'
 
-/** A provider that calls later may take its time. */
-const WAITING_LIFETIME_MS = 86_400_000
+/** Providers with a webhook may decide long after the browser has left. */
+const WEBHOOK_FLOW_LIFETIME_MS = 86_400_000
 
 export interface BegunVerification {
   readonly begun: VerificationBegun
-  /** What the browser keeps until it comes back. */
+  /** For the flow cookie. */
   readonly token: string
   readonly lifetimeMs: number
 }
 
 /**
  * Begins an identity verification of an owner.
- * @throws CodedError VALIDATION_ERROR where only the host can do it, UNAVAILABLE where the provider does not answer
+ * @throws CodedError VALIDATION_ERROR if only the operator can verify with this provider, UNAVAILABLE if the provider
+ *   fails
  */
 export async function beginVerification(
-  deps: AskDeps & FlowDeps,
+  deps: ProviderCallDeps & FlowDeps,
   ownerId: number,
   provider: IdentityProvider,
 ): Promise<BegunVerification> {
@@ -45,10 +46,10 @@ export async function beginVerification(
       `${provider.label}: this is done by whoever runs this service. Ask them.`,
     )
   }
-  const begun = await askProvider(provider, () =>
-    provider.begin(contextFor(deps, provider, ownerId)),
+  const begun = await callProvider(provider, () =>
+    provider.begin(identityContext(deps, provider, ownerId)),
   )
-  const lifetimeMs = provider.webhook === undefined ? FLOW_LIFETIME_MS : WAITING_LIFETIME_MS
+  const lifetimeMs = provider.webhook === undefined ? FLOW_LIFETIME_MS : WEBHOOK_FLOW_LIFETIME_MS
   const { redirect = null, client = null, reference = null, state } = begun
   const token = await beginFlow(
     deps,
@@ -58,40 +59,40 @@ export async function beginVerification(
   return { begun: { redirect, client }, token, lifetimeMs }
 }
 
-/** A call of a provider, as it came. */
-export interface ProviderCall {
+/** A webhook request, unverified. */
+export interface WebhookRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly raw: Uint8Array
 }
 
 /**
- * Hears a provider that calls us. What it says is a hint: the verification that it is about is asked for again.
- * @returns whether a verification is settled now; it is not where nothing waits for the call, or it is told again
- * @throws CodedError NOT_FOUND where the provider does not call, INVALID_SIGNATURE where it was not the provider,
- *   UNAVAILABLE where it then does not answer, so that it calls again
+ * Handles a provider's webhook. Its content is not trusted: the verification that it names is fetched from the provider.
+ * @returns whether the verification was decided; false if no flow waits for it
+ * @throws CodedError NOT_FOUND if the provider has no webhook, INVALID_SIGNATURE if the signature is wrong,
+ *   UNAVAILABLE if the provider then fails, so that it sends the webhook again
  */
-export async function hearProvider(
+export async function handleProviderWebhook(
   deps: CompleteDeps,
   provider: IdentityProvider,
-  call: ProviderCall,
+  request: WebhookRequest,
 ): Promise<boolean> {
-  const reference = await referenceOf(provider, call)
+  const reference = await readWebhookReference(provider, request)
   if (reference === null) return false
-  const flow = await flowOfReference<object>(deps, 'identity', provider.id, reference)
+  const flow = await findFlowByReference<object>(deps, 'identity', provider.id, reference)
   if (flow === null) return false
   try {
-    await settle(deps, provider, flow, {})
+    await completeStoredFlow(deps, provider, flow, {})
     return true
   } catch (error) {
-    // That somebody is not verified is no reason to call again.
+    // A refused verification is final: respond with success, so that the provider does not retry.
     if (error instanceof CodedError && error.code !== 'UNAVAILABLE') return false
     throw error
   }
 }
 
-async function referenceOf(
+async function readWebhookReference(
   provider: IdentityProvider,
-  { headers, raw }: ProviderCall,
+  { headers, raw }: WebhookRequest,
 ): Promise<string | null> {
   if (provider.webhook === undefined) {
     throw new CodedError('NOT_FOUND', 'This identity provider does not call.')
@@ -104,89 +105,95 @@ async function referenceOf(
   }
 }
 
-/** How often, after a refusal, is looked whether the provider's call has come first. */
-const LOOKS = 5
-const LOOK_EVERY_MS = 100
+/** How often to check, after a refusal, whether the webhook has decided the flow. */
+const DECISION_POLLS = 5
+const DECISION_POLL_MS = 100
 
-export type CompleteDeps = AskDeps & FlowDeps & VerifyOwnerDeps
+export type CompleteDeps = ProviderCallDeps & FlowDeps & VerifyOwnerDeps
 
 export interface Completion {
   readonly ownerId: number
   readonly provider: IdentityProvider
-  /** What the browser kept, or null. */
+  /** From the flow cookie, or null. */
   readonly token: string | null
   readonly input: CompletionInput
 }
 
 /**
- * Completes an identity verification that the same owner has begun in the same browser, and records it.
- * @throws CodedError VALIDATION_ERROR where it was not begun so, where the human is not verified or has verified
- *   another account, UNAVAILABLE where the provider is to blame; then nothing is changed
+ * Completes an identity verification that the same owner began in the same browser, and records it.
+ * @throws CodedError VALIDATION_ERROR if the flow is not valid, or the person is not verified or has verified another
+ *   account, UNAVAILABLE if the provider fails; then nothing changes
  */
 export async function completeVerification(
   deps: CompleteDeps,
   { ownerId, provider, token, input }: Completion,
 ): Promise<void> {
-  const expected = { kinds: ['identity', SETTLED] as const, ownerId, provider: provider.id }
+  const expected = {
+    kinds: ['identity', IDENTITY_DECIDED] as const,
+    ownerId,
+    provider: provider.id,
+  }
   if (provider.webhook !== undefined) {
-    const flow = await openFlow<object>(deps, token, expected)
-    if (flow.kind === SETTLED) return
+    const flow = await readFlow<object>(deps, token, expected)
+    if (flow.kind === IDENTITY_DECIDED) return
     try {
-      return await settle(deps, provider, flow, input)
+      return await completeStoredFlow(deps, provider, flow, input)
     } catch (error) {
-      // The provider shows a session once: its call may have seen it, and not have recorded it yet.
-      if (!(await isSettledSoon(() => openFlow(deps, token, expected)))) throw error
+      // The provider returns a result once. The webhook may have fetched it and not yet recorded it.
+      if (!(await waitUntilDecided(() => readFlow(deps, token, expected)))) throw error
       return
     }
   }
-  const { state } = await completeFlow<object>(deps, token, expected)
-  const verified = await ask(deps, provider, ownerId, input, state)
-  await verifyOwner(deps, ownerId, verificationOf(provider, verified, deps.now()))
+  const { state } = await consumeFlow<object>(deps, token, expected)
+  const verified = await fetchResult(deps, provider, ownerId, input, state)
+  await verifyOwner(deps, ownerId, toVerification(provider, verified, deps.now()))
 }
 
-/** Whether what was begun is decided by another request that is under way. */
-async function isSettledSoon(look: () => Promise<OpenFlow<object>>): Promise<boolean> {
-  for (let looks = 0; looks < LOOKS; looks++) {
-    const flow = await look().catch(() => null)
-    if (flow === null || flow.kind === SETTLED) return flow !== null
-    await sleep(LOOK_EVERY_MS)
+/** Waits for a concurrent request, such as the webhook, to decide the flow. @returns whether it did */
+async function waitUntilDecided(read: () => Promise<StoredFlow<object>>): Promise<boolean> {
+  for (let polls = 0; polls < DECISION_POLLS; polls++) {
+    const flow = await read().catch(() => null)
+    if (flow === null || flow.kind === IDENTITY_DECIDED) return flow !== null
+    await sleep(DECISION_POLL_MS)
   }
   return false
 }
 
 /**
- * The same, where the provider calls us too: what was begun stays until it is decided, and is recorded once, whoever
- * of the two comes first.
+ * Completes a flow that both the browser and the webhook can complete. The flow stays stored until the outcome is
+ * recorded, and marking it decided in the same transaction makes sure that this happens once.
  */
-async function settle(
+async function completeStoredFlow(
   deps: CompleteDeps,
   provider: IdentityProvider,
-  flow: OpenFlow<object>,
+  flow: StoredFlow<object>,
   input: CompletionInput,
 ): Promise<void> {
   const ownerId = flow.ownerId as number
-  const verified = await ask(deps, provider, ownerId, input, flow.state)
-  const verification = verificationOf(provider, verified, deps.now())
-  await verifyOwner(deps, ownerId, verification, (tx) => settleFlow(tx, flow.hash, SETTLED))
+  const verified = await fetchResult(deps, provider, ownerId, input, flow.state)
+  const verification = toVerification(provider, verified, deps.now())
+  await verifyOwner(deps, ownerId, verification, (tx) =>
+    markFlowDecided(tx, flow.hash, IDENTITY_DECIDED),
+  )
 }
 
-function ask(
-  deps: AskDeps,
+function fetchResult(
+  deps: ProviderCallDeps,
   provider: IdentityProvider,
   ownerId: number,
   input: CompletionInput,
   state: object,
 ): Promise<Verified> {
-  return askProvider(provider, () =>
-    provider.complete(contextFor(deps, provider, ownerId), input, state),
+  return callProvider(provider, () =>
+    provider.complete(identityContext(deps, provider, ownerId), input, state),
   )
 }
 
-function verificationOf(provider: IdentityProvider, verified: Verified, now: number): Verification {
+function toVerification(provider: IdentityProvider, verified: Verified, now: number): Verification {
   const { subject, issuer, assurance, country } = verified
   const verifiedAt = Math.min(verified.verifiedAt.getTime(), now)
-  const ours = provider.validForMs === null ? null : verifiedAt + provider.validForMs
-  const expiresAt = verified.expiresAt?.getTime() ?? ours
+  const defaultExpiry = provider.validForMs === null ? null : verifiedAt + provider.validForMs
+  const expiresAt = verified.expiresAt?.getTime() ?? defaultExpiry
   if (expiresAt !== null && expiresAt <= now) {
     throw new CodedError(
       'VALIDATION_ERROR',

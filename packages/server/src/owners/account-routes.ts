@@ -3,6 +3,10 @@ import {
   accountSchema,
   emptyBody,
   ownerSchema as ownerOf,
+  passkeyOptionsSchema,
+  passkeyPatchSchema,
+  passkeyResponseSchema,
+  passkeySchema,
   providerRequestSchema,
   recoveryCodesSchema,
   redirectSchema,
@@ -10,19 +14,19 @@ import {
 import { Type } from 'typebox'
 import type { App } from '../core/http/server.ts'
 import { providerParam } from '../providers/providers.ts'
-import { accountOf, editAccount } from './account.ts'
-import { beginProviderSignIn } from './by-provider.ts'
+import { describeAccount, editAccount } from './account.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
-import { nothing, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
-import { passkeyRoutes } from './passkeys-routes.ts'
+import { noContent, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+import { addPasskey, beginAddingPasskey, removePasskey, renamePasskey } from './passkeys.ts'
 import {
   endOneSession,
   endOtherSessions,
   renewRecoveryCodes,
   unlinkProvider,
 } from './sign-in-methods.ts'
+import { beginProviderSignIn } from './sign-in-with-provider.ts'
 
-/** The account of the signed-in owner. */
+/** Registers the routes of the signed-in owner's account. */
 export function accountRoutes(app: App, context: OwnerRouteContext): void {
   accountRoute(app, context)
   passkeyRoutes(app, context)
@@ -38,7 +42,7 @@ function accountRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
       summary: 'Names, passkeys, recovery codes, sessions, linked accounts',
       response: { 200: accountSchema() },
     }),
-    handler: async (request) => accountOf(deps, await signedIn.require(request)),
+    handler: async (request) => describeAccount(deps, await signedIn.require(request)),
   })
 
   app.patch('/api/account', {
@@ -77,7 +81,7 @@ function accountSessionRoutes(app: App, { deps, signedIn }: OwnerRouteContext): 
       operationId: 'endSession',
       summary: 'End one session',
       params: Type.Object({ id: Type.String({ description: 'as the account lists it' }) }),
-      response: { 204: nothing('Ended') },
+      response: { 204: noContent('Ended') },
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.require(request)
@@ -90,7 +94,7 @@ function accountSessionRoutes(app: App, { deps, signedIn }: OwnerRouteContext): 
     schema: ownerSchema({
       operationId: 'endOtherSessions',
       summary: 'End every session but this one; needs a recent sign-in',
-      response: { 204: nothing('Ended') },
+      response: { 204: noContent('Ended') },
     }),
     handler: async (request, reply) => {
       await endOtherSessions(deps, await signedIn.requireRecent(request))
@@ -99,7 +103,7 @@ function accountSessionRoutes(app: App, { deps, signedIn }: OwnerRouteContext): 
   })
 }
 
-/** Accounts elsewhere that open this one. */
+/** Linking and unlinking of accounts at identity providers, for sign-in. */
 function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
   app.post('/api/account/sign-in-providers', {
     schema: ownerSchema({
@@ -121,11 +125,74 @@ function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteC
       operationId: 'unlinkSignInProvider',
       summary: 'Unlink it, unless it is the last way in; needs a recent sign-in',
       params: providerParam(),
-      response: { 204: nothing('Unlinked') },
+      response: { 204: noContent('Unlinked') },
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.requireRecent(request)
       await unlinkProvider(deps, ownerId, request.params.provider)
+      return reply.code(204).send(null as never)
+    },
+  })
+}
+
+const passkeyParams = Type.Object({
+  id: Type.String({ description: 'the credential id, base64url' }),
+})
+
+function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
+  app.post('/api/account/passkeys/options', {
+    schema: ownerSchema({
+      operationId: 'passkeyOptions',
+      summary: 'Begin to add a passkey; needs a recent sign-in',
+      body: emptyBody(),
+      response: { 200: passkeyOptionsSchema() },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.requireRecent(request)
+      const { options, token } = await beginAddingPasskey(deps, ownerId)
+      cookies.write(reply, 'flow', token, FLOW_LIFETIME_MS / 1000)
+      return { options }
+    },
+  })
+
+  app.post('/api/account/passkeys', {
+    schema: ownerSchema({
+      operationId: 'addPasskey',
+      summary: 'Add the passkey that was made; needs a recent sign-in',
+      body: passkeyResponseSchema(),
+      response: { 201: passkeySchema() },
+    }),
+    handler: async (request, reply) => {
+      const session = await signedIn.requireRecent(request)
+      const flow = cookies.take(request, reply, 'flow')
+      return reply.code(201).send(await addPasskey(deps, session, flow, request.body))
+    },
+  })
+
+  app.patch('/api/account/passkeys/:id', {
+    schema: ownerSchema({
+      operationId: 'namePasskey',
+      summary: 'Rename a passkey',
+      params: passkeyParams,
+      body: passkeyPatchSchema(),
+      response: { 200: passkeySchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return renamePasskey(deps, ownerId, request.params.id, request.body.name)
+    },
+  })
+
+  app.delete('/api/account/passkeys/:id', {
+    schema: ownerSchema({
+      operationId: 'removePasskey',
+      summary: 'Remove a passkey, but never the last way in; needs a recent sign-in',
+      params: passkeyParams,
+      response: { 204: noContent('Removed') },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.requireRecent(request)
+      await removePasskey(deps, ownerId, request.params.id)
       return reply.code(204).send(null as never)
     },
   })

@@ -8,17 +8,20 @@ import { ownerById, updateOwner } from '../agents/owner-table.ts'
 import type { Db, OwnerRow, PasskeyRow } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { requireFreeOwnerUsername } from './add-owner.ts'
+import { assertUsernameAvailable } from './add-owner.ts'
 import type { OwnerDeps } from './owner-deps.ts'
-import { passkeysOfOwner } from './passkey-table.ts'
-import { recoveryCodesOfOwner } from './recovery-code-table.ts'
-import { isAlive, requireStillSignedIn, type Session } from './session.ts'
+import { assertStillSignedIn, isSessionValid, type Session } from './session.ts'
 import { sessionsOfOwner } from './session-table.ts'
-import { signInIdentitiesOfOwner } from './sign-in-identity-table.ts'
+import {
+  passkeysOfOwner,
+  recoveryCodesOfOwner,
+  signInIdentitiesOfOwner,
+} from './sign-in-method-table.ts'
 
 /**
- * Changes the names by which others know an owner. Their agents' cards show it at once.
- * @throws CodedError VALIDATION_ERROR, UNAUTHENTICATED where the session has ended meanwhile
+ * Changes an owner's username or display name, and appends `owner.updated`.
+ * @returns the owner after the change
+ * @throws CodedError VALIDATION_ERROR if the username is invalid or taken, UNAUTHENTICATED if the session has ended
  */
 export async function editAccount(
   { db, site, now }: Pick<OwnerDeps, 'db' | 'site' | 'now'>,
@@ -28,10 +31,10 @@ export async function editAccount(
   if (username !== undefined) requireUsername(site.naming, username)
   const { ownerId } = session
   return db.write(async (tx) => {
-    // An account that is deleted meanwhile gets no name back.
-    await requireStillSignedIn(tx, session)
+    // Checked in the transaction: otherwise a concurrent deletion could be followed by a new name.
+    await assertStillSignedIn(tx, session)
     if (username !== undefined) {
-      await requireFreeOwnerUsername(tx, username, ownerId)
+      await assertUsernameAvailable(tx, username, ownerId)
       const username_skeleton = usernameSkeleton(username)
       await updateOwner(tx, ownerId, { username, username_skeleton })
     }
@@ -43,8 +46,8 @@ export async function editAccount(
   })
 }
 
-/** An account as its owner sees it. */
-export async function accountOf(
+/** Reads an account as its owner sees it: the response of `GET /api/account`. */
+export async function describeAccount(
   { db, providers, now }: Pick<OwnerDeps, 'db' | 'providers' | 'now'>,
   session: Session,
 ): Promise<Account> {
@@ -56,12 +59,12 @@ export async function accountOf(
   return {
     owner: { username: owner.username, displayName: owner.display_name },
     createdAt: timestamp(owner.created_at),
-    passkeys: passkeys.map(passkeyOf),
+    passkeys: passkeys.map(describePasskey),
     recoveryCodes: {
       left: codes.length,
       createdAt: codes[0] === undefined ? null : timestamp(codes[0].created_at),
     },
-    sessions: await sessionsOf(db.read, session, now()),
+    sessions: await describeSessions(db.read, session, now()),
     signInProviders: providers.all
       .filter(({ id, signIn }) => signIn || linked.some((each) => each.provider === id))
       .map(({ id, label }) => {
@@ -71,10 +74,14 @@ export async function accountOf(
   }
 }
 
-async function sessionsOf(db: Db, current: Session, now: number): Promise<Account['sessions']> {
+async function describeSessions(
+  db: Db,
+  current: Session,
+  now: number,
+): Promise<Account['sessions']> {
   const rows = await sessionsOfOwner(db, current.ownerId)
   return rows
-    .filter((row) => isAlive(row, now))
+    .filter((row) => isSessionValid(row, now))
     .map((row) => ({
       id: row.id,
       current: row.id === current.id,
@@ -86,8 +93,8 @@ async function sessionsOf(db: Db, current: Session, now: number): Promise<Accoun
     }))
 }
 
-/** A passkey as its owner sees it. */
-export function passkeyOf(row: PasskeyRow): Account['passkeys'][number] {
+/** A passkey as account responses show it. */
+export function describePasskey(row: PasskeyRow): Account['passkeys'][number] {
   return {
     id: row.credential_id,
     name: row.name,

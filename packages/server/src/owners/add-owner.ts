@@ -20,16 +20,16 @@ export interface NewOwner {
 }
 
 /**
- * Adds an owner.
- * @throws CodedError VALIDATION_ERROR where a name has the wrong form or the username, or one like it, is taken
+ * Adds an owner without a sign-in method; `countersignd owner add` then issues a sign-in link.
+ * @throws CodedError VALIDATION_ERROR if a name is invalid, or the username or a lookalike is taken
  */
 export async function addOwner(deps: AddOwnerDeps, owner: NewOwner): Promise<OwnerRow> {
-  requireOwnerNames(deps.naming, owner)
+  validateOwnerNames(deps.naming, owner)
   return deps.db.write((tx) => insertNewOwner(tx, owner, deps.now()))
 }
 
-/** @throws CodedError VALIDATION_ERROR where a name has the wrong form or is reserved */
-export function requireOwnerNames(naming: Naming, { username, displayName }: NewOwner): void {
+/** @throws CodedError VALIDATION_ERROR if a name is malformed or the username is reserved */
+export function validateOwnerNames(naming: Naming, { username, displayName }: NewOwner): void {
   requireUsername(naming, username)
   if (!DISPLAY_NAME_PATTERN.test(displayName)) {
     throw new CodedError(
@@ -40,11 +40,12 @@ export function requireOwnerNames(naming: Naming, { username, displayName }: New
 }
 
 /**
- * The part that belongs in a transaction with how the owner will sign in.
- * @throws CodedError VALIDATION_ERROR where the username, or one that looks like it, is taken
+ * Inserts an owner within the caller's transaction, which also adds the sign-in method.
+ * @param at milliseconds since the Unix epoch
+ * @throws CodedError VALIDATION_ERROR if the username or a lookalike is taken
  */
 export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promise<OwnerRow> {
-  await requireFreeOwnerUsername(tx, owner.username, null)
+  await assertUsernameAvailable(tx, owner.username, null)
   return insertOwner(tx, {
     username: owner.username,
     display_name: owner.displayName,
@@ -54,16 +55,16 @@ export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promi
 }
 
 /**
- * @param own the owner who may have it already, or null
- * @throws CodedError VALIDATION_ERROR
+ * @param ownerId the owner who may already have this username, or null for a new owner
+ * @throws CodedError VALIDATION_ERROR if another owner has the username or a lookalike
  */
-export async function requireFreeOwnerUsername(
+export async function assertUsernameAvailable(
   tx: Pick<Tx, 'db'>,
   username: string,
-  own: number | null,
+  ownerId: number | null,
 ): Promise<void> {
   const taken = await ownerLookingLike(tx.db, usernameSkeleton(username))
-  if (taken === undefined || taken.id === own) return
+  if (taken === undefined || taken.id === ownerId) return
   throw new CodedError(
     'VALIDATION_ERROR',
     taken.username === username

@@ -1,19 +1,19 @@
 import { CodedError } from '@countersign/protocol'
 import type { Database, FlowRow } from '../core/database/database.ts'
+import { hashOfSecret } from './session.ts'
 import {
   deleteExpiredFlows,
+  deleteFlow,
   flowByHash,
   flowByReference,
   insertFlow,
-  takeFlow,
-} from './flow-table.ts'
-import { hashOfSecret } from './session.ts'
+} from './session-table.ts'
 
-/** Long enough to find one's phone, and for most identity providers. */
+/** Long enough to fetch a phone, or to complete the steps at most identity providers. */
 export const FLOW_LIFETIME_MS = 15 * 60_000
 
-/** A verification that a provider's call has settled, before its browser was back. */
-export const SETTLED = 'identity-settled'
+/** The kind of an identity flow that the provider's webhook has already decided, while the browser is still away. */
+export const IDENTITY_DECIDED = 'identity-settled'
 
 export interface FlowDeps {
   readonly db: Database
@@ -28,20 +28,24 @@ export type FlowKind =
   | 'provider-sign-in'
   | 'provider-sign-up'
   | 'identity'
-  | typeof SETTLED
+  | typeof IDENTITY_DECIDED
 
-/** Something that was begun in a browser and is to be completed there, once. */
+/** A pending sign-in, sign-up or verification, which the browser that began it completes once. */
 export interface Flow<S> {
   readonly kind: FlowKind
-  /** Who began it, or null: nobody was signed in. */
+  /** The signed-in owner who began it, or null. */
   readonly ownerId: number | null
   readonly provider: string | null
-  /** What a webhook of the provider will call it. */
+  /** The provider's name for it in webhooks, or null. */
   readonly reference: string | null
   readonly state: S
 }
 
-/** @returns what the browser keeps in a cookie until it comes back; the database holds its SHA-256 */
+/**
+ * Stores a flow.
+ * @param lifetimeMs milliseconds until it expires
+ * @returns the token for the flow cookie, base64url; the database stores its SHA-256
+ */
 export async function beginFlow<S extends object>(
   deps: FlowDeps,
   flow: Omit<Flow<S>, 'reference' | 'provider'> & Partial<Flow<S>>,
@@ -66,60 +70,61 @@ export async function beginFlow<S extends object>(
 }
 
 /**
- * Takes a flow to complete it. Whatever comes of it, it cannot be used again.
- * @param expected what it must have been begun as, and by whom
- * @throws CodedError VALIDATION_ERROR where there is none such, or none any more
+ * Deletes a flow and returns it. Even if completing it fails, it cannot be used again.
+ * @param token from the flow cookie, or null
+ * @throws CodedError VALIDATION_ERROR if there is no such flow, or it has expired or is of another kind, owner or provider
  */
-export async function completeFlow<S>(
+export async function consumeFlow<S>(
   deps: FlowDeps,
   token: string | null,
   expected: Expected,
 ): Promise<Flow<S>> {
   const row =
-    token === null ? undefined : await deps.db.write((tx) => takeFlow(tx, hashOfSecret(token)))
-  return flowOf(row, deps.now(), expected)
+    token === null ? undefined : await deps.db.write((tx) => deleteFlow(tx, hashOfSecret(token)))
+  return validateFlow(row, deps.now(), expected)
 }
 
-/** A flow that is not taken until what it is about has been decided. */
-export interface OpenFlow<S> extends Flow<S> {
-  /** For the transaction that records the outcome. */
+/** A flow that stays stored until its outcome is recorded. */
+export interface StoredFlow<S> extends Flow<S> {
+  /** Identifies the row in the transaction that records the outcome. */
   readonly hash: Uint8Array
 }
 
 /**
- * Looks at a flow that may have to wait, since its provider is to call later.
- * @throws CodedError VALIDATION_ERROR where there is none such, or none any more
+ * Reads a flow without deleting it, for outcomes that may be recorded later, such as by a webhook.
+ * @param token from the flow cookie, or null
+ * @throws CodedError VALIDATION_ERROR if there is no such flow, or it has expired or is of another kind, owner or provider
  */
-export async function openFlow<S>(
+export async function readFlow<S>(
   deps: FlowDeps,
   token: string | null,
   expected: Expected,
-): Promise<OpenFlow<S>> {
+): Promise<StoredFlow<S>> {
   const hash = hashOfSecret(token ?? '')
   const row = token === null ? undefined : await flowByHash(deps.db.read, hash)
-  return { ...flowOf<S>(row, deps.now(), expected), hash }
+  return { ...validateFlow<S>(row, deps.now(), expected), hash }
 }
 
-/** The flow that a provider calls by its own name, or null where there is none, or none any more. */
-export async function flowOfReference<S>(
+/** Finds a flow by the provider's reference. Null if there is none, or it has expired or is of another kind. */
+export async function findFlowByReference<S>(
   deps: FlowDeps,
   kind: FlowKind,
   provider: string,
   reference: string,
-): Promise<OpenFlow<S> | null> {
+): Promise<StoredFlow<S> | null> {
   const row = await flowByReference(deps.db.read, provider, reference)
   if (row === undefined || row.expires_at <= deps.now() || row.kind !== kind) return null
-  return { ...flowOf<S>(row, deps.now(), { kinds: [kind] }), hash: row.hash }
+  return { ...validateFlow<S>(row, deps.now(), { kinds: [kind] }), hash: row.hash }
 }
 
-/** What a flow must have been begun as, and by whom. */
+/** What a flow must match. */
 interface Expected {
   readonly kinds: readonly FlowKind[]
   readonly ownerId?: number
   readonly provider?: string
 }
 
-function flowOf<S>(row: FlowRow | undefined, now: number, expected: Expected): Flow<S> {
+function validateFlow<S>(row: FlowRow | undefined, now: number, expected: Expected): Flow<S> {
   if (row === undefined || row.expires_at <= now || !isExpected(row, expected)) {
     throw new CodedError(
       'VALIDATION_ERROR',

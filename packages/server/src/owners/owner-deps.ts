@@ -1,7 +1,7 @@
 import type { CoreDeps } from '../core/deps.ts'
 import type { Providers } from '../providers/providers.ts'
 
-/** Dependencies of accounts: owners can also sign in with an identity provider. */
+/** Dependencies of accounts. Owners can also sign in with an identity provider. */
 export interface OwnerDeps extends CoreDeps {
   readonly providers: Providers
 }

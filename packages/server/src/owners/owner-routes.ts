@@ -1,24 +1,28 @@
-import { CodedError, errorSchema } from '@countersign/protocol'
+import { CodedError, ERROR_STATUS, errorSchema } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import { toCodedError } from '../core/errors.ts'
 import type { Cookies } from '../core/http/cookies.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import {
+  assertRecentSignIn,
   type Browser,
   findSession,
-  requireRecent,
   SESSION_LIFETIME_MS,
   type Session,
   type SessionDeps,
 } from './session.ts'
 
-/** What routes for signed-in owners share. `Deps`: the dependencies of the capability's own rules. */
+/**
+ * What the routes for signed-in owners share.
+ * @typeParam Deps the dependencies of the capability's own rules
+ */
 export interface OwnerRouteContext<Deps = OwnerDeps> {
   readonly deps: Deps
   readonly cookies: Cookies
   readonly signedIn: SignedIn
 }
 
-/** Adds the refusals to a route's schema, and the tag under which the dashboard's own API stands. */
+/** Adds the error responses and the OpenAPI tag of the owners' API to a route's schema. */
 export function ownerSchema<T extends FastifySchema & { response: object }>(schema: T) {
   return {
     tags: ['owner'],
@@ -27,12 +31,12 @@ export function ownerSchema<T extends FastifySchema & { response: object }>(sche
   }
 }
 
-/** An answer without a body. */
-export function nothing(description: string) {
+/** The schema of a response without a body. */
+export function noContent(description: string) {
   return { type: 'null', description } as const
 }
 
-/** Who is signed in, for routes. */
+/** Finds the session of a request, and sets the session cookie. */
 export class SignedIn {
   readonly #deps: SessionDeps
   readonly #cookies: Cookies
@@ -42,27 +46,27 @@ export class SignedIn {
     this.#cookies = cookies
   }
 
-  /** The session of a request, or null. */
+  /** The valid session of a request, or null. */
   async find(request: FastifyRequest): Promise<Session | null> {
     const token = this.#cookies.read(request, 'session')
     return token === null ? null : findSession(this.#deps, token)
   }
 
-  /** @throws CodedError UNAUTHENTICATED */
+  /** @throws CodedError UNAUTHENTICATED if there is no valid session */
   async require(request: FastifyRequest): Promise<Session> {
     const session = await this.find(request)
     if (session !== null) return session
     throw new CodedError('UNAUTHENTICATED', 'Sign in first.')
   }
 
-  /** @throws CodedError UNAUTHENTICATED, RECENT_SIGN_IN_REQUIRED */
+  /** @throws CodedError UNAUTHENTICATED, or RECENT_SIGN_IN_REQUIRED if the sign-in is older than 10 minutes */
   async requireRecent(request: FastifyRequest): Promise<Session> {
     const session = await this.require(request)
-    requireRecent(session, this.#deps.now())
+    assertRecentSignIn(session, this.#deps.now())
     return session
   }
 
-  /** What a sign-in needs to know of the browser. */
+  /** What a sign-in records about the browser. */
   async browser(request: FastifyRequest): Promise<Browser> {
     return {
       session: await this.find(request),
@@ -70,34 +74,56 @@ export class SignedIn {
     }
   }
 
-  /** @param token out of `startSession` */
-  remember(reply: FastifyReply, token: string): void {
+  /** @param token from `startSession` */
+  setCookie(reply: FastifyReply, token: string): void {
     this.#cookies.write(reply, 'session', token, SESSION_LIFETIME_MS / 1000)
   }
 
-  forget(reply: FastifyReply): void {
+  clearCookie(reply: FastifyReply): void {
     this.#cookies.clear(reply, 'session')
   }
 }
 
-const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * A hook against cross-site request forgery: what changes state comes from our own pages, or from no page at all.
- * Browsers send Origin with every request that is not GET or HEAD; a program with a cookie of its own may leave it out.
+ * A hook against cross-site request forgery: rejects state-changing requests from other origins with 403. Browsers send
+ * `Origin` with every request that is not GET or HEAD; programs that are not browsers may omit it.
+ * @param baseUrl the service's own origin
  */
-export function requireSameOrigin(baseUrl: string) {
+export function rejectCrossOrigin(baseUrl: string) {
   return (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void => {
-    done(SAFE.has(request.method) || isOurs(request, baseUrl) ? undefined : refusal())
+    done(
+      SAFE_METHODS.has(request.method) || isSameOrigin(request, baseUrl)
+        ? undefined
+        : crossOriginError(),
+    )
   }
 }
 
-function isOurs({ headers }: FastifyRequest, baseUrl: string): boolean {
+function isSameOrigin({ headers }: FastifyRequest, baseUrl: string): boolean {
   const { origin, 'sec-fetch-site': site } = headers
   if (origin !== undefined && origin !== baseUrl) return false
   return site === undefined || site === 'same-origin'
 }
 
-function refusal(): CodedError {
+function crossOriginError(): CodedError {
   return new CodedError('FORBIDDEN', 'This can only be done from a page of this service.')
+}
+
+/**
+ * Logs why a provider's callback failed, and describes the failure for the dashboard.
+ * @param provider the provider's id
+ * @returns the query of the dashboard page that shows it
+ */
+export function callbackFailureQuery(
+  error: unknown,
+  request: FastifyRequest,
+  provider: string,
+): Record<string, string> {
+  const { code, message, cause } = toCodedError(error)
+  // A rejected callback can be an attack, so the operator gets the cause. Causes hold no text from outside.
+  const level = ERROR_STATUS[code] >= 500 ? 'error' : 'warn'
+  request.log[level]({ err: cause, provider, requestId: request.id }, message)
+  return { failed: provider, message, request: request.id }
 }

@@ -1,37 +1,46 @@
 import { type Account, CodedError } from '@countersign/protocol'
 import { ownerById, setUserHandle } from '../agents/owner-table.ts'
 import type { OwnerRow, PasskeyRow, Tx } from '../core/database/database.ts'
-import { passkeyOf } from './account.ts'
-import { beginFlow, completeFlow } from './flow.ts'
+import { describePasskey } from './account.ts'
+import { beginFlow, consumeFlow } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
+import { assertStillSignedIn, type Session } from './session.ts'
 import {
   deletePasskey,
   insertPasskey,
   passkeyById,
   passkeysOfOwner,
-  renamePasskey,
-} from './passkey-table.ts'
-import { requireStillSignedIn, type Session } from './session.ts'
-import { requireWayIn } from './sign-in-methods.ts'
-import { relyingPartyOf } from './sign-in-passkey.ts'
-import { type Credential, creationOptions, type RelyingParty, verifyCreation } from './webauthn.ts'
+  updatePasskeyName,
+} from './sign-in-method-table.ts'
+import { assertSignInMethodLeft } from './sign-in-methods.ts'
+import { relyingPartyFor } from './sign-in-with-passkey.ts'
+import {
+  type Credential,
+  type RelyingParty,
+  registrationOptions,
+  verifyRegistration,
+} from './webauthn.ts'
 
-interface AddState {
+interface AddPasskeyState {
   readonly challenge: string
 }
 
-const NAME = 'Passkey'
+const DEFAULT_NAME = 'Passkey'
 
-/** @returns options for the browser, and what it keeps until it comes back */
+/**
+ * Begins to add a passkey to an account.
+ * @returns the options for `navigator.credentials.create`, and the token for the flow cookie
+ * @throws CodedError VALIDATION_ERROR if the service's address is an IP address
+ */
 export async function beginAddingPasskey(
   deps: OwnerDeps,
   ownerId: number,
 ): Promise<{ options: Record<string, unknown>; token: string }> {
-  const relyingParty = relyingPartyOf(deps)
+  const relyingParty = relyingPartyFor(deps)
   const { username, display_name: displayName, user_handle } = await withUserHandle(deps, ownerId)
   const existing = await passkeysOfOwner(deps.db.read, ownerId)
   const challenge = deps.randomBytes(32)
-  const options = await creationOptions(
+  const options = await registrationOptions(
     relyingParty,
     { handle: Buffer.from(user_handle as string, 'base64url'), username, displayName },
     challenge,
@@ -40,15 +49,16 @@ export async function beginAddingPasskey(
       transports: JSON.parse(each.transports) as string[],
     })),
   )
-  const state: AddState = { challenge: Buffer.from(challenge).toString('base64url') }
+  const state: AddPasskeyState = { challenge: Buffer.from(challenge).toString('base64url') }
   const token = await beginFlow(deps, { kind: 'passkey-add', ownerId, state })
   return { options, token }
 }
 
 /**
- * Keeps a further passkey of an owner.
- * @param flow what the browser kept
- * @throws CodedError VALIDATION_ERROR, UNAUTHENTICATED where the session has ended meanwhile
+ * Completes adding a passkey to an account.
+ * @param flow the token from the flow cookie, or null
+ * @param made the authenticator's response, unverified, and a name for the passkey
+ * @throws CodedError VALIDATION_ERROR if the passkey is not valid, UNAUTHENTICATED if the session has ended
  */
 export async function addPasskey(
   deps: OwnerDeps,
@@ -58,29 +68,29 @@ export async function addPasskey(
 ): Promise<Account['passkeys'][number]> {
   const { ownerId } = session
   const expected = { kinds: ['passkey-add'] as const, ownerId }
-  const { state } = await completeFlow<AddState>(deps, flow, expected)
-  const credential = await requireNewPasskey(relyingPartyOf(deps), state.challenge, made.response)
+  const { state } = await consumeFlow<AddPasskeyState>(deps, flow, expected)
+  const credential = await verifyNewPasskey(relyingPartyFor(deps), state.challenge, made.response)
   const row = await deps.db.write(async (tx) => {
     const at = deps.now()
-    await requireStillSignedIn(tx, session)
-    await keepPasskey(tx, { id: ownerId, name: made.name ?? NAME, at }, credential)
+    await assertStillSignedIn(tx, session)
+    await storePasskey(tx, { id: ownerId, name: made.name ?? DEFAULT_NAME, at }, credential)
     return (await passkeyById(tx.db, credential.id)) as PasskeyRow
   })
-  return passkeyOf(row)
+  return describePasskey(row)
 }
 
-/** @throws CodedError NOT_FOUND */
-export async function namePasskey(
+/** @throws CodedError NOT_FOUND if the owner has no such passkey */
+export async function renamePasskey(
   { db }: Pick<OwnerDeps, 'db'>,
   ownerId: number,
   credentialId: string,
   name: string,
 ): Promise<Account['passkeys'][number]> {
-  const row = await db.write((tx) => renamePasskey(tx, ownerId, credentialId, name))
-  return passkeyOf(row ?? notFound())
+  const row = await db.write((tx) => updatePasskeyName(tx, ownerId, credentialId, name))
+  return describePasskey(row ?? notFound())
 }
 
-/** @throws CodedError NOT_FOUND, or VALIDATION_ERROR where it is the last way in */
+/** @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method */
 export async function removePasskey(
   { db }: Pick<OwnerDeps, 'db'>,
   ownerId: number,
@@ -88,11 +98,11 @@ export async function removePasskey(
 ): Promise<void> {
   await db.write(async (tx) => {
     if (!(await deletePasskey(tx, ownerId, credentialId))) notFound()
-    await requireWayIn(tx, ownerId)
+    await assertSignInMethodLeft(tx, ownerId)
   })
 }
 
-/** Owners whom the host has added have none before their first passkey. */
+/** Owners added by the operator have no user handle before their first passkey. */
 async function withUserHandle(deps: OwnerDeps, ownerId: number): Promise<OwnerRow> {
   const handle = Buffer.from(deps.randomBytes(32)).toString('base64url')
   return deps.db.write(async (tx) => {
@@ -105,19 +115,21 @@ function notFound(): never {
   throw new CodedError('NOT_FOUND', 'You have no such passkey.')
 }
 
-/** What a passkey is called until its owner says otherwise. */
-export const FIRST_NAME = 'First passkey'
+/** The name of the passkey of a new account, unless the owner chooses another. */
+export const FIRST_PASSKEY_NAME = 'First passkey'
 
 /**
- * Checks a passkey that a browser has made.
- * @throws CodedError VALIDATION_ERROR
+ * Verifies the registration of a passkey.
+ * @param challenge base64url, as in the options
+ * @param response the authenticator's response, unverified
+ * @throws CodedError VALIDATION_ERROR if it is not valid for this challenge
  */
-export async function requireNewPasskey(
+export async function verifyNewPasskey(
   relyingParty: RelyingParty,
   challenge: string,
   response: unknown,
 ): Promise<Credential> {
-  const credential = await verifyCreation(relyingParty, challenge, response)
+  const credential = await verifyRegistration(relyingParty, challenge, response)
   if (credential !== null) return credential
   throw new CodedError(
     'VALIDATION_ERROR',
@@ -126,10 +138,11 @@ export async function requireNewPasskey(
 }
 
 /**
- * Keeps a passkey.
- * @throws CodedError VALIDATION_ERROR where it is registered already
+ * Stores a passkey within the caller's transaction.
+ * @param owner the owner's id, the passkey's name, and the time in milliseconds since the Unix epoch
+ * @throws CodedError VALIDATION_ERROR if it is already registered
  */
-export async function keepPasskey(
+export async function storePasskey(
   tx: Tx,
   owner: { readonly id: number; readonly name: string; readonly at: number },
   credential: Credential,

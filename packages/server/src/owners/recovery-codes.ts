@@ -1,17 +1,17 @@
 import { CodedError, RECOVERY_CODES } from '@countersign/protocol'
 import { ownerByUsername } from '../agents/owner-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { takeRecoveryCode } from './recovery-code-table.ts'
 import { type Browser, hashOfSecret, startSession } from './session.ts'
-import type { SignedInOwner } from './sign-in-passkey.ts'
+import { deleteRecoveryCode } from './sign-in-method-table.ts'
+import type { SignedInOwner } from './sign-in-with-passkey.ts'
 
-/** Crockford's base32: no letter that could be read as a digit or another letter. */
+/** Crockford's base32, which has no letters that are easily confused with digits or each other. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-/** 80 random bits: no number of guesses over HTTP finds one, so that guessing needs no other brake. */
+/** 80 random bits, too many to guess over HTTP. */
 const LENGTH = 16
 
 export interface NewRecoveryCodes {
-  /** For the owner's eyes, once. */
+  /** Shown to the owner once. */
   readonly codes: readonly string[]
   /** SHA-256 of each, for the database. */
   readonly hashes: readonly Uint8Array[]
@@ -20,15 +20,15 @@ export interface NewRecoveryCodes {
 /** Ten codes, such as `7KQ2-M9XD-04TB-WE5H`. */
 export function newRecoveryCodes(randomBytes: (count: number) => Uint8Array): NewRecoveryCodes {
   const codes = Array.from({ length: RECOVERY_CODES }, () => {
-    // 256 is a multiple of 32: every letter is as likely.
+    // 256 is a multiple of 32, so all letters are equally likely.
     const letters = Array.from(randomBytes(LENGTH), (byte) => ALPHABET[byte % 32])
     return letters.join('').replaceAll(/.{4}(?=.)/g, '$&-')
   })
-  return { codes, hashes: codes.map((code) => hashOfCode(code)) }
+  return { codes, hashes: codes.map((code) => hashCode(code)) }
 }
 
-/** The hash of a code as people type it: in any case, with or without hyphens, O for 0, I or L for 1. */
-function hashOfCode(typed: string): Uint8Array {
+/** Hashes a typed code: case and hyphens are ignored, O counts as 0, I and L as 1. */
+function hashCode(typed: string): Uint8Array {
   const plain = typed
     .toUpperCase()
     .replaceAll(/[^0-9A-Z]/g, '')
@@ -38,18 +38,18 @@ function hashOfCode(typed: string): Uint8Array {
 }
 
 /**
- * Signs in by a recovery code, which is used up.
- * @throws CodedError UNAUTHENTICATED, in the same words whether the owner or the code is unknown
+ * Signs in with a recovery code, which is then deleted.
+ * @throws CodedError UNAUTHENTICATED, with the same message whether the owner or the code is unknown
  */
-export async function signInByRecoveryCode(
+export async function signInWithRecoveryCode(
   deps: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
   request: { readonly username: string; readonly code: string },
   browser: Browser,
 ): Promise<SignedInOwner> {
-  const hash = hashOfCode(request.code)
+  const hash = hashCode(request.code)
   return deps.db.write(async (tx) => {
     const owner = await ownerByUsername(tx.db, request.username)
-    if (owner === undefined || !(await takeRecoveryCode(tx, owner.id, hash))) {
+    if (owner === undefined || !(await deleteRecoveryCode(tx, owner.id, hash))) {
       throw new CodedError(
         'UNAUTHENTICATED',
         'There is no such recovery code, or it has been used.',

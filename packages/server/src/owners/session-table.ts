@@ -1,4 +1,4 @@
-import type { Db, SessionRow, Tx } from '../core/database/database.ts'
+import type { Db, FlowRow, SessionRow, Tx } from '../core/database/database.ts'
 
 export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
   await tx.db.insertInto('sessions').values(row).execute()
@@ -8,7 +8,7 @@ export function sessionByHash(db: Db, hash: Uint8Array): Promise<SessionRow | un
   return db.selectFrom('sessions').selectAll().where('hash', '=', hash).executeTakeFirst()
 }
 
-/** An owner's sessions, the one used last first. */
+/** An owner's sessions, most recently used first. */
 export function sessionsOfOwner(db: Db, ownerId: number): Promise<SessionRow[]> {
   return db
     .selectFrom('sessions')
@@ -26,7 +26,7 @@ export async function deleteSession(tx: Tx, hash: Uint8Array): Promise<void> {
   await tx.db.deleteFrom('sessions').where('hash', '=', hash).execute()
 }
 
-/** @returns whether the owner had it */
+/** @returns whether the owner had this session */
 export async function deleteSessionById(tx: Tx, ownerId: number, id: string): Promise<boolean> {
   const deleted = await tx.db
     .deleteFrom('sessions')
@@ -37,7 +37,10 @@ export async function deleteSessionById(tx: Tx, ownerId: number, id: string): Pr
   return deleted.length > 0
 }
 
-/** Ends every session of an owner, but for one. */
+/**
+ * Deletes an owner's sessions.
+ * @param except the id of the session to keep, or null
+ */
 export async function deleteSessionsOfOwner(
   tx: Tx,
   ownerId: number,
@@ -48,10 +51,61 @@ export async function deleteSessionsOfOwner(
   await query.execute()
 }
 
-/** Clears away what can no longer be used. */
+/**
+ * Deletes sessions that have expired or were idle for too long.
+ * @param now milliseconds since the Unix epoch
+ * @param idleBefore sessions last seen at or before this time are deleted
+ */
 export async function deleteEndedSessions(tx: Tx, now: number, idleBefore: number): Promise<void> {
   await tx.db
     .deleteFrom('sessions')
     .where((or) => or.or([or('expires_at', '<=', now), or('last_seen_at', '<=', idleBefore)]))
     .execute()
+}
+
+export async function insertFlow(tx: Tx, row: FlowRow): Promise<void> {
+  await tx.db.insertInto('flows').values(row).execute()
+}
+
+/** Deletes a flow and returns it. Of concurrent callers, one gets the row, the others undefined. */
+export function deleteFlow(tx: Tx, hash: Uint8Array): Promise<FlowRow | undefined> {
+  return tx.db.deleteFrom('flows').where('hash', '=', hash).returningAll().executeTakeFirst()
+}
+
+/**
+ * Replaces a flow by a marker that its outcome is recorded, for the browser that returns later.
+ * @param kind the marker
+ * @returns true for one of all concurrent callers; false if the flow is already marked, or gone
+ */
+export async function markFlowDecided(tx: Tx, hash: Uint8Array, kind: string): Promise<boolean> {
+  const rows = await tx.db
+    .updateTable('flows')
+    .set({ kind, reference: null, state: '{}' })
+    .where('hash', '=', hash)
+    .where('kind', '!=', kind)
+    .returning('kind')
+    .execute()
+  return rows.length > 0
+}
+
+export function flowByHash(db: Db, hash: Uint8Array): Promise<FlowRow | undefined> {
+  return db.selectFrom('flows').selectAll().where('hash', '=', hash).executeTakeFirst()
+}
+
+/** The flow that a provider's webhook names. */
+export function flowByReference(
+  db: Db,
+  provider: string,
+  reference: string,
+): Promise<FlowRow | undefined> {
+  return db
+    .selectFrom('flows')
+    .selectAll()
+    .where('provider', '=', provider)
+    .where('reference', '=', reference)
+    .executeTakeFirst()
+}
+
+export async function deleteExpiredFlows(tx: Tx, now: number): Promise<void> {
+  await tx.db.deleteFrom('flows').where('expires_at', '<=', now).execute()
 }

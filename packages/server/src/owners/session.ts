@@ -13,13 +13,13 @@ import {
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** However much it is used, a session ends. */
+/** Sessions end after this time even if they are used. */
 export const SESSION_LIFETIME_MS = 30 * DAY_MS
-/** And it ends when it is not used. */
+/** Sessions that are not used end after this time. */
 const SESSION_IDLE_MS = 7 * DAY_MS
-/** How long a sign-in is recent enough for what is dangerous. */
+/** How long a sign-in counts as recent, for sensitive actions. */
 export const RECENT_MS = 10 * MINUTE_MS
-/** Use is written down no more often than that. */
+/** `last_seen_at` is updated at most this often. */
 const TOUCH_MS = 5 * MINUTE_MS
 
 const TOKEN_BYTES = 32
@@ -30,27 +30,28 @@ export interface SessionDeps {
   readonly randomBytes: (count: number) => Uint8Array
 }
 
-/** Someone who is signed in. */
+/** A valid session. */
 export interface Session {
   readonly id: string
   readonly ownerId: number
+  /** Milliseconds since the Unix epoch. */
   readonly signedInAt: number
-  /** SHA-256 of what the cookie holds. */
+  /** SHA-256 of the cookie's value. */
   readonly hash: Uint8Array
 }
 
-/** What is known of a browser that signs in. */
+/** The browser that signs in. */
 export interface Browser {
-  /** The session that the new one takes the place of: whatever somebody planted there ends. */
+  /** Its session before, which the sign-in ends. This prevents session fixation. */
   readonly session: Session | null
-  /** User-Agent, as it came. */
+  /** The User-Agent header, unchecked. */
   readonly userAgent: string
 }
 
 /**
- * Starts a session, inside the transaction that has found out whose it is.
- * @throws CodedError UNAUTHENTICATED where the account is gone
- * @returns 256 random bits, base64url, for the cookie: the database holds their SHA-256
+ * Starts a session within the transaction that authenticated the owner.
+ * @returns the value for the session cookie: 256 random bits, base64url; the database stores their SHA-256
+ * @throws CodedError UNAUTHENTICATED if the account was deleted
  */
 export async function startSession(
   deps: Pick<SessionDeps, 'now' | 'randomBytes'>,
@@ -59,7 +60,7 @@ export async function startSession(
 ): Promise<string> {
   const token = Buffer.from(deps.randomBytes(TOKEN_BYTES)).toString('base64url')
   const at = deps.now()
-  await requireAccount(tx, owner.id)
+  await assertAccountExists(tx, owner.id)
   if (owner.browser.session !== null) await deleteSession(tx, owner.browser.session.hash)
   await deleteEndedSessions(tx, at, at - SESSION_IDLE_MS)
   await insertSession(tx, {
@@ -75,8 +76,8 @@ export async function startSession(
   return token
 }
 
-/** Whatever was on its way when an account was deleted, nobody signs in to it. */
-async function requireAccount(tx: Tx, ownerId: number): Promise<void> {
+/** Checked in the transaction: an account may be deleted while a sign-in is in progress. */
+async function assertAccountExists(tx: Tx, ownerId: number): Promise<void> {
   const owner = await ownerById(tx.db, ownerId)
   if (owner === undefined || owner.deleted_at !== null) {
     throw new CodedError('UNAUTHENTICATED', 'There is no such account any more.')
@@ -84,47 +85,52 @@ async function requireAccount(tx: Tx, ownerId: number): Promise<void> {
 }
 
 /**
- * Asks once more, in the transaction, where time has passed since the session was found.
+ * Checks again, in the transaction, that the session has not ended since the request was authenticated.
  * @throws CodedError UNAUTHENTICATED
  */
-export async function requireStillSignedIn(tx: Tx, session: Session): Promise<void> {
+export async function assertStillSignedIn(tx: Tx, session: Session): Promise<void> {
   if ((await sessionByHash(tx.db, session.hash)) !== undefined) return
   throw new CodedError('UNAUTHENTICATED', 'You are no longer signed in. Sign in, then begin again.')
 }
 
-/** The session that a cookie names, or null where there is none, or none any more. */
+/**
+ * Finds the session of a cookie, and records its use.
+ * @param token the cookie's value
+ * @returns null if there is none or it has ended
+ */
 export async function findSession(deps: SessionDeps, token: string): Promise<Session | null> {
   const row = await sessionByHash(deps.db.read, hashOfSecret(token))
   const at = deps.now()
-  if (row === undefined || !isAlive(row, at)) return null
+  if (row === undefined || !isSessionValid(row, at)) return null
   if (at - row.last_seen_at >= TOUCH_MS) await deps.db.write((tx) => touchSession(tx, row.hash, at))
   return { id: row.id, ownerId: row.owner_id, signedInAt: row.signed_in_at, hash: row.hash }
 }
 
-/** Whether a session that was found before has not ended since. To ask is no use of it. */
-export async function isSignedInStill(
+/** Whether a session found earlier is still valid. Does not count as use of the session. */
+export async function isStillSignedIn(
   deps: Pick<SessionDeps, 'db' | 'now'>,
   session: Session,
 ): Promise<boolean> {
   const row = await sessionByHash(deps.db.read, session.hash)
-  return row !== undefined && isAlive(row, deps.now())
+  return row !== undefined && isSessionValid(row, deps.now())
 }
 
-/** Whether a session is within its limits, absolute and idle. */
-export function isAlive(row: SessionRow, now: number): boolean {
+/** Whether a session is within its absolute and its idle lifetime. */
+export function isSessionValid(row: SessionRow, now: number): boolean {
   return row.expires_at > now && row.last_seen_at + SESSION_IDLE_MS > now
 }
 
-/** Signs out. */
+/** Deletes a session, to sign out. */
 export async function endSession(deps: SessionDeps, session: Session): Promise<void> {
   await deps.db.write((tx) => deleteSession(tx, session.hash))
 }
 
 /**
- * Asks for a recent sign-in, before what is dangerous.
- * @throws CodedError RECENT_SIGN_IN_REQUIRED
+ * Call before sensitive actions.
+ * @param now milliseconds since the Unix epoch
+ * @throws CodedError RECENT_SIGN_IN_REQUIRED if the sign-in is older than 10 minutes
  */
-export function requireRecent(session: Session, now: number): void {
+export function assertRecentSignIn(session: Session, now: number): void {
   if (now - session.signedInAt < RECENT_MS) return
   throw new CodedError(
     'RECENT_SIGN_IN_REQUIRED',

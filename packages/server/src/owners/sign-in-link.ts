@@ -1,19 +1,23 @@
 import { CodedError } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { replaceSignInLink, takeSignInLink } from './recovery-code-table.ts'
 import { type Browser, hashOfSecret, startSession } from './session.ts'
-import type { SignedInOwner } from './sign-in-passkey.ts'
+import { deleteSignInLink, replaceSignInLink } from './sign-in-method-table.ts'
+import type { SignedInOwner } from './sign-in-with-passkey.ts'
 
 const SIGN_IN_LINK_LIFETIME_MS = 15 * 60_000
 
 export interface SignInLink {
-  /** The token is in the fragment, which no browser sends and no server logs. */
+  /** The token is in the fragment, which browsers do not send and servers do not log. */
   readonly url: string
+  /** Milliseconds since the Unix epoch. */
   readonly expiresAt: number
 }
 
-/** Makes a link that signs an owner in once; it ends the one before it. The database holds the SHA-256 of its token. */
+/**
+ * Issues a single-use sign-in link, which replaces the owner's previous one. The database stores the SHA-256 of its
+ * token.
+ */
 export async function issueSignInLink(
   deps: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
   baseUrl: string,
@@ -27,17 +31,18 @@ export async function issueSignInLink(
 }
 
 /**
- * Signs in by a link, which is used up.
- * @throws CodedError UNAUTHENTICATED
+ * Signs in with a sign-in link, which is then deleted.
+ * @param token from the link's fragment
+ * @throws CodedError UNAUTHENTICATED if the link is unknown, used or expired
  */
-export async function signInByLink(
+export async function signInWithLink(
   deps: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
   token: string,
   browser: Browser,
 ): Promise<SignedInOwner> {
   const hash = hashOfSecret(token)
   return deps.db.write(async (tx) => {
-    const link = await takeSignInLink(tx, hash)
+    const link = await deleteSignInLink(tx, hash)
     const owner = link && (await ownerById(tx.db, link.owner_id))
     if (owner === undefined || (link?.expires_at ?? 0) <= deps.now()) {
       throw new CodedError(

@@ -1,18 +1,21 @@
 import { CodedError } from '@countersign/protocol'
 import type { Tx } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { passkeysOfOwner } from './passkey-table.ts'
-import { replaceRecoveryCodes } from './recovery-code-table.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
-import { requireStillSignedIn, type Session } from './session.ts'
+import { assertStillSignedIn, type Session } from './session.ts'
 import { deleteSessionById, deleteSessionsOfOwner } from './session-table.ts'
-import { deleteSignInIdentity, signInIdentitiesOfOwner } from './sign-in-identity-table.ts'
+import {
+  deleteSignInIdentity,
+  passkeysOfOwner,
+  replaceRecoveryCodes,
+  signInIdentitiesOfOwner,
+} from './sign-in-method-table.ts'
 
 /**
- * Refuses to take away the last way in. Recovery codes are no way in: they run out.
- * @throws CodedError VALIDATION_ERROR, which undoes what the transaction has taken away
+ * Call after removing a sign-in method, in the same transaction. Recovery codes do not count, since they run out.
+ * @throws CodedError VALIDATION_ERROR if it was the last one; the transaction then rolls back
  */
-export async function requireWayIn(tx: Tx, ownerId: number): Promise<void> {
+export async function assertSignInMethodLeft(tx: Tx, ownerId: number): Promise<void> {
   const passkeys = await passkeysOfOwner(tx.db, ownerId)
   if (passkeys.length > 0) return
   if ((await signInIdentitiesOfOwner(tx.db, ownerId)).length > 0) return
@@ -23,9 +26,9 @@ export async function requireWayIn(tx: Tx, ownerId: number): Promise<void> {
 }
 
 /**
- * Makes ten new codes, which end the old ones.
- * @returns them, for the owner's eyes, once
- * @throws CodedError UNAUTHENTICATED where the session has ended meanwhile
+ * Replaces an owner's recovery codes by ten new ones.
+ * @returns the codes, to show once
+ * @throws CodedError UNAUTHENTICATED if the session has ended
  */
 export async function renewRecoveryCodes(
   { db, now, randomBytes }: Pick<CoreDeps, 'db' | 'now' | 'randomBytes'>,
@@ -33,15 +36,15 @@ export async function renewRecoveryCodes(
 ): Promise<readonly string[]> {
   const { codes, hashes } = newRecoveryCodes(randomBytes)
   await db.write(async (tx) => {
-    await requireStillSignedIn(tx, session)
+    await assertStillSignedIn(tx, session)
     await replaceRecoveryCodes(tx, session.ownerId, hashes, now())
   })
   return codes
 }
 
 /**
- * Ends one of an owner's sessions, the current one included.
- * @throws CodedError NOT_FOUND
+ * Ends one of an owner's sessions, which may be the current one.
+ * @throws CodedError NOT_FOUND if the owner has no such session
  */
 export async function endOneSession(
   { db }: Pick<CoreDeps, 'db'>,
@@ -52,7 +55,7 @@ export async function endOneSession(
   throw new CodedError('NOT_FOUND', 'You have no such session.')
 }
 
-/** Ends all of an owner's sessions but the current one. */
+/** Ends all of an owner's sessions except the current one. */
 export async function endOtherSessions(
   { db }: Pick<CoreDeps, 'db'>,
   { ownerId, id }: Session,
@@ -60,7 +63,7 @@ export async function endOtherSessions(
   await db.write((tx) => deleteSessionsOfOwner(tx, ownerId, id))
 }
 
-/** @throws CodedError NOT_FOUND, or VALIDATION_ERROR where it is the last way in */
+/** @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method */
 export async function unlinkProvider(
   { db }: Pick<CoreDeps, 'db'>,
   ownerId: number,
@@ -70,6 +73,6 @@ export async function unlinkProvider(
     if (!(await deleteSignInIdentity(tx, ownerId, provider))) {
       throw new CodedError('NOT_FOUND', 'You have linked no such account.')
     }
-    await requireWayIn(tx, ownerId)
+    await assertSignInMethodLeft(tx, ownerId)
   })
 }

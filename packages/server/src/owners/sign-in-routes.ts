@@ -1,5 +1,4 @@
 import {
-  ERROR_STATUS,
   emptyBody,
   passkeyOptionsSchema,
   passkeyResponseSchema,
@@ -10,26 +9,34 @@ import {
   signInLinkRequestSchema,
 } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { refusalOf } from '../core/errors.ts'
+import { toCodedError } from '../core/errors.ts'
 import type { App } from '../core/http/server.ts'
 import { providerParam } from '../providers/providers.ts'
-import { beginProviderSignIn, completeProviderSignIn, type ProviderOutcome } from './by-provider.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
-import { type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
-import { signInByRecoveryCode } from './recovery-codes.ts'
-import { signInByLink } from './sign-in-link.ts'
-import { beginPasskeySignIn, completePasskeySignIn, type SignedInOwner } from './sign-in-passkey.ts'
+import { callbackFailureQuery, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+import { signInWithRecoveryCode } from './recovery-codes.ts'
+import { signInWithLink } from './sign-in-link.ts'
+import {
+  beginPasskeySignIn,
+  completePasskeySignIn,
+  type SignedInOwner,
+} from './sign-in-with-passkey.ts'
+import {
+  beginProviderSignIn,
+  completeProviderSignIn,
+  type ProviderOutcome,
+} from './sign-in-with-provider.ts'
 import { signUpRoutes } from './sign-up-routes.ts'
 
-/** Signing up and in. */
+/** Registers the routes for sign-up and sign-in. */
 export function signInRoutes(app: App, context: OwnerRouteContext): void {
   signUpRoutes(app, context)
   passkeySignInRoutes(app, context)
-  withoutPasskeyRoutes(app, context)
+  singleUseSignInRoutes(app, context)
   providerSignInRoutes(app, context)
 }
 
-/** Signing in with a passkey, once more too. */
+/** Sign-in with a passkey, also to confirm it again before sensitive actions. */
 function passkeySignInRoutes(app: App, context: OwnerRouteContext): void {
   const { deps, cookies, signedIn } = context
   app.post('/api/sign-in/passkey/options', {
@@ -57,22 +64,26 @@ function passkeySignInRoutes(app: App, context: OwnerRouteContext): void {
       const flow = cookies.take(request, reply, 'flow')
       const browser = await signedIn.browser(request)
       const { response } = request.body
-      return welcome(context, reply, await completePasskeySignIn(deps, flow, response, browser))
+      return signedInResponse(
+        context,
+        reply,
+        await completePasskeySignIn(deps, flow, response, browser),
+      )
     },
   })
 }
 
-/** The end of every way in: the session's cookie, and whom it belongs to. */
-function welcome(
+/** Sets the session cookie, and returns the response of every sign-in method. */
+function signedInResponse(
   { signedIn }: OwnerRouteContext,
   reply: FastifyReply,
   { owner, token }: SignedInOwner,
 ): { owner: { username: string; displayName: string } } {
-  signedIn.remember(reply, token)
+  signedIn.setCookie(reply, token)
   return { owner: { username: owner.username, displayName: owner.display_name } }
 }
 
-/** Signing in with an account elsewhere, where the host trusts its provider for that. */
+/** Sign-in with an account at a provider that the operator has enabled for it (`signIn`). */
 function providerSignInRoutes(app: App, context: OwnerRouteContext): void {
   const { deps, cookies } = context
   app.post('/api/sign-in/provider', {
@@ -98,13 +109,16 @@ function providerSignInRoutes(app: App, context: OwnerRouteContext): void {
     }),
     handler: async (request, reply) => {
       const id = request.params.provider
-      return reply.redirect(`/dashboard/${await comeBack(context, request, reply, id)}`, 303)
+      return reply.redirect(
+        `/dashboard/${await completeCallback(context, request, reply, id)}`,
+        303,
+      )
     },
   })
 }
 
-/** @returns the page of the dashboard that goes on */
-async function comeBack(
+/** @returns the dashboard page to redirect to, relative to `/dashboard/` */
+async function completeCallback(
   { deps, cookies, signedIn }: OwnerRouteContext,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -112,46 +126,29 @@ async function comeBack(
 ): Promise<string> {
   const browser = await signedIn.browser(request)
   try {
-    const back = {
+    const callback = {
       flow: cookies.take(request, reply, 'flow'),
       url: new URL(request.url, deps.site.baseUrl),
     }
-    const outcome = await completeProviderSignIn(deps, id, back, browser)
-    if (outcome.kind === 'signed-in') signedIn.remember(reply, outcome.token)
+    const outcome = await completeProviderSignIn(deps, id, callback, browser)
+    if (outcome.kind === 'signed-in') signedIn.setCookie(reply, outcome.token)
     if (outcome.kind === 'unknown') {
       cookies.write(reply, 'flow', outcome.flow, FLOW_LIFETIME_MS / 1000)
     }
-    return pageOf(outcome, encodeURIComponent(id))
+    return dashboardPageFor(outcome, encodeURIComponent(id))
   } catch (error) {
     const page = browser.session === null ? 'sign-in' : 'account'
-    return `${page}?${new URLSearchParams(failureOf(error, request, id))}`
+    return `${page}?${new URLSearchParams(callbackFailureQuery(error, request, id))}`
   }
 }
 
-function pageOf(outcome: ProviderOutcome, id: string): string {
+function dashboardPageFor(outcome: ProviderOutcome, id: string): string {
   if (outcome.kind === 'unknown') return `sign-up?provider=${id}`
   return outcome.kind === 'linked' ? `account?linked=${id}` : 'agents'
 }
 
-/**
- * What a page of the dashboard says of a way to a provider that ended badly.
- * @param provider its id
- * @returns the query of that page
- */
-export function failureOf(
-  error: unknown,
-  request: FastifyRequest,
-  provider: string,
-): Record<string, string> {
-  const { code, message, cause } = refusalOf(error)
-  // What is refused here can be an attack: the reason is for the host, and is words of ours alone.
-  const level = ERROR_STATUS[code] >= 500 ? 'error' : 'warn'
-  request.log[level]({ err: cause, provider, requestId: request.id }, message)
-  return { failed: provider, message, request: request.id }
-}
-
-/** Signing in by what is good once: a recovery code, a link of the host's. */
-function withoutPasskeyRoutes(app: App, context: OwnerRouteContext): void {
+/** Sign-in with a single-use secret: a recovery code, or a sign-in link from the operator. */
+function singleUseSignInRoutes(app: App, context: OwnerRouteContext): void {
   const { deps, signedIn } = context
   app.post('/api/sign-in/recovery-code', {
     schema: ownerSchema({
@@ -162,7 +159,11 @@ function withoutPasskeyRoutes(app: App, context: OwnerRouteContext): void {
     }),
     handler: async (request, reply) => {
       const browser = await signedIn.browser(request)
-      return welcome(context, reply, await signInByRecoveryCode(deps, request.body, browser))
+      return signedInResponse(
+        context,
+        reply,
+        await signInWithRecoveryCode(deps, request.body, browser),
+      )
     },
   })
 
@@ -175,7 +176,11 @@ function withoutPasskeyRoutes(app: App, context: OwnerRouteContext): void {
     }),
     handler: async (request, reply) => {
       const browser = await signedIn.browser(request)
-      return welcome(context, reply, await signInByLink(deps, request.body.token, browser))
+      return signedInResponse(
+        context,
+        reply,
+        await signInWithLink(deps, request.body.token, browser),
+      )
     },
   })
 }

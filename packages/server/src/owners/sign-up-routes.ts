@@ -5,12 +5,12 @@ import {
   signUpRequestSchema,
 } from '@countersign/protocol'
 import type { App } from '../core/http/server.ts'
-import { signUpByProvider } from './by-provider.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
 import { type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+import { signUpWithProvider } from './sign-in-with-provider.ts'
 import { beginSignUp, completeSignUp, type NewAccount } from './sign-up.ts'
 
-/** Making an account: by a passkey, or by an account elsewhere. */
+/** Sign-up with a passkey, or with an account at an identity provider. */
 export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
   app.post('/api/sign-up/options', {
     schema: ownerSchema({
@@ -37,8 +37,8 @@ export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteCo
       const flow = cookies.take(request, reply, 'flow')
       const browser = await signedIn.browser(request)
       const account = await completeSignUp(deps, flow, request.body, browser)
-      signedIn.remember(reply, account.token)
-      return reply.code(201).send(welcome(account))
+      signedIn.setCookie(reply, account.token)
+      return reply.code(201).send(signedUpResponse(account))
     },
   })
 
@@ -52,15 +52,15 @@ export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteCo
     handler: async (request, reply) => {
       const flow = cookies.read(request, 'flow')
       const browser = await signedIn.browser(request)
-      const account = await signUpByProvider(deps, flow, request.body, browser)
+      const account = await signUpWithProvider(deps, flow, request.body, browser)
       cookies.clear(reply, 'flow')
-      signedIn.remember(reply, account.token)
-      return reply.code(201).send(welcome(account))
+      signedIn.setCookie(reply, account.token)
+      return reply.code(201).send(signedUpResponse(account))
     },
   })
 }
 
-function welcome({ owner, recoveryCodes }: NewAccount) {
+function signedUpResponse({ owner, recoveryCodes }: NewAccount) {
   const { username, display_name: displayName } = owner
   return { owner: { username, displayName }, recoveryCodes: [...recoveryCodes] }
 }

@@ -1,41 +1,41 @@
 import type { SignUpRequest } from '@countersign/protocol'
 import { setUserHandle } from '../agents/owner-table.ts'
-import { insertNewOwner, requireFreeOwnerUsername, requireOwnerNames } from './add-owner.ts'
-import { beginFlow, completeFlow } from './flow.ts'
+import { assertUsernameAvailable, insertNewOwner, validateOwnerNames } from './add-owner.ts'
+import { beginFlow, consumeFlow } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
-import { FIRST_NAME, keepPasskey, requireNewPasskey } from './passkeys.ts'
-import { replaceRecoveryCodes } from './recovery-code-table.ts'
+import { FIRST_PASSKEY_NAME, storePasskey, verifyNewPasskey } from './passkeys.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 import { type Browser, startSession } from './session.ts'
-import type { SignedInOwner } from './sign-in-passkey.ts'
-import { relyingPartyOf } from './sign-in-passkey.ts'
-import { creationOptions } from './webauthn.ts'
+import { replaceRecoveryCodes } from './sign-in-method-table.ts'
+import { relyingPartyFor, type SignedInOwner } from './sign-in-with-passkey.ts'
+import { registrationOptions } from './webauthn.ts'
 
 interface SignUpState extends SignUpRequest {
   readonly challenge: string
   readonly handle: string
 }
 
-/** A new account: whoever signs up is signed in, and has codes for the day the passkey is lost. */
+/** A new account, whose owner is signed in. */
 export interface NewAccount extends SignedInOwner {
+  /** To show once. */
   readonly recoveryCodes: readonly string[]
 }
 
 /**
- * Begins a sign-up by passkey.
- * @returns options for the browser, and what it keeps until it comes back
- * @throws CodedError VALIDATION_ERROR where a name cannot be taken: said before a passkey is made, decided after
+ * Begins a sign-up with a passkey. Names are checked before the passkey is created, and again when the account is.
+ * @returns the options for `navigator.credentials.create`, and the token for the flow cookie
+ * @throws CodedError VALIDATION_ERROR if a name is invalid or taken, or the service's address is an IP address
  */
 export async function beginSignUp(
   deps: OwnerDeps,
   request: SignUpRequest,
 ): Promise<{ options: Record<string, unknown>; token: string }> {
-  const relyingParty = relyingPartyOf(deps)
-  requireOwnerNames(deps.site.naming, request)
-  await requireFreeOwnerUsername({ db: deps.db.read }, request.username, null)
+  const relyingParty = relyingPartyFor(deps)
+  validateOwnerNames(deps.site.naming, request)
+  await assertUsernameAvailable({ db: deps.db.read }, request.username, null)
   const handle = deps.randomBytes(32)
   const challenge = deps.randomBytes(32)
-  const options = await creationOptions(relyingParty, { ...request, handle }, challenge, [])
+  const options = await registrationOptions(relyingParty, { ...request, handle }, challenge, [])
   const state: SignUpState = {
     ...request,
     challenge: Buffer.from(challenge).toString('base64url'),
@@ -46,10 +46,10 @@ export async function beginSignUp(
 }
 
 /**
- * Makes the account, its passkey, its recovery codes and its first session, all of them or none.
- * @param flow what the browser kept
- * @param made what the authenticator answered, unchecked, and what the passkey is to be called
- * @throws CodedError VALIDATION_ERROR
+ * Completes a sign-up: creates the account, its passkey, recovery codes and first session in one transaction.
+ * @param flow the token from the flow cookie, or null
+ * @param made the authenticator's response, unverified, and a name for the passkey
+ * @throws CodedError VALIDATION_ERROR if the flow or the passkey is not valid, or the username is taken
  */
 export async function completeSignUp(
   deps: OwnerDeps,
@@ -57,14 +57,14 @@ export async function completeSignUp(
   made: { readonly response: unknown; readonly name?: string },
   browser: Browser,
 ): Promise<NewAccount> {
-  const { state } = await completeFlow<SignUpState>(deps, flow, { kinds: ['passkey-sign-up'] })
-  const credential = await requireNewPasskey(relyingPartyOf(deps), state.challenge, made.response)
+  const { state } = await consumeFlow<SignUpState>(deps, flow, { kinds: ['passkey-sign-up'] })
+  const credential = await verifyNewPasskey(relyingPartyFor(deps), state.challenge, made.response)
   const { codes, hashes } = newRecoveryCodes(deps.randomBytes)
   return deps.db.write(async (tx) => {
     const at = deps.now()
     const owner = await insertNewOwner(tx, state, at)
     await setUserHandle(tx, owner.id, state.handle)
-    await keepPasskey(tx, { id: owner.id, name: made.name ?? FIRST_NAME, at }, credential)
+    await storePasskey(tx, { id: owner.id, name: made.name ?? FIRST_PASSKEY_NAME, at }, credential)
     await replaceRecoveryCodes(tx, owner.id, hashes, at)
     const token = await startSession(deps, tx, { id: owner.id, method: 'passkey', browser })
     return { owner, token, recoveryCodes: codes }

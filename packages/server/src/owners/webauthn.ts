@@ -1,46 +1,46 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 
-/** Who asks for passkeys (WebAuthn Level 3 section 4: Relying Party). */
+/** The service that registers and accepts passkeys (WebAuthn Level 3 section 4: Relying Party). */
 export interface RelyingParty {
-  /** The host name: a passkey is bound to it. */
+  /** The host name, to which passkeys are bound. */
   readonly id: string
   readonly origin: string
-  /** What people read. */
+  /** The name that browsers show. */
   readonly name: string
 }
 
-/** A passkey as it is kept. */
+/** A passkey as it is stored. */
 export interface Credential {
   /** base64url */
   readonly id: string
-  /** COSE */
+  /** COSE_Key */
   readonly publicKey: Uint8Array
   readonly counter: number
   readonly transports: readonly string[]
-  /** Whether it is synchronised to other devices. */
+  /** Whether it is synchronized to other devices. */
   readonly backedUp: boolean
 }
 
-/** EdDSA, ES256, RS256 (COSE): what authenticators have. */
+/** COSE algorithm identifiers: EdDSA, ES256, RS256. */
 const ALGORITHMS = [-8, -7, -257]
 const TIMEOUT_MS = 300_000
-const MOST_TRANSPORTS = 16
+const MAX_TRANSPORTS = 16
 
-/**
- * The user is asked to unlock the device each time: a passkey is the only thing that is asked for here, so it has to
- * stand for something that one has and for something that one knows or is.
- */
+/** The passkey is the only factor, so each use must also verify the user, by PIN or biometrics. */
 const USER_VERIFICATION = 'required'
 
-/** Loaded with the first passkey: a service starts sooner without. */
+/** Loaded with the first passkey, to start faster. */
 const library = () => import('@simplewebauthn/server')
 const helpers = () => import('@simplewebauthn/server/helpers')
 
-/** Options for `navigator.credentials.create`: a discoverable credential, without attestation. */
-export async function creationOptions(
+/**
+ * Options for `navigator.credentials.create`, for a discoverable credential without attestation.
+ * @param existing the account's passkeys, which the authenticator must not register again
+ */
+export async function registrationOptions(
   relyingParty: RelyingParty,
   user: {
-    /** At most 64 bytes that say nothing about the person. */
+    /** At most 64 random bytes. */
     readonly handle: Uint8Array
     readonly username: string
     readonly displayName: string
@@ -68,8 +68,8 @@ export async function creationOptions(
   return { ...options }
 }
 
-/** Options for `navigator.credentials.get`: whichever passkey the person chooses. */
-export async function requestOptions(
+/** Options for `navigator.credentials.get`. The user chooses the passkey. */
+export async function authenticationOptions(
   relyingParty: RelyingParty,
   challenge: Uint8Array,
 ): Promise<Record<string, unknown>> {
@@ -84,12 +84,12 @@ export async function requestOptions(
 }
 
 /**
- * Checks a new passkey (WebAuthn Level 3 section 7.1).
- * @param challenge base64url, as it was in the options
- * @param response what the browser sent, unchecked
- * @returns null where anything about it is wrong
+ * Verifies the registration of a passkey (WebAuthn Level 3 section 7.1).
+ * @param challenge base64url, as in the options
+ * @param response from the browser, unverified
+ * @returns null if it is not valid
  */
-export async function verifyCreation(
+export async function verifyRegistration(
   relyingParty: RelyingParty,
   challenge: string,
   response: unknown,
@@ -117,12 +117,12 @@ export async function verifyCreation(
 }
 
 /**
- * Checks the use of a passkey (WebAuthn Level 3 section 7.2), its signature counter included.
- * @param challenge base64url, as it was in the options
- * @param response what the browser sent, unchecked
- * @returns null where anything about it is wrong
+ * Verifies an authentication with a passkey, including its signature counter (WebAuthn Level 3 section 7.2).
+ * @param challenge base64url, as in the options
+ * @param response from the browser, unverified
+ * @returns the values to store, or null if it is not valid
  */
-export async function verifyUse(
+export async function verifyAuthentication(
   relyingParty: RelyingParty,
   challenge: string,
   response: unknown,
@@ -150,8 +150,8 @@ export async function verifyUse(
 }
 
 /**
- * A response as if it had come without attestation, which is all that was asked for. The library would look at
- * certificates of strangers and fetch the revocation lists that they name.
+ * Removes the attestation, which was not requested. The library would otherwise parse attacker-chosen certificates and
+ * fetch the revocation lists that they name.
  */
 async function withoutAttestation(
   credential: RegistrationResponseJSON,
@@ -172,15 +172,15 @@ async function withoutAttestation(
   }
 }
 
-/** What a browser says of the ways to an authenticator: hints, those unknown today too (section 5.8.4), and no more. */
-function transportsOf(said: unknown): string[] {
-  if (!Array.isArray(said)) return []
-  return said
+/** Keeps only plausible transport hints. Unknown values are allowed (section 5.8.4). */
+function transportsOf(reported: unknown): string[] {
+  if (!Array.isArray(reported)) return []
+  return reported
     .filter((each) => typeof each === 'string' && /^[a-z-]{1,32}$/.test(each))
-    .slice(0, MOST_TRANSPORTS)
+    .slice(0, MAX_TRANSPORTS)
 }
 
-/** The library throws for most of what can be wrong, and for what is no response at all. */
+/** The library throws for most invalid responses, and for values that are not a response at all. */
 async function orNull<T>(verify: () => Promise<T>): Promise<T | null> {
   try {
     return await verify()

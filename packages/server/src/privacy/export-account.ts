@@ -10,21 +10,21 @@ import { exportChannels } from '../channels/describe-channels.ts'
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { SETTLED } from '../owners/flow.ts'
+import { IDENTITY_DECIDED } from '../owners/flow.ts'
 import type { Session } from '../owners/session.ts'
-import { recordsOfOwner } from './owner-data-table.ts'
+import { readOwnerRecords } from './owner-data-table.ts'
 
 type ExportDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 type ExportedAgent = AccountExport['agents'][number]
 
-const AGENTS_AT_ONCE = 100
+const BATCH_SIZE = 100
 const ALL = Number.MAX_SAFE_INTEGER
-const MOST_EVENTS = 1_000_000
+const MAX_EVENTS = 1_000_000
 
 /**
- * Everything that the database holds on an owner, but for secrets and hashes of them.
- * @returns the account, and its agents apart, as they are read: there may be very many
- * @throws CodedError UNAUTHENTICATED where the account is gone
+ * Everything that the database stores about an owner, except secrets and their hashes.
+ * @returns the account, and separately its agents as a stream, because there may be very many
+ * @throws CodedError UNAUTHENTICATED if the account was deleted
  */
 export async function exportAccount(
   deps: ExportDeps,
@@ -34,7 +34,7 @@ export async function exportAccount(
   const { ownerId } = session
   const owner = await ownerById(read, ownerId)
   if (owner === undefined) throw new CodedError('UNAUTHENTICATED', 'Sign in first.')
-  const records = await recordsOfOwner(read, ownerId)
+  const records = await readOwnerRecords(read, ownerId)
   const account = {
     service: deps.site.baseUrl,
     exportedAt: timestamp(deps.now()),
@@ -47,7 +47,7 @@ export async function exportAccount(
   return { account, agents: exportAgents(deps, ownerId) }
 }
 
-type Records = Awaited<ReturnType<typeof recordsOfOwner>>
+type Records = Awaited<ReturnType<typeof readOwnerRecords>>
 
 function describeRecords(records: Records, session: Session) {
   return {
@@ -55,12 +55,12 @@ function describeRecords(records: Records, session: Session) {
       id: each.credential_id,
       name: each.name,
       createdAt: timestamp(each.created_at),
-      lastUsedAt: maybe(each.last_used_at),
+      lastUsedAt: timestampOrNull(each.last_used_at),
       backedUp: each.backed_up === 1,
     })),
     recoveryCodes: {
       left: records.codes.length,
-      createdAt: maybe(records.codes[0]?.created_at ?? null),
+      createdAt: timestampOrNull(records.codes[0]?.created_at ?? null),
     },
     sessions: records.sessions.map((each) => ({
       id: each.id,
@@ -77,7 +77,7 @@ function describeRecords(records: Records, session: Session) {
     })),
     signInLinks: records.links.map((each) => ({ expiresAt: timestamp(each.expires_at) })),
     begun: records.flows
-      .filter(({ kind }) => kind !== SETTLED)
+      .filter(({ kind }) => kind !== IDENTITY_DECIDED)
       .map(({ kind, provider, expires_at }) => ({
         kind,
         provider,
@@ -88,25 +88,25 @@ function describeRecords(records: Records, session: Session) {
       assurance,
       country,
       verifiedAt: timestamp(each.verified_at),
-      expiresAt: maybe(each.expires_at),
+      expiresAt: timestampOrNull(each.expires_at),
     })),
     claimTokens: records.tokens.map((each) => ({
       createdAt: timestamp(each.created_at),
       expiresAt: timestamp(each.expires_at),
-      usedAt: maybe(each.used_at),
-      supersededAt: maybe(each.superseded_at),
+      usedAt: timestampOrNull(each.used_at),
+      supersededAt: timestampOrNull(each.superseded_at),
     })),
   }
 }
 
-function maybe(milliseconds: number | null): string | null {
+function timestampOrNull(milliseconds: number | null): string | null {
   return milliseconds === null ? null : timestamp(milliseconds)
 }
 
 async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<ExportedAgent> {
   for (let before = ALL; ; ) {
-    const wanted = { ownerId, before, status: null, containing: null }
-    const rows = await ownAgents(deps.db.read, wanted, AGENTS_AT_ONCE)
+    const filter = { ownerId, before, status: null, containing: null }
+    const rows = await ownAgents(deps.db.read, filter, BATCH_SIZE)
     for (const row of rows) yield await exportAgent(deps, row)
     const last = rows.at(-1)
     if (last === undefined) return
@@ -117,7 +117,7 @@ async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<
 async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promise<ExportedAgent> {
   const owner = await loadOwner(db.read, row.owner_id)
   const picture = await avatarOf(db.read, row.tail)
-  const history = await eventsOfAgent(db.read, row, ALL, MOST_EVENTS)
+  const history = await eventsOfAgent(db.read, row, ALL, MAX_EVENTS)
   return {
     ...(await describeOwnAgent(db.read, site, row, owner, now())),
     publicKey: encodeBase64(row.public_key),

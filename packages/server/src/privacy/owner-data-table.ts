@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../core/database/database.ts'
 
-/** What has an owner's number, and goes with the account. */
-const TABLES = [
+/** The tables with an `owner_id` whose rows are deleted with the account. */
+const OWNER_TABLES = [
   'passkeys',
   'recovery_codes',
   'sign_in_identities',
@@ -12,14 +12,14 @@ const TABLES = [
   'identity_verifications',
 ] as const
 
-/** Deletes every way in and every verification of an owner, and what they have begun. */
-export async function deleteBelongings(tx: Tx, ownerId: number): Promise<void> {
-  for (const table of TABLES) {
+/** Deletes an owner's sign-in methods, sessions, flows, claim tokens and verifications. */
+export async function deleteOwnerRecords(tx: Tx, ownerId: number): Promise<void> {
+  for (const table of OWNER_TABLES) {
     await tx.db.deleteFrom(table).where('owner_id', '=', ownerId).execute()
   }
 }
 
-/** Deletes the jobs whose ids begin so. */
+/** Deletes the jobs whose ids start with a prefix. */
 export async function deleteJobs(tx: Tx, prefix: string): Promise<void> {
   await tx.db
     .deleteFrom('jobs')
@@ -28,8 +28,11 @@ export async function deleteJobs(tx: Tx, prefix: string): Promise<void> {
     .execute()
 }
 
-/** Takes the owner's own labels and the pictures away from agents, all of which are revoked. */
-export async function blankAgents(tx: Tx, ownerId: number, label: string): Promise<void> {
+/**
+ * Replaces the labels of an owner's agents and deletes their avatars.
+ * @param label replaces each `agent_id`
+ */
+export async function anonymizeAgents(tx: Tx, ownerId: number, label: string): Promise<void> {
   const tails = tx.db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
   await tx.db.deleteFrom('avatars').where('tail', 'in', tails).execute()
   await tx.db
@@ -39,8 +42,8 @@ export async function blankAgents(tx: Tx, ownerId: number, label: string): Promi
     .execute()
 }
 
-/** The row stays, since agents refer to it; whom it was about does not. */
-export async function blankOwner(
+/** Erases an owner's names and marks the row as deleted. The row remains, because agents refer to it. */
+export async function anonymizeOwner(
   tx: Tx,
   ownerId: number,
   username: string,
@@ -53,8 +56,8 @@ export async function blankOwner(
     .execute()
 }
 
-/** What is held on an owner beside their agents, in several tables: no secret and no hash of one is read. */
-export async function recordsOfOwner(db: Db, ownerId: number) {
+/** Reads what is stored about an owner besides their agents. Reads no secrets or hashes of secrets. */
+export async function readOwnerRecords(db: Db, ownerId: number) {
   const [passkeys, codes, sessions, identities, links, flows, verifications, tokens] =
     await Promise.all([
       db

@@ -5,7 +5,7 @@ import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { deleteAccount } from './delete-account.ts'
 import { exportAccount } from './export-account.ts'
 
-/** The end of an account. */
+/** Registers the route that deletes an account. */
 export function deletionRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.post('/api/account/deletion', {
     schema: ownerSchema({
@@ -17,13 +17,13 @@ export function deletionRoute(app: App, { deps, signedIn }: OwnerRouteContext): 
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.requireRecent(request)
       const revokedAgents = await deleteAccount(deps, ownerId, request.body.username)
-      signedIn.forget(reply)
+      signedIn.clearCookie(reply)
       return { revokedAgents }
     },
   })
 }
 
-/** Everything that the service holds on the owner, as a file. */
+/** Registers the route that exports an account as a file. */
 export function exportRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   const { naming } = deps.site
   app.get('/api/account/export', {
@@ -38,13 +38,13 @@ export function exportRoute(app: App, { deps, signedIn }: OwnerRouteContext): vo
       reply
         .header('content-disposition', `attachment; filename="${file}"`)
         .type('application/json; charset=utf-8')
-      return reply.send(Readable.from(write(account, agents)) as never)
+      return reply.send(Readable.from(serialize(account, agents)) as never)
     },
   })
 }
 
-/** One JSON object, its agents written as they come. */
-async function* write(account: object, agents: AsyncIterable<object>): AsyncGenerator<string> {
+/** Serializes an export as one JSON object, and streams the agents. */
+async function* serialize(account: object, agents: AsyncIterable<object>): AsyncGenerator<string> {
   yield `${JSON.stringify(account).slice(0, -1)},"agents":[`
   let comma = ''
   for await (const agent of agents) {

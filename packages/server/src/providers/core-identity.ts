@@ -2,18 +2,18 @@ import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'j
 import { ProviderFailure, ProviderRefusal } from './provider.ts'
 
 const CLAIM = 'https://vocab.account.gov.uk/v1/coreIdentityJWT'
-const ASK = ['P2']
-/** Levels of confidence that are medium or more. */
-const ENOUGH = ['P2', 'P3', 'P4']
+const REQUESTED_LEVELS = ['P2']
+/** Medium confidence and above. */
+const ACCEPTED_LEVELS = ['P2', 'P3', 'P4']
 
-/** What the authorization request needs, so that GOV.UK One Login proves who somebody is. */
+/** Parameters of the authorization request that make GOV.UK One Login prove the person's identity. */
 export const CORE_IDENTITY_PARAMETERS = {
-  vtr: JSON.stringify(ASK.map((level) => `Cl.Cm.${level}`)),
+  vtr: JSON.stringify(REQUESTED_LEVELS.map((level) => `Cl.Cm.${level}`)),
   claims: JSON.stringify({ userinfo: { [CLAIM]: null } }),
 }
 
-export interface CoreIdentity {
-  /** Who signs it: https://identity.account.gov.uk/ */
+export interface ExpectedCoreIdentity {
+  /** The signer: https://identity.account.gov.uk/ */
   readonly issuer: string
   readonly clientId: string
   readonly subject: string
@@ -22,14 +22,14 @@ export interface CoreIdentity {
 }
 
 /**
- * Holds the core identity that GOV.UK One Login gives out against its keys. The ID token tells how somebody signed in
- * and not whether their identity was proved, so that this is what counts. Its names and dates are not looked at.
+ * Verifies the core identity JWT of GOV.UK One Login. The ID token says how the person signed in; only this JWT says
+ * whether their identity was proved. Its names and dates are not read.
  * @param userInfo the response of the userinfo endpoint
- * @throws ProviderRefusal where there is none, or none to be believed; ProviderFailure where there are no keys
+ * @throws ProviderRefusal if there is no core identity or it is not valid, ProviderFailure if the keys cannot be fetched
  */
-export async function requireCoreIdentity(
+export async function verifyCoreIdentity(
   userInfo: Readonly<Record<string, unknown>>,
-  expected: CoreIdentity,
+  expected: ExpectedCoreIdentity,
 ): Promise<void> {
   const token = userInfo[CLAIM]
   if (typeof token !== 'string') {
@@ -51,14 +51,14 @@ export async function requireCoreIdentity(
         clockTolerance: 30,
       },
     )
-    if (!ENOUGH.includes(payload.vot as string)) throw new Error('too low')
+    if (!ACCEPTED_LEVELS.includes(payload.vot as string)) throw new Error('too low')
   } catch {
     throw new ProviderRefusal('The proof of identity by GOV.UK One Login cannot be believed.')
   }
 }
 
-/** The keys of the issuer's DID document (did:web), each named by its full id. */
-async function fetchKeys({ issuer, timeoutMs }: CoreIdentity): Promise<JWK[]> {
+/** Fetches the keys of the issuer's DID document (did:web), whose `kid` is their full id. */
+async function fetchKeys({ issuer, timeoutMs }: ExpectedCoreIdentity): Promise<JWK[]> {
   try {
     const response = await fetch(new URL('/.well-known/did.json', issuer), {
       redirect: 'error',

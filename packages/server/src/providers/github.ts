@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { idField, labelField, signInField, validForDaysField, validityMs } from './fields.ts'
-import { baseAddress, callJson, OUTSIDE, type Outside } from './http-json.ts'
+import { baseAddress, DEFAULT_RUNTIME, fetchJson, type ProviderRuntime } from './http-json.ts'
 import {
   type CompletionInput,
   type IdentityProvider,
@@ -10,7 +9,14 @@ import {
   ProviderFailure,
   ProviderRefusal,
 } from './provider.ts'
-import { type Env, resolveSecret, secretReference } from './secret.ts'
+import { type Env, resolveSecret, secretReference } from './secret-reference.ts'
+import {
+  idField,
+  labelField,
+  signInField,
+  validForDaysField,
+  validityMs,
+} from './settings-fields.ts'
 
 /** An OAuth app, or a GitHub App, at GitHub or at a GitHub Enterprise Server. */
 export const githubSettings = () =>
@@ -45,14 +51,14 @@ interface State {
 }
 
 /**
- * A GitHub account, by OAuth 2 with PKCE and without any scope: the public profile holds the id, which stays where the
- * login does not. GitHub signs nothing, so that what counts is what its API says to the token.
- * @throws SecretError where the client secret is not where the settings say
+ * A GitHub account, by OAuth 2 with PKCE and without any scope. The subject is the numeric id of the public profile,
+ * because logins can change. GitHub issues no ID token, so the id comes from its API.
+ * @throws SecretError if the client secret cannot be read
  */
 export function githubProvider(
   settings: GithubSettings,
   env: Env,
-  { timeLimitMs, now }: Outside = OUTSIDE,
+  { timeLimitMs, now }: ProviderRuntime = DEFAULT_RUNTIME,
 ): IdentityProvider {
   const github: Github = {
     web: settings.webAddress ?? 'https://github.com',
@@ -78,12 +84,12 @@ export function githubProvider(
     async complete({ callbackUrl }, input, state) {
       const { verifier } = state as State
       const code = codeOf(input, state as State)
-      const token = await exchange(github, { code, verifier, callbackUrl })
+      const token = await exchangeCode(github, { code, verifier, callbackUrl })
       try {
-        const subject = await userId(github, token)
+        const subject = await fetchUserId(github, token)
         return { subject, issuer: github.web, assurance: 'low', verifiedAt: new Date(now()) }
       } finally {
-        await revoke(github, token)
+        await revokeToken(github, token)
       }
     },
     check: async () => [await checkCredentials(github), await checkApi(github)],
@@ -104,7 +110,7 @@ function authorizeUrl({ web, clientId }: Github, callbackUrl: string, begun: Sta
   return url.href
 }
 
-/** What came back with the browser. The state comes first: without it, nothing of the rest is to be believed. */
+/** Reads the callback. Checks the state first, because without it the rest is not trustworthy. */
 function codeOf({ url }: CompletionInput, { state }: State): string {
   const query = url?.searchParams ?? new URLSearchParams()
   if (query.getAll('state').length !== 1 || query.get('state') !== state)
@@ -112,35 +118,36 @@ function codeOf({ url }: CompletionInput, { state }: State): string {
   const error = query.get('error')
   if (error === 'access_denied')
     throw new ProviderRefusal('You did not allow it at GitHub, so nothing was verified.')
-  if (error !== null) throw new ProviderFailure(`GitHub refuses this service: ${word(error)}.`)
+  if (error !== null)
+    throw new ProviderFailure(`GitHub refuses this service: ${safeErrorCode(error)}.`)
   const code = query.get('code')
   if (code) return code
   throw new ProviderRefusal('GitHub sent you back without an answer. Begin again.')
 }
 
-const tokenAnswer = Type.Object({
+const tokenResponse = Type.Object({
   access_token: Type.String({ pattern: '^[\\x21-\\x7e]{1,512}$' }),
   token_type: Type.String({ pattern: '^[Bb]earer$' }),
 })
-const errorAnswer = Type.Object({ error: Type.String() })
+const errorResponse = Type.Object({ error: Type.String() })
 
-/** The errors of this endpoint come with status 200. */
-async function exchange(
+/** This endpoint reports errors with status 200. */
+async function exchangeCode(
   github: Github,
   { code, verifier, callbackUrl }: { code: string; verifier: string; callbackUrl: string },
 ): Promise<string> {
-  const { body } = await askForToken(github, {
+  const { body } = await requestToken(github, {
     code,
     redirect_uri: callbackUrl,
     code_verifier: verifier,
   })
-  if (Value.Check(errorAnswer, body)) throw tokenError(body.error)
-  if (Value.Check(tokenAnswer, body)) return body.access_token
+  if (Value.Check(errorResponse, body)) throw tokenError(body.error)
+  if (Value.Check(tokenResponse, body)) return body.access_token
   throw new ProviderFailure('GitHub answered without a token.')
 }
 
-function askForToken(github: Github, parameters: Readonly<Record<string, string>>) {
-  return callJson(`${github.web}/login/oauth/access_token`, {
+function requestToken(github: Github, parameters: Readonly<Record<string, string>>) {
+  return fetchJson(`${github.web}/login/oauth/access_token`, {
     method: 'POST',
     form: {
       client_id: github.clientId,
@@ -156,21 +163,21 @@ function tokenError(error: string): Error {
     return new ProviderRefusal('What came back from GitHub was used or is too old. Begin again.')
   if (error === 'unverified_user_email')
     return new ProviderRefusal('Confirm your primary e-mail address at GitHub, then begin again.')
-  return new ProviderFailure(`GitHub refuses this service: ${word(error)}.`)
+  return new ProviderFailure(`GitHub refuses this service: ${safeErrorCode(error)}.`)
 }
 
-const userAnswer = Type.Object({
+const userResponse = Type.Object({
   id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
 })
 
-async function userId(github: Github, token: string): Promise<string> {
+async function fetchUserId(github: Github, token: string): Promise<string> {
   const { status, body } = await callApi(github, 'GET', '/user', `Bearer ${token}`)
-  if (status === 200 && Value.Check(userAnswer, body)) return String(body.id)
+  if (status === 200 && Value.Check(userResponse, body)) return String(body.id)
   throw new ProviderFailure(`GitHub does not say who you are (status ${status}).`)
 }
 
-/** Nobody needs the token any more. Best effort: it is kept nowhere, and it opens nothing but a public profile. */
-async function revoke(github: Github, token: string): Promise<void> {
+/** Best effort: the token is stored nowhere and grants access to the public profile only. */
+async function revokeToken(github: Github, token: string): Promise<void> {
   const credentials = Buffer.from(`${github.clientId}:${github.clientSecret}`).toString('base64')
   const path = `/applications/${github.clientId}/token`
   await callApi(github, 'DELETE', path, `Basic ${credentials}`, { access_token: token }).catch(
@@ -185,7 +192,7 @@ function callApi(
   authorization?: string,
   json?: unknown,
 ) {
-  return callJson(`${api}${path}`, {
+  return fetchJson(`${api}${path}`, {
     method,
     headers: {
       accept: 'application/vnd.github+json',
@@ -197,12 +204,12 @@ function callApi(
   })
 }
 
-/** GitHub looks at the client's credentials before it looks at the code, so that a code of nobody tells the two apart. */
+/** GitHub checks the client credentials before the code, so an invalid code shows whether they are right. */
 async function checkCredentials(github: Github): Promise<ProviderCheck> {
   const name = 'client credentials'
   try {
-    const { status, body } = await askForToken(github, { code: random() })
-    const error = Value.Check(errorAnswer, body) ? word(body.error) : `status ${status}`
+    const { status, body } = await requestToken(github, { code: random() })
+    const error = Value.Check(errorResponse, body) ? safeErrorCode(body.error) : `status ${status}`
     if (error === 'bad_verification_code') return { name, ok: true, detail: 'accepted' }
     return { name, ok: false, detail: `not accepted: ${error}` }
   } catch (error) {
@@ -213,7 +220,7 @@ async function checkCredentials(github: Github): Promise<ProviderCheck> {
 async function checkApi(github: Github): Promise<ProviderCheck> {
   const name = 'API'
   try {
-    // Without a token nobody is known there: what counts is that it is GitHub who says so.
+    // Without a token GitHub responds 401, which shows that the API is reachable.
     const { status } = await callApi(github, 'GET', '/user')
     return { name, ok: status === 401, detail: `${github.api} answers with status ${status}` }
   } catch (error) {
@@ -221,5 +228,5 @@ async function checkApi(github: Github): Promise<ProviderCheck> {
   }
 }
 
-/** An error code as GitHub has them; what is none does not get into a message. */
-const word = (code: string) => (/^[a-z_]{1,64}$/.test(code) ? code : 'unknown error')
+/** Passes GitHub's error codes into messages, and no other text. */
+const safeErrorCode = (code: string) => (/^[a-z_]{1,64}$/.test(code) ? code : 'unknown error')

@@ -4,45 +4,45 @@ import { ProviderFailure } from './provider.ts'
 
 const SIZE_LIMIT = 64 * 1024
 
-/** What a provider takes from its surroundings, for tests to change. */
-export interface Outside {
-  /** How long one call may take, its answer included. */
+/** Time limit and clock of a provider, which tests replace. */
+export interface ProviderRuntime {
+  /** Milliseconds for one request, including its response. */
   readonly timeLimitMs: number
   readonly now: () => number
 }
 
-export const OUTSIDE: Outside = { timeLimitMs: 10_000, now: Date.now }
+export const DEFAULT_RUNTIME: ProviderRuntime = { timeLimitMs: 10_000, now: Date.now }
 
-/** Where a provider is, without a slash at the end. Only the development of this service needs another than https. */
-export const baseAddress = (usual: string) =>
+/** The setting for a provider's base URL without a trailing slash. Plain http is for tests on loopback. */
+export const baseAddress = (defaultUrl: string) =>
   Type.String({
     pattern:
       '^(https://[^/?#@\\s]+|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])(:[0-9]+)?)(/[^/?#\\s]+)*$',
-    description: `an https address, or one on loopback, without a slash at the end; ${usual} where not set`,
+    description: `an https address, or one on loopback, without a slash at the end; ${defaultUrl} where not set`,
   })
 
-export interface JsonCall {
+export interface JsonRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly json?: unknown
-  /** Sent as a form, in place of JSON. */
+  /** Sent as application/x-www-form-urlencoded instead of JSON. */
   readonly form?: Readonly<Record<string, string>>
   readonly timeLimitMs: number
 }
 
-export interface JsonAnswer {
+export interface JsonResponse {
   readonly status: number
-  /** Undefined where the body is not JSON. */
+  /** Undefined if the body is not JSON. */
   readonly body: unknown
 }
 
 /**
- * Calls a provider. Redirects are not followed: they would carry secrets along.
- * @throws ProviderFailure where it does not answer in time, answers with a redirect or with more than 64 KiB; the
- * message holds the host's name and nothing of what was sent or received
+ * Sends a request to a provider. Redirects are not followed, because they could forward secrets.
+ * @throws ProviderFailure if the response is late, a redirect, or larger than 64 KiB; the message names the host and
+ *   nothing that was sent or received
  */
-export async function callJson(address: string, call: JsonCall): Promise<JsonAnswer> {
+export async function fetchJson(address: string, call: JsonRequest): Promise<JsonResponse> {
   const url = new URL(address)
   if (url.protocol !== 'https:' && !isLoopback(url.hostname))
     throw new ProviderFailure(`${url.host} is not called: the address is not https.`)
@@ -50,18 +50,18 @@ export async function callJson(address: string, call: JsonCall): Promise<JsonAns
     const response = await fetch(url, requestOf(call))
     if (response.status >= 300 && response.status < 400)
       throw new ProviderFailure(`${url.host} answers with a redirect.`)
-    return { status: response.status, body: parse(await read(response, url.host)) }
+    return { status: response.status, body: parseJson(await readBody(response, url.host)) }
   } catch (error) {
-    // No cause: what undici throws can hold headers.
+    // No cause, because undici's errors can contain headers.
     if (error instanceof ProviderFailure) throw error
-    const late = error instanceof Error && error.name === 'TimeoutError'
+    const timedOut = error instanceof Error && error.name === 'TimeoutError'
     throw new ProviderFailure(
-      late ? `${url.host} does not answer in time.` : `${url.host} cannot be reached.`,
+      timedOut ? `${url.host} does not answer in time.` : `${url.host} cannot be reached.`,
     )
   }
 }
 
-function requestOf({ method, headers, json, form, timeLimitMs }: JsonCall): RequestInit {
+function requestOf({ method, headers, json, form, timeLimitMs }: JsonRequest): RequestInit {
   return {
     method,
     headers: {
@@ -77,7 +77,7 @@ function requestOf({ method, headers, json, form, timeLimitMs }: JsonCall): Requ
   }
 }
 
-async function read(response: Response, host: string): Promise<Uint8Array> {
+async function readBody(response: Response, host: string): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
@@ -88,7 +88,7 @@ async function read(response: Response, host: string): Promise<Uint8Array> {
   return Buffer.concat(chunks)
 }
 
-function parse(body: Uint8Array): unknown {
+function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
   } catch {

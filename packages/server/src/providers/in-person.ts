@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
-import { labelField } from './fields.ts'
 import { type IdentityProvider, ProviderRefusal } from './provider.ts'
+import { labelField } from './settings-fields.ts'
 
-/** `countersignd owner verify` records under it, whether the host's file names it or not. */
+/** The provider id under which `countersignd owner verify` records, whether or not the operator's file lists it. */
 export const IN_PERSON = 'in-person'
 
-/** `{"type": "in-person"}` in the host's file, for another label than ours. */
+/** `{"type": "in-person"}` in the operator's file, to change the label or the description. */
 export const inPersonSettings = () =>
   Type.Object(
     {
@@ -25,7 +25,7 @@ export const inPersonSettings = () =>
 
 type InPersonSettings = Static<ReturnType<typeof inPersonSettings>>
 
-/** The host's own check of a document. Nothing can be begun here: the host does it, by countersignd. */
+/** Verification by the operator in person. Owners cannot begin it; the operator records it with countersignd. */
 export function inPersonProvider(
   settings: InPersonSettings = { id: IN_PERSON, type: IN_PERSON },
 ): IdentityProvider {

@@ -1,25 +1,25 @@
 import { genericGrantRequest, ResponseBodyError, randomPKCECodeVerifier } from 'openid-client'
-import { type OidcDiscovery, TIMEOUT_SECONDS } from './oidc-discovery.ts'
-import { describe } from './oidc-errors.ts'
+import { type OidcDiscovery, TIMEOUT_SECONDS } from './oidc-client.ts'
+import { describeError } from './oidc-errors.ts'
 import type { OidcProfile } from './oidc-profile.ts'
 import type { ProviderCheck } from './provider.ts'
 
-/** What can be told of an OpenID Connect provider without a human. */
+/** Checks an OpenID Connect provider as far as possible without a user, for `countersignd provider check`. */
 export async function checkOidc(
   profile: OidcProfile,
   discovery: OidcDiscovery,
 ): Promise<readonly ProviderCheck[]> {
-  const found = await attempt('discovery', async () => {
+  const discovered = await attempt('discovery', async () => {
     const { issuer } = (await discovery.get()).serverMetadata()
     return `${issuer} describes itself`
   })
-  if (!found.ok) return [found]
+  if (!discovered.ok) return [discovered]
   return [
-    found,
-    await attempt('keys', () => keys(discovery)),
-    await attempt('pushed requests', () => pushed(profile, discovery)),
-    await attempt('acr', () => acr(profile, discovery)),
-    await attempt('client authentication', () => authentication(discovery)),
+    discovered,
+    await attempt('keys', () => checkKeys(discovery)),
+    await attempt('pushed requests', () => checkPushedRequests(profile, discovery)),
+    await attempt('acr', () => checkAcr(profile, discovery)),
+    await attempt('client authentication', () => checkClientAuthentication(discovery)),
   ]
 }
 
@@ -27,11 +27,11 @@ async function attempt(name: string, work: () => Promise<string>): Promise<Provi
   try {
     return { name, ok: true, detail: await work() }
   } catch (error) {
-    return { name, ok: false, detail: describe(error) }
+    return { name, ok: false, detail: describeError(error) }
   }
 }
 
-async function keys(discovery: OidcDiscovery): Promise<string> {
+async function checkKeys(discovery: OidcDiscovery): Promise<string> {
   const { jwks_uri: uri } = (await discovery.get()).serverMetadata()
   if (uri === undefined) throw new Error('there is no jwks_uri, and ID tokens cannot be verified')
   const response = await fetch(uri, {
@@ -44,7 +44,10 @@ async function keys(discovery: OidcDiscovery): Promise<string> {
   return `${keys.length} to verify ID tokens with`
 }
 
-async function pushed({ par }: OidcProfile, discovery: OidcDiscovery): Promise<string> {
+async function checkPushedRequests(
+  { par }: OidcProfile,
+  discovery: OidcDiscovery,
+): Promise<string> {
   const metadata = (await discovery.get()).serverMetadata()
   if (metadata.pushed_authorization_request_endpoint === undefined) return 'not offered'
   if (par !== false) return 'offered, and used'
@@ -54,7 +57,7 @@ async function pushed({ par }: OidcProfile, discovery: OidcDiscovery): Promise<s
   return 'offered, and switched off by par: false'
 }
 
-async function acr({ accepted, acrValues, acrClaim }: OidcProfile, discovery: OidcDiscovery) {
+async function checkAcr({ accepted, acrValues, acrClaim }: OidcProfile, discovery: OidcDiscovery) {
   if (accepted === null) return 'any is accepted'
   const { acr_values_supported: offered } = (await discovery.get()).serverMetadata()
   const asked = acrValues ?? [...accepted.keys()]
@@ -63,8 +66,8 @@ async function acr({ accepted, acrValues, acrClaim }: OidcProfile, discovery: Oi
   return `${acrClaim ?? 'acr'} must be one of ${[...accepted.keys()].join(', ')}${note}`
 }
 
-/** A code that nobody was given: who is known as a client is told so, who is not is told that instead. */
-async function authentication(discovery: OidcDiscovery): Promise<string> {
+/** Redeems an invalid code: the error shows whether the provider accepted the client's authentication. */
+async function checkClientAuthentication(discovery: OidcDiscovery): Promise<string> {
   const config = await discovery.get()
   try {
     await genericGrantRequest(config, 'authorization_code', {
@@ -76,7 +79,7 @@ async function authentication(discovery: OidcDiscovery): Promise<string> {
     if (!(error instanceof ResponseBodyError)) throw error
     if (error.error === 'invalid_grant') return 'accepted'
     if (['invalid_client', 'unauthorized_client'].includes(error.error)) throw error
-    return `cannot be told without a user: ${describe(error)}`
+    return `cannot be told without a user: ${describeError(error)}`
   }
   throw new Error('a code that was never given out was accepted')
 }

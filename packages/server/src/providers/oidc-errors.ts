@@ -6,11 +6,16 @@ import {
 } from 'openid-client'
 import { ProviderFailure, ProviderRefusal } from './provider.ts'
 
-/** Errors of the authorization endpoint by which the human, or the provider for them, said no. */
-const NO = ['access_denied', 'login_required', 'interaction_required', 'consent_required']
+/** Error codes of the authorization endpoint that mean that the user, or the provider on their behalf, declined. */
+const USER_REFUSALS = [
+  'access_denied',
+  'login_required',
+  'interaction_required',
+  'consent_required',
+]
 
-/** Codes of openid-client for a provider that does not answer, or answers with something else than OpenID Connect. */
-const NO_ANSWER = [
+/** openid-client's codes for a provider that does not respond, or violates the protocol. */
+const PROVIDER_FAULTS = [
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
   'OAUTH_RESPONSE_IS_NOT_CONFORM',
@@ -19,37 +24,38 @@ const NO_ANSWER = [
 ]
 
 /**
- * What openid-client threw while something was asked of a provider.
- * @returns a failure without a cause, since causes hold responses, and those hold tokens
+ * Converts an error of openid-client to a failure of the provider.
+ * @param doing names the step in the message
+ * @returns a failure without a cause, because causes hold responses, which hold tokens
  */
-export function failureOf(label: string, doing: string, error: unknown): ProviderFailure {
+export function toProviderFailure(label: string, doing: string, error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error
-  return new ProviderFailure(`${label}, ${doing}: ${describe(error)}`)
+  return new ProviderFailure(`${label}, ${doing}: ${describeError(error)}`)
 }
 
-/** The same, while a human came back from the provider: it can be what they brought that is to blame. */
-export function completionErrorOf(label: string, error: unknown): Error {
+/** Converts an error during the callback: a refusal if the user or the callback is at fault, otherwise a failure. */
+export function toCompletionError(label: string, error: unknown): Error {
   if (error instanceof ProviderRefusal || error instanceof ProviderFailure) return error
-  const reason = new Error(describe(error))
+  const reason = new Error(describeError(error))
   if (error instanceof AuthorizationResponseError) {
-    if (NO.includes(error.error))
+    if (USER_REFUSALS.includes(error.error))
       return new ProviderRefusal(`${label} has not verified you: it was stopped there.`)
-    return failureOf(label, 'coming back', error)
+    return toProviderFailure(label, 'coming back', error)
   }
   if (error instanceof ResponseBodyError && error.error === 'invalid_grant') {
     return new ProviderRefusal(`${label} says that this is no longer good. Begin again.`, {
       cause: reason,
     })
   }
-  if (isNotItsAnswer(error)) return failureOf(label, 'fetching the result', error)
+  if (isProviderFault(error)) return toProviderFailure(label, 'fetching the result', error)
   return new ProviderRefusal(
     `What came back from ${label} cannot be believed, so nothing was recorded. Begin again.`,
     { cause: reason },
   )
 }
 
-function isNotItsAnswer(error: unknown): boolean {
-  if (error instanceof ClientError) return NO_ANSWER.includes(error.code ?? '')
+function isProviderFault(error: unknown): boolean {
+  if (error instanceof ClientError) return PROVIDER_FAULTS.includes(error.code ?? '')
   return (
     error instanceof ResponseBodyError ||
     error instanceof WWWAuthenticateChallengeError ||
@@ -57,18 +63,18 @@ function isNotItsAnswer(error: unknown): boolean {
   )
 }
 
-/** Codes, and messages that libraries have written beforehand; nothing that came over the wire but an error's code. */
-export function describe(error: unknown): string {
+/** Describes an error by codes and the libraries' fixed messages. Nothing from the network, except error codes. */
+export function describeError(error: unknown): string {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
-    return `it answers with the error ${plain(error.error)}`
+    return `it answers with the error ${safeErrorCode(error.error)}`
   }
   if (error instanceof WWWAuthenticateChallengeError) return `it answers with ${error.status}`
   if (!(error instanceof Error)) return 'an unknown error'
   const { cause } = error as { cause?: { code?: unknown; message?: unknown } }
-  const inner = error instanceof ClientError ? cause?.message : cause?.code
-  return [error.message, inner].filter((each) => typeof each === 'string').join(': ')
+  const innermost = error instanceof ClientError ? cause?.message : cause?.code
+  return [error.message, innermost].filter((each) => typeof each === 'string').join(': ')
 }
 
-function plain(code: string): string {
+function safeErrorCode(code: string): string {
   return /^[a-z_]{1,64}$/.test(code) ? code : 'that is not one'
 }

@@ -2,18 +2,18 @@ import type { OidcSettings } from './oidc-settings.ts'
 
 type Defaults = Omit<Partial<OidcSettings>, 'id' | 'type' | 'preset' | 'clientId'>
 
-/** What is known of a provider from its documentation. Whatever the host writes counts instead. */
+/** Settings of a provider, from its documentation. The operator's settings override them. */
 export interface OidcPreset {
   readonly defaults: Defaults
-  /** What only the host can know: settings that have to stand in the file. */
+  /** Settings that the operator must provide. */
   readonly needs: readonly (keyof OidcSettings)[]
-  /** Where the issuer is made of `domain` or `tenant`. */
+  /** Derives the issuer from `domain` or `tenant`. */
   readonly issuer?: (settings: OidcSettings) => string | undefined
 }
 
 const MITID = 'urn:grn:authn:dk:mitid'
 
-/** Idura tells in `authenticationtype` which eID was used, by the value that acr_values would ask for it with. */
+/** Idura reports the eID in `authenticationtype`, with the value that acr_values requests it by. */
 const IDURA: Defaults = {
   kind: 'eid',
   scopes: ['openid'],
@@ -23,7 +23,7 @@ const IDURA: Defaults = {
 
 const iduraIssuer = ({ domain }: OidcSettings) => domain && `https://${domain}`
 
-/** docs/identity-providers.md says where each is documented, and what could not be confirmed. */
+/** The sources are listed in docs/identity-providers.md. */
 export const OIDC_PRESETS: Readonly<Record<string, OidcPreset>> = {
   'idura-mitid': {
     issuer: iduraIssuer,

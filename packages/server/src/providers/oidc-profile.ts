@@ -1,35 +1,34 @@
 import { type Assurance, isLoopback } from '@countersign/protocol'
-import { ProviderSettingsError } from './fields.ts'
-import type { OidcPreset } from './oidc-presets.ts'
-import { OIDC_PRESETS } from './oidc-presets.ts'
+import { OIDC_PRESETS, type OidcPreset } from './oidc-presets.ts'
 import type { OidcSettings } from './oidc-settings.ts'
+import { ProviderSettingsError } from './settings-fields.ts'
 
-/** An OpenID Connect provider as it is used: the host's settings, and the preset's where the host says nothing. */
+/** The effective settings of an OpenID Connect provider: the operator's, with the preset's as defaults. */
 export interface OidcProfile extends OidcSettings {
   readonly issuer: string
   readonly label: string
   readonly kind: NonNullable<OidcSettings['kind']>
   readonly proves: string
   readonly clientAuth: NonNullable<OidcSettings['clientAuth']>
-  /** What each accepted value of the acr claim is worth; null: any value, none too. */
+  /** The assurance of each accepted acr value; null: any value, or none, is accepted. */
   readonly accepted: ReadonlyMap<string, Assurance> | null
 }
 
-/** Without a preset. */
-const COMPLETE = ['issuer', 'label', 'kind', 'proves'] as const
-/** Of no use where the issuer itself is given. */
-const MAKES_ISSUER: ReadonlySet<string> = new Set(['domain', 'tenant'])
+/** Settings that are required without a preset. */
+const REQUIRED_WITHOUT_PRESET = ['issuer', 'label', 'kind', 'proves'] as const
+/** Settings that presets derive the issuer from; not needed if the issuer is set. */
+const ISSUER_PARTS: ReadonlySet<string> = new Set(['domain', 'tenant'])
 
-/** @throws ProviderSettingsError with everything that is missing or does not go together */
-export function oidcProfile(settings: OidcSettings): OidcProfile {
-  const preset = presetOf(settings)
+/** @throws ProviderSettingsError with every missing or contradictory setting */
+export function resolveProfile(settings: OidcSettings): OidcProfile {
+  const preset = findPreset(settings)
   const merged = { ...preset.defaults, ...settings }
   const issuer = settings.issuer ?? preset.issuer?.(settings) ?? merged.issuer
   const needs = preset.needs.filter(
-    (each) => settings.issuer === undefined || !MAKES_ISSUER.has(each),
+    (each) => settings.issuer === undefined || !ISSUER_PARTS.has(each),
   )
   const mistakes = [
-    ...[...new Set([...needs, ...(settings.preset === undefined ? COMPLETE : [])])]
+    ...[...new Set([...needs, ...(settings.preset === undefined ? REQUIRED_WITHOUT_PRESET : [])])]
       .filter((each) => settings[each] === undefined)
       .map((each) => `${each} is missing`),
     ...addressMistakes({ issuer, coreIdentity: merged.coreIdentity }),
@@ -38,10 +37,10 @@ export function oidcProfile(settings: OidcSettings): OidcProfile {
   ]
   if (mistakes.length > 0) throw new ProviderSettingsError(mistakes)
   const clientAuth = merged.clientAuth ?? 'client_secret_basic'
-  return { ...merged, issuer, clientAuth, accepted: acceptedOf(merged) } as OidcProfile
+  return { ...merged, issuer, clientAuth, accepted: acceptedAcrValues(merged) } as OidcProfile
 }
 
-function presetOf({ preset }: OidcSettings): OidcPreset {
+function findPreset({ preset }: OidcSettings): OidcPreset {
   if (preset === undefined) return { defaults: {}, needs: [] }
   const known = Object.hasOwn(OIDC_PRESETS, preset) ? OIDC_PRESETS[preset] : undefined
   if (known !== undefined) return known
@@ -50,14 +49,14 @@ function presetOf({ preset }: OidcSettings): OidcPreset {
   ])
 }
 
-/** What is not https can be anybody; on loopback it is a developer's. */
+/** Addresses must be https, except on loopback. */
 function addressMistakes(addresses: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(addresses)
-    .filter(([, address]) => address !== undefined && !isTrustworthy(new URL(address)))
+    .filter(([, address]) => address !== undefined && !isSecure(new URL(address)))
     .map(([name]) => `${name} must be an https address`)
 }
 
-function isTrustworthy({ protocol, hostname }: URL): boolean {
+function isSecure({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || isLoopback(hostname)
 }
 
@@ -80,7 +79,7 @@ function credentialMistakes(settings: Partial<OidcSettings>): string[] {
   return mistakes
 }
 
-function acceptedOf({
+function acceptedAcrValues({
   acr,
   assurance,
 }: Partial<OidcSettings>): ReadonlyMap<string, Assurance> | null {
@@ -89,9 +88,9 @@ function acceptedOf({
   return new Map(acr.map((each) => [each, assurance as Assurance]))
 }
 
-/** What a verification is worth, or null where that depends on the acr. */
+/** The assurance of a verification, or null if it depends on the acr. */
 export function assuranceOf({ accepted, assurance }: OidcProfile): Assurance | null {
-  const worths = accepted === null ? [] : [...new Set(accepted.values())]
-  if (worths.length === 0) return assurance as Assurance
-  return worths.length === 1 ? (worths[0] as Assurance) : null
+  const levels = accepted === null ? [] : [...new Set(accepted.values())]
+  if (levels.length === 0) return assurance as Assurance
+  return levels.length === 1 ? (levels[0] as Assurance) : null
 }

@@ -1,11 +1,11 @@
 import { ASSURANCES, type Assurance } from '@countersign/protocol'
 import { type Static, Type } from 'typebox'
-import { idField, labelField, signInField, validForDaysField } from './fields.ts'
-import { secretReference } from './secret.ts'
+import { secretReference } from './secret-reference.ts'
+import { idField, labelField, signInField, validForDaysField } from './settings-fields.ts'
 
 const CLIENT_AUTHS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
-/** What a file of the host can call a provider: `in-person` and `development` are ours to say. */
+/** The kinds that an operator can choose. `in-person` and `development` are reserved. */
 const KINDS = ['eid', 'personhood', 'kyc', 'social'] as const
 
 const assurance = () => Type.Enum([...ASSURANCES], { type: 'string' })
@@ -14,7 +14,7 @@ const url = (description: string) =>
 const word = (description: string) => Type.String({ pattern: '^[!-~]{1,256}$', description })
 const words = (description: string) => Type.Array(word(description), { minItems: 1, description })
 
-/** `{"type": "oidc"}` in the host's file: docs/identity-providers.md. */
+/** `{"type": "oidc"}` in the operator's file (docs/identity-providers.md). */
 export const oidcSettings = () =>
   Type.Object(
     {

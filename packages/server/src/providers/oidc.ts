@@ -11,13 +11,11 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client'
-import { CORE_IDENTITY_PARAMETERS, requireCoreIdentity } from './core-identity.ts'
-import { validityMs } from './fields.ts'
+import { CORE_IDENTITY_PARAMETERS, verifyCoreIdentity } from './core-identity.ts'
 import { checkOidc } from './oidc-check.ts'
-import { clientAuthOf } from './oidc-client-auth.ts'
-import { OidcDiscovery, TIMEOUT_SECONDS } from './oidc-discovery.ts'
-import { completionErrorOf, failureOf } from './oidc-errors.ts'
-import { assuranceOf, type OidcProfile, oidcProfile } from './oidc-profile.ts'
+import { createClientAuth, OidcDiscovery, TIMEOUT_SECONDS } from './oidc-client.ts'
+import { toCompletionError, toProviderFailure } from './oidc-errors.ts'
+import { assuranceOf, type OidcProfile, resolveProfile } from './oidc-profile.ts'
 import type { OidcSettings } from './oidc-settings.ts'
 import {
   type BeginContext,
@@ -28,9 +26,10 @@ import {
   ProviderRefusal,
   type Verified,
 } from './provider.ts'
-import type { Env } from './secret.ts'
+import type { Env } from './secret-reference.ts'
+import { validityMs } from './settings-fields.ts'
 
-/** What is kept on our side while somebody is at the provider. */
+/** Stored in the flow while the browser is at the provider. */
 interface OidcState {
   readonly state: string
   readonly nonce: string
@@ -38,9 +37,10 @@ interface OidcState {
 }
 
 /**
- * Any OpenID Connect provider: authorization code with PKCE (S256), state and nonce, the request pushed where the
- * provider offers it (RFC 9126), the ID token's signature, issuer, audience, nonce and times checked always, `iss` of
- * the response too (RFC 9207), `acr` and `auth_time` as the settings ask. Nothing of the tokens is kept.
+ * An OpenID Connect provider: authorization code flow with PKCE (S256), state and nonce, and a pushed request if the
+ * provider offers it (RFC 9126). Always verifies the ID token's signature, issuer, audience, nonce and times, and the
+ * response's `iss` (RFC 9207); `acr` and `auth_time` as configured. Stores no tokens.
+ * @param now milliseconds since the Unix epoch
  * @throws ProviderSettingsError, SecretError
  */
 export async function oidcProvider(
@@ -48,8 +48,8 @@ export async function oidcProvider(
   env: Env,
   now: () => number = Date.now,
 ): Promise<IdentityProvider> {
-  const profile = oidcProfile(settings)
-  const auth = await clientAuthOf(
+  const profile = resolveProfile(settings)
+  const auth = await createClientAuth(
     profile,
     env,
     () => discovery.known?.serverMetadata().token_endpoint,
@@ -83,15 +83,15 @@ async function begin(
     nonce: randomNonce(),
     verifier: randomPKCECodeVerifier(),
   }
-  const parameters = await requestOf(profile, callbackUrl, state)
-  const redirect = await authorizationUrl(profile, config, parameters)
+  const parameters = await authorizationParameters(profile, callbackUrl, state)
+  const redirect = await buildAuthorization(profile, config, parameters)
   if (redirect.protocol !== 'https:' && !isLoopback(redirect.hostname)) {
     throw new ProviderFailure(`${profile.label} wants people sent to an address that is not https.`)
   }
   return { redirect: redirect.href, state }
 }
 
-async function requestOf(
+async function authorizationParameters(
   profile: OidcProfile,
   callbackUrl: string,
   { state, nonce, verifier }: OidcState,
@@ -112,7 +112,7 @@ async function requestOf(
   }
 }
 
-async function authorizationUrl(
+async function buildAuthorization(
   profile: OidcProfile,
   config: Configuration,
   parameters: Record<string, string>,
@@ -123,7 +123,7 @@ async function authorizationUrl(
       ? await buildAuthorizationUrlWithPAR(config, parameters)
       : buildAuthorizationUrl(config, parameters)
   } catch (error) {
-    throw failureOf(profile.label, 'pushing the request', error)
+    throw toProviderFailure(profile.label, 'pushing the request', error)
   }
 }
 
@@ -136,10 +136,10 @@ async function complete(
   now: () => number,
 ): Promise<Verified> {
   const config = await discovery.get()
-  const back = new URL(callbackUrl)
-  back.search = url?.search ?? ''
+  const callback = new URL(callbackUrl)
+  callback.search = url?.search ?? ''
   try {
-    const tokens = await authorizationCodeGrant(config, back, {
+    const tokens = await authorizationCodeGrant(config, callback, {
       expectedState: state.state,
       expectedNonce: state.nonce,
       pkceCodeVerifier: state.verifier,
@@ -147,27 +147,27 @@ async function complete(
       ...(profile.maxAge !== undefined && { maxAge: profile.maxAge }),
     })
     const claims = tokens.claims() as IDToken
-    const assurance = acceptAcr(profile, claims)
-    await acceptCoreIdentity(profile, config, tokens.access_token, claims, now)
+    const assurance = checkAcr(profile, claims)
+    await checkCoreIdentity(profile, config, tokens.access_token, claims, now)
     return { subject: claims.sub, issuer: claims.iss, assurance, verifiedAt: new Date(now()) }
   } catch (error) {
-    throw completionErrorOf(profile.label, error)
+    throw toCompletionError(profile.label, error)
   }
 }
 
-/** OpenID Connect Core, section 3.1.3.7: acr_values is only a wish, so that what came of it has to be looked at. */
-function acceptAcr(profile: OidcProfile, claims: IDToken): Verified['assurance'] {
+/** acr_values is only a request, so the acr claim must be checked (OpenID Connect Core, section 3.1.3.7). */
+function checkAcr(profile: OidcProfile, claims: IDToken): Verified['assurance'] {
   const { accepted, acrClaim = 'acr', assurance, label } = profile
   if (accepted === null) return assurance as Verified['assurance']
   const value = claims[acrClaim]
-  const worth = typeof value === 'string' ? accepted.get(value) : undefined
-  if (worth !== undefined) return worth
+  const level = typeof value === 'string' ? accepted.get(value) : undefined
+  if (level !== undefined) return level
   throw new ProviderRefusal(
     `${label} has not verified you in a way that counts here. Begin again, and choose a stronger one there.`,
   )
 }
 
-async function acceptCoreIdentity(
+async function checkCoreIdentity(
   { coreIdentity, clientId }: OidcProfile,
   config: Configuration,
   accessToken: string,
@@ -176,7 +176,7 @@ async function acceptCoreIdentity(
 ): Promise<void> {
   if (coreIdentity === undefined) return
   const userInfo = await fetchUserInfo(config, accessToken, sub)
-  await requireCoreIdentity(userInfo, {
+  await verifyCoreIdentity(userInfo, {
     issuer: coreIdentity,
     clientId,
     subject: sub,

@@ -1,97 +1,97 @@
 import type { Assurance, ProviderKind } from '@countersign/protocol'
 import type { PagePolicy } from '../core/http/page-headers.ts'
 
-/** What a provider has found out about a human. None of it but a hash of the subject is kept, and the dates. */
+/** The result of a verification. Of the subject, only a hash is stored. */
 export interface Verified {
-  /** What the provider knows the human by, the same every time. */
+  /** The provider's stable identifier of the person. */
   readonly subject: string
-  /** Who says so: subjects are unique within an issuer. */
+  /** Subjects are unique within an issuer. */
   readonly issuer: string
   readonly assurance: Assurance
   readonly verifiedAt: Date
   readonly expiresAt?: Date
-  /** ISO 3166-1 alpha-2, where the provider says so. */
+  /** ISO 3166-1 alpha-2, if the provider reports it. */
   readonly country?: string
 }
 
 export interface Begun {
   /** Where to send the browser. */
   readonly redirect?: string
-  /** What the provider's own script needs in the browser. */
+  /** Input for the provider's script in the browser. */
   readonly client?: Record<string, unknown>
-  /** What a webhook of the provider will call this verification. */
+  /** The provider's name for this verification in webhooks. */
   readonly reference?: string
-  /** Kept on our side until it is completed; JSON. */
+  /** JSON, stored on the server until the flow is completed. */
   readonly state: object
 }
 
 export interface BeginContext {
-  /** Ours for the owner: a pseudonym, the same every time, that says nothing about them. */
+  /** A stable pseudonym of the owner, different for each provider. */
   readonly ownerId: string
-  /** Where the browser comes back to. */
+  /** The redirect URI. */
   readonly callbackUrl: string
 }
 
 export interface CompletionInput {
-  /** The address at which the browser came back, with its query. */
+  /** The callback URL with its query. */
   readonly url?: URL
-  /** What the provider's script gave the browser. */
+  /** The result of the provider's script in the browser. */
   readonly body?: unknown
 }
 
 /**
- * A way to find out who an owner is. `begin` and `complete` are called in this order, for one owner, with the state
- * of the one handed to the other; a state is used once. Each implementation is a file beside this one.
+ * An identity provider. Callers call `begin`, then `complete` with the state that `begin` returned, each state once and
+ * for the same owner. Each implementation is a file in this folder.
  */
 export interface IdentityProvider {
   readonly id: string
   readonly label: string
   readonly kind: ProviderKind
-  /** What a verification is worth; null where it depends on the case. */
+  /** The assurance of its verifications; null if it varies. */
   readonly assurance: Assurance | null
-  /** Whether it yields one stable key per human. */
+  /** Whether each person has one stable subject. */
   readonly unique: boolean
-  /** What it proves, in a sentence for people. */
+  /** What it proves, as a sentence to show. */
   readonly proves: string
-  /** How long a verification counts, where the provider does not say itself; null: until it is taken back. */
+  /** How long a verification counts, in milliseconds, unless the provider says; null: until it is removed. */
   readonly validForMs: number | null
   /** Whether owners may sign in with it. */
   readonly signIn: boolean
-  /** False: the host does it by countersignd, and nothing can be begun. */
+  /** False if only the operator can verify with it, by countersignd. */
   readonly selfService: boolean
-  /** What its script needs in the browser, beyond the policy that pages have (CSP Level 3). */
+  /** Sources that its script needs in the Content-Security-Policy of the dashboard. */
   readonly pagePolicy?: PagePolicy
   /** @throws ProviderFailure */
   begin(context: BeginContext): Promise<Begun>
-  /** @throws ProviderRefusal where the human is not verified, ProviderFailure where the provider is to blame */
+  /** @throws ProviderRefusal if the person is not verified, ProviderFailure if the provider fails */
   complete(context: BeginContext, input: CompletionInput, state: object): Promise<Verified>
   /**
-   * Reads a call of the provider. It is a hint: what counts is fetched again by `complete`.
-   * @param raw the body as it came
-   * @returns which verification it is about, or null where it says nothing of use
-   * @throws ProviderRefusal where the signature is wrong
+   * Verifies the signature of a webhook and reads its reference. The result is then fetched by `complete`.
+   * @param raw the body's bytes
+   * @returns null if the event is not relevant
+   * @throws ProviderRefusal if the signature is wrong
    */
   webhook?(
     headers: Readonly<Record<string, string | string[] | undefined>>,
     raw: Uint8Array,
   ): Promise<{ readonly reference: string } | null>
-  /** Reaches out and reports what works, for `countersignd provider check`. */
+  /** Contacts the provider and reports what works, for `countersignd provider check`. */
   check(): Promise<readonly ProviderCheck[]>
 }
 
 export interface ProviderCheck {
   readonly name: string
   readonly ok: boolean
-  /** What was found, or what to do about it. No secret is ever in it. */
+  /** The finding, or how to fix it. Contains no secret. */
   readonly detail: string
 }
 
-/** The human was not verified: they said no, or what came back is not to be believed. The message is for them. */
+/** The person was not verified: they declined, or the result is not valid. The message is shown to them. */
 export class ProviderRefusal extends Error {
   override readonly name = 'ProviderRefusal'
 }
 
-/** The provider does not answer, or not as its documentation says. */
+/** The provider does not respond, or not as documented. The message is for the log. */
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure'
 }

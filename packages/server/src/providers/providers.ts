@@ -1,34 +1,81 @@
 import { CodedError } from '@countersign/protocol'
 import { Type } from 'typebox'
+import type { Pepper } from '../core/crypto/secrets.ts'
 import type { PagePolicy } from '../core/http/page-headers.ts'
-import type { IdentityProvider } from './provider.ts'
+import type { Site } from '../core/site.ts'
+import {
+  type BeginContext,
+  type IdentityProvider,
+  ProviderFailure,
+  ProviderRefusal,
+} from './provider.ts'
 
-/** The providers that the host has configured. */
+/** The configured providers. */
 export interface Providers {
   readonly all: readonly IdentityProvider[]
-  /** Whether they are the ones for development: anyone can be anyone there. */
+  /** Whether they are the development providers, at which anyone can sign in under any name. */
   readonly development: boolean
 }
 
-/** What people read for their ids. */
+/** The providers' labels by id. */
 export function providerLabelsOf({ all }: Providers): ReadonlyMap<string, string> {
   return new Map(all.map(({ id, label }) => [id, label]))
 }
 
-/** @throws CodedError NOT_FOUND */
-export function requireProvider(providers: Providers, id: string): IdentityProvider {
+/** @throws CodedError NOT_FOUND if no provider has this id */
+export function getProvider(providers: Providers, id: string): IdentityProvider {
   const provider = providers.all.find((each) => each.id === id)
   if (provider !== undefined) return provider
   throw new CodedError('NOT_FOUND', 'There is no identity provider with this id.')
 }
 
-/** What the scripts of the providers need of the pages of the dashboard. */
+/** What the providers' scripts need in the dashboard's Content-Security-Policy. */
 export function pagePoliciesOf({ all }: Providers): readonly PagePolicy[] {
   return all.flatMap(({ pagePolicy }) => (pagePolicy === undefined ? [] : [pagePolicy]))
 }
 
-/** Which identity provider a path is about. */
+/** The path parameter `provider`. */
 export const providerParam = () =>
   Type.Object({
     provider: Type.String({ minLength: 1, maxLength: 64, description: 'the id of a provider' }),
   })
+
+export interface ProviderCallDeps {
+  readonly site: Site
+  readonly pepper: Pepper
+}
+
+/** The context for verifying an owner: a pseudonym that differs for each provider, and the redirect URI. */
+export function identityContext(
+  { site, pepper }: ProviderCallDeps,
+  { id }: IdentityProvider,
+  ownerId: number,
+): BeginContext {
+  return {
+    ownerId: Buffer.from(pepper.hash('owner', id, String(ownerId))).toString('base64url'),
+    callbackUrl: `${site.baseUrl}/identity/callback/${id}`,
+  }
+}
+
+/**
+ * Calls a provider, and converts its errors to HTTP error codes.
+ * @throws CodedError VALIDATION_ERROR if the person is not verified, UNAVAILABLE if the provider fails; the cause is for
+ *   the log and contains no secret
+ */
+export async function callProvider<T>(
+  { label }: Pick<IdentityProvider, 'label'>,
+  call: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof ProviderRefusal) {
+      throw new CodedError('VALIDATION_ERROR', error.message, { cause: error })
+    }
+    if (error instanceof ProviderFailure) {
+      const message = `${label} does not answer as it should. Nothing was changed. Try again later.`
+      throw new CodedError('UNAVAILABLE', message, { cause: error })
+    }
+    throw error
+  }
+}

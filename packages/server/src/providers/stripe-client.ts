@@ -1,15 +1,15 @@
 import type Stripe from 'stripe'
-import type { Outside } from './http-json.ts'
+import type { ProviderRuntime } from './http-json.ts'
 import { ProviderFailure } from './provider.ts'
 
 /**
- * Loads Stripe's library, 36 MB in memory, which a service without it does not pay for.
- * @param address without a slash at the end
+ * Creates a Stripe client. Loads the library here, because it takes 36 MB that other services need not spend.
+ * @param address the base URL without a trailing slash; by default Stripe's
  */
 export async function connectStripe(
   address: string | undefined,
   key: string,
-  { timeLimitMs }: Outside,
+  { timeLimitMs }: ProviderRuntime,
 ): Promise<Stripe> {
   const { default: Stripe } = await import('stripe')
   const url = new URL(address ?? 'https://api.stripe.com')
@@ -24,18 +24,18 @@ export async function connectStripe(
 }
 
 /**
- * Stripe's own messages quote parts of keys, and its errors hold what was sent: none of it goes any further.
+ * Calls Stripe. Stripe's errors quote parts of keys and hold the request, so none of them is passed on.
  * @throws ProviderFailure
  */
-export async function askStripe<T>(call: () => Promise<T>): Promise<T> {
+export async function callStripe<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()
   } catch (error) {
-    throw new ProviderFailure(words(error))
+    throw new ProviderFailure(describeStripeError(error))
   }
 }
 
-function words(error: unknown): string {
+function describeStripeError(error: unknown): string {
   const { type, statusCode } = error as Partial<Stripe.errors.StripeError>
   if (type === 'StripeAuthenticationError') return 'Stripe does not accept the secret key.'
   if (type === 'StripePermissionError') return 'The secret key may not use Identity at Stripe.'
@@ -44,8 +44,8 @@ function words(error: unknown): string {
   return 'Stripe answers in a way that is not understood.'
 }
 
-/** Reasons of Stripe that a person can do something about (`last_error.code` of a verification session). */
-const WORDS: Readonly<Record<string, string>> = {
+/** Messages for values of `last_error.code` of a verification session that the person can act on. */
+const LAST_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   abandoned: 'You left before you were done at Stripe.',
   consent_declined: 'You did not agree to be verified at Stripe.',
   country_not_supported: 'Stripe does not verify documents of your country.',
@@ -60,8 +60,8 @@ const WORDS: Readonly<Record<string, string>> = {
   under_supported_age: 'Stripe does not verify people of your age.',
 }
 
-/** @param code null or undefined: nothing was handed in yet */
+/** @param code `last_error.code`; null or undefined if nothing was submitted yet */
 export function whyNotVerified(code: string | null | undefined): string {
   if (!code) return 'You are not done at Stripe yet. Begin again.'
-  return `${WORDS[code] ?? 'Stripe could not verify you.'} You can begin again.`
+  return `${LAST_ERROR_MESSAGES[code] ?? 'Stripe could not verify you.'} You can begin again.`
 }

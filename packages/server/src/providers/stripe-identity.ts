@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type Stripe from 'stripe'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { idField, labelField, requireDevelopment, validForDaysField, validityMs } from './fields.ts'
-import { baseAddress, OUTSIDE, type Outside } from './http-json.ts'
+import { baseAddress, DEFAULT_RUNTIME, type ProviderRuntime } from './http-json.ts'
 import {
   type BeginContext,
   type Begun,
@@ -13,11 +12,18 @@ import {
   ProviderRefusal,
   type Verified,
 } from './provider.ts'
-import { type Env, resolveSecret, SecretError, secretReference } from './secret.ts'
-import { askStripe, connectStripe, whyNotVerified } from './stripe-client.ts'
+import { type Env, resolveSecret, SecretError, secretReference } from './secret-reference.ts'
+import {
+  assertLoopback,
+  idField,
+  labelField,
+  validForDaysField,
+  validityMs,
+} from './settings-fields.ts'
+import { callStripe, connectStripe, whyNotVerified } from './stripe-client.ts'
 
-/** How old a call of Stripe may be, in seconds, as Stripe recommends. */
-const WEBHOOK_TOLERANCE = 300
+/** The maximum age of a webhook, as Stripe recommends. */
+const WEBHOOK_TOLERANCE_SECONDS = 300
 
 export const stripeIdentitySettings = () =>
   Type.Object(
@@ -43,8 +49,8 @@ interface StripeIdentity {
   readonly testMode: boolean
   readonly webhookSecret: string
   readonly now: () => number
-  /** By session and owner. */
-  readonly underWay: Map<string, Promise<Verified>>
+  /** Completions in progress, by session and owner. */
+  readonly inProgress: Map<string, Promise<Verified>>
 }
 
 interface State {
@@ -54,22 +60,22 @@ interface State {
 type Session = Stripe.Identity.VerificationSession
 
 /**
- * Stripe Identity: an identity document and a selfie that matches it, on Stripe's page. Stripe is asked to forget
- * them as soon as they are verified. Nothing that it tells us is the same for a human every time: `unique` is false.
- * @throws SecretError where a secret is not where the settings say, or is of the other mode
+ * Stripe Identity: an identity document and a matching selfie, on Stripe's page. Redacts them at Stripe as soon as they
+ * are verified. Stripe reports no stable subject of a person, so `unique` is false.
+ * @throws SecretError if a secret cannot be read or is of the wrong mode
  */
 export async function stripeIdentityProvider(
   settings: StripeIdentitySettings,
   env: Env,
-  outside: Outside = OUTSIDE,
+  runtime: ProviderRuntime = DEFAULT_RUNTIME,
 ): Promise<IdentityProvider> {
   const testMode = settings.testMode ?? false
   const identity: StripeIdentity = {
-    stripe: await connectStripe(settings.address, readSecretKey(settings, env, testMode), outside),
+    stripe: await connectStripe(settings.address, readSecretKey(settings, env, testMode), runtime),
     testMode,
     webhookSecret: readWebhookSecret(settings, env),
-    now: outside.now,
-    underWay: new Map(),
+    now: runtime.now,
+    inProgress: new Map(),
   }
   return {
     id: settings.id,
@@ -83,7 +89,7 @@ export async function stripeIdentityProvider(
     selfService: true,
     begin: (context) => begin(identity, context),
     complete: (context, _input, state) => completeOnce(identity, context, state as State),
-    webhook: async (headers, raw) => readCall(identity, headers['stripe-signature'], raw),
+    webhook: async (headers, raw) => readWebhook(identity, headers['stripe-signature'], raw),
     check: async () => [await checkAccess(identity)],
   }
 }
@@ -113,8 +119,8 @@ const begunSession = Type.Object({
 
 async function begin(identity: StripeIdentity, context: BeginContext): Promise<Begun> {
   const { ownerId, callbackUrl } = context
-  if (identity.testMode) requireDevelopment(callbackUrl, 'The test mode of Stripe')
-  const session = await askStripe(() =>
+  if (identity.testMode) assertLoopback(callbackUrl, 'The test mode of Stripe')
+  const session = await callStripe(() =>
     identity.stripe.identity.verificationSessions.create(
       {
         type: 'document',
@@ -123,7 +129,7 @@ async function begin(identity: StripeIdentity, context: BeginContext): Promise<B
         metadata: { owner: ownerId },
         return_url: callbackUrl,
       },
-      // So that what is tried again after a lost answer is not begun twice.
+      // So that a retry after a lost response does not create a second session.
       { idempotencyKey: randomUUID() },
     ),
   )
@@ -133,14 +139,14 @@ async function begin(identity: StripeIdentity, context: BeginContext): Promise<B
   return { redirect: session.url, reference: session.id, state }
 }
 
-/** The browser and Stripe may come at once: the second would find forgotten what the first has seen verified. */
+/** The callback and the webhook may arrive together. The second would find the session already redacted. */
 function completeOnce(identity: StripeIdentity, context: BeginContext, { sessionId }: State) {
   const key = `${sessionId} ${context.ownerId}`
-  const underWay = identity.underWay.get(key)
-  if (underWay !== undefined) return underWay
+  const inProgress = identity.inProgress.get(key)
+  if (inProgress !== undefined) return inProgress
   const completed = complete(identity, { ...context, sessionId })
-  identity.underWay.set(key, completed)
-  return completed.finally(() => identity.underWay.delete(key))
+  identity.inProgress.set(key, completed)
+  return completed.finally(() => identity.inProgress.delete(key))
 }
 
 async function complete(
@@ -148,11 +154,11 @@ async function complete(
   context: BeginContext & State,
 ): Promise<Verified> {
   const { sessionId } = context
-  const session = await askStripe(() =>
+  const session = await callStripe(() =>
     identity.stripe.identity.verificationSessions.retrieve(sessionId),
   )
-  requireVerified(identity, session, context)
-  await forget(identity, sessionId)
+  assertVerified(identity, session, context)
+  await redact(identity, sessionId)
   return {
     subject: sessionId,
     issuer: 'https://stripe.com',
@@ -161,16 +167,16 @@ async function complete(
   }
 }
 
-/** What counts is the session as Stripe has it now, whatever the browser or a call of Stripe said. */
-function requireVerified(
+/** Checks the session as fetched from Stripe. The callback and the webhook are not trusted. */
+function assertVerified(
   { testMode }: StripeIdentity,
   session: Session,
   { ownerId, callbackUrl, sessionId }: BeginContext & State,
 ): void {
-  if (testMode) requireDevelopment(callbackUrl, 'The test mode of Stripe')
+  if (testMode) assertLoopback(callbackUrl, 'The test mode of Stripe')
   if (session.id !== sessionId || session.livemode !== !testMode)
     throw new ProviderFailure('Stripe answers for another verification, or of the other mode.')
-  // Redaction erases the metadata too, so that it is looked at first.
+  // Checked first, because redaction also erases the metadata.
   if (session.redaction)
     throw new ProviderRefusal('That verification was used before. Begin again.')
   if (session.metadata?.owner !== ownerId || session.client_reference_id !== ownerId)
@@ -187,18 +193,18 @@ function requireVerified(
   throw new ProviderFailure('Stripe is at a point that is not understood.')
 }
 
-/** Best effort: the host can redact what is left in Stripe's dashboard, and the human is verified all the same. */
-async function forget({ stripe }: StripeIdentity, sessionId: string): Promise<void> {
+/** Best effort: the operator can redact remaining sessions in Stripe's dashboard. */
+async function redact({ stripe }: StripeIdentity, sessionId: string): Promise<void> {
   await stripe.identity.verificationSessions.redact(sessionId).catch(() => undefined)
 }
 
-const verifiedCall = Type.Object({
+const verifiedEvent = Type.Object({
   type: Type.Literal('identity.verification_session.verified'),
   livemode: Type.Boolean(),
   data: Type.Object({ object: Type.Object({ id: Type.String({ pattern: SESSION_ID }) }) }),
 })
 
-function readCall(
+function readWebhook(
   { stripe, testMode, webhookSecret, now }: StripeIdentity,
   signature: string | string[] | undefined,
   raw: Uint8Array,
@@ -210,21 +216,21 @@ function readCall(
       raw,
       header,
       webhookSecret,
-      WEBHOOK_TOLERANCE,
+      WEBHOOK_TOLERANCE_SECONDS,
       undefined,
       now(),
     )
   } catch {
     throw new ProviderRefusal('The signature of this call is wrong, or older than five minutes.')
   }
-  if (!Value.Check(verifiedCall, event) || event.livemode === testMode) return null
+  if (!Value.Check(verifiedEvent, event) || event.livemode === testMode) return null
   return { reference: event.data.object.id }
 }
 
 async function checkAccess({ stripe, testMode }: StripeIdentity): Promise<ProviderCheck> {
   const name = 'secret key'
   try {
-    await askStripe(() => stripe.identity.verificationSessions.list({ limit: 1 }))
+    await callStripe(() => stripe.identity.verificationSessions.list({ limit: 1 }))
     return { name, ok: true, detail: `accepted, ${testMode ? 'test' : 'live'} mode` }
   } catch (error) {
     return { name, ok: false, detail: (error as Error).message }

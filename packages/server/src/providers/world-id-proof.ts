@@ -3,18 +3,18 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { ProviderRefusal } from './provider.ts'
 
-/** World's registry calls the credential of an Orb, the proof of being human, 1. */
+/** The issuer schema id of the Orb's credential in World's registry. */
 const PROOF_OF_HUMAN = 1
-/** Between the proof in World App and its arrival here. */
+/** Allowed between the proof in World App and its arrival here. */
 const GRACE_SECONDS = 60
 
-/** The order of the field in which the proof is made (BN254): past it, the same human would have further numbers. */
+/** The order of the proof's field (BN254). Larger nullifiers would be further spellings of the same one. */
 const FIELD_ORDER = 21888242871839275222246405745257275088548364400416034343698204186575808495617n
 
-/** A number in hexadecimal, which has many spellings: compare numbers. */
+/** A hexadecimal number. It has several spellings, so compare as BigInt. */
 export const hexNumber = () => Type.String({ pattern: '^0x[0-9a-fA-F]{1,64}$' })
 
-/** What of IDKit's result matters here, for one credential and one action (IDKitResultV4 of @worldcoin/idkit-core). */
+/** The checked members of IDKit's result for one credential and one action (IDKitResultV4 of @worldcoin/idkit-core). */
 const proofSchema = Type.Object({
   protocol_version: Type.Literal('4.0'),
   nonce: Type.String(),
@@ -33,10 +33,10 @@ const proofSchema = Type.Object({
 
 export type Proof = Static<typeof proofSchema>
 
-/** The human, for one relying party and one action. */
+/** Identifies the person for one relying party and one action. */
 export const nullifierOf = ({ responses: [response] }: Proof) => BigInt(response.nullifier)
 
-/** @throws ProviderRefusal where it is no proof of World ID 4, or one of several credentials */
+/** @throws ProviderRefusal if it is not a World ID 4 proof of exactly one credential */
 export function readProof(body: unknown): Proof {
   if (Value.Check(proofSchema, body) && nullifierOf(body) < FIELD_ORDER) return body
   if (Value.Check(Type.Object({ protocol_version: Type.Literal('3.0') }), body))
@@ -44,8 +44,8 @@ export function readProof(body: unknown): Proof {
   throw new ProviderRefusal('That is not a proof of World ID 4. Begin again.')
 }
 
-/** What was asked for; times are in Unix seconds. */
-export interface Asked {
+/** The request that the proof must answer. Times are in Unix seconds. */
+export interface ProofRequest {
   readonly nonce: string
   readonly createdAt: number
   readonly expiresAt: number
@@ -55,24 +55,24 @@ export interface Asked {
 }
 
 /**
- * Holds each public input of the proof against what was asked for. That it was proven is another question.
+ * Checks each public input of the proof against the request. Does not verify the proof itself.
  * @param now Unix seconds
  * @throws ProviderRefusal
  */
-export function requireAsked(proof: Proof, asked: Asked, now: number): void {
+export function assertMatchesRequest(proof: Proof, request: ProofRequest, now: number): void {
   const [{ issuer_schema_id, signal_hash, expires_at_min }] = proof.responses
   const rules: readonly (readonly [boolean, string])[] = [
     [
-      proof.nonce === asked.nonce,
+      proof.nonce === request.nonce,
       'That proof answers another request than the one that was begun here. Begin again.',
     ],
     [
-      now <= asked.expiresAt + GRACE_SECONDS,
+      now <= request.expiresAt + GRACE_SECONDS,
       'That took too long: a request to World App is good for five minutes. Begin again.',
     ],
-    [proof.action === asked.action, 'That proof is for something else than this service.'],
+    [proof.action === request.action, 'That proof is for something else than this service.'],
     [
-      proof.environment === asked.environment,
+      proof.environment === request.environment,
       'That proof is not from the environment of World that counts here.',
     ],
     [
@@ -80,14 +80,14 @@ export function requireAsked(proof: Proof, asked: Asked, now: number): void {
       'That proof rests on another credential. What counts here is a World ID verified at an Orb.',
     ],
     [
-      BigInt(signal_hash) === BigInt(hashSignal(asked.signal)),
+      BigInt(signal_hash) === BigInt(hashSignal(request.signal)),
       'That proof was made for another account. Begin again.',
     ],
     [
-      expires_at_min >= asked.createdAt,
+      expires_at_min >= request.createdAt,
       'That proof rests on a credential that may have expired. Renew it in World App.',
     ],
   ]
-  const broken = rules.find(([holds]) => !holds)
-  if (broken !== undefined) throw new ProviderRefusal(broken[1])
+  const failed = rules.find(([passed]) => !passed)
+  if (failed !== undefined) throw new ProviderRefusal(failed[1])
 }

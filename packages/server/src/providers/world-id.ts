@@ -1,8 +1,7 @@
 import { signRequest } from '@worldcoin/idkit-core/signing'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { idField, labelField, requireDevelopment, validForDaysField, validityMs } from './fields.ts'
-import { baseAddress, callJson, OUTSIDE, type Outside } from './http-json.ts'
+import { baseAddress, DEFAULT_RUNTIME, fetchJson, type ProviderRuntime } from './http-json.ts'
 import {
   type BeginContext,
   type IdentityProvider,
@@ -10,17 +9,24 @@ import {
   ProviderFailure,
   ProviderRefusal,
 } from './provider.ts'
-import { type Env, resolveSecret, SecretError, secretReference } from './secret.ts'
+import { type Env, resolveSecret, SecretError, secretReference } from './secret-reference.ts'
 import {
-  type Asked,
+  assertLoopback,
+  idField,
+  labelField,
+  validForDaysField,
+  validityMs,
+} from './settings-fields.ts'
+import {
+  assertMatchesRequest,
   hexNumber,
   nullifierOf,
   type Proof,
+  type ProofRequest,
   readProof,
-  requireAsked,
 } from './world-id-proof.ts'
 
-/** A relying party that is registered for World ID 4 in World's Developer Portal. */
+/** `{"type": "world-id"}` in the operator's file: a relying party registered for World ID 4 in the Developer Portal. */
 export const worldIdSettings = () =>
   Type.Object(
     {
@@ -60,28 +66,28 @@ interface WorldId {
   readonly address: string
   readonly environment: 'production' | 'staging'
   readonly signingKeyHex: string
-  readonly outside: Outside
+  readonly runtime: ProviderRuntime
 }
 
-type State = Pick<Asked, 'nonce' | 'createdAt' | 'expiresAt'>
+type State = Pick<ProofRequest, 'nonce' | 'createdAt' | 'expiresAt'>
 
 /**
- * World ID 4: a human proves, without saying who they are, that they have not done so before for the same action. Our
- * signature over a nonce goes to the browser, World App answers there with a proof, and World's Developer Portal checks
- * it. What the portal proves is what stands in the proof, so that each part of it is compared with ours first.
- * @throws SecretError where the signing key is not where the settings say, or is none
+ * World ID 4: proof of a unique human without their identity. The browser gets a signed request, World App creates a
+ * proof, and World's Developer Portal verifies it. The portal does not know our request, so the proof's public inputs
+ * are compared with it first.
+ * @throws SecretError if the signing key cannot be read or is malformed
  */
 export function worldIdProvider(
   settings: WorldIdSettings,
   env: Env,
-  outside: Outside = OUTSIDE,
+  runtime: ProviderRuntime = DEFAULT_RUNTIME,
 ): IdentityProvider {
   const world: WorldId = {
     settings,
     address: settings.address ?? 'https://developer.world.org',
     environment: settings.environment ?? 'production',
     signingKeyHex: readSigningKey(settings, env),
-    outside,
+    runtime,
   }
   return {
     id: settings.id,
@@ -90,30 +96,34 @@ export function worldIdProvider(
     assurance: 'substantial',
     unique: true,
     proves: 'That you are a human, one who has not verified another owner here; not who you are.',
-    // World App proves the same action again only after a year: a year would end before it can be renewed.
+    // World App proves the same action again only after a year, so a year's validity would leave a gap.
     validForMs: validityMs(settings.validForDays ?? null),
-    // The same goes for coming in a second time.
+    // For the same reason, owners could not sign in a second time.
     signIn: false,
     selfService: true,
-    // IDKit is WebAssembly and speaks over a bridge, to which all that it says is sealed.
+    // IDKit is WebAssembly and connects to World's bridge, end-to-end encrypted.
     pagePolicy: {
       'script-src': ["'wasm-unsafe-eval'"],
       'connect-src': ['https://bridge.worldcoin.org'],
     },
     async begin(context) {
-      requireAllowed(world, context)
-      return begun(world, context)
+      assertEnvironmentAllowed(world, context)
+      return createRequest(world, context)
     },
     async complete(context, { body }, state) {
-      requireAllowed(world, context)
+      assertEnvironmentAllowed(world, context)
       const proof = readProof(body)
-      requireAsked(proof, asked(world, context, state as State), outside.now() / 1000)
-      await requireProven(world, body, proof)
+      assertMatchesRequest(
+        proof,
+        proofRequest(world, context, state as State),
+        runtime.now() / 1000,
+      )
+      await verifyAtPortal(world, body, proof)
       return {
         subject: nullifierOf(proof).toString(),
         issuer: `${settings.rpId}/${settings.action}`,
         assurance: 'substantial',
-        verifiedAt: new Date(outside.now()),
+        verifiedAt: new Date(runtime.now()),
       }
     },
     check: async () => [checkSigning(world), await checkRegistration(world)],
@@ -126,12 +136,12 @@ function readSigningKey({ signingKey }: WorldIdSettings, env: Env): string {
   throw new SecretError('the signing key of World ID is not 64 hexadecimal characters')
 }
 
-function requireAllowed({ environment }: WorldId, { callbackUrl }: BeginContext): void {
-  if (environment === 'staging') requireDevelopment(callbackUrl, 'The staging environment of World')
+function assertEnvironmentAllowed({ environment }: WorldId, { callbackUrl }: BeginContext): void {
+  if (environment === 'staging') assertLoopback(callbackUrl, 'The staging environment of World')
 }
 
-/** The members of `client` are those of `IDKit.request()`, and the signal. */
-function begun(world: WorldId, { ownerId }: BeginContext) {
+/** `client` has the parameters of `IDKit.request()`, and the signal. */
+function createRequest(world: WorldId, { ownerId }: BeginContext) {
   const { appId, rpId, action } = world.settings
   const signed = signRequest({ signingKeyHex: world.signingKeyHex, action })
   const { nonce, createdAt, expiresAt } = signed
@@ -152,33 +162,42 @@ function begun(world: WorldId, { ownerId }: BeginContext) {
   return { client, state }
 }
 
-function asked({ settings, environment }: WorldId, { ownerId }: BeginContext, state: State): Asked {
+function proofRequest(
+  { settings, environment }: WorldId,
+  { ownerId }: BeginContext,
+  state: State,
+): ProofRequest {
   return { ...state, action: settings.action, environment, signal: ownerId }
 }
 
-const provenAnswer = Type.Object({
+const successResponse = Type.Object({
   success: Type.Literal(true),
   action: Type.String(),
   nullifier: hexNumber(),
   environment: Type.String(),
 })
-const refusedAnswer = Type.Object({ code: Type.String() })
+const errorResponse = Type.Object({ code: Type.String() })
 
-/** Codes of the portal by which it is the host, and not the human, who has to do something. */
-const MISTAKES_OF_HOST = ['app_not_migrated', 'rp_not_active', 'not_found', 'configuration_error']
+/** Error codes of the portal that only the operator can fix. */
+const CONFIGURATION_ERRORS = [
+  'app_not_migrated',
+  'rp_not_active',
+  'not_found',
+  'configuration_error',
+]
 
-/** `POST /api/v4/verify/{rp_id}` of World's Developer Portal, with IDKit's result unchanged. */
-async function requireProven(
-  { settings, address, outside }: WorldId,
+/** Verifies the proof by `POST /api/v4/verify/{rp_id}` of World's Developer Portal, with IDKit's result unchanged. */
+async function verifyAtPortal(
+  { settings, address, runtime }: WorldId,
   result: unknown,
   proof: Proof,
 ): Promise<void> {
-  const { status, body } = await callJson(`${address}/api/v4/verify/${settings.rpId}`, {
+  const { status, body } = await fetchJson(`${address}/api/v4/verify/${settings.rpId}`, {
     method: 'POST',
     json: result,
-    timeLimitMs: outside.timeLimitMs,
+    timeLimitMs: runtime.timeLimitMs,
   })
-  if (status === 200 && Value.Check(provenAnswer, body)) {
+  if (status === 200 && Value.Check(successResponse, body)) {
     const same =
       BigInt(body.nullifier) === nullifierOf(proof) &&
       body.action === proof.action &&
@@ -186,8 +205,8 @@ async function requireProven(
     if (same) return
     throw new ProviderFailure('World answers for another proof than the one that was sent.')
   }
-  const code = Value.Check(refusedAnswer, body) ? body.code : null
-  if (code !== null && MISTAKES_OF_HOST.includes(code))
+  const code = Value.Check(errorResponse, body) ? body.code : null
+  if (code !== null && CONFIGURATION_ERRORS.includes(code))
     throw new ProviderFailure(`World refuses this service: ${code}.`)
   if (code !== null && (status === 400 || status === 403))
     throw new ProviderRefusal('World does not accept that proof. Begin again.')
@@ -204,14 +223,14 @@ function checkSigning(world: WorldId): ProviderCheck {
   }
 }
 
-/** `GET /api/v4/rp-status/{rp_id}`, which the Developer Portal itself asks. */
+/** Uses `GET /api/v4/rp-status/{rp_id}`, as the Developer Portal's own pages do. */
 async function checkRegistration(world: WorldId): Promise<ProviderCheck> {
   const name = `relying party, ${world.environment}`
   const member = `${world.environment}_status`
   try {
-    const { status, body } = await callJson(
+    const { status, body } = await fetchJson(
       `${world.address}/api/v4/rp-status/${world.settings.rpId}`,
-      { method: 'GET', timeLimitMs: world.outside.timeLimitMs },
+      { method: 'GET', timeLimitMs: world.runtime.timeLimitMs },
     )
     if (status === 404) return { name, ok: false, detail: 'World does not know this rp_id' }
     const registered = Value.Check(Type.Object({ [member]: Type.Literal('registered') }), body)

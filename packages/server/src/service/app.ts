@@ -21,7 +21,7 @@ import { guardAgainstOverload } from '../core/limits/overload-guard.ts'
 import { isLimited, limitRates } from '../core/limits/rate-limit-guard.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
-import { webhookRoute } from '../identity/webhook-routes.ts'
+import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
 import { apiModel } from '../pages/docs/api-model.ts'
 import { docsRoutes, once, skillRoutes } from '../pages/docs/docs-routes.ts'
 import { openLibrary } from '../pages/docs/library.ts'
@@ -87,7 +87,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     previewLimiter: deps.overload.limiters.previews,
   })
   await serveOwners(app, deps.owners)
-  await webhookRoute(app, deps.owners)
+  await providerWebhookRoute(app, deps.owners)
   const { site, providers } = deps.owners
   await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: deps.dashboardDir })
   serveOpenApi(app)

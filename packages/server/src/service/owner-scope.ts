@@ -7,18 +7,18 @@ import type { ChannelDeps } from '../channels/deps.ts'
 import { issueTokenRoute } from '../claims/claim-routes.ts'
 import { Cookies } from '../core/http/cookies.ts'
 import type { App } from '../core/http/server.ts'
-import type { FollowDeps } from '../dashboard/followers.ts'
+import type { BroadcasterDeps } from '../dashboard/agent-event-broadcaster.ts'
 import { sessionRoutes } from '../dashboard/session-routes.ts'
 import { streamRoute } from '../dashboard/stream-routes.ts'
 import { identityRoutes } from '../identity/identity-routes.ts'
 import { accountRoutes } from '../owners/account-routes.ts'
 import type { OwnerDeps } from '../owners/owner-deps.ts'
-import { requireSameOrigin, SignedIn } from '../owners/owner-routes.ts'
+import { rejectCrossOrigin, SignedIn } from '../owners/owner-routes.ts'
 import { signInRoutes } from '../owners/sign-in-routes.ts'
 import { deletionRoute, exportRoute } from '../privacy/privacy-routes.ts'
 
 /** What the routes of signed-in owners depend on. */
-export type OwnerScopeDeps = OwnerDeps & ChannelDeps & FollowDeps
+export type OwnerScopeDeps = OwnerDeps & ChannelDeps & BroadcasterDeps
 
 /** Everything that owners do in a browser, or with nothing but fetch: one cookie, one rule against forgery, no cache. */
 export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
@@ -26,7 +26,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
   const context = { deps, cookies, signedIn: new SignedIn(deps, cookies) }
   await app.register(async (scope) => {
     await scope.register(cookie)
-    scope.addHook('onRequest', requireSameOrigin(deps.site.baseUrl))
+    scope.addHook('onRequest', rejectCrossOrigin(deps.site.baseUrl))
     scope.addHook('onRequest', (_request, reply, done) => {
       reply.header('cache-control', 'no-store')
       done()

@@ -17,10 +17,10 @@ import { openRateLimits } from '../core/limits/open-rate-limits.ts'
 import { metricsOf } from '../core/metrics/metrics-server.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { openPerspectives } from '../core/network/open-perspectives.ts'
-import { requireSamePepper } from '../identity/pepper-check.ts'
+import { assertSamePepper } from '../identity/pepper-check.ts'
 import type { StartProvider } from '../providers/development/index.ts'
-import { openProviders, tellOfProviders } from '../providers/open-providers.ts'
-import type { Env } from '../providers/secret.ts'
+import { logProviders, openProviders } from '../providers/load-providers.ts'
+import type { Env } from '../providers/secret-reference.ts'
 import { createApp } from './app.ts'
 import { appDeps, type State } from './app-deps.ts'
 import { gaugesOf } from './gauges.ts'
@@ -99,7 +99,7 @@ async function start(
   const db = await openDatabase(settings.database, now, primary?.turn)
   resources.defer(() => db.close())
   if (primary === null) await db.check()
-  await requireSamePepper({ db, pepper: loadPepper(settings.dataDir) })
+  await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
 
   const state: State = { phase: 'starting', listeners: new Listeners() }
@@ -125,7 +125,7 @@ async function start(
   if (!primary?.othersServe) await readModel.load()
   await primary?.allReady(address)
   state.phase = 'ready'
-  if (primary === null) tellOfProviders(providers, log)
+  if (primary === null) logProviders(providers, log)
 
   return {
     address,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { DueChecks } from '../channels/recheck-due.ts'
-import { DueJobs } from '../core/jobs/run-jobs.ts'
+import { JobRunner } from '../core/jobs/run-jobs.ts'
 import type { Parts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
@@ -42,16 +42,16 @@ export function startTimers(
   log: Logger,
   resources: AsyncDisposableStack,
 ): void {
-  db.onElsewhere(() => void readModel.catchUp())
+  db.onExternalWrite(() => void readModel.catchUp())
   const endPoll = every(POLL_MS, () => {
     try {
-      if (db.changedElsewhere() || readModel.isBehind) void readModel.catchUp()
+      if (db.mayHaveExternalWrites() || readModel.isBehind) void readModel.catchUp()
     } catch (error) {
       log.error({ err: error }, 'the database cannot be watched')
     }
   })
   const onFailure = (error: unknown) => log.error({ err: error }, 'a job failed')
-  const due = new DueJobs({ db, handlers: JOB_HANDLERS, now, onFailure })
+  const due = new JobRunner({ db, handlers: JOB_HANDLERS, now, onFailure })
   const endWork = every(WORK_MS, () => {
     due.run()
     void checks.run()

@@ -6,7 +6,7 @@ import { ask } from '../../../../test/support/ask.ts'
 import { unchanged } from '../../../../test/support/database-digest.ts'
 import type { TestService } from '../../../../test/support/service.ts'
 import type { SignedInOwner } from '../../../../test/support/signed-in.ts'
-import { BLUE, colourAt, deflatedZeroes, halves, pngChunk, pngOf, RED } from './pictures.ts'
+import { BLUE, colourAt, deflatedZeroes, halves, pngChunk, pngOf, RED } from './test-images.ts'
 import { AGENTS, agentIn, showAgent, startWithAgent } from './with-agent.ts'
 
 function put(
@@ -23,7 +23,7 @@ function put(
   })
 }
 
-/** The bytes of the picture that an agent shows. */
+/** The bytes of an agent's avatar. */
 async function pictureOf(service: TestService, did: string): Promise<Buffer> {
   const response = await fetch(`${service.url}/api/agents/${did}/avatar.webp`)
   assert.equal(response.status, 200)
@@ -35,7 +35,7 @@ const redPng = () =>
     .png()
     .toBuffer()
 
-test('a picture becomes a WebP of 512 pixels, which the card names, and can be taken away', async (t) => {
+test('an uploaded picture becomes a WebP of 512 pixels that the card links to, and can be removed', async (t) => {
   const start = await startWithAgent(t)
   const { service, owner, did } = start
   const { origin } = service.settings.baseUrl
@@ -61,7 +61,7 @@ test('a picture becomes a WebP of 512 pixels, which the card names, and can be t
   await unchanged(service, () => owner.send('DELETE', `${AGENTS}/${did}/avatar`))
 })
 
-test('PNG, JPEG and WebP are taken, whatever of the three they are declared as', async (t) => {
+test('PNG, JPEG and WebP are accepted, whichever of the three is declared', async (t) => {
   const start = await startWithAgent(t)
   const picture = halves(60, 40, RED, BLUE)
   const made = {
@@ -81,7 +81,7 @@ test('PNG, JPEG and WebP are taken, whatever of the three they are declared as',
   }
 })
 
-test('the picture is sent so that it can do nothing, and kept for as long as its address says', async (t) => {
+test('the avatar is served with a sandboxing policy and immutable caching', async (t) => {
   const start = await startWithAgent(t)
   const { service, did } = start
   const { avatarUrl } = agentIn(await put(start, await redPng()))
@@ -112,7 +112,7 @@ test('the picture is sent so that it can do nothing, and kept for as long as its
   assertRefused(await ask(service, `${pathname}?v=1&v=2`), 400, 'VALIDATION_ERROR')
 })
 
-test('another picture has another address; the same one again changes nothing', async (t) => {
+test('another picture gets another URL; the same picture again changes nothing', async (t) => {
   const start = await startWithAgent(t)
   const first = agentIn(await put(start, await redPng()))
   const again = await unchanged(start.service, async () => put(start, await redPng()))
@@ -121,7 +121,7 @@ test('another picture has another address; the same one again changes nothing', 
   assert.notEqual(other.avatarUrl, first.avatarUrl)
 })
 
-test('a revoked agent keeps its picture, gets no other, and can lose it', async (t) => {
+test('a revoked agent keeps its avatar, cannot get another, and its avatar can be removed', async (t) => {
   const start = await startWithAgent(t)
   const { service, owner, did } = start
   agentIn(await put(start, await redPng()))
@@ -134,10 +134,10 @@ test('a revoked agent keeps its picture, gets no other, and can lose it', async 
   assert.equal(agent.hasAvatar, false)
 })
 
-test('a square is cut out of the picture as it is displayed', async (t) => {
+test('the crop is in pixels after rotation', async (t) => {
   const start = await startWithAgent(t)
   const upright = await halves(80, 40, RED, BLUE).png().toBuffer()
-  // Turned by the camera: stored with the red half on the left, displayed with it on top.
+  // Rotated by EXIF: stored with the red half on the left, displayed with it on top.
   const turned = await halves(80, 40, RED, BLUE)
     .withMetadata({ orientation: 6 })
     .jpeg({ quality: 100 })
@@ -172,7 +172,7 @@ test('a square is cut out of the picture as it is displayed', async (t) => {
   }
 })
 
-test('a JPEG is turned upright, and where it was taken is left out', async (t) => {
+test('a JPEG is rotated upright, and its location metadata is removed', async (t) => {
   const start = await startWithAgent(t)
   const jpeg = await halves(80, 40, RED, BLUE)
     .withExif({
@@ -208,7 +208,7 @@ test('a JPEG is turned upright, and where it was taken is left out', async (t) =
   }
 })
 
-test('what is hidden in a picture or hangs on to it is left out', async (t) => {
+test('hidden and appended data are removed', async (t) => {
   const start = await startWithAgent(t)
   const page = Buffer.from('<html><script>alert(1)</script></html>*/=1;alert(1)//')
   const text = pngChunk('tEXt', Buffer.concat([Buffer.from('Comment\0'), page]))
@@ -234,7 +234,7 @@ test('what is hidden in a picture or hangs on to it is left out', async (t) => {
   }
 })
 
-test('of a picture that moves, the first frame stays', async (t) => {
+test('of an animation, the first frame is used', async (t) => {
   const start = await startWithAgent(t)
   const frames = await Promise.all(
     [RED, BLUE].map((colour) => halves(16, 16, colour, colour).png().toBuffer()),
@@ -250,7 +250,7 @@ test('of a picture that moves, the first frame stays', async (t) => {
   assert.deepEqual([pages, height], [1, 512])
 })
 
-test('what is no PNG, JPEG or WebP is refused, whatever it says it is', async (t) => {
+test('other formats are rejected, whatever is declared', async (t) => {
   const start = await startWithAgent(t)
   const square = sharp({ create: { width: 8, height: 8, channels: 3, background: RED } })
   const svg = Buffer.from(
@@ -279,7 +279,7 @@ test('what is no PNG, JPEG or WebP is refused, whatever it says it is', async (t
   }
 })
 
-test('a picture that is declared as something else, or packed, is refused', async (t) => {
+test('a picture with another media type or a content encoding is rejected', async (t) => {
   const start = await startWithAgent(t)
   const { service, owner, did } = start
   const png = new Uint8Array(await redPng())
@@ -308,7 +308,7 @@ test('a picture that is declared as something else, or packed, is refused', asyn
   assertRefused(none, 415, 'UNSUPPORTED_MEDIA_TYPE')
 })
 
-test('a picture that is damaged is refused', async (t) => {
+test('a damaged picture is rejected', async (t) => {
   const start = await startWithAgent(t)
   const noise = { type: 'gaussian' as const, mean: 128, sigma: 40 }
   const made = sharp({
@@ -339,7 +339,7 @@ test('a picture that is damaged is refused', async (t) => {
   }
 })
 
-test('a small file that unfolds to a huge picture is refused before it does', async (t) => {
+test('a small file with huge dimensions is rejected before it is decoded', async (t) => {
   const start = await startWithAgent(t)
   const { service, did } = start
   const rows = pngChunk('IDAT', await deflatedZeroes(64 << 20))
@@ -360,7 +360,7 @@ test('a small file that unfolds to a huge picture is refused before it does', as
   }
 })
 
-test('data beyond what the header of a picture promises is never unfolded', async (t) => {
+test('data beyond the declared dimensions is never decompressed', async (t) => {
   const start = await startWithAgent(t)
   const bomb = await deflatedZeroes(512 << 20)
   const keyword = Buffer.from('Comment\0\0')
@@ -379,7 +379,7 @@ test('data beyond what the header of a picture promises is never unfolded', asyn
   assert.ok(grown < 256, `${grown} MiB more`)
 })
 
-test('a body of more than 5 MiB is refused, and on other routes still one of more than 16 KiB', async (t) => {
+test('a body over 5 MiB is rejected, and on other routes one over 16 KiB', async (t) => {
   const start = await startWithAgent(t)
   const { service, owner, did } = start
   const padding = pngChunk(
@@ -404,7 +404,7 @@ test('a body of more than 5 MiB is refused, and on other routes still one of mor
   assertRefused(patch, 413, 'PAYLOAD_TOO_LARGE', /16 KiB/)
 })
 
-test('pictures that come at once are made one after another, and too many are told to wait', async (t) => {
+test('concurrent uploads are processed one after another, and too many are rejected', async (t) => {
   const start = await startWithAgent(t)
   const noise = { type: 'gaussian' as const, mean: 128, sigma: 40 }
   const large = await sharp({

@@ -4,7 +4,7 @@ import type { AgentStatus, Tail } from '@countersign/protocol'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { changeStatus } from '../../src/agent-management/change-status.ts'
 
-test('what the operator suspended, the owner cannot reactivate; what the owner suspended, they can', async (t) => {
+test('an owner can reactivate an agent they suspended, and not one that the operator suspended', async (t) => {
   const { tail, change, status } = await agent(t)
   await change({ tail, to: 'suspended', by: 'operator' })
   await assert.rejects(change({ tail, to: 'active', by: 'owner' }), { code: 'FORBIDDEN' })
@@ -15,7 +15,7 @@ test('what the operator suspended, the owner cannot reactivate; what the owner s
   assert.equal(await status(), 'active')
 })
 
-test('of all who revoke one agent at once one does, and it is told once, with the grade that comes of it', async (t) => {
+test('of concurrent revocations of an agent one succeeds, with one event and one grade event', async (t) => {
   const { tail, change, events } = await agent(t)
   const outcomes = await Promise.allSettled(
     Array.from({ length: 25 }, () => change({ tail, to: 'revoked', by: 'owner' })),

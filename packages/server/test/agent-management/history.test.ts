@@ -8,13 +8,13 @@ import { setStatus } from '../../../../test/support/set-status.ts'
 import type { SignedInOwner } from '../../../../test/support/signed-in.ts'
 import { AGENTS, editAgent, startWithAgent } from './with-agent.ts'
 
-async function historyOf(owner: SignedInOwner, did: string, query = ''): Promise<AgentHistory> {
+async function listHistory(owner: SignedInOwner, did: string, query = ''): Promise<AgentHistory> {
   const answer = await owner.get(`${AGENTS}/${did}/history${query}`)
   assert.equal(answer.status, 200, answer.text)
   return jsonOf<AgentHistory>(answer)
 }
 
-test('the history tells each change of the agent, newest first, with public facts only', async (t) => {
+test('the history lists each change of the agent, newest first, with public data only', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const other = await claimAgent(service, owner.ownerId, newKey(), 'private label')
   await editAgent(owner, did, { displayName: 'Desk', username: 'desk' })
@@ -23,7 +23,7 @@ test('the history tells each change of the agent, newest first, with public fact
   await setStatus(service, did, 'suspended', 'abuse')
   await owner.post(`${AGENTS}/${did}/revoke`, { reason: 'retired' })
 
-  const { events, next } = await historyOf(owner, did)
+  const { events, next } = await listHistory(owner, did)
 
   assert.equal(next, null)
   assert.deepEqual(
@@ -38,7 +38,7 @@ test('the history tells each change of the agent, newest first, with public fact
     ],
   )
   for (const { at } of events) assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000)
-  const { events: others } = await historyOf(owner, other)
+  const { events: others } = await listHistory(owner, other)
   assert.deepEqual(
     others.map(({ type }) => type),
     ['agent.updated', 'agent.claimed'],
@@ -53,7 +53,7 @@ test('a long history comes in pages of 50, each event once, the claim last', asy
     const numbers: number[] = []
     let last = ''
     for (let next: string | null = ''; next !== null; ) {
-      const page = await historyOf(owner, did, next === '' ? '' : `?before=${next}`)
+      const page = await listHistory(owner, did, next === '' ? '' : `?before=${next}`)
       numbers.push(...page.events.map(({ seq }) => seq))
       last = page.events.at(-1)?.type ?? 'none'
       next = page.next
@@ -67,7 +67,7 @@ test('a long history comes in pages of 50, each event once, the claim last', asy
   }
 })
 
-test('a page that is not named by a number is refused', async (t) => {
+test('a malformed page cursor is rejected', async (t) => {
   const { owner, did } = await startWithAgent(t)
   for (const query of ['?before=x', '?before=-1', '?before=', '?after=1']) {
     assertRefused(await owner.get(`${AGENTS}/${did}/history${query}`), 400, 'VALIDATION_ERROR')

@@ -18,7 +18,7 @@ async function claimMany(service: TestService, ownerId: number, count: number): 
 const didsOf = ({ agents }: { agents: readonly object[] }) =>
   agents.map((each) => (each as { svcDid: string }).svcDid)
 
-test('an owner without agents has none', async (t) => {
+test('an owner without agents gets an empty list', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service)
   assert.deepEqual(await listAgents(owner), {
@@ -28,7 +28,7 @@ test('an owner without agents has none', async (t) => {
   })
 })
 
-test('agents come newest first, 50 a page, each once, and only those of the owner', async (t) => {
+test("agents are listed newest first, 50 per page, each once, and only the owner's", async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service)
   const stranger = await newOwner(service)
@@ -46,7 +46,7 @@ test('agents come newest first, 50 a page, each once, and only those of the owne
   assert.deepEqual([last.agents, last.next], [[], null])
 })
 
-test('a filter by status or grade leads through all pages, and the counts are of all agents', async (t) => {
+test('filters by status and grade work across pages, and the counts include all agents', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service)
   const dids = await claimMany(service, owner.ownerId, 120)
@@ -83,7 +83,7 @@ test('a channel raises the grade in the list as it does in the card', async (t) 
   assert.deepEqual(didsOf(await listAgents(owner, '?grade=C')).length, 1)
 })
 
-test('a search finds names, labels, descriptions and DIDs by a part, in any case of any letter', async (t) => {
+test('the search matches parts of names, labels, descriptions and DIDs, case-insensitively in Unicode', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service)
   const stranger = await newOwner(service)
@@ -128,7 +128,7 @@ test('a search finds names, labels, descriptions and DIDs by a part, in any case
   }
 })
 
-test('a query that is none is refused', async (t) => {
+test('malformed queries are rejected', async (t) => {
   const { owner } = await startWithAgent(t)
   const queries = [
     'status=gone',

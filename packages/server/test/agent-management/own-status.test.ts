@@ -7,7 +7,7 @@ import { unchanged } from '../../../../test/support/database-digest.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { AGENTS, agentIn, showAgent, startWithAgent } from './with-agent.ts'
 
-test('an owner suspends, reactivates and revokes, and every lookup says so at once', async (t) => {
+test('an owner suspends, reactivates and revokes, and lookups show it at once', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const steps = [
     ['suspend', { reason: 'maintenance' }, 'suspended', false],
@@ -28,7 +28,7 @@ test('an owner suspends, reactivates and revokes, and every lookup says so at on
   }
 })
 
-test('what is not a step from where the agent stands is refused, and revoked is the end', async (t) => {
+test('invalid status transitions are rejected, and revoked is final', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const refuse = async (verb: string, body: object = {}) => {
     const answer = await unchanged(service, () => owner.post(`${AGENTS}/${did}/${verb}`, body))
@@ -45,7 +45,7 @@ test('what is not a step from where the agent stands is refused, and revoked is 
   for (const verb of ['suspend', 'reactivate', 'revoke']) await refuse(verb)
 })
 
-test('what the operator suspended the owner cannot lift, but can end', async (t) => {
+test('an owner can revoke, but not reactivate, an agent that the operator suspended', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   await setStatus(service, did, 'suspended', 'abuse')
   assert.equal((await showAgent(owner, did)).statusSetBy, 'operator')

@@ -11,7 +11,7 @@ const PNG = Buffer.from(
   'base64',
 )
 
-/** Every request about one agent of an owner. */
+/** Every request about one of an owner's agents. */
 const ABOUT_ONE: readonly (readonly [string, string, (object | Buffer)?])[] = [
   ['GET', ''],
   ['PATCH', '', { displayName: 'Taken over' }],
@@ -44,7 +44,7 @@ function withoutId({ status, text }: Answer): [number, string] {
   return [status, text.replace(/req_\w+/, 'req_')]
 }
 
-test("another owner's agent is as if it were not there, whatever is asked about it", async (t) => {
+test("every request about another owner's agent gets the response for an unknown agent", async (t) => {
   const { service, did } = await startWithAgent(t)
   const { origin } = service.settings.baseUrl
   const { cookie } = await newOwner(service)
@@ -69,7 +69,7 @@ test("another owner's agent is as if it were not there, whatever is asked about 
   }
 })
 
-test('an owner can ask all of it of their own agent, by DID and by tail', async (t) => {
+test("every request works for the owner's agent, by DID and by tail", async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const { origin } = service.settings.baseUrl
   for (const [method, path, body] of ABOUT_ONE) {
@@ -81,7 +81,7 @@ test('an owner can ask all of it of their own agent, by DID and by tail', async 
   }
 })
 
-test('nobody who is not signed in gets anything', async (t) => {
+test('every request needs a session', async (t) => {
   const { service, did } = await startWithAgent(t)
   const others = [
     ['GET', AGENTS],
@@ -102,7 +102,7 @@ test('nobody who is not signed in gets anything', async (t) => {
   }
 })
 
-test('nothing can be changed from a page of another site', async (t) => {
+test('requests from another site change nothing', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const writing = [
     ...ABOUT_ONE.map(([method, path, body]) => [method, `${AGENTS}/${did}${path}`, body] as const),

@@ -9,7 +9,7 @@ import { claimAgent } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { AGENTS, editAgent, newOwner, showAgent, startWithAgent } from './with-agent.ts'
 
-test('what an owner writes shows at once wherever the agent is shown', async (t) => {
+test('profile changes show at once wherever the agent is shown', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const profile = {
     displayName: 'Travel desk',
@@ -33,7 +33,7 @@ test('what an owner writes shows at once wherever the agent is shown', async (t)
   assert.deepEqual(await showAgent(owner, did), agent)
 })
 
-test('null takes away, what is not named stays, and the same again is no change', async (t) => {
+test('null removes a value, missing members stay, and an equal value is no change', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   await editAgent(owner, did, { displayName: 'Travel desk', username: 'desk', description: 'x' })
   const without = await editAgent(owner, did, { displayName: null })
@@ -46,7 +46,7 @@ test('null takes away, what is not named stays, and the same again is no change'
   await unchanged(service, () => editAgent(owner, did, { username: null, description: '' }))
 })
 
-test('text is kept as it is, whatever a browser could make of it', async (t) => {
+test('text is stored unchanged, including markup', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const texts = [
     '<script>alert(1)</script>',
@@ -70,7 +70,7 @@ test('text is kept as it is, whatever a browser could make of it', async (t) => 
   }
 })
 
-test('text that turns the direction of what follows, is not well-formed or is too long is refused', async (t) => {
+test('text with bidirectional controls, malformed text and text that is too long is rejected', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const astral = '\u{1f9ed}'
   const refused: object[] = [
@@ -106,7 +106,7 @@ test('text that turns the direction of what follows, is not well-formed or is to
   assert.equal(agent.displayName, astral.repeat(64))
 })
 
-test('a username that is taken, looks like one that is, or is reserved is refused in words', async (t) => {
+test('a taken, lookalike or reserved username is rejected with an explanation', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const other = await newOwner(service)
   const second = await claimAgent(service, other.ownerId)
@@ -142,7 +142,7 @@ test('a username that is taken, looks like one that is, or is reserved is refuse
   assert.equal(own.username, 'paypa1-world', "an agent's own name is in nobody's way")
 })
 
-test('of 25 who want a username at once, one gets it', async (t) => {
+test('of 25 concurrent requests for a username, one succeeds', async (t) => {
   const { service, owner } = await startWithAgent(t)
   const spellings = ['road-runner', 'r0ad-runner', 'roadrunner']
   const dids: string[] = []
@@ -162,7 +162,7 @@ test('of 25 who want a username at once, one gets it', async (t) => {
   }
 })
 
-test('a username is free again when its agent has another or none', async (t) => {
+test('a username is free again after its agent has changed or removed it', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const second = await claimAgent(service, owner.ownerId, newKey(), 'second')
   await editAgent(owner, did, { username: 'wanderer' })
@@ -172,7 +172,7 @@ test('a username is free again when its agent has another or none', async (t) =>
   await editAgent(owner, did, { username: 'wanderer' })
 })
 
-test('a revoked agent keeps its username: only its owner hands it on', async (t) => {
+test('a revoked agent keeps its username: only its owner can reuse it', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   await editAgent(owner, did, { username: 'wanderer' })
   await owner.post(`${AGENTS}/${did}/revoke`)
@@ -197,7 +197,7 @@ test('a revoked agent keeps its username: only its owner hands it on', async (t)
   assert.equal((await showAgent(owner, next)).username, 'wanderer')
 })
 
-test('from a revoked agent text can be taken away, and nothing can be added', async (t) => {
+test('from a revoked agent text can be removed, and nothing can be added', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   await editAgent(owner, did, { displayName: 'Harmful', description: 'Text', username: 'harmful' })
   await owner.post(`${AGENTS}/${did}/revoke`)

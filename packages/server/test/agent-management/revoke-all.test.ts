@@ -9,7 +9,7 @@ import { AGENTS, editAgent, listAgents, newOwner, showAgent } from './with-agent
 
 const MINUTES_11 = 11 * 60_000
 
-test('all agents of the owner are revoked, each with its event, and nobody elseâ€™s', async (t) => {
+test("all agents of the owner are revoked, each with its event, and no other owner's", async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada')
   const stranger = await newOwner(service)
@@ -45,7 +45,7 @@ test('all agents of the owner are revoked, each with its event, and nobody elseâ
   assert.deepEqual(jsonOf(again), { revokedAgents: 0 })
 })
 
-test('it takes the own username and a recent sign-in', async (t) => {
+test("it needs the owner's username and a recent sign-in", async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada')
   await newOwner(service, 'grace')

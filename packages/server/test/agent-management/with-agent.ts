@@ -6,7 +6,7 @@ import { type SignedInOwner, signIn } from '../../../../test/support/signed-in.t
 
 export const AGENTS = '/api/account/agents'
 
-/** A service, an owner who is signed in, and an agent of theirs. */
+/** Starts a service with a signed-in owner and one agent. */
 export async function startWithAgent(t: { after(end: () => unknown): void }): Promise<{
   service: TestService
   owner: SignedInOwner
@@ -21,7 +21,7 @@ export async function newOwner(service: TestService, username?: string): Promise
   return signIn(service, await service.operator.addVerifiedOwner(username))
 }
 
-/** The agent as its owner sees it, out of an answer that is a success. */
+/** Asserts success and reads the agent from a response. */
 export function agentIn(answer: Answer): OwnerAgent {
   assert.equal(answer.status, 200, answer.text)
   return jsonOf<OwnerAgent>(answer)

@@ -65,7 +65,7 @@ const NOT_FOUND = json(
 
 const RATE_LIMIT = json(
   {
-    message: "API rate limit exceeded for 192.0.2.1. (But here's the good eventReader: …)",
+    message: "API rate limit exceeded for 192.0.2.1. (But here's the good news: …)",
     documentation_url:
       'https://docs.github.com/rest/overview/resources-in-the-rest-api#rate-limiting',
   },

@@ -147,7 +147,7 @@ suite('several nodes on one database', () => {
     assert.equal(await node.db.write((tx) => acquireLease(tx, id, 'died', terms)), true)
     const before = (await checksOf(node)).length
     for (let i = 0; i < 5; i++) await node.checks.run()
-    // The stopped node has released the lease of its own check.
+    // After this, no check of this node is in progress.
     await node.checks.stop()
     assert.deepEqual([endedOf(node), (await checksOf(node)).length], [{}, before])
     assert.deepEqual((await leaseOf(node)).holder, 'died')

@@ -19,7 +19,7 @@ import {
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { shellInCheckout } from '../../../../test/support/shell.ts'
 import { allOf, needs } from '../../../../test/support/tools.ts'
-import { giveBelongings } from '../privacy/belongings.ts'
+import { insertOwnerRecords } from '../privacy/owner-records.ts'
 
 const OPERATING = new DocPage('docs/operating.md', import.meta.filename)
 
@@ -59,7 +59,7 @@ test(
     const owner = await first.operator.addVerifiedOwner('ada')
     const dids: string[] = []
     for (let i = 0; i < 4; i++) dids.push(await claimAgent(first, owner))
-    await giveBelongings(first, owner)
+    await insertOwnerRecords(first, owner)
     await setStatus(first, dids[1] as string, 'suspended')
     await setStatus(first, dids[2] as string, 'revoked')
     const atFirst = await answersOf(first, dids)
@@ -105,7 +105,7 @@ test(
     const service = await startTestService(t, { DATA_DIR, DATABASE_URL: `${server.url}/postgres` })
     const owner = await service.operator.addVerifiedOwner('ada')
     await claimAgent(service, owner)
-    await giveBelongings(service, owner)
+    await insertOwnerRecords(service, owner)
     await service.stop()
     const before = await digestOf(service)
     const shell = shellInCheckout(tempDir(t), { ...paths(), URL: server.url })

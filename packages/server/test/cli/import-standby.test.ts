@@ -8,7 +8,7 @@ import { UnknownOutcome } from '../../src/core/database/database.ts'
 import { importSqlite } from '../../src/core/database/maintenance/import-sqlite.ts'
 import { openSqlite } from '../../src/core/database/sqlite/sqlite-database.ts'
 
-const PEPPER = { id: 'p', fact: { name: 'identity-pepper', value: 'v' } }
+const PEPPER = { id: 'p', setting: { name: 'identity-pepper', value: 'v' } }
 
 test(
   'an import of which the standby has heard nothing is not said to be done',

@@ -15,7 +15,7 @@ import {
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
 import { TABLE_KEYS } from '../../src/core/database/maintenance/import-sqlite.ts'
-import { giveBelongings } from '../privacy/belongings.ts'
+import { insertOwnerRecords } from '../privacy/owner-records.ts'
 
 const TABLES = Object.keys(TABLE_KEYS)
 
@@ -28,7 +28,7 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
   const owner = await operator.addVerifiedOwner('ada')
   const dids = []
   for (let i = 0; i < 5; i++) dids.push(await claimAgent(service, owner))
-  await giveBelongings(service, owner)
+  await insertOwnerRecords(service, owner)
   await signIn(service, owner)
   const tail = dids[0]?.slice(-24) as string
   await operator.db.write(async (tx) => {

@@ -19,13 +19,13 @@ test('the defaults serve http://localhost:8080 with data in ./data', () => {
   assert.equal(settings.serviceName, 'Countersign')
 })
 
-test('the base URL follows the port, and the database the data directory, unless they are set', () => {
+test('the default base URL uses the port, and the default database is in the data directory', () => {
   assert.equal(readSettings({ PORT: '9000' }).baseUrl.origin, 'http://localhost:9000')
   assert.equal(fileOf(readSettings({ DATA_DIR: '/srv/x' })), '/srv/x/countersign.db')
   assert.equal(fileOf(readSettings({ DATABASE_URL: 'sqlite:/srv/y.db' })), '/srv/y.db')
 })
 
-test('a database is a file, or a PostgreSQL by its URL, which names the database', () => {
+test('DATABASE_URL is a SQLite file or a PostgreSQL URL with the name of a database', () => {
   for (const url of [
     'postgres://u:p@db.example:5432/x',
     'postgresql://db.example/x?sslmode=require',
@@ -41,23 +41,23 @@ test('a database is a file, or a PostgreSQL by its URL, which names the database
     'postgres://one.example:x,two.example/x',
     'sqlite:',
   ]) {
-    const [mistake, ...more] = refusal({ DATABASE_URL: bad }).mistakes
+    const [mistake, ...more] = rejection({ DATABASE_URL: bad }).mistakes
     assert.match(mistake ?? '', /^DATABASE_URL must be sqlite:.* or postgres:/, bad)
     assert.deepEqual(more, [])
   }
 })
 
-test('replicas are those of a PostgreSQL, one or several', () => {
+test('REPLICA_URL accepts one or several hosts, and only with PostgreSQL', () => {
   const DATABASE_URL = 'postgres://u:p@db.example/x'
   assert.equal(readSettings({ DATABASE_URL }).replicaUrl, null)
   const REPLICA_URL = 'postgres://u:p@one.example,two.example:5433/x'
   assert.equal(readSettings({ DATABASE_URL, REPLICA_URL }).replicaUrl, REPLICA_URL)
-  assert.deepEqual(refusal({ REPLICA_URL }).mistakes, [
+  assert.deepEqual(rejection({ REPLICA_URL }).mistakes, [
     'REPLICA_URL must be empty where DATABASE_URL is no PostgreSQL',
   ])
 })
 
-test('every mistake is listed at once, and no value is printed', () => {
+test('all mistakes are listed together, without any value', () => {
   const mistakes: Record<string, string> = {
     HOST: 'two words',
     PORT: '65536',
@@ -81,7 +81,7 @@ test('every mistake is listed at once, and no value is printed', () => {
     DNS_RESOLVERS: 'dns.example',
     LOOPBACK_HOSTS: 'agents.example.com',
   }
-  const error = refusal(mistakes)
+  const error = rejection(mistakes)
   assert.equal(error.mistakes.length, Object.keys(mistakes).length)
   for (const [name, value] of Object.entries(mistakes)) {
     assert.ok(
@@ -95,7 +95,7 @@ test('every mistake is listed at once, and no value is printed', () => {
 
 test('a base URL has no path, query, fragment or credentials', () => {
   for (const url of ['ftp://x', 'http://x/y', 'http://x/?a', 'http://x/#a', 'http://u@x', 'x']) {
-    assert.deepEqual(refusal({ BASE_URL: url }).mistakes.length, 1, url)
+    assert.deepEqual(rejection({ BASE_URL: url }).mistakes.length, 1, url)
   }
   assert.equal(
     readSettings({ BASE_URL: 'https://id.example:8443' }).baseUrl.host,
@@ -103,14 +103,14 @@ test('a base URL has no path, query, fragment or credentials', () => {
   )
 })
 
-test('plain http is for loopback alone: a session cookie would be read on the way', () => {
+test('plain http is accepted only on loopback, because it would reveal session cookies', () => {
   for (const url of [
     'http://id.example',
     'http://192.168.0.7:8080',
     'http://[fd00::1]',
     'http://0.0.0.0',
   ]) {
-    const [mistake, ...more] = refusal({ BASE_URL: url }).mistakes
+    const [mistake, ...more] = rejection({ BASE_URL: url }).mistakes
     assert.match(mistake ?? '', /^BASE_URL must be an https address \(http on loopback alone/, url)
     assert.deepEqual(more, [])
   }
@@ -119,7 +119,7 @@ test('plain http is for loopback alone: a session cookie would be read on the wa
   }
 })
 
-test('trusted proxies are addresses and ranges, IPv4 and IPv6', () => {
+test('TRUSTED_PROXIES accepts IPv4 and IPv6 addresses and ranges', () => {
   const { trustedProxies } = readSettings({ TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8,fd00::/8' })
   assert.deepEqual(trustedProxies, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
   for (const bad of [
@@ -132,14 +132,17 @@ test('trusted proxies are addresses and ranges, IPv4 and IPv6', () => {
     '0.0.0.0/0',
     '::/0',
   ]) {
-    assert.equal(refusal({ TRUSTED_PROXIES: bad }).mistakes.length, 1, bad)
+    assert.equal(rejection({ TRUSTED_PROXIES: bad }).mistakes.length, 1, bad)
   }
   const widest = ['0.0.0.0/1', '::/1', '::ffff:10.0.0.0/104', 'fe80::1%eth0']
-  const taken = readSettings({ TRUSTED_PROXIES: widest.join() }).trustedProxies
-  assert.doesNotThrow(() => fastify({ trustProxy: [...taken] }), 'what is accepted can be used')
+  const accepted = readSettings({ TRUSTED_PROXIES: widest.join() }).trustedProxies
+  assert.doesNotThrow(
+    () => fastify({ trustProxy: [...accepted] }),
+    'Fastify must accept what the parser accepts',
+  )
 })
 
-test('resolvers are addresses, IPv4 and IPv6, with a port or without, and node:dns takes them all', () => {
+test('DNS_RESOLVERS accepts IPv4 and IPv6 addresses with an optional port, and node:dns accepts all of them', () => {
   const { dnsResolvers } = readSettings({})
   assert.deepEqual(dnsResolvers, ['1.1.1.1', '8.8.8.8', '9.9.9.9'])
   const mixed = '127.0.0.1:5353, 9.9.9.9,[::1]:53,2620:fe::fe,[2001:db8::1]:5353'
@@ -152,7 +155,7 @@ test('resolvers are addresses, IPv4 and IPv6, with a port or without, and node:d
   ])
 })
 
-test('a resolver that is none, or the same one twice, is refused at start', () => {
+test('DNS_RESOLVERS rejects invalid and duplicate servers', () => {
   for (const bad of [
     ...['dns.example', 'localhost:53', '1.1.1', '256.1.1.1', '01.1.1.1', '1.1.1.1:0', '1.1.1.1:'],
     ...[
@@ -166,13 +169,13 @@ test('a resolver that is none, or the same one twice, is refused at start', () =
     ...['1.1.1.1 8.8.8.8', '1.1.1.1,dns.example', ',', '1.1.1.1,1.1.1.1', '8.8.8.8,8.8.8.8:53'],
     ...['2620:FE::FE,[2620:fe::fe]:53'],
   ]) {
-    const [mistake, ...more] = refusal({ DNS_RESOLVERS: bad }).mistakes
+    const [mistake, ...more] = rejection({ DNS_RESOLVERS: bad }).mistakes
     assert.match(mistake ?? '', /^DNS_RESOLVERS must be one or more addresses/, bad)
     assert.deepEqual(more, [])
   }
 })
 
-test('hosts may be on loopback for development alone: where BASE_URL is there too', () => {
+test('LOOPBACK_HOSTS is accepted only if BASE_URL is on loopback', () => {
   const LOOPBACK_HOSTS = 'agents.example.com:8443, api.example.net:9443'
   for (const BASE_URL of ['http://localhost:8080', 'http://127.0.0.1:8080', 'https://[::1]:8443']) {
     assert.deepEqual(
@@ -183,12 +186,12 @@ test('hosts may be on loopback for development alone: where BASE_URL is there to
       ],
     )
   }
-  const [mistake, ...more] = refusal({ BASE_URL: 'https://id.example', LOOPBACK_HOSTS }).mistakes
+  const [mistake, ...more] = rejection({ BASE_URL: 'https://id.example', LOOPBACK_HOSTS }).mistakes
   assert.match(mistake ?? '', /^LOOPBACK_HOSTS must be empty where BASE_URL is not on loopback/)
   assert.deepEqual(more, [])
   assert.equal(readSettings({ BASE_URL: 'https://id.example' }).loopbackHosts.size, 0)
   for (const bad of ['agents.example.com', 'a:0', 'a:65536', ':8443', 'a:b', 'a:1:2', 'A b:1']) {
-    assert.equal(refusal({ LOOPBACK_HOSTS: bad }).mistakes.length, 1, bad)
+    assert.equal(rejection({ LOOPBACK_HOSTS: bad }).mistakes.length, 1, bad)
   }
 })
 
@@ -196,7 +199,7 @@ test('an empty variable counts as unset', () => {
   assert.equal(readSettings({ PORT: '', SHORT_NAME: '' }).port, 8080)
 })
 
-function refusal(env: Record<string, string>): SettingsError {
+function rejection(env: Record<string, string>): SettingsError {
   try {
     readSettings(env)
   } catch (error) {
@@ -206,7 +209,7 @@ function refusal(env: Record<string, string>): SettingsError {
   return assert.fail('the settings were accepted')
 }
 
-test('rate limits are named, each once; what is not named stays as it is', () => {
+test('RATE_LIMITS sets each named limit once; the others keep their defaults', () => {
   const { rateLimits, redisUrl } = readSettings({})
   assert.equal(redisUrl, null)
   assert.deepEqual(rateLimits.get('failed-claims'), { quota: 10, windowMs: 60_000 })
@@ -228,18 +231,18 @@ test('rate limits are named, each once; what is not named stays as it is', () =>
     ],
     ...['minting=5/m', 'constructor=5/m', 'mint=5/m,mint=6/m', 'mint=5/m;claims=5/m', 'mint=OFF'],
   ]) {
-    const [mistake, ...more] = refusal({ RATE_LIMITS: bad }).mistakes
+    const [mistake, ...more] = rejection({ RATE_LIMITS: bad }).mistakes
     assert.match(mistake ?? '', /^RATE_LIMITS must be name=<number>\/<s, m or h> /, bad)
     assert.deepEqual(more, [])
   }
 })
 
-test('every rate limit that can be set is one that there is', () => {
+test('every rate limit that can be set exists', () => {
   const { rateLimits } = readSettings({})
   assert.deepEqual([...rateLimits.keys()].toSorted(), LIMIT_NAMES.toSorted())
 })
 
-test('Redis is named by a URL of its own kind', () => {
+test('REDIS_URL must be a redis:// or rediss:// URL', () => {
   for (const good of ['redis://localhost', 'redis://u:p@cache:6379/2', 'rediss://:p@cache:6380']) {
     assert.equal(readSettings({ REDIS_URL: good }).redisUrl, good)
   }
@@ -250,6 +253,6 @@ test('Redis is named by a URL of its own kind', () => {
     'redis://cache/x',
     'redis://c?a=b',
   ]) {
-    assert.equal(refusal({ REDIS_URL: bad }).mistakes.length, 1, bad)
+    assert.equal(rejection({ REDIS_URL: bad }).mistakes.length, 1, bad)
   }
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { timestamp } from '../../src/core/timestamp.ts'
 
-test('a timestamp is what Date.toISOString says', () => {
+test('a timestamp equals Date.toISOString', () => {
   fc.assert(
     fc.property(fc.integer({ min: -1e12, max: 2e14 }), (milliseconds) => {
       assert.equal(timestamp(milliseconds), new Date(milliseconds).toISOString())

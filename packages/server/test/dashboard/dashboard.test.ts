@@ -9,7 +9,7 @@ import { ROOT, startTestService, tempDir } from '../../../../test/support/servic
 
 const ASSETS = join(ROOT, 'packages/dashboard/dist/assets')
 
-test('every address of the dashboard is one page, under a policy that allows nothing inline', async (t) => {
+test('every dashboard path serves one page, with a policy without inline code', async (t) => {
   const service = await startTestService(t)
   for (const path of [
     '/dashboard',
@@ -28,7 +28,7 @@ test('every address of the dashboard is one page, under a policy that allows not
   }
 })
 
-test('the files of the page are kept for good, compressed; one of an older build is not there', async (t) => {
+test('assets are compressed and immutable; one of an older build gets 404', async (t) => {
   const service = await startTestService(t)
   const script = readdirSync(ASSETS).find((each) => each.endsWith('.js')) as string
   const plain = await fetch(`${service.url}/dashboard/assets/${script}`, {
@@ -45,7 +45,7 @@ test('the files of the page are kept for good, compressed; one of an older build
   )
 })
 
-test('where World ID is configured, the policy has what its script needs, and no more', async (t) => {
+test('if World ID is configured, the policy allows what its script needs, and no more', async (t) => {
   const file = join(tempDir(t), 'providers.json')
   const provider = {
     id: 'world-id',
@@ -82,7 +82,7 @@ test('no page of the dashboard loads more than 200 kB of script, gzipped', () =>
   }
 })
 
-/** The files, and what they import at once; what is imported when it is needed is not part of the page. */
+/** The scripts and their static imports. Dynamic imports do not count. */
 function withImports(files: readonly string[]): string[] {
   const all = new Set(files)
   for (const file of all) {

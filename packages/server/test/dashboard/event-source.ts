@@ -8,10 +8,10 @@ export interface ServerSentEvent {
   readonly data: Record<string, string>
 }
 
-/** A stream of server-sent events as a page reads it. */
+/** Reads a stream of server-sent events as a page does. */
 export class EventSource {
   readonly headers: Headers
-  /** How often the service has said nothing, to be heard. */
+  /** The number of heartbeats received. */
   heartbeats = 0
   readonly #reader: ReadableStreamDefaultReader<string>
   #text = ''
@@ -24,7 +24,7 @@ export class EventSource {
     this.#reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   }
 
-  /** @returns the next event, or null where the stream has ended as it should */
+  /** @returns the next event, or null if the stream has ended normally */
   async next(): Promise<ServerSentEvent | null> {
     for (;;) {
       const end = this.#text.indexOf('\n\n')
@@ -55,7 +55,7 @@ export class EventSource {
   }
 }
 
-/** Opens the stream of an owner. @param lastEventId what a browser names when it comes again */
+/** Opens an owner's stream. @param lastEventId sent as Last-Event-ID, as on a reconnect */
 export async function openStream(
   service: TestService,
   { cookie }: SignedInOwner,

@@ -22,7 +22,7 @@ async function open(
   return stream
 }
 
-test('a claim shows in the stream of its owner, with its label, and of nobody else', async (t) => {
+test("a claim appears in its owner's stream with its label, and in no other stream", async (t) => {
   const service = await startTestService(t)
   const [owner, stranger] = [await newOwner(service), await newOwner(service)]
   const [stream, second] = [await open(t, service, owner), await open(t, service, owner)]
@@ -43,7 +43,7 @@ test('a claim shows in the stream of its owner, with its label, and of nobody el
   assert.equal((await others.next())?.data.svcDid, theirs, 'the first that the other is told')
 })
 
-test('every change of an agent is told in order, once, whoever makes it', async (t) => {
+test('every change of an agent is sent once and in order, whoever makes it', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const stream = await open(t, service, owner)
   await editAgent(owner, did, { displayName: 'Desk' })
@@ -67,13 +67,13 @@ test('every change of an agent is told in order, once, whoever makes it', async 
   )
 })
 
-test('what becomes of the channels of an agent is told as it happens, and the grade that comes of it', async (t) => {
+test('channel changes are sent as they happen, with the resulting grade', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   await giveProfile(service, did, {
     channels: [{ kind: 'domain', handleOrDomain: 'agents.example.com', tier: 2 }],
   })
   const stream = await open(t, service, owner)
-  // It has been an A that nobody was told of; now it is what was told last.
+  // Its grade was A without an event; now the stored grade is current.
   await service.operator.db.write((tx) => tx.db.updateTable('agents').set({ grade: 'A' }).execute())
   const [channel] = await service.operator.db.read.selectFrom('channels').selectAll().execute()
   const gone = await owner.send('DELETE', `${AGENTS}/${did}/channels/${channel?.id}`)
@@ -84,7 +84,7 @@ test('what becomes of the channels of an agent is told as it happens, and the gr
   }
 })
 
-test('who comes again is told what was missed, from wherever it stopped', async (t) => {
+test('a reconnecting client gets the missed events from its last one', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const stranger = await newOwner(service)
   const stream = await open(t, service, owner)
@@ -117,7 +117,7 @@ test('who comes again is told what was missed, from wherever it stopped', async 
   assert.equal((await fromTheStart.next())?.event, 'agent.claimed')
 })
 
-test('who comes for the first time, or names what is no number or to come, begins now', async (t) => {
+test('without a valid Last-Event-ID the stream begins now', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const streams = [await open(t, service, owner)]
   for (const id of ['x', '-1', '999999999999', '1e3', '9'.repeat(30)]) {
@@ -127,7 +127,7 @@ test('who comes for the first time, or names what is no number or to come, begin
   for (const stream of streams) assert.equal((await stream.next())?.event, 'agent.updated')
 })
 
-test('events that come while the missed ones are read are told once', async (t) => {
+test('events that arrive during the replay are sent once', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   for (let i = 0; i < 30; i++) await editAgent(owner, did, { displayName: `Before ${i}` })
   const edits = Promise.all(
@@ -143,7 +143,7 @@ test('events that come while the missed ones are read are told once', async (t) 
   )
 })
 
-test('a stream says every 20 seconds that it lives', async (t) => {
+test('a stream sends a heartbeat every 20 seconds', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   t.mock.timers.enable({ apis: ['setInterval'] })
   try {
@@ -159,12 +159,12 @@ test('a stream says every 20 seconds that it lives', async (t) => {
       assert.equal(stream.heartbeats, heartbeats)
     }
   } finally {
-    // The service ends its own timers, which are real.
+    // The service stops its own timers, which are not mocked.
     t.mock.timers.reset()
   }
 })
 
-test('a stream ends when its session does, however that comes about', async (t) => {
+test('a stream ends when its session does, for whatever reason', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service)
   const stream = await open(t, service, owner)
@@ -184,16 +184,16 @@ test('a stream ends when its session does, however that comes about', async (t) 
   )
 })
 
-test('the stop of the service ends open streams, and does not wait for their readers', async (t) => {
+test('stopping the service ends open streams without waiting for their readers', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service)
   const streams = [await open(t, service, owner), await open(t, service, owner)]
   await service.stop()
-  // A connection that had to be cut would be an error here.
+  // A connection that was cut would cause an error here.
   for (const stream of streams) assert.equal(await stream.next(), null)
 })
 
-test('an owner has room for 20 streams, and for another when one is closed', async (t) => {
+test('an owner can have 20 streams, and another after one is closed', async (t) => {
   const service = await startTestService(t)
   const [owner, other] = [await newOwner(service), await newOwner(service)]
   const streams: EventSource[] = []

@@ -40,7 +40,7 @@ for (const { id, assurance, validForDays } of PROVIDERS) {
   })
 }
 
-test('the request to the provider is pushed: the browser carries nothing of it but a reference', async (t) => {
+test('the authorization request is pushed: the browser carries only its reference', async (t) => {
   const service = await startTestService(t)
   const { redirect } = await beginIdentity(await signInNewcomer(service), 'dev-high')
   const { searchParams } = new URL(redirect)
@@ -48,7 +48,7 @@ test('the request to the provider is pushed: the browser carries nothing of it b
   assert.match(searchParams.get('request_uri') as string, /^urn:ietf:params:oauth:request_uri:/)
 })
 
-test('the login page says what it is, runs no script and loads nothing', async (t) => {
+test('the login page says that it is for development, runs no script and loads nothing', async (t) => {
   const service = await startTestService(t)
   const { browser, redirect } = await beginIdentity(await signInNewcomer(service), 'dev-low')
   const page = await browser.visit(redirect)
@@ -62,7 +62,7 @@ test('the login page says what it is, runs no script and loads nothing', async (
   assert.doesNotMatch(page.text, /<script|https?:/)
 })
 
-test('who cancels at the provider is not verified', async (t) => {
+test('an owner who cancels at the provider is not verified', async (t) => {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   const { browser, redirect } = await beginIdentity(owner, 'dev-low')
@@ -77,18 +77,18 @@ test('who cancels at the provider is not verified', async (t) => {
   assert.deepEqual(jsonOf<Identity>(await owner.get('/api/identity')).verifications, [])
 })
 
-test('another person can sign in at every turn, in the same browser', async (t) => {
+test('each sign-in in the same browser can be another person', async (t) => {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   const first = await beginIdentity(owner, 'dev-low')
   await first.browser.request(await logInAtProvider(service, first, 'Ada'))
-  // The provider knows the browser by now, and asks all the same.
+  // The browser has a session at the provider by now, which still shows the login page.
   const again = await beginIdentity(owner, 'dev-low')
   const page = await first.browser.visit(again.redirect)
   assert.match(page.text, /Who are you\?/)
 })
 
-test('providers for development end with the service', async (t) => {
+test('development providers stop with the service', async (t) => {
   const service = await startTestService(t)
   const { redirect } = await beginIdentity(await signInNewcomer(service), 'dev-low')
   const discovery = new URL('/.well-known/openid-configuration', redirect)

@@ -14,7 +14,7 @@ import { signIn } from '../../../../test/support/signed-in.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
 import { signInNewcomer, verifyIdentity } from '../../../../test/support/verify-identity.ts'
 
-test('the end of a verification is planned when it is recorded', async (t) => {
+test('recording a verification schedules its expiry', async (t) => {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   await verifyIdentity(service, owner, 'dev-high', 'Ada')
@@ -33,7 +33,7 @@ test('the end of a verification is planned when it is recorded', async (t) => {
   )
 })
 
-test('a verification that ends shows everywhere on time, and stays on the page as one to renew', async (t) => {
+test('an expired verification stops counting everywhere on time, and is shown as one to renew', async (t) => {
   const clock = { ahead: 0 }
   const service = await startTestService(t, {}, () => Date.now() + clock.ahead)
   const ownerId = await service.operator.addVerifiedOwner('ada')
@@ -79,7 +79,7 @@ async function events({ operator }: TestService): Promise<string[]> {
   return rows.map(({ type }) => type)
 }
 
-test('an owner is told on every page when the verification on which agents stand ends soon, or has ended', async (t) => {
+test('the session state names the verification that expires soon or has expired', async (t) => {
   const service = await startTestService(t)
   const owner = await signIn(service, await service.operator.addVerifiedOwner('ada'))
   const renewal = async () => jsonOf<SessionState>(await owner.get('/api/session')).renewal
@@ -98,7 +98,7 @@ test('an owner is told on every page when the verification on which agents stand
   const soon = await set(300, 29)
   const said = { provider: 'in-person', label: 'In person' }
   assert.deepEqual(await renewal(), { ...said, expiresAt: soon, expired: false })
-  // A short one is renewed later: a fifth of it before the end.
+  // A short verification is due for renewal in the last fifth of its validity.
   await set(7, 3)
   assert.equal(await renewal(), null)
   const ended = await set(300, -1)

@@ -15,8 +15,8 @@ import {
 
 const BEGUN = /begun too long ago, or in another browser/
 
-/** Up to the moment at which the browser comes back. */
-async function atTheDoor(t: Parameters<typeof startTestService>[0]) {
+/** Begins a verification and signs in at the provider, up to the callback. */
+async function beforeCallback(t: Parameters<typeof startTestService>[0]) {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   const begun = await beginIdentity(owner, 'dev-high')
@@ -29,8 +29,8 @@ async function assertNobodyVerified(service: TestService): Promise<void> {
   assert.deepEqual(await read.selectFrom('identity_verifications').selectAll().execute(), [])
 }
 
-test('a flow is used once: who comes back twice is refused the second time', async (t) => {
-  const { service, owner, browser, url } = await atTheDoor(t)
+test('a flow can be completed once: a second callback is rejected', async (t) => {
+  const { service, owner, browser, url } = await beforeCallback(t)
   const cookie = browser.cookie
   assert.equal((await comeBack(browser, url)).verified, 'dev-high')
   const again = await comeBack(new UserAgent(cookie), url)
@@ -39,15 +39,15 @@ test('a flow is used once: who comes back twice is refused the second time', asy
   assert.equal((await service.operator.db.read.selectFrom('flows').selectAll().execute()).length, 0)
 })
 
-test('of two who come back at the same time, one is believed', async (t) => {
-  const { browser, url } = await atTheDoor(t)
+test('of two concurrent callbacks, one succeeds', async (t) => {
+  const { browser, url } = await beforeCallback(t)
   const [one, other] = [new UserAgent(browser.cookie), new UserAgent(browser.cookie)]
   const outcomes = await Promise.all([comeBack(one, url), comeBack(other, url)])
   assert.equal(outcomes.filter((each) => each.verified !== null).length, 1)
 })
 
-test("another owner cannot complete an owner's flow, and it is over then", async (t) => {
-  const { service, owner, browser, url } = await atTheDoor(t)
+test('another owner cannot complete a flow, and the attempt ends it', async (t) => {
+  const { service, owner, browser, url } = await beforeCallback(t)
   const other = await signInNewcomer(service)
   const flow = browser.cookie.split('; ').find((each) => each.includes('flow')) as string
   const outcome = await comeBack(new UserAgent(other.cookie, flow), url)
@@ -57,22 +57,22 @@ test("another owner cannot complete an owner's flow, and it is over then", async
   assert.deepEqual(await providersOf(owner), [])
 })
 
-test('without the cookie of the flow nobody is verified: a link that somebody else sent is of no use', async (t) => {
-  const { service, browser, url } = await atTheDoor(t)
+test('without the flow cookie nobody is verified, so a callback link sent by an attacker is useless', async (t) => {
+  const { service, browser, url } = await beforeCallback(t)
   browser.forget('flow')
   assert.match((await comeBack(browser, url)).message as string, BEGUN)
   await assertNobodyVerified(service)
 })
 
 test('without a session nobody is verified', async (t) => {
-  const { service, browser, url } = await atTheDoor(t)
+  const { service, browser, url } = await beforeCallback(t)
   browser.forget('session')
   assert.match((await comeBack(browser, url)).message as string, /Sign in first/)
   await assertNobodyVerified(service)
 })
 
-test('a flow of one provider is not completed at the address of another', async (t) => {
-  const { service, browser, url } = await atTheDoor(t)
+test("a flow cannot be completed at another provider's callback URL", async (t) => {
+  const { service, browser, url } = await beforeCallback(t)
   const elsewhere = new URL(url)
   elsewhere.pathname = '/identity/callback/dev-low'
   const outcome = await comeBack(browser, elsewhere)
@@ -81,8 +81,8 @@ test('a flow of one provider is not completed at the address of another', async 
   await assertNobodyVerified(service)
 })
 
-test('a flow ends after 15 minutes', async (t) => {
-  const { service, browser, url } = await atTheDoor(t)
+test('a flow expires after 15 minutes', async (t) => {
+  const { service, browser, url } = await beforeCallback(t)
   const { db } = service.operator
   const flow = await db.read.selectFrom('flows').selectAll().executeTakeFirstOrThrow()
   const left = flow.expires_at - Date.now()
@@ -94,16 +94,16 @@ test('a flow ends after 15 minutes', async (t) => {
   await assertNobodyVerified(service)
 })
 
-test('the code of a flow is worth nothing in another flow of the same owner', async (t) => {
-  const { service, owner, url } = await atTheDoor(t)
+test('a code from one flow is rejected in another flow of the same owner', async (t) => {
+  const { service, owner, url } = await beforeCallback(t)
   const second = await beginIdentity(owner, 'dev-high')
   const outcome = await comeBack(second.browser, url)
   assert.match(outcome.message as string, /cannot be believed/)
   await assertNobodyVerified(service)
 })
 
-test('an account that is deleted meanwhile is not verified', async (t) => {
-  const { service, owner, browser, url } = await atTheDoor(t)
+test('an account deleted during the flow is not verified', async (t) => {
+  const { service, owner, browser, url } = await beforeCallback(t)
   await service.operator.db.write(async (tx) => {
     await tx.db
       .updateTable('owners')
@@ -115,7 +115,7 @@ test('an account that is deleted meanwhile is not verified', async (t) => {
   await assertNobodyVerified(service)
 })
 
-test('beginning needs a session, a provider that is there, and a page of ours', async (t) => {
+test("beginning needs a session, a configured provider, and the service's own origin", async (t) => {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   const target = '/api/identity/dev-high/begin'
@@ -129,7 +129,7 @@ test('beginning needs a session, a provider that is there, and a page of ours', 
   assertRefused(await ask(service, '/api/identity'), 401, 'UNAUTHENTICATED')
 })
 
-test('in person is a card that says whom to ask: nothing can be begun', async (t) => {
+test('in-person verification is listed and cannot be begun', async (t) => {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   const { providers } = jsonOf<Identity>(await owner.get('/api/identity'))
@@ -140,7 +140,7 @@ test('in person is a card that says whom to ask: nothing can be begun', async (t
   assertRefused(answer, 400, 'VALIDATION_ERROR', /whoever runs this service/)
 })
 
-test('the cookie of a flow is for this host alone, and no script reads it', async (t) => {
+test('the flow cookie is host-only and HttpOnly', async (t) => {
   const service = await startTestService(t, { BASE_URL: 'http://127.0.0.1:9' })
   const owner = await signInNewcomer(service)
   const answer = await owner.post('/api/identity/dev-low/begin')

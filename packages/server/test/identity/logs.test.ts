@@ -35,7 +35,7 @@ const CASES: Readonly<Record<string, { wrong: Misbehaviour; level: number; says:
 }
 
 for (const [name, { wrong, level, says }] of Object.entries(CASES)) {
-  test(`the log tells the host of ${name}, with the request and without secrets`, async (t) => {
+  test(`the log reports ${name}, with the request id and without secrets`, async (t) => {
     const server = await startOidcServer(t, wrong)
     const child = await startServiceProcess(t, {
       LOG_LEVEL: 'info',

@@ -10,19 +10,19 @@ export const CLIENT_ID = 'countersign'
 export const CLIENT_SECRET = 'a-client-secret-of-the-test'
 export const ACR = 'urn:test:substantial'
 
-/** What may be said or signed in another way than it should be. */
+/** The parts of the provider's behavior that a test can replace. */
 export interface Misbehaviour {
   readonly discovery?: (metadata: Record<string, unknown>) => Record<string, unknown>
   readonly claims?: (claims: JWTPayload) => JWTPayload
-  /** Makes the ID token, out of the claims. */
+  /** Creates the ID token from the claims. */
   readonly sign?: (claims: JWTPayload, keys: ServerKeys) => Promise<string>
   readonly token?: (response: Record<string, unknown>) => Answer
   readonly keys?: () => Answer
-  /** Changes the query with which the browser comes back. */
+  /** Changes the callback's query. */
   readonly back?: (query: URLSearchParams) => void
   readonly par?: () => Answer
   readonly userInfo?: () => Promise<Answer>
-  /** Takes every client for ours, whose own way to show who it is the test then looks at. */
+  /** Accepts any client authentication, which the test then inspects. */
   readonly anyClient?: boolean
 }
 
@@ -36,7 +36,7 @@ export function newKeys(): ServerKeys {
   return { privateKey, publicKey: createPublicKey(privateKey) }
 }
 
-/** A JWS over the claims. */
+/** Signs the claims as a JWS. */
 export function signed(
   claims: JWTPayload,
   key: KeyObject | Uint8Array,
@@ -47,7 +47,7 @@ export function signed(
     .sign(key)
 }
 
-/** An OpenID Connect provider that does everything right but what it is told to do wrong. */
+/** An OpenID Connect provider that behaves correctly except for the given replacements. */
 export async function startOidcServer(
   t: { after(end: () => unknown): void },
   wrong: Misbehaviour = {},
@@ -114,9 +114,9 @@ export async function startOidcServer(
 
   return {
     ...server,
-    /** What was asked for, when the browser came. */
+    /** The authorization requests received. */
     begun,
-    /** The browser, and a human who says yes. @returns where it is sent back to */
+    /** Visits the authorization URL as a browser whose user consents. @returns the callback URL */
     authorize(redirect: string): URL {
       const { searchParams } = new URL(redirect)
       const uri = searchParams.get('request_uri')
@@ -159,7 +159,7 @@ function isClient(authorization = ''): boolean {
   return scheme === 'Basic' && parts.join(':') === `${CLIENT_ID}:${CLIENT_SECRET}`
 }
 
-/** Such a provider in the host's file. */
+/** The settings for this provider in the operator's file. */
 export function providerAt(issuer: string, id = 'test') {
   return {
     id,

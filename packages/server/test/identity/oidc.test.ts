@@ -26,7 +26,7 @@ async function verify(service: TestService, server: Server) {
   return { outcome, verification: verifications[0], redirect }
 }
 
-test('a provider that does everything right is believed', async (t) => {
+test('a valid response of a provider verifies the owner', async (t) => {
   const server = await startOidcServer(t)
   const service = await startWithProviders(t, [providerAt(server.url)])
   const { outcome, verification, redirect } = await verify(service, server)
@@ -50,7 +50,7 @@ test('a provider that does everything right is believed', async (t) => {
   })
 })
 
-test('an acr can say what a verification is worth', async (t) => {
+test('the acr can determine the assurance', async (t) => {
   const server = await startOidcServer(t)
   const provider = { ...providerAt(server.url), acr: { [ACR]: 'high', other: 'low' } }
   const service = await startWithProviders(t, [provider])
@@ -58,7 +58,7 @@ test('an acr can say what a verification is worth', async (t) => {
   assert.equal(verification?.assurance, 'high')
 })
 
-test('another claim can stand for the acr', async (t) => {
+test('acrClaim replaces the acr claim', async (t) => {
   const claims = (right: object) => ({ ...right, acr: 'other', authenticationtype: 'urn:eid' })
   const server = await startOidcServer(t, { claims })
   const acr = { acr: ['urn:eid'], acrClaim: 'authenticationtype' }
@@ -66,7 +66,7 @@ test('another claim can stand for the acr', async (t) => {
   assert.equal((await verify(service, server)).outcome.verified, 'test')
 })
 
-test('requests are not pushed where the host has switched that off', async (t) => {
+test('requests are not pushed if par is false', async (t) => {
   const server = await startOidcServer(t)
   const service = await startWithProviders(t, [{ ...providerAt(server.url), par: false }])
   const { outcome, redirect } = await verify(service, server)
@@ -74,7 +74,7 @@ test('requests are not pushed where the host has switched that off', async (t) =
   assert.match(redirect, /code_challenge=/)
 })
 
-test('the service starts while a provider is down, and says so when it is needed', async (t) => {
+test('the service starts while a provider is down, and reports it when the provider is needed', async (t) => {
   let down = true
   const server = await startOidcServer(t, {
     discovery: (metadata) =>
@@ -89,7 +89,7 @@ test('the service starts while a provider is down, and says so when it is needed
   assert.equal((await verify(service, server)).outcome.verified, 'test')
 })
 
-test('what a provider says of itself is asked for once', async (t) => {
+test("the provider's metadata is fetched once", async (t) => {
   const server = await startOidcServer(t)
   const service = await startWithProviders(t, [providerAt(server.url)])
   await verify(service, server)
@@ -101,7 +101,7 @@ for (const [name, metadata] of Object.entries({
   'a page that is not https': { authorization_endpoint: 'http://elsewhere.example/' },
   'a script': { authorization_endpoint: 'javascript:alert(1)//' },
 })) {
-  test(`nobody is sent to ${name}`, async (t) => {
+  test(`the browser is not redirected to ${name}`, async (t) => {
     const server = await startOidcServer(t, { discovery: (right) => ({ ...right, ...metadata }) })
     const service = await startWithProviders(t, [{ ...providerAt(server.url), par: false }])
     const answer = await (await signInNewcomer(service)).post('/api/identity/test/begin')
@@ -109,7 +109,7 @@ for (const [name, metadata] of Object.entries({
   })
 }
 
-test('a request that the provider does not take is a failure of the provider', async (t) => {
+test('a rejected pushed request is a failure of the provider', async (t) => {
   const server = await startOidcServer(t, {
     par: () => ({ status: 400, body: { error: 'invalid_request', error_description: 'secret' } }),
   })
@@ -120,7 +120,7 @@ test('a request that the provider does not take is a failure of the provider', a
 })
 
 for (const form of ['pem', 'jwk'] as const) {
-  test(`a client can show who it is by a private key in ${form}`, async (t) => {
+  test(`private_key_jwt works with a private key in ${form}`, async (t) => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const file = join(tempDir(t), 'key')
     const jwk = { ...privateKey.export({ format: 'jwk' }), kid: 'our-key' }
@@ -152,7 +152,7 @@ for (const form of ['pem', 'jwk'] as const) {
   })
 }
 
-test('a result that was not asked for in the body is nothing to an OpenID Connect provider', async (t) => {
+test('an OpenID Connect provider ignores a result in the request body', async (t) => {
   const server = await startOidcServer(t)
   const service = await startWithProviders(t, [providerAt(server.url)])
   const owner = await signInNewcomer(service)

@@ -17,7 +17,7 @@ import {
   verifyIdentity,
 } from '../../../../test/support/verify-identity.ts'
 
-test('one human verifies one account: the second is refused, and nothing changes', async (t) => {
+test('one person verifies one account: a second is rejected, and nothing changes', async (t) => {
   const service = await startTestService(t)
   const [first, second] = [await signInNewcomer(service), await signInNewcomer(service)]
   await verifyIdentity(service, first, 'dev-high', 'Ada')
@@ -32,7 +32,7 @@ test('one human verifies one account: the second is refused, and nothing changes
   assert.deepEqual(await providersOf(second), [])
 })
 
-test('of ten accounts that one human verifies at the same time, one is verified', async (t) => {
+test('of ten accounts that one person verifies concurrently, one is verified', async (t) => {
   const service = await startTestService(t)
   const owners = await Promise.all(Array.from({ length: 10 }, () => signInNewcomer(service)))
   const backs = await Promise.all(
@@ -51,7 +51,7 @@ test('of ten accounts that one human verifies at the same time, one is verified'
   assert.equal((await rows(service)).verifications.length, 1)
 })
 
-test('another human, and the same human at another provider, can verify another account', async (t) => {
+test('another person, and the same person at another provider, can verify another account', async (t) => {
   const service = await startTestService(t)
   const [first, second] = [await signInNewcomer(service), await signInNewcomer(service)]
   await verifyIdentity(service, first, 'dev-high', 'Ada')
@@ -59,7 +59,7 @@ test('another human, and the same human at another provider, can verify another 
   assert.equal((await verifyIdentity(service, second, 'dev-low', 'Ada')).verified, 'dev-low')
 })
 
-test('who verifies again renews: later dates, still one verification, and its end is planned anew', async (t) => {
+test('verifying again renews: later dates, still one verification, and its expiry is rescheduled', async (t) => {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   await verifyIdentity(service, owner, 'dev-low', 'Ada')
@@ -80,7 +80,7 @@ test('who verifies again renews: later dates, still one verification, and its en
   )
 })
 
-test('a removed verification shows at once: in lookup, card and claims', async (t) => {
+test('removing a verification takes effect at once in lookup, card and claims', async (t) => {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   await verifyIdentity(service, owner, 'dev-high', 'Ada')
@@ -103,7 +103,7 @@ test('a removed verification shows at once: in lookup, card and claims', async (
   assertRefused(await owner.post('/api/agents/token'), 403, 'IDENTITY_REQUIRED')
   assert.deepEqual((await rows(service)).jobs, [])
   assertRefused(await owner.send('DELETE', '/api/identity/dev-high'), 404, 'NOT_FOUND')
-  // Whoever has removed a verification may verify another account.
+  // After removing the verification, the same person can verify another account.
   const other = await signInNewcomer(service)
   assert.equal((await verifyIdentity(service, other, 'dev-high', 'Ada')).verified, 'dev-high')
 })
@@ -118,7 +118,7 @@ test('removing a verification needs a recent sign-in', async (t) => {
   assert.deepEqual(await providersOf(owner), ['dev-low'])
 })
 
-test('what removing a verification would do is told beforehand', async (t) => {
+test('the overview shows the effect of removing a verification', async (t) => {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   await verifyIdentity(service, owner, 'dev-high', 'Ada')
@@ -160,7 +160,7 @@ test('what removing a verification would do is told beforehand', async (t) => {
   })
 })
 
-test('renewal is asked for 30 days before the end, and later where a verification is short', async (t) => {
+test('renewal is due 30 days before expiry, and later for short verifications', async (t) => {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   await verifyIdentity(service, owner, 'dev-high', 'Ada')
@@ -172,7 +172,7 @@ test('renewal is asked for 30 days before the end, and later where a verificatio
   assert.deepEqual(days, [30, 6])
 })
 
-test('the database holds neither names nor tokens of a provider', async (t) => {
+test('the database stores neither names nor tokens of a provider', async (t) => {
   const service = await startTestService(t)
   const owner = await signInNewcomer(service)
   await verifyIdentity(service, owner, 'dev-high', 'Ada-the-Subject')

@@ -5,14 +5,14 @@ import { CLIENT_SECRET } from './oidc-server.ts'
 
 type Test = Parameters<typeof startTestService>[0]
 
-/** A file as IDENTITY_PROVIDERS names it. */
+/** Writes a file for IDENTITY_PROVIDERS. @returns its path */
 export function providersFile(t: Test, providers: readonly unknown[]): string {
   const file = join(tempDir(t), 'providers.json')
   writeFileSync(file, JSON.stringify({ providers }))
   return file
 }
 
-/** A service whose host has configured these providers. */
+/** Starts a service with these providers configured. */
 export function startWithProviders(
   t: Test,
   providers: readonly unknown[],

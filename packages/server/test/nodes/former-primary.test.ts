@@ -20,15 +20,15 @@ import { readSettings } from '../../src/config/config.ts'
 
 const DATABASE = 'countersign_template'
 
-interface Ground {
+interface Setup {
   readonly primary: PostgresServer
   readonly standby: PostgresServer
-  /** Knows both hosts. */
+  /** Configured with both hosts. */
   readonly node: TestService
   readonly dids: readonly [string, string]
 }
 
-async function start(t: TestContext): Promise<Ground> {
+async function start(t: TestContext): Promise<Setup> {
   const primary = await startPostgres()
   t.after(() => primary.stop())
   const standby = await startStandby(primary)
@@ -54,8 +54,8 @@ async function promote(server: PostgresServer): Promise<void> {
   assert.equal(promoted?.done, true)
 }
 
-/** Works at one server, past the node. */
-async function commandAt({ url }: PostgresServer, { env }: TestService, ...args: string[]) {
+/** Runs `countersignd` on one server directly. */
+async function runAt({ url }: PostgresServer, { env }: TestService, ...args: string[]) {
   const done = await countersignd(
     { ...env, DATABASE_URL: `${url}/${DATABASE}`, PORT: '0' },
     ...args,
@@ -76,26 +76,26 @@ async function statusOf({ url }: TestService, did: string): Promise<unknown> {
 }
 
 test(
-  'a node leaves a primary whose place another has taken, though that one still answers',
+  'a node switches to the promoted standby even if the former primary still answers',
   POSTGRES_ONLY,
   async (t) => {
     const { primary, standby, node, dids } = await start(t)
     const [revoked, other] = dids
     await promote(standby)
-    await commandAt(standby, node, 'agent', 'revoke', revoked)
+    await runAt(standby, node, 'agent', 'revoke', revoked)
     await until(async () => (await statusOf(node, revoked)) === 'revoked', 30_000)
     assert.equal(await statusOf(node, other), 'active')
     const operator = await operatorAt(t, standby, node)
     const did = await claimAgent({ ...node, operator }, await operator.addVerifiedOwner())
     const tail = `select 1 from agents where tail = '${did.slice(-24)}'`
-    assert.equal((await on(standby, tail)).length, 1, 'it writes there as well')
+    assert.equal((await on(standby, tail)).length, 1, 'the node writes to the new primary')
     assert.equal((await on(primary, tail)).length, 0)
     assert.equal(await statusOf(node, did), 'active')
   },
 )
 
 test(
-  'what a failover has lost is forgotten, and what came in its place is seen, though it has the same numbers',
+  'after a failover, the node drops lost events and reads those that replaced them under the same numbers',
   POSTGRES_ONLY,
   async (t) => {
     const { primary, standby, node, dids } = await start(t)
@@ -108,16 +108,16 @@ test(
     )
     const owner = await node.operator.addVerifiedOwner()
     const lost = await claimAgent(node, owner)
-    await commandAt(primary, node, 'agent', 'revoke', first)
+    await runAt(primary, node, 'agent', 'revoke', first)
     await until(async () => (await statusOf(node, first)) === 'revoked', 30_000)
     const position = await lastEvent(primary)
 
     process.kill(primary.pid, 'SIGKILL')
     await promote(standby)
-    await commandAt(standby, node, 'agent', 'revoke', second)
-    assert.ok((await lastEvent(standby)) < position, 'the node was further than that')
+    await runAt(standby, node, 'agent', 'revoke', second)
+    assert.ok((await lastEvent(standby)) < position, 'the node had read further events')
     await until(async () => (await statusOf(node, second)) === 'revoked', 30_000)
-    assert.equal(await statusOf(node, first), 'active', 'as the database has it now')
+    assert.equal(await statusOf(node, first), 'active', 'the lost revocation must be gone')
     assert.equal(await statusOf(node, lost), 404)
     const operator = await operatorAt(t, standby, node)
     const did = await claimAgent({ ...node, operator }, await operator.addVerifiedOwner())

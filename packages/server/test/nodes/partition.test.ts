@@ -12,17 +12,17 @@ import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config/config.ts'
 
-/** Whoever waits for the database for as long as it is silent waits for longer. */
+/** A request that waits for the silent database would take longer. */
 const SOON_MS = 30_000
 
 test(
-  'while the network drops everything lookups are refused, and once it is back they are right again',
+  'while the network drops all packets, lookups answer 503; afterwards they are correct again',
   POSTGRES_ONLY,
   async (t) => {
     const env = await testEnv(t, { READ_MODEL_AGENTS: '1', MAX_STALENESS: '2' })
     const proxy = await startStallingProxy(t, env.DATABASE_URL as string)
     const node = await startTestService(t, { ...env, DATABASE_URL: proxy.url })
-    // Past what is dropped.
+    // Connected directly, not through the proxy.
     const operator = await openOperator(readSettings(env))
     t.after(() => operator.close())
     const owner = await operator.addVerifiedOwner()
@@ -40,7 +40,7 @@ test(
     for (let round = 0; round < 2; round++) {
       proxy.drop()
       const [revoked] = dids.splice(0, 1) as [string]
-      // Two of three are not in memory: nobody waits for the database for as long as it is silent.
+      // Two of the three agents are not in memory. Their lookups must not wait until the network is back.
       const meanwhile = await lookups()
       assert.ok(
         meanwhile.every((each) => each === 'active' || each === 503),

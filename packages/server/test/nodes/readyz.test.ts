@@ -6,7 +6,7 @@ import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
 
 test(
-  '/readyz says that the data are one file, and how far its own knowledge goes',
+  '/readyz reports a SQLite database with its position and staleness',
   SQLITE_ONLY,
   async (t) => {
     const node = await startTestService(t)
@@ -33,7 +33,7 @@ test(
 )
 
 test(
-  'a database that hangs does not hang /readyz: first it is told, then the node is taken out',
+  'if the database hangs, /readyz still answers: first `unreachable`, then 503',
   POSTGRES_ONLY,
   async (t) => {
     const env = await testEnv(t, { MAX_STALENESS: '4' })

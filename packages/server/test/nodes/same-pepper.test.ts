@@ -11,8 +11,8 @@ import {
   tempDir,
 } from '../../../../test/support/service.ts'
 
-/** The settings of a node with a data directory of its own, on the database of another. */
-function another(t: TestContext, { env, settings }: TestService): Record<string, string> {
+/** The environment of a node with its own data directory, on the database of another node. */
+function envOfSecondNode(t: TestContext, { env, settings }: TestService): Record<string, string> {
   const { database } = settings
   const DATABASE_URL = database.kind === 'postgres' ? database.url : `sqlite:${database.file}`
   return { ...env, DATABASE_URL, DATA_DIR: tempDir(t), PORT: '0' }
@@ -21,29 +21,33 @@ function another(t: TestContext, { env, settings }: TestService): Record<string,
 const pepperOf = (env: Readonly<Record<string, string>>) =>
   join(env.DATA_DIR as string, 'identity-pepper')
 
-test('a node with another identity-pepper refuses to start, in words; with the same one it starts', async (t) => {
+test('a node with another identity-pepper refuses to start and says why; with the same one it starts', async (t) => {
   const first = await startTestService(t)
   await first.operator.addVerifiedOwner('ada')
   await first.stop()
-  const env = another(t, first)
+  const env = envOfSecondNode(t, first)
 
   const refused = await countersignd(env, 'serve')
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /identity-pepper in DATA_DIR is not the one/)
   const verified = await countersignd(env, 'owner', 'verify', 'ada', '--provider', 'in-person')
-  assert.equal(verified.code, 2, 'nor is anybody verified under it')
-  assert.equal((await countersignd(env, 'owner', 'list')).code, 0, 'what needs no pepper goes on')
+  assert.equal(verified.code, 2, 'verification is refused too')
+  assert.equal(
+    (await countersignd(env, 'owner', 'list')).code,
+    0,
+    'commands that need no pepper work',
+  )
 
   copyFileSync(pepperOf(first.env), pepperOf(env))
   const started = await startTestService(t, { ...env, PORT: first.env.PORT as string })
   assert.equal((await fetch(`${started.url}/readyz`)).status, 200)
 })
 
-test('where the pepper is lost for good the host says so, and the new one is the one', async (t) => {
+test('accept-pepper makes the new pepper the valid one', async (t) => {
   const first = await startTestService(t)
   await first.operator.addVerifiedOwner()
   await first.stop()
-  const env = another(t, first)
+  const env = envOfSecondNode(t, first)
   assert.equal((await countersignd(env, 'accept-pepper')).code, 0)
   const { PORT } = first.env as { PORT: string }
   const node = await startServiceProcess(t, { ...env, PORT })
@@ -51,18 +55,18 @@ test('where the pepper is lost for good the host says so, and the new one is the
   assert.equal((await countersignd({ ...first.env, ...portOf(env) }, 'serve')).code, 2)
 })
 
-test('data from before the pepper was noted tell by their verifications', async (t) => {
+test('without a stored digest, the verifications show which pepper is valid', async (t) => {
   const first = await startTestService(t)
   await first.operator.addVerifiedOwner()
   await first.stop()
   await withRaw(first.settings, (raw) => raw.exec('DELETE FROM facts'))
-  assert.equal((await countersignd(another(t, first), 'serve')).code, 2)
+  assert.equal((await countersignd(envOfSecondNode(t, first), 'serve')).code, 2)
   const again = await startTestService(t, first.env)
   await again.stop()
-  assert.equal((await countersignd(another(t, first), 'serve')).code, 2)
+  assert.equal((await countersignd(envOfSecondNode(t, first), 'serve')).code, 2)
 })
 
-test('the database holds nothing from which the pepper could be had', async (t) => {
+test('the database does not contain the pepper in any encoding', async (t) => {
   const service = await startTestService(t)
   await service.operator.addVerifiedOwner()
   const hex = readFileSync(pepperOf(service.env), 'utf8').trim()

@@ -47,7 +47,7 @@ interface Report {
 }
 
 test(
-  'a claim whose wait for the standby is given up is a failure that says so, and whatever was committed shows',
+  'a claim whose wait for the standby is cancelled answers 503, and becomes visible if it was committed',
   POSTGRES_ONLY,
   async (t) => {
     const { primary, standby, node } = await start(t)
@@ -60,7 +60,7 @@ test(
 
     const waiting =
       "from pg_stat_activity where wait_event = 'SyncRep' and query like '%commit_marks%'"
-    const giveUp = async () => {
+    const cancelWait = async () => {
       await until(async () => (await on(primary, `select 1 ${waiting}`)).length > 0, 30_000)
       await on(primary, `select pg_cancel_backend(pid) ${waiting}`)
     }
@@ -69,8 +69,8 @@ test(
     const byKey = encodeURIComponent(key.publicKey)
     await until(async () => (await on(primary, `select 1 ${waiting}`)).length > 0, 30_000)
     const before = await fetch(`${node.url}/api/v1/agent/${byKey}`)
-    assert.equal(before.status, 404, 'nobody is shown what is not committed')
-    await giveUp()
+    assert.equal(before.status, 404, 'uncommitted claims must not be visible')
+    await cancelWait()
     const answer = await claimed
     assert.equal(answer.status, 503)
     const { error } = (await answer.json()) as { error: { code: string; message: string } }
@@ -79,12 +79,16 @@ test(
     const show = async () => (await fetch(`${node.url}/api/v1/agent/${byKey}`)).status === 200
     await until(show, 30_000)
     const again = await postJson(`${node.url}/api/v1/claim`, claimBody(token, key))
-    assert.equal(again.status, 410, 'the token is used: it was committed here')
+    assert.equal(
+      again.status,
+      410,
+      'the token is used, because the primary has committed the claim',
+    )
 
     const revoked = countersignd({ ...node.env, PORT: '0' }, 'agent', 'revoke', did)
-    await giveUp()
+    await cancelWait()
     const { code, stderr } = await revoked
-    assert.equal(code, 5, 'a revocation that one server alone has is no revocation')
+    assert.equal(code, 5, 'a revocation only on the primary must not be reported as done')
     assert.match(stderr, /Committed with a warning/)
     await until(async () => {
       const response = await fetch(`${node.url}/api/v1/agent/${did}`)
@@ -94,64 +98,72 @@ test(
   },
 )
 
-test('/readyz says what commits wait for, and whether it is there', POSTGRES_ONLY, async (t) => {
-  const { primary, standby, node } = await start(t)
-  const follows = async (sync: string) => {
-    const { standbys } = await databaseOf(node)
-    return standbys.some(
-      (each) => each.name === 'standby' && each.state === 'streaming' && each.sync === sync,
-    )
-  }
-  const commits = async () => (await databaseOf(node)).commits
-  const said = (waitFor: string, satisfied: boolean | null) => async () => {
-    const now = await commits()
-    return now.waitFor === waitFor && now.satisfied === satisfied
-  }
-  await until(() => follows('async'), 30_000)
-  assert.deepEqual(await commits(), { waitFor: 'disk', satisfied: true })
+test(
+  '/readyz reports what commits wait for, and whether it is available',
+  POSTGRES_ONLY,
+  async (t) => {
+    const { primary, standby, node } = await start(t)
+    const isStandby = async (sync: string) => {
+      const { standbys } = await databaseOf(node)
+      return standbys.some(
+        (each) => each.name === 'standby' && each.state === 'streaming' && each.sync === sync,
+      )
+    }
+    const commits = async () => (await databaseOf(node)).commits
+    const reports = (waitFor: string, satisfied: boolean | null) => async () => {
+      const now = await commits()
+      return now.waitFor === waitFor && now.satisfied === satisfied
+    }
+    await until(() => isStandby('async'), 30_000)
+    assert.deepEqual(await commits(), { waitFor: 'disk', satisfied: true })
 
-  await waitFor(primary, 'standby')
-  await until(() => follows('sync'), 30_000)
-  assert.deepEqual(await commits(), { waitFor: 'standby', satisfied: true })
-  await waitFor(primary, 'ANY 1 (standby, other)')
-  await until(() => follows('quorum'), 30_000)
-  assert.deepEqual(await commits(), { waitFor: 'standby', satisfied: true })
-  await waitFor(primary, 'FIRST 2 (standby, other)')
-  await until(said('standby', false), 30_000)
+    await waitFor(primary, 'standby')
+    await until(() => isStandby('sync'), 30_000)
+    assert.deepEqual(await commits(), { waitFor: 'standby', satisfied: true })
+    await waitFor(primary, 'ANY 1 (standby, other)')
+    await until(() => isStandby('quorum'), 30_000)
+    assert.deepEqual(await commits(), { waitFor: 'standby', satisfied: true })
+    await waitFor(primary, 'FIRST 2 (standby, other)')
+    await until(reports('standby', false), 30_000)
 
-  await waitFor(primary, 'standby')
-  await until(said('standby', true), 30_000)
-  await on(primary, 'alter system set synchronous_commit = local')
-  await on(primary, 'select pg_reload_conf()')
-  await until(said('disk', true), 30_000)
-  await on(primary, 'alter system reset synchronous_commit')
-  await on(primary, 'select pg_reload_conf()')
-  await until(said('standby', true), 30_000)
-  await standby.stop()
-  await until(said('standby', false), 30_000)
-  const text = await (await fetch(`${node.url}/readyz`)).text()
-  assert.ok(!text.includes('127.0.0.1') && !text.includes('countersign_template'), text)
-  await waitFor(primary, '')
-})
+    await waitFor(primary, 'standby')
+    await until(reports('standby', true), 30_000)
+    await on(primary, 'alter system set synchronous_commit = local')
+    await on(primary, 'select pg_reload_conf()')
+    await until(reports('disk', true), 30_000)
+    await on(primary, 'alter system reset synchronous_commit')
+    await on(primary, 'select pg_reload_conf()')
+    await until(reports('standby', true), 30_000)
+    await standby.stop()
+    await until(reports('standby', false), 30_000)
+    const text = await (await fetch(`${node.url}/readyz`)).text()
+    assert.ok(!text.includes('127.0.0.1') && !text.includes('countersign_template'), text)
+    await waitFor(primary, '')
+  },
+)
 
-test('a user who may see little is told as much, and can serve', POSTGRES_ONLY, async (t) => {
-  const primary = await startPostgres()
-  t.after(() => primary.stop())
-  const standby = await startStandby(primary)
-  t.after(() => standby.stop())
-  await on(
-    primary,
-    `create role clerk login; grant all on schema public to clerk;
+test(
+  'without the right to see standbys, /readyz reports unknown, and the service works',
+  POSTGRES_ONLY,
+  async (t) => {
+    const primary = await startPostgres()
+    t.after(() => primary.stop())
+    const standby = await startStandby(primary)
+    t.after(() => standby.stop())
+    await on(
+      primary,
+      `create role clerk login; grant all on schema public to clerk;
       grant all on all tables in schema public to clerk;
       revoke execute on function pg_walfile_name(pg_lsn) from public`,
-  )
-  const url = new URL(`${primary.url}/${DATABASE}`)
-  url.username = 'clerk'
-  const node = await startTestService(t, { DATABASE_URL: url.href })
-  await claimAgent(node, await node.operator.addVerifiedOwner())
-  await waitFor(primary, 'standby')
-  await until(async () => (await databaseOf(node)).commits.waitFor === 'standby', 30_000)
-  assert.deepEqual((await databaseOf(node)).commits, { waitFor: 'standby', satisfied: null })
-  assert.deepEqual((await databaseOf(node)).standbys, [])
-  await waitFor(primary, '')
-})
+    )
+    const url = new URL(`${primary.url}/${DATABASE}`)
+    url.username = 'clerk'
+    const node = await startTestService(t, { DATABASE_URL: url.href })
+    await claimAgent(node, await node.operator.addVerifiedOwner())
+    await waitFor(primary, 'standby')
+    await until(async () => (await databaseOf(node)).commits.waitFor === 'standby', 30_000)
+    assert.deepEqual((await databaseOf(node)).commits, { waitFor: 'standby', satisfied: null })
+    assert.deepEqual((await databaseOf(node)).standbys, [])
+    await waitFor(primary, '')
+  },
+)

@@ -41,13 +41,13 @@ for (const [what, patch] of [
   })
 }
 
-test('an owner may keep the shape of their own username', async (t) => {
+test('an owner can change to a lookalike of their own username', async (t) => {
   const service = await startTestService(t)
   const owner = await signIn(service, await service.operator.addVerifiedOwner('bill'))
   assert.equal((await owner.send('PATCH', '/api/account', { username: 'b1ll' })).status, 200)
 })
 
-test('passkeys are added, named and removed, but the last way in stays', async (t) => {
+test('passkeys can be added, renamed and removed, except the last sign-in method', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -75,7 +75,7 @@ test('passkeys are added, named and removed, but the last way in stays', async (
   assert.equal((await ada.signIn({}, second)).status, 200)
 })
 
-test('of two passkeys that are removed at once, one stays', async (t) => {
+test('removing both passkeys concurrently leaves one', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -87,7 +87,7 @@ test('of two passkeys that are removed at once, one stays', async (t) => {
   assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 400])
 })
 
-test("another owner's passkeys are not there, and a passkey belongs to one account", async (t) => {
+test("owners cannot see or change another owner's passkeys, and a passkey belongs to one account", async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -97,14 +97,14 @@ test("another owner's passkeys are not there, and a passkey belongs to one accou
   const path = `/api/account/passkeys/${passkey?.id}`
   assertRefused(await grace.send('DELETE', path), 404, 'NOT_FOUND')
   assertRefused(await grace.send('PATCH', path, { name: 'Mine' }), 404, 'NOT_FOUND')
-  // The options that Ada's browser began are no use to Grace.
+  // Grace cannot complete the flow that Ada's browser began.
   const { options } = jsonOf(await ada.post('/api/account/passkeys/options'))
   const response = ada.authenticator.create(options)
   for (const [name, value] of ada.cookies) if (name.includes('flow')) grace.cookies.set(name, value)
   assertRefused(await grace.post('/api/account/passkeys', { response }), 400, 'VALIDATION_ERROR')
 })
 
-test('a passkey made elsewhere, or without unlocking, is not added', async (t) => {
+test('a passkey from another origin, or without user verification, is not added', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -114,7 +114,7 @@ test('a passkey made elsewhere, or without unlocking, is not added', async (t) =
   assert.equal((await ada.account()).passkeys.length, 1)
 })
 
-test('the options say which passkeys the account has, under the same user handle', async (t) => {
+test("the registration options exclude the account's passkeys and repeat its user handle", async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')

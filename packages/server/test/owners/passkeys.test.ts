@@ -16,7 +16,7 @@ async function signUpOptions(visitor: Visitor, username = 'ada'): Promise<unknow
   return jsonOf<{ options: unknown }>(answer).options
 }
 
-test('a passkey makes an account, signs out and in again', async (t) => {
+test('an owner signs up with a passkey, signs out and signs in again', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
 
@@ -36,7 +36,7 @@ test('a passkey makes an account, signs out and in again', async (t) => {
   assert.notEqual(passkey?.lastUsedAt, null)
 })
 
-test('the options ask for a discoverable passkey that is unlocked, without attestation', async (t) => {
+test('the options request a discoverable passkey with user verification and without attestation', async (t) => {
   const service = await startTestService(t)
   const options = (await signUpOptions(new Visitor(service))) as Record<string, unknown>
   assert.deepEqual(
@@ -50,7 +50,7 @@ test('the options ask for a discoverable passkey that is unlocked, without attes
   assert.equal(user.name, 'ada')
 })
 
-/** What a new passkey may be that is not to be believed. */
+/** Registrations that must be rejected. */
 const BAD_CREATIONS: readonly [string, Misconduct][] = [
   ['made at another origin', { origin: 'https://evil.example' }],
   ['made for another host', { rpId: 'evil.example' }],
@@ -58,7 +58,7 @@ const BAD_CREATIONS: readonly [string, Misconduct][] = [
   ['made without unlocking the device', { userVerified: false }],
 ]
 for (const [what, wrong] of BAD_CREATIONS) {
-  test(`no account comes of a passkey ${what}`, async (t) => {
+  test(`sign-up rejects a passkey ${what}`, async (t) => {
     const service = await startTestService(t)
     const visitor = new Visitor(service)
     const response = visitor.authenticator.create(await signUpOptions(visitor), wrong)
@@ -68,14 +68,14 @@ for (const [what, wrong] of BAD_CREATIONS) {
   })
 }
 
-/** What the use of a passkey may be that is not to be believed. */
+/** Authentications that must be rejected. */
 const BAD_USES: readonly [string, Misconduct][] = [
   ...BAD_CREATIONS,
   ['whose counter went backwards', { counter: 1 }],
   ['that says it is for somebody else', { userHandle: Buffer.alloc(32).toString('base64url') }],
 ]
 for (const [what, wrong] of BAD_USES) {
-  test(`nobody is signed in by a passkey ${what.replace('made', 'shown')}`, async (t) => {
+  test(`sign-in rejects a passkey ${what.replace('made', 'used')}`, async (t) => {
     const service = await startTestService(t)
     const ada = new Visitor(service)
     await ada.signUp('ada')
@@ -87,7 +87,7 @@ for (const [what, wrong] of BAD_USES) {
   })
 }
 
-test('an answer of an authenticator is good once, in the browser that asked for it', async (t) => {
+test('an authenticator response is accepted once, and only in the browser that began the sign-in', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -104,7 +104,7 @@ test('an answer of an authenticator is good once, in the browser that asked for 
   assertRefused(await ada.post('/api/sign-in/passkey', { response }), 400, 'VALIDATION_ERROR')
 })
 
-test('a sign-up is completed once, and not as something else', async (t) => {
+test('a sign-up is completed once, and its flow cannot complete a sign-in', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   const response = ada.authenticator.create(await signUpOptions(ada))
@@ -116,7 +116,7 @@ test('a sign-up is completed once, and not as something else', async (t) => {
   assertRefused(await ada.post('/api/sign-in/passkey', { response }), 400, 'VALIDATION_ERROR')
 })
 
-test('of many who want one username, one gets it, and the others leave nothing behind', async (t) => {
+test('of concurrent sign-ups with one username, one succeeds, and the others store nothing', async (t) => {
   const service = await startTestService(t)
   const visitors = Array.from({ length: 10 }, () => new Visitor(service))
   const responses = await Promise.all(
@@ -141,7 +141,7 @@ for (const username of [
   'x'.repeat(33),
   'a'.repeat(24),
 ]) {
-  test(`nobody signs up as ${username}`, async (t) => {
+  test(`sign-up rejects the username ${username}`, async (t) => {
     const service = await startTestService(t)
     const body = { username, displayName: 'Ada' }
     const answer = await unchanged(service, () =>
@@ -151,7 +151,7 @@ for (const username of [
   })
 }
 
-test('a username that looks like a taken one is refused before a passkey is made', async (t) => {
+test('a lookalike of a taken username is rejected before the passkey is created', async (t) => {
   const service = await startTestService(t)
   await new Visitor(service).signUp('paypal')
   const answer = await new Visitor(service).post('/api/sign-up/options', {
@@ -161,7 +161,7 @@ test('a username that looks like a taken one is refused before a passkey is made
   assertRefused(answer, 400, 'VALIDATION_ERROR', /looks like/)
 })
 
-test('at an IP address passkeys are refused in words, and the page is told', async (t) => {
+test('at an IP address passkeys are rejected with an explanation, and the session state says so', async (t) => {
   const service = await startTestService(t, { BASE_URL: 'http://127.0.0.1:8080' })
   const visitor = new Visitor(service)
   assert.equal((await whoIs(visitor)).service.passkeys, false)
@@ -169,7 +169,7 @@ test('at an IP address passkeys are refused in words, and the page is told', asy
   assertRefused(answer, 400, 'VALIDATION_ERROR', /host name/)
 })
 
-test('whatever is sent in the place of a passkey is refused', async (t) => {
+test('malformed passkey responses are rejected', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')

@@ -6,7 +6,7 @@ import { Visitor } from '../../../../test/support/visitor.ts'
 
 const UNKNOWN = /There is no such recovery code, or it has been used/
 
-test('a recovery code signs in once, however it is typed', async (t) => {
+test('a recovery code signs in once, regardless of case, hyphens and lookalike letters', async (t) => {
   const service = await startTestService(t)
   const { recoveryCodes } = await new Visitor(service).signUp('ada')
   const [first = '', second = ''] = recoveryCodes
@@ -30,7 +30,7 @@ test('a recovery code signs in once, however it is typed', async (t) => {
   assert.deepEqual(sessions.map(({ method }) => method).sort(), ['passkey', 'recovery-code'])
 })
 
-test('an unknown owner and a wrong code are refused in the same words', async (t) => {
+test('an unknown owner and a wrong code get the same error', async (t) => {
   const service = await startTestService(t)
   const { recoveryCodes } = await new Visitor(service).signUp('ada')
   await new Visitor(service).signUp('grace')
@@ -55,7 +55,7 @@ test('an unknown owner and a wrong code are refused in the same words', async (t
   )
 })
 
-test('of many who come with one code at once, one is signed in', async (t) => {
+test('of concurrent uses of a recovery code, one succeeds', async (t) => {
   const service = await startTestService(t)
   const { recoveryCodes } = await new Visitor(service).signUp('ada')
   const body = { username: 'ada', code: recoveryCodes[0] as string }
@@ -66,7 +66,7 @@ test('of many who come with one code at once, one is signed in', async (t) => {
   assert.equal(answers.filter(({ status }) => status === 401).length, 24)
 })
 
-test('new codes end the old ones', async (t) => {
+test('new recovery codes replace the old ones', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   const { recoveryCodes: old } = await ada.signUp('ada')

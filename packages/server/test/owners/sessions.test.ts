@@ -11,7 +11,7 @@ async function setSession(service: TestService, values: Record<string, number>):
   await service.operator.db.write((tx) => tx.db.updateTable('sessions').set(values).execute())
 }
 
-test('over https the cookie is bound to this host, and no script reads it', async (t) => {
+test('over https the session cookie has the __Host- prefix and is HttpOnly', async (t) => {
   const service = await startTestService(t, { BASE_URL: 'https://id.example' })
   const visitor = new Visitor(service)
   await visitor.signUp('ada')
@@ -24,14 +24,14 @@ test('over https the cookie is bound to this host, and no script reads it', asyn
   assert.equal(cookie?.includes('Domain'), false)
 })
 
-test('on plain http at loopback the cookie has another name, one a port', async (t) => {
+test("on plain http at loopback the cookie's name contains the port", async (t) => {
   const service = await startTestService(t)
   const visitor = new Visitor(service)
   await visitor.signUp('ada')
   assert.deepEqual([...visitor.cookies.keys()], [`countersign-session-${service.env.PORT}`])
 })
 
-test('a cookie that was altered, cut, or made up is nobody', async (t) => {
+test('an altered, truncated or invented cookie authenticates nobody', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -45,7 +45,7 @@ test('a cookie that was altered, cut, or made up is nobody', async (t) => {
   assert.equal((await ada.get('/api/account')).status, 200)
 })
 
-test('a sign-in ends the session that was there, so that a planted one is worth nothing', async (t) => {
+test("a sign-in ends the browser's previous session, which prevents session fixation", async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -58,7 +58,7 @@ test('a sign-in ends the session that was there, so that a planted one is worth 
   assert.equal((await ada.account()).sessions.length, 1)
 })
 
-test('a session ends when it is not used for a week', async (t) => {
+test('a session ends after a week without use', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -70,7 +70,7 @@ test('a session ends when it is not used for a week', async (t) => {
   assertRefused(await ada.get('/api/account'), 401, 'UNAUTHENTICATED')
 })
 
-test('a session ends after thirty days, however much it is used', async (t) => {
+test('a session ends after thirty days even if it is used', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -104,7 +104,7 @@ test('the account page lists sessions and ends them at once', async (t) => {
   assert.equal((await laptop.account()).sessions.length, 1)
 })
 
-test("nobody ends another owner's session", async (t) => {
+test("owners cannot end another owner's session", async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
@@ -116,7 +116,7 @@ test("nobody ends another owner's session", async (t) => {
   assert.equal((await ada.get('/api/account')).status, 200)
 })
 
-/** What needs a sign-in of the last ten minutes. */
+/** Requests that need a sign-in within the last ten minutes. */
 const DANGEROUS: readonly [string, string, object?][] = [
   ['POST', '/api/account/passkeys/options', {}],
   ['POST', '/api/account/passkeys', { response: {} }],

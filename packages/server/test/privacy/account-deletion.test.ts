@@ -19,7 +19,7 @@ import { loadPepper } from '../../src/core/crypto/secrets.ts'
 import { verifyOwner } from '../../src/identity/record-verification.ts'
 import { AGENTS, editAgent, newOwner } from '../agent-management/with-agent.ts'
 import { openStream } from '../dashboard/event-source.ts'
-import { giveBelongings } from './belongings.ts'
+import { insertOwnerRecords } from './owner-records.ts'
 
 const DELETION = '/api/account/deletion'
 
@@ -48,10 +48,10 @@ function uploadPicture(service: TestService, owner: SignedInOwner, did: string, 
   })
 }
 
-test('an account that is deleted leaves revoked DIDs, and nothing that says whose they were', async (t) => {
+test('a deleted account leaves revoked DIDs, and nothing that identifies their owner', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada-of-old')
-  const { secrets, names } = await giveBelongings(service, owner.ownerId)
+  const { secrets, names } = await insertOwnerRecords(service, owner.ownerId)
   const { db } = service.operator
   const pepper = loadPepper(service.settings.dataDir)
   const subject = { provider: 'test-eid', issuer: 'https://eid.example', subject: 'human-1' }
@@ -134,7 +134,7 @@ test('an account that is deleted leaves revoked DIDs, and nothing that says whos
   assert.ok([404, 410].includes(late.status), 'no token of a deleted owner can be redeemed')
 })
 
-test('what a deleted account held is free: its username, its human, its keys, its agents’ names', async (t) => {
+test("after deletion the username, the person, the keys and the agents' usernames can be used again", async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada')
   const { db } = service.operator
@@ -163,7 +163,7 @@ test('what a deleted account held is free: its username, its human, its keys, it
   )
 })
 
-test('it takes the own username and a recent sign-in, or else nothing happens', async (t) => {
+test("it needs the owner's username and a recent sign-in, otherwise nothing changes", async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada')
   await newOwner(service, 'grace')
@@ -184,12 +184,12 @@ test('it takes the own username and a recent sign-in, or else nothing happens', 
   assertRefused(answer, 403, 'RECENT_SIGN_IN_REQUIRED')
 })
 
-test('other accounts keep all they have, and every session of the deleted one ends', async (t) => {
+test('other accounts are unchanged, and every session of the deleted account ends', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada')
   const elsewhere = await signIn(service, owner.ownerId)
   const stranger = await newOwner(service, 'grace')
-  const { secrets, names } = await giveBelongings(service, stranger.ownerId)
+  const { secrets, names } = await insertOwnerRecords(service, stranger.ownerId)
   const theirs = await claimAgent(service, stranger.ownerId, newKey(), 'their-label')
   await editAgent(stranger, theirs, { displayName: 'Their name', username: 'theirs' })
 
@@ -206,7 +206,7 @@ test('other accounts keep all they have, and every session of the deleted one en
   assert.deepEqual([card.status, card.owner?.username], ['active', 'grace'])
 })
 
-test('what an owner asks for while the account is deleted leaves nothing of them behind', async (t) => {
+test('requests during the deletion store nothing about the owner', async (t) => {
   const service = await startTestService(t)
   for (let i = 0; i < 10; i++) {
     const username = `fleeting-${i}-one`
@@ -219,7 +219,7 @@ test('what an owner asks for while the account is deleted leaves nothing of them
     ])
     for (const { status } of [edited, codes])
       assert.ok([200, 201, 401].includes(status), `${status}`)
-    // Renamed first, the account has another username than the one that was typed.
+    // If the rename comes first, the confirmation no longer matches the username.
     if (deleted.status === 400) continue
     assert.equal(deleted.status, 200, deleted.text)
     const { db } = service.operator

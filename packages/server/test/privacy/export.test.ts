@@ -9,15 +9,15 @@ import { unchanged } from '../../../../test/support/database-digest.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { AGENTS, editAgent, newOwner } from '../agent-management/with-agent.ts'
-import { giveBelongings } from './belongings.ts'
+import { insertOwnerRecords } from './owner-records.ts'
 
 const EXPORT = '/api/account/export'
 
-test('the export holds everything about the owner, and nobody else', async (t) => {
+test('the export contains everything about the owner, and nothing about others', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada')
   const stranger = await newOwner(service, 'grace')
-  const { names } = await giveBelongings(service, owner.ownerId)
+  const { names } = await insertOwnerRecords(service, owner.ownerId)
   const [credential, keyName] = names
   const handle = names.at(-1)
   const key = newKey()
@@ -92,7 +92,7 @@ test('the export holds everything about the owner, and nobody else', async (t) =
 test('no secret and no hash of one is in the export', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada')
-  const { secrets } = await giveBelongings(service, owner.ownerId)
+  const { secrets } = await insertOwnerRecords(service, owner.ownerId)
   const token = await service.operator.issueToken(owner.ownerId)
   const session = owner.cookie.split('=')[1] as string
   const hashes = [token, session].map((each) => createHash('sha256').update(each).digest())
@@ -111,7 +111,7 @@ test('no secret and no hash of one is in the export', async (t) => {
   }
 })
 
-test('every agent is in the export, however many there are', async (t) => {
+test('the export contains every agent, even if there are many', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service)
   const dids: string[] = []

@@ -24,13 +24,13 @@ interface Identity {
   readonly kid?: string
   readonly key?: KeyObject
   readonly expires?: string
-  /** In the place of the response of the userinfo endpoint. */
+  /** Replaces the response of the userinfo endpoint. */
   readonly userInfo?: object
-  /** In the place of the DID document. */
+  /** Replaces the DID document. */
   readonly document?: Answer
 }
 
-/** GOV.UK One Login as its documentation has it, with both of its hosts on loopback. */
+/** GOV.UK One Login as documented, with both of its hosts on loopback. */
 async function attempt(t: Test, identity: Identity = {}) {
   const { privateKey, publicKey } = newKeys()
   const did = 'did:web:identity.example'
@@ -64,7 +64,7 @@ async function attempt(t: Test, identity: Identity = {}) {
   return { outcome, request: [...server.begun.values()][0] as URLSearchParams }
 }
 
-test('a proved core identity is believed, and was asked for', async (t) => {
+test('a valid core identity is requested and accepted', async (t) => {
   const { outcome, request } = await attempt(t)
   assert.equal(outcome.verified, 'test', outcome.message ?? '')
   assert.equal(request.get('vtr'), '["Cl.Cm.P2"]')
@@ -88,7 +88,7 @@ const REFUSED: Readonly<Record<string, [Identity, RegExp]>> = {
 }
 
 for (const [name, [identity, message]] of Object.entries(REFUSED)) {
-  test(`refused: ${name}`, async (t) => {
+  test(`rejected: ${name}`, async (t) => {
     const { outcome } = await attempt(t, identity)
     assert.equal(outcome.verified, null)
     assert.match(outcome.message as string, message)

@@ -27,7 +27,7 @@ async function setUp(t: TestContext, secret = CLIENT_SECRET, timeLimitMs = 5_000
 
 type SetUp = Awaited<ReturnType<typeof setUp>>
 
-/** Begins, and comes back from GitHub; `change` is what became of the address on the way. */
+/** Begins and visits GitHub; `change` alters the callback URL. */
 async function completed({ github, provider }: SetUp, change: (back: URL) => void = () => {}) {
   const { redirect, state } = await provider.begin(CONTEXT)
   const back = github.authorize(redirect ?? '')
@@ -35,7 +35,7 @@ async function completed({ github, provider }: SetUp, change: (back: URL) => voi
   return provider.complete(CONTEXT, { url: back }, state)
 }
 
-test('an account is known by its id, and the token is revoked', async (t) => {
+test("the subject is the account's id, and the token is revoked", async (t) => {
   const it = await setUp(t)
   assert.deepEqual(await completed(it), {
     subject: '583231',
@@ -47,7 +47,7 @@ test('an account is known by its id, and the token is revoked', async (t) => {
   assert.equal(it.github.tokens.size, 0)
 })
 
-test('every begin has a state and a verifier of its own, and the verifier stays here', async (t) => {
+test('each begin has its own state and verifier, and the verifier is not sent', async (t) => {
   const { provider } = await setUp(t)
   const one = await provider.begin(CONTEXT)
   const two = await provider.begin(CONTEXT)
@@ -57,7 +57,7 @@ test('every begin has a state and a verifier of its own, and the verifier stays 
     assert.ok(!redirect?.includes((state as { verifier: string }).verifier))
 })
 
-test('what came back with another state, two or none is refused, and no code is exchanged', async (t) => {
+test('a callback with a wrong state, two or none is rejected, and no code is exchanged', async (t) => {
   const it = await setUp(t)
   const changes: ((back: URL) => void)[] = [
     (back) => back.searchParams.set('state', 'A'.repeat(43)),
@@ -71,7 +71,7 @@ test('what came back with another state, two or none is refused, and no code is 
   assert.equal(it.github.received.length, 0)
 })
 
-test('a human who says no is told so', async (t) => {
+test('access_denied is reported to the user', async (t) => {
   const it = await setUp(t)
   const no = (back: URL) => {
     back.searchParams.delete('code')
@@ -85,7 +85,7 @@ test('a human who says no is told so', async (t) => {
   )
 })
 
-test('an error of the app is a failure, and only a code of GitHub gets into its words', async (t) => {
+test("an error of the app is a failure whose message contains only GitHub's error code", async (t) => {
   const it = await setUp(t)
   const withError = (error: string) =>
     completed(it, (back) => back.searchParams.set('error', error))
@@ -93,7 +93,7 @@ test('an error of the app is a failure, and only a code of GitHub gets into its 
   await fails(withError('<b>hello</b>'), /refuses this service: unknown error\.$/, ['<b>'])
 })
 
-test('errors that come with status 200 are errors', async (t) => {
+test('errors with status 200 are recognized', async (t) => {
   const it = await setUp(t)
   const error = (code: string): Answer => ({ status: 200, body: { error: code } })
   it.github.answers.set(TOKEN, error('bad_verification_code'))
@@ -109,7 +109,7 @@ test('errors that come with status 200 are errors', async (t) => {
   await fails(completed(it), /temporarily_unavailable/, it.github.secrets)
 })
 
-test('a code is good for one exchange, and only with the verifier of its begin', async (t) => {
+test('a code is accepted once, and only with its verifier', async (t) => {
   const it = await setUp(t)
   const { redirect, state } = await it.provider.begin(CONTEXT)
   const back = it.github.authorize(redirect ?? '')
@@ -129,12 +129,12 @@ test('a code is good for one exchange, and only with the verifier of its begin',
   )
 })
 
-test('wrong client credentials are a failure that does not quote them', async (t) => {
+test('wrong client credentials are a failure whose message does not contain them', async (t) => {
   const it = await setUp(t, 'wr0ng-5ecret')
   await fails(completed(it), /incorrect_client_credentials/, ['wr0ng-5ecret'])
 })
 
-test('answers without a token are failures', async (t) => {
+test('responses without a token are failures', async (t) => {
   const it = await setUp(t)
   const answers: Answer[] = [
     { status: 200, body: '<html>Unicorn!</html>' },
@@ -151,7 +151,7 @@ test('answers without a token are failures', async (t) => {
   }
 })
 
-test('an account without an id is none, and the token is revoked all the same', async (t) => {
+test('a user response without an id is a failure, and the token is still revoked', async (t) => {
   const it = await setUp(t)
   const answers: Answer[] = [
     { status: 200, body: { login: 'octocat' } },
@@ -172,13 +172,13 @@ test('an account without an id is none, and the token is revoked all the same', 
   assert.equal(it.github.tokens.size, 0)
 })
 
-test('where the token cannot be revoked, the account is verified all the same', async (t) => {
+test('if the token cannot be revoked, the account is still verified', async (t) => {
   const it = await setUp(t)
   it.github.answers.set(`DELETE /applications/${CLIENT_ID}/token`, { status: 503, body: 'no' })
   assert.equal((await completed(it)).subject, '583231')
 })
 
-test('silence, redirects and floods are failures', async (t) => {
+test('timeouts, redirects and oversized responses are failures', async (t) => {
   const impatient = await setUp(t, CLIENT_SECRET, 300)
   impatient.github.answers.set(TOKEN, 'never')
   await fails(completed(impatient), /does not answer in time/, impatient.github.secrets)
@@ -190,7 +190,7 @@ test('silence, redirects and floods are failures', async (t) => {
   await fails(completed(it), /answers with too much/, it.github.secrets)
 })
 
-test('nobody there is a failure', async (t) => {
+test('an unreachable provider is a failure', async (t) => {
   const it = await setUp(t)
   const settings = { ...it.settings, webAddress: 'http://127.0.0.1:1' }
   const provider = githubProvider(settings, { SECRET: CLIENT_SECRET })
@@ -200,7 +200,7 @@ test('nobody there is a failure', async (t) => {
   await fails(provider.complete(CONTEXT, { url }, state), /cannot be reached/, [CLIENT_SECRET])
 })
 
-test('check tells right credentials from wrong ones', async (t) => {
+test('check distinguishes right credentials from wrong ones', async (t) => {
   const right = await setUp(t)
   assert.deepEqual(await right.provider.check(), [
     { name: 'client credentials', ok: true, detail: 'accepted' },

@@ -25,7 +25,7 @@ test(
       assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), await page.title())
       await assertAccessible(page)
       assert.deepEqual(problems, [])
-      // The field has the focus, and a form ends where it should although its policy is strict.
+      // The field has the focus, and the strict form-action allows the redirect after the form.
       await page.keyboard.type(`Ada ${colorScheme}`)
       await page.keyboard.press('Enter')
       await page.waitForURL('**/dashboard/**')

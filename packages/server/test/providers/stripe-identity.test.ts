@@ -42,7 +42,7 @@ interface SetUpOptions {
 
 type SetUp = Awaited<ReturnType<typeof setUp>>
 
-/** Begins; the session is as Stripe has it, for the test to change. */
+/** Begins a verification, and returns Stripe's session for the test to change. */
 async function begun({ stripe, provider }: SetUp, context = CONTEXT) {
   const begun = await provider.begin(context)
   const session = stripe.sessions.get(begun.reference ?? '')
@@ -68,7 +68,7 @@ const eventOf = (id: unknown, type = VERIFIED, livemode = true) => ({
   data: { object: { id, object: 'identity.verification_session' } },
 })
 
-test('a verification is begun for the owner, with a document and a selfie', async (t) => {
+test('begin creates a session for the owner, with a document and a selfie', async (t) => {
   const it = await setUp(t)
   const { session, redirect, reference, state } = await begun(it)
   assert.equal(redirect, session.url)
@@ -83,7 +83,7 @@ test('a verification is begun for the owner, with a document and a selfie', asyn
   })
 })
 
-test('an answer of Stripe that gets lost does not begin a second verification', async (t) => {
+test('a retry after a lost response does not create a second session', async (t) => {
   const it = await setUp(t)
   it.stripe.answers.push({ status: 500, body: '{}' })
   await begun(it)
@@ -94,7 +94,7 @@ test('an answer of Stripe that gets lost does not begin a second verification', 
   assert.equal(it.stripe.sessions.size, 2)
 })
 
-test('who is verified is verified, and Stripe is asked to forget', async (t) => {
+test('a verified session verifies the owner and is redacted', async (t) => {
   const it = await setUp(t)
   const { session, complete } = await begun(it)
   session.status = 'verified'
@@ -108,7 +108,7 @@ test('who is verified is verified, and Stripe is asked to forget', async (t) => 
   await refuses(complete(), /used before/, SECRETS)
 })
 
-test('the browser and Stripe may come at once', async (t) => {
+test('a callback and a webhook may arrive together', async (t) => {
   const it = await setUp(t)
   const { session, complete } = await begun(it)
   session.status = 'verified'
@@ -118,7 +118,7 @@ test('the browser and Stripe may come at once', async (t) => {
   assert.equal(redactions.length, 1)
 })
 
-test('where Stripe does not forget, who is verified is verified all the same', async (t) => {
+test('if redaction fails, the owner is still verified', async (t) => {
   const it = await setUp(t)
   const { session, complete } = await begun(it)
   session.status = 'verified'
@@ -126,7 +126,7 @@ test('where Stripe does not forget, who is verified is verified all the same', a
   assert.equal((await complete()).subject, session.id)
 })
 
-test('a document that is still being checked counts as soon as it is verified', async (t) => {
+test('a session in processing is accepted as soon as it is verified', async (t) => {
   const it = await setUp(t)
   const { session, complete } = await begun(it)
   session.status = 'processing'
@@ -135,7 +135,7 @@ test('a document that is still being checked counts as soon as it is verified', 
   assert.ok(await complete())
 })
 
-test('who is not verified is told why, and nothing that Stripe says of them', async (t) => {
+test("a refused owner sees the reason, and none of Stripe's data about them", async (t) => {
   const it = await setUp(t)
   const { session, complete } = await begun(it)
   await refuses(complete(), /not done at Stripe yet/, SECRETS)
@@ -153,7 +153,7 @@ test('who is not verified is told why, and nothing that Stripe says of them', as
   await fails(complete(), /not understood/, SECRETS)
 })
 
-test('a session of another owner is refused', async (t) => {
+test('a session of another owner is rejected', async (t) => {
   const it = await setUp(t)
   const { session, complete } = await begun(it)
   session.status = 'verified'
@@ -168,7 +168,7 @@ test('a session of another owner is refused', async (t) => {
   assert.equal(session.redaction, null)
 })
 
-test('a session that is not there, or is another one, is a failure', async (t) => {
+test('a missing or different session is a failure', async (t) => {
   const it = await setUp(t)
   const { session, complete } = await begun(it)
   session.status = 'verified'
@@ -180,7 +180,7 @@ test('a session that is not there, or is another one, is a failure', async (t) =
   await fails(complete(), /error \(status 404\)/, SECRETS)
 })
 
-test('the test mode counts on loopback only', async (t) => {
+test('test mode is accepted on loopback only', async (t) => {
   const it = await setUp(t, { testMode: true, key: TEST_KEY })
   await fails(begun(it), /only where this service is on loopback/, SECRETS)
   const { session, state, complete } = await begun(it, ON_LOOPBACK)
@@ -189,7 +189,7 @@ test('the test mode counts on loopback only', async (t) => {
   assert.equal((await complete()).subject, session.id)
 })
 
-test('a begin without a session or an address is a failure', async (t) => {
+test('a response to begin without a session or URL is a failure', async (t) => {
   const it = await setUp(t)
   for (const body of [
     {},
@@ -204,7 +204,7 @@ test('a begin without a session or an address is a failure', async (t) => {
   await fails(begun(it), /Stripe answers with an error|not understood/, SECRETS)
 })
 
-test('a key that is refused, or may not do it, is a failure that does not quote it', async (t) => {
+test('a rejected or restricted key is a failure whose message does not contain it', async (t) => {
   const it = await setUp(t, { key: 'sk_live_wr0ng0000000' })
   await fails(begun(it), /does not accept the secret key/, ['sk_live_wr0', ...SECRETS])
   const restricted = await setUp(t)
@@ -212,20 +212,20 @@ test('a key that is refused, or may not do it, is a failure that does not quote 
   await fails(begun(restricted), /may not use Identity/, SECRETS)
 })
 
-test('silence is a failure', async (t) => {
+test('a timeout is a failure', async (t) => {
   const it = await setUp(t, { timeLimitMs: 200 })
   it.stripe.answers.push('never', 'never')
   await fails(begun(it), /Stripe does not answer/, SECRETS)
 })
 
-test('a call of Stripe names the session, whose state is then fetched', async (t) => {
+test('a webhook names the session, whose state is then fetched', async (t) => {
   const it = await setUp(t)
   const { session } = await begun(it)
   const { headers, raw } = signed(eventOf(session.id))
   assert.deepEqual(await it.provider.webhook?.(headers, raw), { reference: session.id })
 })
 
-test('a call that says nothing of use is let pass', async (t) => {
+test('an irrelevant webhook is ignored', async (t) => {
   const it = await setUp(t)
   const calls = [
     eventOf('vs_1', 'identity.verification_session.requires_input'),
@@ -244,7 +244,7 @@ test('a call that says nothing of use is let pass', async (t) => {
   }
 })
 
-test('a call that Stripe did not sign, or not lately, is refused', async (t) => {
+test('a webhook with a wrong or old signature is rejected', async (t) => {
   const it = await setUp(t)
   const event = eventOf('vs_1')
   const good = signed(event)
@@ -267,7 +267,7 @@ test('a call that Stripe did not sign, or not lately, is refused', async (t) => 
   assert.ok(await it.provider.webhook?.(lately.headers, lately.raw))
 })
 
-test('check reads something that only the right key may', async (t) => {
+test('check makes a request that needs the right key', async (t) => {
   const it = await setUp(t)
   const ok = { name: 'secret key', ok: true, detail: 'accepted, live mode' }
   assert.deepEqual(await it.provider.check(), [ok])

@@ -43,7 +43,7 @@ async function begun({ provider }: SetUp, context = CONTEXT) {
   return { client: client as unknown as Client, state }
 }
 
-/** Begins, and hands in what a human proves, with changes. */
+/** Begins, and completes with a proof that `changes` alters. */
 async function completed(
   it: SetUp,
   human: string,
@@ -54,7 +54,7 @@ async function completed(
   return it.provider.complete(context, { body: proveHuman(client, human, changes) }, state)
 }
 
-test('a request is what IDKit takes, signed for the action with the key of the relying party', async (t) => {
+test("a request has IDKit's format, signed for the action with the relying party's key", async (t) => {
   const it = await setUp(t)
   t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
   t.mock.method(globalThis.crypto, 'getRandomValues', (array: Uint8Array) => array.fill(7))
@@ -76,7 +76,7 @@ test('a request is what IDKit takes, signed for the action with the key of the r
   assert.deepEqual(state, { nonce, createdAt: 1_800_000_000, expiresAt: 1_800_000_300 })
 })
 
-test('a human is known by their nullifier, within the relying party and the action', async (t) => {
+test('the subject is the nullifier, within the relying party and the action', async (t) => {
   const it = await setUp(t)
   const { client, state } = await begun(it)
   const body = proveHuman(client, 'ada', { integrity_bundle: { version: 1 } })
@@ -92,7 +92,7 @@ test('a human is known by their nullifier, within the relying party and the acti
   assert.deepEqual(JSON.parse(sent?.body ?? ''), body)
 })
 
-test('the same human is the same subject, however the number is spelt; another is another', async (t) => {
+test("each person has one subject, regardless of the nullifier's spelling", async (t) => {
   const it = await setUp(t)
   const ada = await completed(it, 'ada')
   const spelt = BigInt(ada.subject).toString(16).toUpperCase()
@@ -101,7 +101,7 @@ test('the same human is the same subject, however the number is spelt; another i
   assert.notEqual((await completed(it, 'eve')).subject, ada.subject)
 })
 
-test('whatever was not asked for is refused before the portal is asked', async (t) => {
+test('a proof that does not match the request is rejected before the portal is called', async (t) => {
   const it = await setUp(t)
   const other = await begun(it)
   const cases: [Parameters<typeof proveHuman>[2], RegExp][] = [
@@ -120,7 +120,7 @@ test('whatever was not asked for is refused before the portal is asked', async (
   assert.equal(it.portal.received.length, 0)
 })
 
-test('a proof that was taken from the bridge of another owner is refused', async (t) => {
+test("a proof for another owner's request is rejected", async (t) => {
   const it = await setUp(t)
   const { client, state } = await begun(it)
   const body = proveHuman(client, 'ada')
@@ -128,7 +128,7 @@ test('a proof that was taken from the bridge of another owner is refused', async
   await refuses(it.provider.complete(thief, { body }, state), /another account/, SECRETS)
 })
 
-test('what is no proof of World ID 4 for one credential is refused', async (t) => {
+test('results other than a World ID 4 proof of one credential are rejected', async (t) => {
   const it = await setUp(t)
   const { client, state } = await begun(it)
   const good = proveHuman(client, 'ada')
@@ -157,7 +157,7 @@ test('what is no proof of World ID 4 for one credential is refused', async (t) =
   assert.equal(it.portal.received.length, 0)
 })
 
-test('a request is good for five minutes, and a little for the way', async (t) => {
+test('a request expires after five minutes and a grace period', async (t) => {
   const it = await setUp(t)
   const { client, state } = await begun(it)
   const body = proveHuman(client, 'ada')
@@ -168,7 +168,7 @@ test('a request is good for five minutes, and a little for the way', async (t) =
   assert.ok(await it.provider.complete(CONTEXT, { body }, state))
 })
 
-test('a proof of something else, relabelled, is refused by the portal', async (t) => {
+test('the portal rejects a proof with altered public inputs', async (t) => {
   const it = await setUp(t)
   const { client, state } = await begun(it)
   const stolen = proveHuman({ ...client, signal: 'o_2' }, 'ada')
@@ -187,7 +187,7 @@ test('a proof of something else, relabelled, is refused by the portal', async (t
   assert.equal(it.portal.received.length, 2)
 })
 
-test('the portal decides who is to blame', async (t) => {
+test("the portal's error code decides between refusal and failure", async (t) => {
   const it = await setUp(t)
   const answer = (other: Answer) => {
     it.portal.answers.set('verify', other)
@@ -203,7 +203,7 @@ test('the portal decides who is to blame', async (t) => {
   await fails(answer({ status: 400, body: '<html>' }), /cannot check .* 400/, SECRETS)
 })
 
-test('a success that is not for this proof is none', async (t) => {
+test('a success response for another proof is a failure', async (t) => {
   const it = await setUp(t)
   const { client, state } = await begun(it)
   const body = proveHuman(client, 'ada')
@@ -226,13 +226,13 @@ test('a success that is not for this proof is none', async (t) => {
   assert.ok(await it.provider.complete(CONTEXT, { body }, state))
 })
 
-test('silence is a failure', async (t) => {
+test('a timeout is a failure', async (t) => {
   const it = await setUp(t, { timeLimitMs: 300 })
   it.portal.answers.set('verify', 'never')
   await fails(completed(it, 'ada'), /does not answer in time/, SECRETS)
 })
 
-test('staging counts on loopback only', async (t) => {
+test('staging is accepted on loopback only', async (t) => {
   const it = await setUp(t, { environment: 'staging' })
   await fails(begun(it), /only where this service is on loopback/, SECRETS)
   const { client, state } = await begun(it, ON_LOOPBACK)
@@ -261,7 +261,7 @@ test('check says whether the relying party is registered', async (t) => {
   assert.equal((await it.provider.check())[1]?.ok, false)
 })
 
-test('settings are strict, and a signing key that is none is not printed', async (t) => {
+test('settings are strict, and a malformed signing key is not printed', async (t) => {
   const { settings } = await setUp(t)
   const schema = worldIdSettings()
   assert.ok(Value.Check(schema, settings))
@@ -284,7 +284,7 @@ test('settings are strict, and a signing key that is none is not printed', async
   }
 })
 
-test('a verification has no end where none is set, for nobody could renew it in time', async (t) => {
+test('a verification does not expire by default, because it could not be renewed in time', async (t) => {
   const { settings, provider } = await setUp(t)
   assert.equal(provider.validForMs, null)
   const days = worldIdProvider({ ...settings, validForDays: 400 }, { SIGNING_KEY: KEY })

@@ -1,5 +1,6 @@
-import { AGENT_STATUSES, type Tail } from '@countersign/protocol'
+import type { Tail } from '@countersign/protocol'
 import { type AgentProfile, type AgentRecord, plainProfile } from '../agent-record.ts'
+import { KEY_PRIORITY } from '../key-priority.ts'
 import { AgentSlots, SLOT_WORDS } from './agent-slots.ts'
 import { SlotHash } from './slot-hash.ts'
 import { KEY_WORDS, keyToWords, TAIL_WORDS, tailToWords, wordsToKey, wordsToTail } from './words.ts'
@@ -66,8 +67,8 @@ export class AgentIndex {
   }
 
   /**
-   * Of the agents with a key, the one that speaks for it: active before suspended before revoked, then the oldest
-   * claim. Meaningless once the index has overflowed.
+   * The agent that a lookup by this current key answers for, by `KEY_PRIORITY` and then by age. Meaningless once the
+   * index has overflowed.
    */
   byKey(publicKey: Uint8Array): AgentRecord | null {
     keyToWords(publicKey, this.#keyScratch)
@@ -77,20 +78,40 @@ export class AgentIndex {
       : this.#read(slot, wordsToTail(this.#slots.words, slot * SLOT_WORDS))
   }
 
-  /** Enters an agent, or brings it up to date; an older version than the one here changes nothing. */
+  /**
+   * Inserts or updates an agent, its key included. An older version than the one in memory changes nothing: a slow read
+   * must not bring a former key or status back.
+   */
   upsert(agent: AgentRecord): void {
     const known = this.#slotOf(agent.tail)
-    if (known !== NONE) {
-      if (this.#slots.version(known) > agent.version) return
-      this.#writeChanging(known, agent)
-      if (!this.#overflowed) this.#choose(known)
-      return
-    }
+    if (known === NONE) this.#insert(agent)
+    else if (this.#slots.version(known) <= agent.version) this.#update(known, agent)
+  }
+
+  #insert(agent: AgentRecord): void {
     const slot = this.#freeSlot()
     this.#writeFixed(slot, agent)
     this.#writeChanging(slot, agent)
     this.#byTail.set(slot)
     if (!this.#overflowed) this.#joinRing(slot)
+  }
+
+  #update(slot: number, agent: AgentRecord): void {
+    if (this.#hasKey(slot, agent.publicKey)) {
+      this.#writeChanging(slot, agent)
+      if (!this.#overflowed) this.#choose(slot)
+      return
+    }
+    if (!this.#overflowed) this.#leaveRing(slot)
+    keyToWords(agent.publicKey, this.#slots.keys, slot * KEY_WORDS)
+    this.#writeChanging(slot, agent)
+    if (!this.#overflowed) this.#joinRing(slot)
+  }
+
+  #hasKey(slot: number, publicKey: Uint8Array): boolean {
+    const { keys } = this.#slots
+    keyToWords(publicKey, this.#keyScratch)
+    return this.#keyScratch.every((word, i) => keys[slot * KEY_WORDS + i] === word)
   }
 
   #slotOf(tail: Tail): number {
@@ -120,7 +141,7 @@ export class AgentIndex {
   #writeChanging(slot: number, agent: AgentRecord): void {
     this.#slots.setOwner(slot, agent.ownerId)
     this.#slots.setVersion(slot, agent.version)
-    this.#slots.setStatus(slot, AGENT_STATUSES.indexOf(agent.status))
+    this.#slots.setStatus(slot, KEY_PRIORITY.indexOf(agent.status))
     if (isPlain(agent)) this.#profiles.delete(slot)
     else this.#profiles.set(slot, agent.profile)
   }
@@ -155,6 +176,20 @@ export class AgentIndex {
     slots.setRing(slot, slots.ring(chosen))
     slots.setRing(chosen, slot)
     if (!this.#speaksBefore(slot, chosen)) this.#byKey.set(chosen)
+  }
+
+  /** Takes an agent out of the ring of its key and out of the hash. Call it before another key is written. */
+  #leaveRing(slot: number): void {
+    const slots = this.#slots
+    const next = slots.ring(slot)
+    if (next === slot) {
+      this.#byKey.delete(slot)
+      return
+    }
+    let previous = next
+    while (slots.ring(previous) !== slot) previous = slots.ring(previous)
+    slots.setRing(previous, next)
+    this.#choose(next)
   }
 
   /** Chooses anew among the agents of one key, after one of them has changed. */
@@ -209,7 +244,7 @@ class SlotRecord implements AgentRecord {
   }
 
   get status(): AgentRecord['status'] {
-    return AGENT_STATUSES[this.#slots.status(this.#slot)] as AgentRecord['status']
+    return KEY_PRIORITY[this.#slots.status(this.#slot)] as AgentRecord['status']
   }
 
   get claimedAt(): number {
@@ -223,6 +258,8 @@ class SlotRecord implements AgentRecord {
 
 function isPlain({ profile, claimedAt }: AgentRecord): boolean {
   return (
+    profile.keySequence === 1 &&
+    profile.keyChangedAt === claimedAt &&
     profile.updatedAt === claimedAt &&
     profile.statusChangedAt === claimedAt &&
     profile.statusReason === null &&

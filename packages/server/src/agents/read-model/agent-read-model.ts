@@ -47,7 +47,7 @@ export class AgentReadModel {
 
   /** @param limit how many agents, and how many owners, it holds at most */
   constructor(
-    db: Pick<Database, 'read' | 'points' | 'eventReader'>,
+    db: Pick<Database, 'read' | 'pointReads' | 'eventReader'>,
     limit: number,
     randomBytes: (count: number) => Uint8Array,
     { staleness = null, replica = null }: ReadModelOptions = {},
@@ -66,7 +66,7 @@ export class AgentReadModel {
       },
       startOver: () => this.#startOver(),
     })
-    this.#points = new DatabaseFallback(db.points, replica, () => this.#events.lastChange)
+    this.#points = new DatabaseFallback(db.pointReads, replica, () => this.#events.lastChange)
     this.#kept = new CacheFiller(() => ({ agents: this.#agents, owners: this.#owners }))
   }
 
@@ -124,7 +124,7 @@ export class AgentReadModel {
 
   /** How the replicas stand that it may ask: `none` where there are none. */
   replicaStanding(): Promise<'none' | 'current' | 'behind' | 'down'> {
-    return this.#replica?.standing(this.#events.lastChange) ?? Promise.resolve('none')
+    return this.#replica?.status(this.#events.lastChange) ?? Promise.resolve('none')
   }
 
   /**
@@ -132,6 +132,14 @@ export class AgentReadModel {
    * @throws StorageFailure where the database failed: never a null that might be wrong
    */
   async find(reference: AgentReference): Promise<AgentView | null> {
+    for (;;) {
+      const view = await this.#findOnce(reference)
+      // If the key was replaced during the read, another agent may have it now, or none.
+      if (view === null || isNamedBy(view.agent, reference)) return view
+    }
+  }
+
+  async #findOnce(reference: AgentReference): Promise<AgentView | null> {
     this.#assertFresh()
     const agent = await this.#agentOf(reference)
     if (agent === null) return null
@@ -241,4 +249,8 @@ export class AgentReadModel {
   #ownerOf({ ownerId }: AgentRecord): Promise<OwnerRecord> {
     return this.#kept.owner(ownerId, () => this.#points.owner(ownerId))
   }
+}
+
+function isNamedBy({ publicKey }: AgentRecord, reference: AgentReference): boolean {
+  return reference.kind === 'tail' || Buffer.compare(publicKey, reference.publicKey) === 0
 }

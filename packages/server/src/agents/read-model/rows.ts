@@ -38,6 +38,8 @@ export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): 
     status: row.status,
     claimedAt: row.claimed_at,
     profile: {
+      keySequence: row.key_sequence,
+      keyChangedAt: row.key_changed_at ?? row.claimed_at,
       statusReason: row.status_reason,
       statusChangedAt: row.status_changed_at,
       updatedAt: row.updated_at,

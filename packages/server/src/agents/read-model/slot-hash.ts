@@ -41,6 +41,16 @@ export class SlotHash {
     })
   }
 
+  /** How many slots it holds. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** How many entries its array has room for: a measure of its memory. */
+  get capacity(): number {
+    return this.#capacity
+  }
+
   /** The slot whose key equals the one that begins at `from`, or -1. */
   find(key: Uint32Array, from = 0): number {
     return this.#slotAt(this.#place(this.#hash(key, from), key, from))

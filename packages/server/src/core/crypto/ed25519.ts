@@ -1,16 +1,13 @@
 import { keyEncodingFault } from '@countersign/protocol'
 import sodium from 'sodium-native'
 
-/**
- * So many signatures are checked in one turn of the event loop: about two milliseconds' worth. Whatever else has arrived
- * has its turn before the next ones.
- */
-const MOST_A_TURN = 64
+/** About two milliseconds of work, so that other events are not delayed for longer. */
+const MAX_PER_TURN = 64
 
 /**
- * Strict Ed25519 verification by libsodium. Checks that are asked for in one turn of the event loop are done
- * together, which keeps the cryptography in the processor's caches. How many may wait is for the callers to bound
- * (`http/overload/`): what a claim waits for is not used up by those who only ask.
+ * Verifies Ed25519 signatures (RFC 8032) with libsodium, which rejects malleable signatures and small-order keys. Verifies
+ * those requested in one turn of the event loop together, which keeps the code in the processor's caches. Callers bound
+ * how many may wait.
  */
 export class Ed25519Verifier {
   #waiting: Check[] = []
@@ -18,17 +15,18 @@ export class Ed25519Verifier {
   /**
    * @param publicKey 32 bytes
    * @param signature 64 bytes
+   * @returns false for any invalid signature, key or length; never rejects
    */
   verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     return new Promise((resolve) => {
-      if (this.#waiting.length === 0) setImmediate(() => this.#checkSome())
+      if (this.#waiting.length === 0) setImmediate(() => this.#verifyNext())
       this.#waiting.push({ publicKey, message, signature, resolve })
     })
   }
 
-  #checkSome(): void {
-    const checks = this.#waiting.splice(0, MOST_A_TURN)
-    if (this.#waiting.length > 0) setImmediate(() => this.#checkSome())
+  #verifyNext(): void {
+    const checks = this.#waiting.splice(0, MAX_PER_TURN)
+    if (this.#waiting.length > 0) setImmediate(() => this.#verifyNext())
     for (const { publicKey, message, signature, resolve } of checks) {
       resolve(isValidSignature(publicKey, message, signature))
     }
@@ -42,7 +40,7 @@ interface Check {
   resolve(valid: boolean): void
 }
 
-/** libsodium ignores what follows the 64th byte, so the length is ours to check. */
+/** libsodium ignores bytes after the 64th, so the length is checked here. */
 function isValidSignature(
   publicKey: Uint8Array,
   message: Uint8Array,
@@ -56,7 +54,10 @@ function isValidSignature(
   )
 }
 
-/** Whether 32 bytes may be certified: canonical, on the curve, of the prime order, not small-order. */
+/**
+ * Whether a public key may be certified: canonical encoding, on the curve, in the prime-order subgroup.
+ * @param publicKey 32 bytes
+ */
 export function isCertifiableKey(publicKey: Uint8Array): boolean {
   return (
     keyEncodingFault(publicKey) === null &&
@@ -65,7 +66,7 @@ export function isCertifiableKey(publicKey: Uint8Array): boolean {
 }
 
 /** RFC 8032 section 7.1, test 2. */
-const KNOWN = {
+const TEST_VECTOR = {
   publicKey: '3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c',
   message: '72',
   signature:
@@ -73,21 +74,21 @@ const KNOWN = {
 }
 
 /**
- * Tries the library with a known signature and two known forgeries before the service answers for anyone.
- * @throws Error where one of them gets the wrong answer
+ * Tests the library with a known signature and two known forgeries. Run it before the service verifies anything.
+ * @throws Error if any result is wrong
  */
 export function selfTestEd25519(): void {
   const hex = (text: string) => Buffer.from(text, 'hex')
-  const key = hex(KNOWN.publicKey)
-  const signature = hex(KNOWN.signature)
+  const key = hex(TEST_VECTOR.publicKey)
+  const signature = hex(TEST_VECTOR.signature)
   const smallOrder = Buffer.concat([Buffer.from([1]), Buffer.alloc(31)])
   const zeroSignature = Buffer.concat([smallOrder, Buffer.alloc(32)])
-  const sound =
-    isValidSignature(key, hex(KNOWN.message), signature) &&
+  const isCorrect =
+    isValidSignature(key, hex(TEST_VECTOR.message), signature) &&
     !isValidSignature(key, hex('73'), signature) &&
-    !isValidSignature(smallOrder, hex(KNOWN.message), zeroSignature) &&
+    !isValidSignature(smallOrder, hex(TEST_VECTOR.message), zeroSignature) &&
     isCertifiableKey(key) &&
     !isCertifiableKey(smallOrder)
-  if (!sound)
+  if (!isCorrect)
     throw new Error('The Ed25519 self-test failed: this machine must not vouch for anyone.')
 }

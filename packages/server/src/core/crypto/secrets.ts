@@ -2,25 +2,29 @@ import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { chmodSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The key under which subjects of identity providers are hashed, and its public name. */
+/** The secret key that hashes subjects of identity providers. */
 export interface Pepper {
+  /** Public name: the first 8 characters of the key's SHA-256, base64url. */
   readonly id: string
-  /** HMAC-SHA256(pepper, provider ‖ issuer ‖ subject), each part preceded by its length. */
+  /** HMAC-SHA256(pepper, provider ‖ issuer ‖ subject), with each part preceded by its length in bytes. */
   hash(provider: string, issuer: string, subject: string): Uint8Array
-  /** HMAC-SHA256 of a text under a key that is derived for one purpose alone (HKDF, RFC 5869), and hashes no subject. */
+  /** HMAC-SHA256 of a text with a key derived for one purpose (HKDF, RFC 5869), so that it never equals a subject's hash. */
   authenticate(purpose: string, text: string): Uint8Array
 }
 
 const PEPPER = 'identity-pepper'
 
-/** Reads the pepper of a data directory; the first to ask makes it (32 random bytes, 0600). */
+/**
+ * Reads the pepper of a data directory. Creates it if it does not exist: 32 random bytes, file mode 0600.
+ * @throws Error if the file has other contents
+ */
 export function loadPepper(dataDir: string): Pepper {
   return pepperOf(loadSecret(dataDir, PEPPER))
 }
 
-/** Reads the pepper of a data directory, or null where there is none. @throws Error where the file holds something else */
+/** Reads the pepper of a data directory. @returns null if there is none @throws Error if the file has other contents */
 export function readPepper(dataDir: string): Pepper | null {
-  const key = readSecretIfThere(join(dataDir, PEPPER))
+  const key = readSecretIfExists(join(dataDir, PEPPER))
   return key === null ? null : pepperOf(key)
 }
 
@@ -39,17 +43,17 @@ function pepperOf(key: Buffer): Pepper {
   }
 }
 
-/** A secret of 32 bytes, kept in hexadecimal in a file of its own. */
+/** A secret of 32 bytes, stored in its own file in hexadecimal. */
 function loadSecret(dataDir: string, name: string): Buffer {
   const file = join(dataDir, name)
-  const there = readSecretIfThere(file)
-  if (there !== null) return there
+  const existing = readSecretIfExists(file)
+  if (existing !== null) return existing
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   publish(file, `${randomBytes(32).toString('hex')}\n`)
   return readSecret(file)
 }
 
-function readSecretIfThere(file: string): Buffer | null {
+function readSecretIfExists(file: string): Buffer | null {
   try {
     return readSecret(file)
   } catch (error) {
@@ -65,7 +69,7 @@ function readSecret(file: string): Buffer {
   return Buffer.from(text, 'hex')
 }
 
-/** Two processes may start at once: the file appears whole, and the first one's stays. */
+/** If two processes start at once, the first one's file stays. It appears only once it is complete. */
 function publish(file: string, text: string): void {
   const draft = `${file}.${process.pid}.tmp`
   writeFileSync(draft, text, { mode: 0o600, flush: true })

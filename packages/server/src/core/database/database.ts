@@ -1,16 +1,24 @@
-import type { AgentStatus, Assurance, Grade, SignInMethod } from '@countersign/protocol'
+import type {
+  AgentStatus,
+  Assurance,
+  CheckOutcome,
+  Grade,
+  SignInMethod,
+  Tier,
+} from '@countersign/protocol'
 import type { Kysely } from 'kysely'
-import type { ChannelCheckRow, ChannelLeaseRow, ChannelRow, RateCountRow } from './rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 
-export type { ChannelCheckRow, ChannelLeaseRow, ChannelRow }
-
-/** Times are milliseconds since 1970, keys and hashes are raw bytes, everywhere in storage. */
+/**
+ * The tables, as the newest migration leaves them. Times are milliseconds since the Unix epoch. Keys and hashes are raw
+ * bytes.
+ */
 export interface Tables {
   owners: OwnerRow
   identity_verifications: IdentityVerificationRow
   claim_tokens: ClaimTokenRow
   agents: AgentRow
+  agent_keys: AgentKeyRow
   channels: ChannelRow
   channel_checks: ChannelCheckRow
   channel_leases: ChannelLeaseRow
@@ -23,6 +31,7 @@ export interface Tables {
   sessions: SessionRow
   flows: FlowRow
   avatars: AvatarRow
+  /** Settings that all nodes share. `settings-table.ts` says why the table is not named after them. */
   facts: { name: string; value: string }
   rate_counts: RateCountRow
 }
@@ -32,18 +41,18 @@ export interface OwnerRow {
   username: string
   display_name: string
   created_at: number
-  /** What the username looks like: see `usernameSkeleton`. */
+  /** See `usernameSkeleton`: usernames that look alike have the same one. */
   username_skeleton: string | null
-  /** What authenticators know the owner by (WebAuthn section 5.4.3): random, base64url; null before the first passkey. */
+  /** The user handle of WebAuthn section 5.4.3: random, base64url. Null before the first passkey. */
   user_handle: string | null
-  /** The row stays, without a name, since revoked agents refer to it. */
+  /** A deleted owner's row stays, without its name, because revoked agents refer to it. */
   deleted_at: number | null
 }
 
 export interface IdentityVerificationRow {
   owner_id: number
   provider: string
-  /** HMAC-SHA256(pepper, provider, issuer, subject): one human, one account, and no name kept. */
+  /** HMAC-SHA256(pepper, provider, issuer, subject). Identifies a human without storing a name. */
   subject_hash: Uint8Array
   pepper_id: string
   assurance: Assurance
@@ -53,7 +62,7 @@ export interface IdentityVerificationRow {
 }
 
 export interface ClaimTokenRow {
-  /** SHA-256 of the token, which itself is never stored. */
+  /** SHA-256 of the token. The token itself is never stored. */
   hash: Uint8Array
   owner_id: number
   created_at: number
@@ -63,17 +72,22 @@ export interface ClaimTokenRow {
 }
 
 export interface AgentRow {
-  /** The sequence number of the claim: the order in which agents came. */
+  /** The sequence number of the claim event. */
   seq: number
   tail: string
+  /** The current key; former ones are in `agent_keys`. */
   public_key: Uint8Array
+  /** The number of the current key among the agent's keys, from 1. */
+  key_sequence: number
+  /** When the current key became current; null: at the claim. */
+  key_changed_at: number | null
   agent_id: string
   owner_id: number
   status: AgentStatus
   status_reason: string | null
-  /** Who set the status: what the operator suspended, the owner cannot reactivate. */
+  /** An owner cannot reactivate an agent that the operator has suspended. */
   status_set_by: 'owner' | 'operator'
-  /** 0 while not revoked, then `seq`: makes (public_key, agent_id) unique among what is not revoked. */
+  /** 0 until revoked, then `seq`: makes (public_key, agent_id) unique among agents that are not revoked. */
   pair_slot: number
   claimed_at: number
   status_changed_at: number
@@ -84,10 +98,69 @@ export interface AgentRow {
   display_name: string | null
   description: string | null
   username_skeleton: string | null
-  /** Which picture there is, of those that there have been: part of its address. */
+  /** Version of the picture, part of its URL. Null: no picture. */
   avatar: string | null
-  /** The grade that was last told: what it is now is computed, and a difference is an event. */
+  /** The grade of the last `agent.grade_changed` event. The current grade is computed; a difference raises the next event. */
   grade: Grade
+}
+
+export interface ChannelRow {
+  id: string
+  tail: string
+  kind: string
+  handle_or_domain: string
+  tier: Tier
+  created_at: number
+  /** The token that the owner has to publish. Public once published. Null once it has proven the channel. */
+  proof_token: string | null
+  proof_expires_at: number | null
+  /** The token of the last proof, which the daily checks look for. */
+  proven_token: string | null
+  /** The method of the last proof. */
+  proven_by: string | null
+  /** When a new token last proved the channel. Null: never. */
+  verified_at: number | null
+  /** When a check last found the proof. */
+  checked_at: number | null
+  /** When the proof goes stale unless a new token proves the channel again. */
+  fresh_until: number | null
+  /** Since when the proof has been stale. */
+  stale_since: number | null
+  /** Consecutive checks without the proof, with the time of the first and of the last that was counted. */
+  failures: number
+  failing_since: number | null
+  failed_at: number | null
+}
+
+export interface ChannelCheckRow {
+  channel_id: string
+  at: number
+  outcome: CheckOutcome
+  /** JSON: what each perspective observed. */
+  perspectives: string
+}
+
+/** When a channel is checked next, and which node is checking it now. */
+export interface ChannelLeaseRow {
+  channel_id: string
+  /** Null: no check is scheduled. */
+  due_at: number | null
+  /** Random identifier of the check that holds the lease. */
+  holder: string | null
+  held_until: number
+}
+
+/** A key that an agent no longer uses. */
+export interface AgentKeyRow {
+  tail: string
+  /** The number of the key among the agent's keys, from 1. */
+  sequence: number
+  /** 32 bytes. */
+  public_key: Uint8Array
+  /** `retired` concerns this agent only. `compromised` concerns the key, whichever agents have or had it. */
+  state: 'retired' | 'compromised'
+  valid_from: number
+  valid_until: number
 }
 
 export interface EventRow {
@@ -95,9 +168,9 @@ export interface EventRow {
   at: number
   type: string
   tail: string | null
-  /** Whose agents the event concerns. Internal: never published. */
+  /** The owner of the agents that the event concerns. Internal: never published. */
   owner_id: number | null
-  /** JSON, public facts only. */
+  /** The event's payload: a JSON object of public data. `event-table.ts` says why the column is not named after it. */
   facts: string
 }
 
@@ -105,17 +178,18 @@ export interface JobRow {
   id: string
   kind: string
   subject: string
+  /** When the next attempt is due. */
   run_at: number
   attempts: number
-  /** When it was due first, where it has failed since: `run_at` is when it is tried again. */
+  /** When the first attempt was due, if it failed. Null before that. */
   due_since: number | null
 }
 
 export interface PasskeyRow {
-  /** base64url, as WebAuthn's JSON has it. */
+  /** base64url, as in WebAuthn's JSON. */
   credential_id: string
   owner_id: number
-  /** COSE. */
+  /** COSE_Key, CBOR. */
   public_key: Uint8Array
   counter: number
   /** JSON: a list of WebAuthn transports. */
@@ -132,7 +206,7 @@ export interface RecoveryCodeRow {
   created_at: number
 }
 
-/** An account elsewhere that opens this one. */
+/** An account at an identity provider that signs an owner in. */
 export interface SignInIdentityRow {
   provider: string
   subject_hash: Uint8Array
@@ -147,9 +221,9 @@ export interface SignInLinkRow {
 }
 
 export interface SessionRow {
-  /** SHA-256 of what the cookie holds. */
+  /** SHA-256 of the cookie's value. */
   hash: Uint8Array
-  /** Names it on the account page. */
+  /** Public identifier, shown on the account page. */
   id: string
   owner_id: number
   method: SignInMethod
@@ -159,14 +233,14 @@ export interface SessionRow {
   expires_at: number
 }
 
-/** Something begun in a browser that is to be completed there, once. */
+/** The state of a browser flow, such as a sign-in at a provider. Used once, in the browser that began it. */
 export interface FlowRow {
-  /** SHA-256 of what the cookie holds. */
+  /** SHA-256 of the cookie's value. */
   hash: Uint8Array
   kind: string
   owner_id: number | null
   provider: string | null
-  /** What a provider's webhook calls it. */
+  /** The identifier that the provider's webhook sends. */
   reference: string | null
   /** JSON. */
   state: string
@@ -178,68 +252,106 @@ interface AvatarRow {
   webp: Uint8Array
 }
 
+/** A rate limit that is partly used. A row is deleted once its limit is whole again. */
+export interface RateCountRow {
+  /** HMAC of what is counted, so that no address can be read from it. */
+  key: Uint8Array
+  /** When the limit is whole again, in milliseconds since the Unix epoch, with fractions. */
+  whole_at: number
+  /** 1: the last request was allowed. */
+  taken: number
+}
+
+/** Kysely over this schema. Queries on it reject with `StorageFailure` if the database itself fails. */
 export type Db = Kysely<Tables>
 
-/** A writing transaction. Inside one only `tx.db` is used, and only SQL is awaited. */
+/**
+ * A write transaction. Use only `tx.db` inside one, and await only SQL: the outer database would deadlock, and other
+ * writers wait until the transaction ends.
+ */
 export interface Tx {
   readonly db: Db
-  /** The next number of the event sequence, given out in commit order. */
+  /** @returns the next sequence number of `events`. Sequence numbers are in commit order and have no gaps. */
   nextSeq(): number
 }
 
-/** What became of one of several that were done together. */
+/** The result of one write of a batch. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown }
 
-/** A write that many ask for at once: in a database that is far away, all of them take few statements. */
+/** A write that can be done for several items at once, to save round trips to a remote database. */
 export interface Batch<I, T> {
+  /** Does the write for one item. */
   one(tx: Tx, item: I): Promise<T>
-  /** Has the outcomes of `one`, one after another, in their order. Where it throws, each is done by `one`. */
+  /**
+   * Does it for several.
+   * @returns what `one` would have returned or thrown for each item, in their order
+   * @throws to have all items done by `one` instead
+   */
   all(tx: Tx, items: readonly I[]): Promise<Outcome<T>[]>
 }
 
 /**
- * What the service asks of a database. Writing transactions run one after another; those asked for at the same
- * time may be committed together, and none is answered before its commit is durable.
+ * What the service needs from a database. SQLite and PostgreSQL implement it.
+ *
+ * Write transactions run one after another, across all processes that share the database. Writes requested at the same
+ * time share a transaction where possible. No write resolves before its commit is durable, and no read sees a change
+ * before it is committed.
  */
 export interface Database {
+  /** For reads of any size. Sees only committed data. */
   readonly read: Db
-  /** For small reads that somebody waits for: given up after a second. */
-  readonly points: Db
-  /** For following what others write, in a connection that nothing else keeps busy: given up after a second. */
+  /** For small reads that a request waits for. Each fails with `StorageFailure` after one second (PostgreSQL only). */
+  readonly pointReads: Db
+  /**
+   * For reading new events, on a connection that no other read occupies. Each read fails with `StorageFailure` after one
+   * second (PostgreSQL only).
+   */
   readonly eventReader: Db
   /**
-   * Runs `work` in a writing transaction. Whatever it throws undoes its own changes and nothing else's. It may be run
-   * a second time, after its changes were undone, so it changes nothing but the database.
-   * @throws StorageFailure where it could not be committed
+   * Runs `work` in a write transaction. If `work` throws, its own changes are rolled back and nothing else.
+   * @param work may run twice, with the changes of the first run rolled back, so it must have no effect but on the
+   *   database
+   * @returns what `work` returns, once it is durable
+   * @throws StorageFailure if nothing was changed because the database failed
+   * @throws UnknownOutcome if the commit may or may not have happened
+   * @throws whatever `work` throws
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** The same, of a write that may be done together with others of its kind. */
+  /** Like `write`, for a write that may run together with others of the same batch. */
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T>
-  /** Null where the data are in a file. */
+  /** Read connections in use. Null for SQLite. */
   readonly connections: ConnectionStats | null
-  /** How many writes have been asked for and not answered. */
+  /** Writes requested but not yet resolved. */
   readonly waitingWrites: number
-  /** Called after each transaction that wrote, or tried to. */
+  /** Calls `listener` after each write transaction, failed ones included. */
   onTransaction(listener: (end: TransactionEnd) => void): void
-  /** Called after every commit, before the answers: caches follow the events here. */
+  /** Awaits `listener` after each commit, before the writes of the transaction resolve. Caches read new events here. */
   onCommit(listener: () => Promise<void>): void
-  /** Whether another process has, or may have, written since the last call: costs next to nothing. */
-  changedElsewhere(): boolean
-  /** Called as soon as another process is known to have written. No more than a hint: some are never told. */
-  onElsewhere(listener: () => void): void
-  /** @throws Error where the database is damaged, or none that this service can work on */
+  /** Whether another process may have written since the last call. Cheap enough to poll; false only if none has. */
+  mayHaveExternalWrites(): boolean
+  /** Calls `listener` when another process reports a write. A hint only: some writes are never reported. */
+  onExternalWrite(listener: () => void): void
+  /** @throws Error that says what is wrong, if the database is damaged or unsuitable for the service */
   check(): Promise<void>
-  /** What it is now, or was within the last second; answers within a second, whatever the database does. */
+  /** @returns the current state, at most about a second old. Resolves within a second even if the database hangs. */
   state(): Promise<DatabaseState>
+  /** Completes the writes that were requested, rejects new ones, and closes all connections. */
   close(): Promise<void>
 }
 
-/** The database itself failed: damage, a full disk, an I/O error, a lock held too long. Nothing was changed. */
+/** Read access for diagnosis, whatever the version of the schema. Nothing is created, migrated or written. */
+export interface Inspection {
+  readonly db: Db
+  /** @throws Error that says what is wrong, if the service could not run on this database */
+  check(): Promise<void>
+}
+
+/** The database itself failed: damage, a full disk, an I/O error, a lost connection, a lock timeout. Nothing was changed. */
 export class StorageFailure extends Error {
   override readonly name: string = 'StorageFailure'
 }
 
-/** The connection was lost, or a wait given up, while a transaction was being committed: it may have been, or not. */
+/** The connection was lost, or a wait was given up, during a commit: the write may have been committed or not. */
 export class UnknownOutcome extends StorageFailure {
   override readonly name = 'UnknownOutcome'
 }

@@ -1,7 +1,7 @@
 import type { Db, EventRow, Tx } from './database.ts'
 import { prepared } from './prepared.ts'
 
-/** Every kind of change (docs/contract-notes.md). */
+/** Every type of event (docs/contract-notes.md). */
 export type EventType =
   | 'agent.claimed'
   | 'agent.updated'
@@ -19,11 +19,12 @@ export type EventType =
 
 export interface NewEvent {
   readonly seq: number
+  /** Milliseconds since the Unix epoch. */
   readonly at: number
   readonly type: EventType
   readonly tail: string | null
   readonly ownerId: number | null
-  /** Public facts only: events are what subscribers and audits will read. */
+  /** Public data only: subscribers and audits read it. Stored as JSON. */
   readonly payload: object
 }
 
@@ -38,7 +39,10 @@ const insert = prepared<EventRow, object>((db, param) =>
   }),
 )
 
-/** Appends an event in the transaction of the change that it tells of. */
+/**
+ * Appends an event in the transaction of the change that it records. The payload goes into the column `facts`: during a
+ * rolling upgrade, nodes of the previous release read and write that column, so a released name is never changed.
+ */
 export async function appendEvent(tx: Tx, event: NewEvent): Promise<void> {
   const { ownerId, payload, ...rest } = event
   await insert(tx.db, { ...rest, owner_id: ownerId, facts: JSON.stringify(payload) })
@@ -48,7 +52,7 @@ const selectLast = prepared<object, { last: number | null }>((db) =>
   db.selectFrom('events').select((eb) => eb.fn.max('seq').as('last')),
 )
 
-/** The sequence number of the last event, 0 before the first. */
+/** The sequence number of the last event; 0 if there is none. */
 export async function lastSeq(db: Db): Promise<number> {
   return (await selectLast(db, {}))[0]?.last ?? 0
 }
@@ -62,14 +66,14 @@ const selectAfter = prepared<{ after: number; limit: number }, EventRow>((db, pa
     .limit(param('limit')),
 )
 
-/** What changed after a sequence number, in order. */
+/** The events after a sequence number, in order. */
 export function eventsAfter(db: Db, after: number, limit: number) {
   return selectAfter(db, { after, limit })
 }
 
 /**
- * Two servers that have parted number their events in the same way, and write none at the same time about the same.
- * The facts may be erased with their owner's account.
+ * Whether two databases show the same event under a sequence number. After a failover both may have one there, but not of
+ * the same time, type and subject. The payload is not compared: deleting an owner's account erases it.
  */
 export function isSameEvent(a: EventRow, b: EventRow | undefined): boolean {
   return (

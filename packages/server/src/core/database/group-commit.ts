@@ -10,86 +10,86 @@ import {
 } from './database.ts'
 import type { TransactionEnd } from './stats.ts'
 
-/** One transaction carries at most this many writes, so that a burst does not hold the loop for long. */
-const LARGEST_GROUP = 256
+/** Bounds how long one transaction occupies the event loop during a burst. */
+const MAX_WRITES_PER_TRANSACTION = 256
 
 const SAVEPOINT = Query.raw('savepoint w')
 const RELEASE = Query.raw('release w')
 const ROLLBACK_TO = Query.raw('rollback to w')
 
-/** A connection that nothing else uses, and one transaction at a time in it. */
+/** A connection for write transactions, one at a time. Only GroupCommit uses it. */
 export interface Writer {
-  /** Works in the transaction that has been begun, and nowhere else. */
+  /** Executes statements in the current transaction. */
   readonly db: Db
   /**
-   * Begins a transaction. No other that writes runs beside it, in any process.
-   * @returns the number of the last event
+   * Begins a transaction, after the write transactions of all other processes have ended.
+   * @returns the sequence number of the last event
    */
   begin(): Promise<number>
   /**
-   * Ends it. Once it resolves, what was done is durable.
-   * @throws UnknownOutcome where it may have been committed
+   * Commits the transaction. Its changes are durable once this resolves.
+   * @throws UnknownOutcome if it may or may not have been committed
    */
   commit(): Promise<void>
   rollback(): Promise<void>
-  /** Whether the connection is gone, and the transaction with it. */
+  /** Whether the connection was lost, and with it the transaction. */
   readonly isLost: boolean
 }
 
 interface Write {
   run(tx: Tx): Promise<unknown>
-  /** What it may be done together with. */
-  together: { batch: Batch<unknown, unknown>; item: unknown } | null
-  settle: { resolve(value: unknown): void; reject(error: unknown): void }
+  /** Set for a write that may run together with the others of its batch. */
+  batched: { batch: Batch<unknown, unknown>; item: unknown } | null
+  deferred: { resolve(value: unknown): void; reject(error: unknown): void }
 }
 
 /**
- * Commits writes that arrive together in one transaction: a commit waits for the disk, so that 64 of them cost
- * little more than one. A write that throws undoes only itself, and none is answered before the commit.
+ * Commits writes that arrive together in one transaction. A commit waits for the disk, so 64 writes in one cost little
+ * more than a single write. A write that throws rolls back only itself, and no write resolves before the commit.
  */
 export class GroupCommit {
   readonly #writer: Writer
-  readonly #committed: () => Promise<void>
-  readonly #ended: ((end: TransactionEnd) => void)[] = []
+  readonly #onCommit: () => Promise<void>
+  readonly #listeners: ((end: TransactionEnd) => void)[] = []
   #waiting = 0
   #queue: Write[] = []
   #draining: Promise<void> | null = null
   #isClosed = false
 
-  /** @param committed called after each commit, before its writes are answered */
-  constructor(writer: Writer, committed: () => Promise<void>) {
+  /** @param onCommit awaited after each commit, before its writes resolve */
+  constructor(writer: Writer, onCommit: () => Promise<void>) {
     this.#writer = writer
-    this.#committed = committed
+    this.#onCommit = onCommit
   }
 
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#ask<T>({ run: work, together: null })
+    return this.#enqueue<T>({ run: work, batched: null })
   }
 
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
-    const together = { batch: batch as unknown as Batch<unknown, unknown>, item }
-    return this.#ask<T>({ run: (tx) => batch.one(tx, item), together })
+    const batched = { batch: batch as unknown as Batch<unknown, unknown>, item }
+    return this.#enqueue<T>({ run: (tx) => batch.one(tx, item), batched })
   }
 
-  /** How many writes have been asked for and not answered. */
+  /** Writes requested but not yet resolved. */
   get waiting(): number {
     return this.#waiting
   }
 
   onTransaction(listener: (end: TransactionEnd) => void): void {
-    this.#ended.push(listener)
+    this.#listeners.push(listener)
   }
 
-  #ask<T>(write: Omit<Write, 'settle'>): Promise<T> {
+  #enqueue<T>(write: Omit<Write, 'deferred'>): Promise<T> {
     if (this.#isClosed) return Promise.reject(new StorageFailure('The database is closed.'))
     return new Promise<T>((resolve, reject) => {
       this.#waiting += 1
-      this.#queue.push({ ...write, settle: { resolve: resolve as (v: unknown) => void, reject } })
+      this.#queue.push({ ...write, deferred: { resolve: resolve as (v: unknown) => void, reject } })
       this.#draining ??= this.#drain()
     })
   }
 
-  /** Takes no more writes, and resolves when every one asked for so far has been answered. */
+  /** Rejects new writes, and resolves when all earlier ones have. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#draining
@@ -98,48 +98,47 @@ export class GroupCommit {
   async #drain(): Promise<void> {
     do {
       await nextTurn()
-      const answered = await this.#carryOut()
-      this.#waiting -= answered
+      this.#waiting -= await this.#commitGroup()
     } while (this.#queue.length > 0)
     this.#draining = null
   }
 
-  /** @returns how many writes have been answered */
-  async #carryOut(): Promise<number> {
+  /** @returns how many writes it has settled */
+  async #commitGroup(): Promise<number> {
     const began = performance.now()
     const group: Write[] = []
     const outcomes = await this.#transact(group).catch((error) => {
-      // It could not begin: those who wait would learn no better by waiting on.
+      // The transaction could not begin. Retrying for the writes that wait would most likely fail the same way.
       if (group.length === 0) group.push(...this.#queue.splice(0))
       const failure =
         error instanceof UnknownOutcome
           ? error
           : new StorageFailure('The commit failed.', { cause: error })
-      for (const { settle } of group) settle.reject(failure)
-      this.#tell(failure instanceof UnknownOutcome ? 'unknown' : 'failed', group.length, 0, began)
+      for (const { deferred } of group) deferred.reject(failure)
+      this.#report(failure instanceof UnknownOutcome ? 'unknown' : 'failed', group.length, 0, began)
       return null
     })
     if (outcomes === null) return group.length
     const undone = outcomes.filter((outcome) => 'error' in outcome).length
-    this.#tell(undone < group.length ? 'committed' : 'undone', group.length, undone, began)
-    await this.#committed()
-    for (const [i, outcome] of outcomes.entries()) answer(group[i] as Write, outcome)
+    this.#report(undone < group.length ? 'committed' : 'undone', group.length, undone, began)
+    await this.#onCommit()
+    for (const [i, outcome] of outcomes.entries()) settle(group[i] as Write, outcome)
     return group.length
   }
 
-  #tell(end: TransactionEnd['end'], writes: number, undone: number, began: number): void {
+  #report(end: TransactionEnd['end'], writes: number, undone: number, began: number): void {
     const seconds = (performance.now() - began) / 1000
-    for (const listener of this.#ended) listener({ end, writes, undone, seconds })
+    for (const listener of this.#listeners) listener({ end, writes, undone, seconds })
   }
 
   /**
-   * Most groups have no write that throws, and savepoints cost a quarter of a write: they come at the second try.
-   * @param group takes those who wait once a transaction has begun, so that who came while it did comes along
+   * Runs without savepoints first: they cost a quarter of a write, and few writes throw. If one does, runs again with them.
+   * @param group filled once the transaction has begun, so that it includes the writes that arrived meanwhile
    */
   async #transact(group: Write[]): Promise<Outcome<unknown>[]> {
     try {
       return await this.#transaction((sequence) => {
-        group.push(...this.#queue.splice(0, LARGEST_GROUP))
+        group.push(...this.#queue.splice(0, MAX_WRITES_PER_TRANSACTION))
         return this.#runAll(group, sequence)
       })
     } catch (error) {
@@ -153,7 +152,7 @@ export class GroupCommit {
   ): Promise<Outcome<unknown>[]> {
     try {
       const outcomes = await work(new Sequence(await this.#writer.begin()))
-      // Where each has been undone there is nothing to wait for the disk for.
+      // If every write has thrown, there is nothing to commit.
       if (outcomes.every((outcome) => 'error' in outcome)) await this.#writer.rollback()
       else await this.#writer.commit()
       return outcomes
@@ -163,16 +162,16 @@ export class GroupCommit {
     }
   }
 
-  /** @throws WriteThrew where one of them throws */
+  /** @throws WriteThrew if any write throws */
   async #runAll(group: readonly Write[], sequence: Sequence): Promise<Outcome<unknown>[]> {
     const outcomes: Outcome<unknown>[] = []
     const tx = this.#txOf(sequence)
     try {
       while (outcomes.length < group.length) {
-        const run = sameKind(group, outcomes.length)
+        const run = batchFrom(group, outcomes.length)
         const [first] = run as [Write]
         if (run.length === 1) outcomes.push({ value: await first.run(tx) })
-        else outcomes.push(...((await first.together?.batch.all(tx, run.map(itemOf))) ?? []))
+        else outcomes.push(...((await first.batched?.batch.all(tx, run.map(itemOf))) ?? []))
       }
     } catch (error) {
       throw new WriteThrew('a write threw', { cause: error })
@@ -180,7 +179,7 @@ export class GroupCommit {
     return outcomes
   }
 
-  /** Each write in a savepoint of its own, so that one that throws undoes only itself. */
+  /** Runs each write in its own savepoint, so that one that throws rolls back only itself. */
   async #runEach(group: readonly Write[], sequence: Sequence): Promise<Outcome<unknown>[]> {
     const outcomes: Outcome<unknown>[] = []
     for (const write of group) {
@@ -207,19 +206,19 @@ export class GroupCommit {
   }
 }
 
-/** The write at a place and those right after it that may be done together with it. */
-function sameKind(group: readonly Write[], from: number): readonly Write[] {
-  const batch = group[from]?.together?.batch
+/** The write at `from`, with the writes of the same batch that directly follow it. */
+function batchFrom(group: readonly Write[], from: number): readonly Write[] {
+  const batch = group[from]?.batched?.batch
   let to = from + 1
-  while (batch !== undefined && group[to]?.together?.batch === batch) to += 1
+  while (batch !== undefined && group[to]?.batched?.batch === batch) to += 1
   return group.slice(from, to)
 }
 
 function itemOf(write: Write): unknown {
-  return write.together?.item
+  return write.batched?.item
 }
 
-/** Tells a write that threw from a transaction that failed. */
+/** Distinguishes a write that threw from a transaction that failed. */
 class WriteThrew extends Error {}
 
 class Sequence {
@@ -235,7 +234,7 @@ class Sequence {
   }
 }
 
-function answer(write: Write, outcome: Outcome<unknown>): void {
-  if ('error' in outcome) write.settle.reject(outcome.error)
-  else write.settle.resolve(outcome.value)
+function settle(write: Write, outcome: Outcome<unknown>): void {
+  if ('error' in outcome) write.deferred.reject(outcome.error)
+  else write.deferred.resolve(outcome.value)
 }

@@ -1,7 +1,7 @@
 import { CompiledQuery } from 'kysely'
 import type { Tx } from './database.ts'
 
-/** Unique constraints by their names in PostgreSQL, with the columns by which SQLite tells of them. */
+/** Unique constraints by name, which PostgreSQL reports, with the columns that SQLite reports instead. */
 const COLUMNS = {
   agents_username: 'agents.username',
   agents_username_skeleton: 'agents.username_skeleton',
@@ -19,9 +19,11 @@ const RELEASE = CompiledQuery.raw('release attempt')
 const ROLLBACK_TO = CompiledQuery.raw('rollback to attempt')
 
 /**
- * Executes a statement that a unique constraint may refuse; the transaction goes on either way, which in PostgreSQL takes
- * a savepoint.
- * @returns false where one of these constraints has refused it, and nothing changed
+ * Executes a statement that may violate a unique constraint. The transaction stays usable: a savepoint is needed, since
+ * PostgreSQL otherwise aborts the transaction on any error.
+ * @param constraints the violations to ignore
+ * @returns false if one of them was violated and the statement changed nothing
+ * @throws what the statement throws for any other reason
  */
 export async function ignoreUniqueViolation(
   tx: Pick<Tx, 'db'>,
@@ -29,16 +31,16 @@ export async function ignoreUniqueViolation(
   statement: () => Promise<unknown>,
 ): Promise<boolean> {
   await tx.db.executeQuery(SAVEPOINT)
-  let taken = false
+  let isViolated = false
   try {
     await statement()
   } catch (error) {
     if (!constraints.some((name) => violates(error, name))) throw error
-    taken = true
+    isViolated = true
     await tx.db.executeQuery(ROLLBACK_TO)
   }
   await tx.db.executeQuery(RELEASE)
-  return !taken
+  return !isViolated
 }
 
 const SQLITE_PRIMARY_KEY = 1555

@@ -7,15 +7,16 @@ interface Ledger {
   schema_migrations: { name: string; applied_at: number }
 }
 
-/** The database was written by a newer release: going on could damage it. */
+/** A newer release has migrated the database. Writing with this one could damage it. */
 export class NewerSchemaError extends Error {
   override readonly name = 'NewerSchemaError'
 }
 
 /**
- * Brings the schema up to date, inside the caller's transaction.
- * @returns the names of the migrations that were applied now
- * @throws NewerSchemaError where the database has migrations that this release does not know
+ * Applies the pending migrations, inside the caller's transaction.
+ * @param now milliseconds since the Unix epoch
+ * @returns the names of the migrations that it applied
+ * @throws NewerSchemaError if the database has migrations that this release does not know
  */
 export async function migrate(db: Db, types: ColumnTypes, now: number): Promise<string[]> {
   const ledger = db as unknown as Kysely<Ledger>
@@ -37,7 +38,7 @@ export async function migrate(db: Db, types: ColumnTypes, now: number): Promise<
 }
 
 /**
- * Whether there is nothing to apply: known without a transaction, which would have to wait for whoever writes.
+ * Whether no migration is pending. Needs no write transaction, so it does not wait for other writers.
  * @throws NewerSchemaError
  */
 export async function isUpToDate(db: Db): Promise<boolean> {
@@ -45,7 +46,7 @@ export async function isUpToDate(db: Db): Promise<boolean> {
 }
 
 /**
- * @returns the names of the migrations that were not applied yet, the first first
+ * @returns the names of the pending migrations, in order
  * @throws NewerSchemaError
  */
 export async function missingMigrations(db: Db): Promise<string[]> {
@@ -53,7 +54,7 @@ export async function missingMigrations(db: Db): Promise<string[]> {
     return (await pendingMigrations(db as unknown as Kysely<Ledger>)).map(({ name }) => name)
   } catch (error) {
     if (error instanceof NewerSchemaError || error instanceof StorageFailure) throw error
-    // There is no table yet: the database is empty.
+    // The table does not exist: the database is empty.
     return MIGRATIONS.map(({ name }) => name)
   }
 }

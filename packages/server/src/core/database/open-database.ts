@@ -4,31 +4,36 @@ import { migratePostgres, openPostgres } from './postgres/postgres-database.ts'
 import { migrateFile, openSqlite } from './sqlite/sqlite-database.ts'
 import type { WriterTurn } from './sqlite/writer-turn.ts'
 
-/** Where the data are. */
-export type DatabasePlace =
+/** Where the database is. */
+export type DatabaseLocation =
   | { readonly kind: 'sqlite'; readonly file: string }
-  /** The URL may hold a password: it is never printed. */
+  /** The URL may contain a password. Never print it. */
   | { readonly kind: 'postgres'; readonly url: string }
 
 /**
- * Opens the data, and brings the schema up to date.
- * @param turn where processes share a file; in PostgreSQL the server itself sees to it that one at a time writes
+ * Opens the database and applies pending migrations.
+ * @param now milliseconds since the Unix epoch
+ * @param turn coordinates the writes of processes that share a SQLite file. PostgreSQL needs none: a lock on the server
+ *   does it
  * @throws NewerSchemaError, StorageFailure
  */
 export function openDatabase(
-  place: DatabasePlace,
+  place: DatabaseLocation,
   now: () => number,
   turn?: WriterTurn,
 ): Promise<Database> {
   return place.kind === 'sqlite' ? openSqlite(place.file, now, turn) : openPostgres(place.url, now)
 }
 
-/** The directory whose disk must not run full. @param dataDir what a service has on this machine beside a PostgreSQL */
-export function directoryOf(place: DatabasePlace, dataDir: string): string {
+/**
+ * The directory whose free disk space matters.
+ * @param dataDir the service's data directory, which a service on PostgreSQL also has
+ */
+export function directoryOf(place: DatabaseLocation, dataDir: string): string {
   return place.kind === 'sqlite' ? dirname(place.file) : dataDir
 }
 
-/** @returns the names of the migrations that were applied now */
-export function migrateDatabase(place: DatabasePlace, now: () => number): Promise<string[]> {
+/** Applies pending migrations. @returns the names of those that it applied */
+export function migrateDatabase(place: DatabaseLocation, now: () => number): Promise<string[]> {
   return place.kind === 'sqlite' ? migrateFile(place.file, now) : migratePostgres(place.url, now)
 }

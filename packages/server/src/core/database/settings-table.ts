@@ -1,5 +1,11 @@
 import type { Db, Tx } from './database.ts'
 
+/*
+ * Settings that all nodes share, by name. The table is named `facts`: during a rolling upgrade, nodes of the previous
+ * release read and write it, so a released name is never changed (docs/decisions/README.md).
+ */
+
+/** @returns the value, or null if the setting does not exist */
 export async function readSetting(db: Db, name: string): Promise<string | null> {
   const row = await db
     .selectFrom('facts')
@@ -9,7 +15,7 @@ export async function readSetting(db: Db, name: string): Promise<string | null> 
   return row?.value ?? null
 }
 
-/** Notes a fact where there is none of the name. @returns the one that is there afterwards */
+/** Inserts a setting unless it exists. @returns the value that is stored afterwards */
 export async function insertSetting(tx: Tx, name: string, value: string): Promise<string> {
   await tx.db
     .insertInto('facts')
@@ -19,7 +25,7 @@ export async function insertSetting(tx: Tx, name: string, value: string): Promis
   return (await readSetting(tx.db, name)) as string
 }
 
-/** Notes a fact in the place of whatever was there. */
+/** Inserts a setting or replaces its value. */
 export async function writeSetting(tx: Tx, name: string, value: string): Promise<void> {
   await tx.db
     .insertInto('facts')

@@ -1,33 +1,33 @@
-/** Connections for reading, and how many reads wait for one. */
+/** Read connections, and reads that wait for one. */
 export interface ConnectionStats {
   readonly busy: number
   readonly idle: number
   readonly waiting: number
 }
 
-/** What became of a transaction and of the writes that it carried. */
+/** How a write transaction ended. */
 export interface TransactionEnd {
-  /** `undone`: there was nothing left to commit. */
+  /** `undone`: all its writes threw. `unknown`: it may or may not have been committed. */
   readonly end: 'committed' | 'undone' | 'failed' | 'unknown'
   readonly writes: number
-  /** How many of the writes threw, and undid themselves. */
+  /** How many of the writes threw and were rolled back. */
   readonly undone: number
-  /** From its beginning, a wait for its turn among processes included, to its being durable. */
+  /** From the request to begin until the changes are durable. Includes the wait for other processes. */
   readonly seconds: number
 }
 
-/** What the database is, as far as it could be asked. */
+/** The state of the database, as far as this user may see it. */
 export interface DatabaseState {
-  /** `file`: one file on this machine, of which nothing follows. `unreachable`: no primary answers in time. */
+  /** `file`: a SQLite file, which has no standbys. `unreachable`: no primary answers in time. */
   readonly role: 'file' | 'primary' | 'unreachable'
   readonly commits: CommitState
   readonly standbys: readonly StandbyState[]
 }
 
 export interface CommitState {
-  /** What an acknowledged write is known to be on. */
+  /** Where a write must be durable before it is acknowledged. */
   readonly waitFor: 'disk' | 'standby' | 'unknown'
-  /** Whether what they wait for is there: where it is not, no write is answered. Null: this user may not see it. */
+  /** Whether the required standbys are connected. If false, no write is acknowledged. Null: this user may not see it. */
   readonly satisfied: boolean | null
 }
 
@@ -38,9 +38,9 @@ interface StandbyState {
   readonly state: string
   /** `pg_stat_replication.sync_state`. */
   readonly sync: string
-  /** What it has not replayed yet of what the primary has written. */
+  /** Write-ahead log that the primary has written and the standby has not replayed. Null: unknown. */
   readonly lagBytes: number | null
-  /** How long ago the primary wrote what the standby has replayed last; null while nothing happens. */
+  /** Time between a write on the primary and its replay. Null while the primary is idle. */
   readonly lagMs: number | null
 }
 

@@ -5,7 +5,7 @@ import {
   type ErrorEnvelope,
 } from '@countersign/protocol'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { refusalOf } from '../errors.ts'
+import { toCodedError } from '../errors.ts'
 import { EXPOSED_OF_REFUSALS } from './cors.ts'
 import { pageHeaders } from './page-headers.ts'
 import { wantsPage } from './wants-page.ts'
@@ -107,7 +107,7 @@ function translate(
   const { statusCode = 500 } = error
   if (statusCode === 403 || statusCode === 404) return { code: 'NOT_FOUND', message: NOTHING_HERE }
   if (statusCode < 500) return { code: 'VALIDATION_ERROR', message: error.message }
-  const refusal = refusalOf(error)
+  const refusal = toCodedError(error)
   logIfOurs(refusal, request)
   return refusal
 }

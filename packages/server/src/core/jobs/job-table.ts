@@ -1,6 +1,6 @@
 import type { Db, JobRow, Tx } from '../database/database.ts'
 
-/** Puts a job in the place of the one with the same id, if there is one. */
+/** Inserts a job, or replaces the one with the same ID. */
 export async function scheduleJob(
   tx: Tx,
   job: Omit<JobRow, 'attempts' | 'due_since'>,
@@ -15,7 +15,7 @@ export async function scheduleJob(
     .execute()
 }
 
-/** @returns whether the job was still there as it was read: of all who take it, one does */
+/** Deletes a job in order to run it. @returns false if another node has taken or replaced it since it was read */
 export async function takeJob(tx: Tx, job: JobRow): Promise<boolean> {
   const taken = await tx.db
     .deleteFrom('jobs')
@@ -27,9 +27,9 @@ export async function takeJob(tx: Tx, job: JobRow): Promise<boolean> {
   return taken.length > 0
 }
 
-/** Puts a job off that has failed, unless another is in its place by now. When it was due first is kept. */
+/** Postpones a failed job, unless it has been replaced since. Preserves when it was first due. */
 export async function postponeJob(tx: Tx, job: JobRow, runAt: number): Promise<void> {
-  // A node of the release before leaves it as it was where it puts another job in this place.
+  // Nodes before migration 0007 do not reset `due_since` when they replace a job, so it counts only after a failure.
   const dueSince = job.attempts === 0 ? job.run_at : (job.due_since ?? job.run_at)
   await tx.db
     .updateTable('jobs')
@@ -44,7 +44,7 @@ export async function cancelJob(tx: Tx, id: string): Promise<void> {
   await tx.db.deleteFrom('jobs').where('id', '=', id).execute()
 }
 
-/** Jobs that are due, the longest due first. @param kinds of which alone: a newer release may have others */
+/** Jobs that are due, the most overdue first. @param kinds only these: nodes of a newer release may add others */
 export function dueJobs(
   db: Db,
   kinds: readonly string[],
@@ -61,14 +61,14 @@ export function dueJobs(
     .execute()
 }
 
-/** How many jobs should have been done, those that were put off among them; counted up to a limit, so that it costs little. */
+/** The number of overdue jobs, including postponed ones. Counts up to `limit`, which bounds the cost. */
 export async function countDueJobs(db: Db, now: number, limit: number): Promise<number> {
   const untried = db
     .selectFrom('jobs')
     .select('id')
     .where('run_at', '<=', now)
     .where((eb) => eb.or([eb('due_since', 'is', null), eb('attempts', '=', 0)]))
-  // Two counts, each by an index of its own.
+  // Two counts, so that each uses its own index.
   const counts = [untried, failedJobs(db).select('id')].map((jobs) =>
     db
       .selectFrom(jobs.limit(limit).as('due'))
@@ -79,8 +79,8 @@ export async function countDueJobs(db: Db, now: number, limit: number): Promise<
   return Math.min(first + second, limit)
 }
 
-/** Since when the first job has been due, however often it was put off, or will be; null where there is none. */
-export async function firstJobAt(db: Db): Promise<number | null> {
+/** When the most overdue job was first due, or when the next one will be. Null if there is no job. */
+export async function earliestDueAt(db: Db): Promise<number | null> {
   const next = db.selectFrom('jobs').select('run_at as at').orderBy('run_at').limit(1)
   const failed = failedJobs(db).select('due_since as at').orderBy('due_since').limit(1)
   const rows = [...(await next.execute()), ...(await failed.execute())]

@@ -1,5 +1,5 @@
 import { type Database, type JobRow, StorageFailure, type Tx } from '../database/database.ts'
-import { countDueJobs, dueJobs, firstJobAt, postponeJob, takeJob } from './job-table.ts'
+import { countDueJobs, dueJobs, earliestDueAt, postponeJob, takeJob } from './job-table.ts'
 
 /** Runs one job in the transaction that also deletes it. `at`: now, in milliseconds. */
 type JobHandler = (tx: Tx, job: JobRow, at: number) => Promise<void>
@@ -15,13 +15,13 @@ export interface JobDeps {
   readonly onFailure: (error: unknown) => void
 }
 
-const JOBS_AT_ONCE = 100
-const MOST_COUNTED = 1000
-const FIRST_PAUSE_MS = 60_000
-const LONGEST_PAUSE_MS = 3_600_000
+const PAGE_SIZE = 100
+const MAX_COUNT = 1000
+const FIRST_RETRY_MS = 60_000
+const MAX_RETRY_MS = 3_600_000
 
-/** Does what falls due, one round at a time. */
-export class DueJobs {
+/** Runs due jobs in rounds that never overlap. */
+export class JobRunner {
   readonly #deps: JobDeps
   #round: Promise<void> | null = null
   #stopped = false
@@ -30,7 +30,7 @@ export class DueJobs {
     this.#deps = deps
   }
 
-  /** Begins a round, unless one is under way. */
+  /** Starts a round, unless one is running. */
   run(): void {
     if (this.#stopped) return
     this.#round ??= runDueJobs(this.#deps, () => !this.#stopped)
@@ -40,7 +40,7 @@ export class DueJobs {
       })
   }
 
-  /** Resolves when the round that is under way has ended, after the job that it is at. */
+  /** Starts no more rounds. Resolves when the current job, if any, has ended. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#round
@@ -48,32 +48,36 @@ export class DueJobs {
 }
 
 /**
- * Does what is due until nothing is. Each job and its end are one transaction, so that it is done once.
- * @throws StorageFailure where the database is to blame
+ * Runs jobs until none is due. Each job runs in the transaction that deletes it, so it takes effect exactly once.
+ * @param shouldContinue asked before each job
+ * @throws StorageFailure if the database fails. Failures of a job itself go to `onFailure`
  */
-export async function runDueJobs(deps: JobDeps, goesOn: () => boolean = () => true): Promise<void> {
+export async function runDueJobs(
+  deps: JobDeps,
+  shouldContinue: () => boolean = () => true,
+): Promise<void> {
   for (;;) {
-    const jobs = await dueJobs(deps.db.read, Object.keys(deps.handlers), deps.now(), JOBS_AT_ONCE)
+    const jobs = await dueJobs(deps.db.read, Object.keys(deps.handlers), deps.now(), PAGE_SIZE)
     if (jobs.length === 0) return
     for (const job of jobs) {
-      if (!goesOn()) return
+      if (!shouldContinue()) return
       await runJob(deps, job)
     }
   }
 }
 
-/** How many jobs should have been done by now, of whatever kind, counted to a thousand. */
+/** The number of overdue jobs of any kind, at most 1,000. */
 export function jobsDue({ db, now }: Pick<JobDeps, 'db' | 'now'>): Promise<number> {
-  return countDueJobs(db.read, now(), MOST_COUNTED)
+  return countDueJobs(db.read, now(), MAX_COUNT)
 }
 
-/** By how many seconds the job is late that has been due longest, put off or not. */
+/** How many seconds the most overdue job is late, counted from when it was first due. */
 export async function jobsLate({ db, now }: Pick<JobDeps, 'db' | 'now'>): Promise<number> {
-  const first = await firstJobAt(db.read)
+  const first = await earliestDueAt(db.read)
   return first === null ? 0 : Math.max(0, (now() - first) / 1000)
 }
 
-/** A job that fails holds up no other. */
+/** A job that fails is retried later and does not stop the others. */
 async function runJob({ db, handlers, now, onFailure }: JobDeps, job: JobRow): Promise<void> {
   const handle = handlers[job.kind]
   if (handle === undefined) return
@@ -84,7 +88,7 @@ async function runJob({ db, handlers, now, onFailure }: JobDeps, job: JobRow): P
   } catch (error) {
     if (error instanceof StorageFailure) throw error
     onFailure(error)
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** job.attempts, LONGEST_PAUSE_MS)
+    const pause = Math.min(FIRST_RETRY_MS * 2 ** job.attempts, MAX_RETRY_MS)
     await db.write((tx) => postponeJob(tx, job, now() + pause))
   }
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Settings } from '../../config/config.ts'
 import { loadPepper } from '../crypto/secrets.ts'
 import type { Database } from '../database/database.ts'
+import { withTimeout } from '../timeout.ts'
 import type { SharedCounts } from './counts.ts'
 import { Limiter } from './limiter.ts'
 import { costOf } from './rate.ts'
@@ -64,7 +65,8 @@ function inDatabase(
     waiting += 1
     // Not when the wait for it ends: a write that has been asked for stays in front of others.
     work.then(ended, ended)
-    return inTime(work)
+    // A count that arrives too late is still stored, which errs on the side of the limit.
+    return withTimeout(work, PATIENCE_MS, 'The database took too long.')
   }
   return {
     get waiting() {
@@ -76,18 +78,5 @@ function inDatabase(
       return { wholeAt: row.whole_at, taken: row.taken === 1 }
     },
     wholeAt: (key) => ask(wholeAt(db.read, key)),
-  }
-}
-
-/** A count that comes too late is counted all the same: that errs on the side of the limit. */
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The database took too long.')), PATIENCE_MS)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-import type { RateCountRow } from '../database/rows.ts'
+import type { Db, RateCountRow, Tx } from '../database/database.ts'
 
 /** What one more takes, and how much there is to take from. Milliseconds. */
 export interface Taking {

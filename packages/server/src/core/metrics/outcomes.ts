@@ -1,4 +1,4 @@
-import { refusalOf } from '../errors.ts'
+import { toCodedError } from '../errors.ts'
 
 /** How often something ended how. */
 export class Outcomes {
@@ -24,7 +24,7 @@ export class Outcomes {
       this.add(nameOf(value))
       return value
     } catch (error) {
-      this.add(refusalOf(error).code.toLowerCase())
+      this.add(toCodedError(error).code.toLowerCase())
       throw error
     }
   }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, Gauge, type Registry as Metrics } from 'prom-client'
+import { withTimeout } from '../timeout.ts'
 
 /** The database is asked on a scrape and may not answer, and that is when all the other figures are wanted. */
 const PATIENCE_MS = 1000
@@ -21,7 +21,7 @@ export class Registration {
       help,
       registers: [this.#metrics],
       async collect() {
-        this.set(await inTime(read, Number.NaN))
+        this.set(await readOr(read, Number.NaN))
       },
     })
   }
@@ -39,7 +39,7 @@ export class Registration {
       labelNames,
       registers: [this.#metrics],
       async collect() {
-        const samples = await inTime(read, [])
+        const samples = await readOr(read, [])
         this.reset()
         for (const [labels, value] of samples) this.set(labels, value)
       },
@@ -79,15 +79,10 @@ export class Registration {
 }
 
 /** @param otherwise in the place of what does not come in time, or not at all */
-async function inTime<T>(read: () => T | Promise<T>, otherwise: T): Promise<T> {
-  const late = new AbortController()
-  const inVain = sleep(PATIENCE_MS, otherwise, { ref: false, signal: late.signal })
+async function readOr<T>(read: () => T | Promise<T>, otherwise: T): Promise<T> {
   try {
-    return await Promise.race([read(), inVain])
+    return await withTimeout(Promise.resolve(read()), PATIENCE_MS)
   } catch {
     return otherwise
-  } finally {
-    inVain.catch(() => undefined)
-    late.abort()
   }
 }

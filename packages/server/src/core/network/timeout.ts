@@ -1,3 +1,4 @@
+import { untilAborted } from '../timeout.ts'
 import { ProofAbsent, Unreachable } from './perspective.ts'
 
 /**
@@ -6,17 +7,11 @@ import { ProofAbsent, Unreachable } from './perspective.ts'
  * @throws ProofAbsent, Unreachable: what fails on the network becomes a sentence
  */
 export async function inTime<T>(place: string, signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const { promise: end, reject } = Promise.withResolvers<never>()
-  const giveUp = () => reject(signal.reason)
-  if (signal.aborted) giveUp()
-  signal.addEventListener('abort', giveUp, { once: true })
   try {
-    return await Promise.race([work, end])
+    return await untilAborted(work, signal)
   } catch (error) {
     if (error instanceof ProofAbsent || error instanceof Unreachable) throw error
     throw new Unreachable(reasonOf(error, place))
-  } finally {
-    signal.removeEventListener('abort', giveUp)
   }
 }
 

@@ -14,7 +14,7 @@ interface Development {
   readonly validForDays: number
 }
 
-/** What stands in for real providers on a developer's machine. */
+/** Providers for a developer's machine, one for each assurance level. */
 export const DEVELOPMENT: readonly Development[] = [
   {
     id: 'dev-low',
@@ -41,20 +41,17 @@ export const DEVELOPMENT: readonly Development[] = [
 
 const CLIENT_ID = 'countersign'
 
-/** A provider that runs, and the secret by which the service is its client. */
+/** A running provider, and the service's client secret there. */
 export interface RunningProvider {
   readonly issuer: string
   readonly clientSecret: string
   close(): Promise<void>
 }
 
-/** Starts one of the providers for development, or finds it running. */
+/** Starts a development provider, or returns it if it is running. */
 export type StartProvider = (id: string) => Promise<RunningProvider>
 
-/**
- * Real OpenID Connect providers on loopback, which keep in memory what is begun there; each starts when it is first
- * needed.
- */
+/** OpenID Connect providers on loopback with their state in memory. Each starts on first use. */
 export class DevelopmentProviders {
   readonly all: readonly IdentityProvider[]
   readonly #start: StartProvider
@@ -62,9 +59,9 @@ export class DevelopmentProviders {
   #closed = false
 
   /**
-   * @param baseUrl where the service stands
-   * @param start in this process, where nothing else is said
-   * @throws Error where that is not loopback: anyone can be anyone there
+   * @param baseUrl the service's own URL
+   * @param start by default, starts the provider in this process
+   * @throws Error if `baseUrl` is not on loopback, because anyone can sign in under any name
    */
   constructor(baseUrl: URL, start: StartProvider = (id) => startDevelopmentProvider(id, baseUrl)) {
     if (!isLoopback(baseUrl.hostname)) {
@@ -121,7 +118,7 @@ export class DevelopmentProviders {
         acr: [acrOf(development)],
         clientId: CLIENT_ID,
         clientSecret: { env: 'SECRET' },
-        // So that somebody can be another person at every turn.
+        // So that a developer can sign in as another person each time.
         prompt: 'login',
         maxAge: 300,
       },
@@ -130,7 +127,7 @@ export class DevelopmentProviders {
   }
 }
 
-/** Starts one of the providers for development in this process. @throws Error where there is none of that id */
+/** Starts a development provider in this process. @throws Error if none has this id */
 export async function startDevelopmentProvider(id: string, baseUrl: URL): Promise<RunningProvider> {
   const development = DEVELOPMENT.find((each) => each.id === id)
   if (development === undefined) throw new Error(`There is no provider for development ${id}.`)

@@ -14,32 +14,32 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
 export interface LoginPage {
   readonly label: string
-  /** Where the form goes. */
+  /** The form's action. */
   readonly action: string
-  /** Where the browser may be sent in the end. */
-  readonly backTo: string
+  /** The origin that the browser is redirected to after the form. */
+  readonly returnOrigin: string
 }
 
-/** The page of a provider for development, at which any name will do. */
+/** The login page of a development provider, which accepts any name. */
 export function loginPage({ label, action }: LoginPage): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${asHtml(label)}</title>
+<title>${escapeHtml(label)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <main>
-<h1>${asHtml(label)}</h1>
+<h1>${escapeHtml(label)}</h1>
 <p class="warning">For development only. Nothing is checked here: any name makes you that person.</p>
-<form method="post" action="${asHtml(action)}">
+<form method="post" action="${escapeHtml(action)}">
 <label for="name">Who are you?</label>
 <input id="name" name="name" required maxlength="64" autocomplete="off" autofocus>
 <button type="submit">Continue as this person</button>
 </form>
-<form method="post" action="${asHtml(action)}">
+<form method="post" action="${escapeHtml(action)}">
 <button class="no" type="submit" name="cancel" value="yes">Cancel</button>
 </form>
 </main>
@@ -48,17 +48,17 @@ export function loginPage({ label, action }: LoginPage): string {
 `
 }
 
-/** No script, our style, and forms that end where the browser came from: redirects after a form count too. */
-export function loginPageHeaders({ backTo }: LoginPage): Record<string, string> {
+/** Headers of the login page. `form-action` also covers redirects after a form, so it allows the service's origin. */
+export function loginPageHeaders({ returnOrigin }: LoginPage): Record<string, string> {
   return {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
-    'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self' ${backTo}; frame-ancestors 'none'; base-uri 'none'`,
+    'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self' ${returnOrigin}; frame-ancestors 'none'; base-uri 'none'`,
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
   }
 }
 
-function asHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }

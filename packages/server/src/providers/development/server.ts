@@ -7,14 +7,14 @@ import type Provider from 'oidc-provider'
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 import { loginPage, loginPageHeaders } from './login-page.ts'
 
-/** What a development provider is to be. */
+/** Options of a development provider. */
 export interface DevelopmentServerOptions {
   readonly id: string
   readonly label: string
   readonly acr: string
   readonly clientId: string
   readonly clientSecret: string
-  /** Where the service stands: loopback. */
+  /** The service's own URL, on loopback. */
   readonly baseUrl: URL
 }
 
@@ -28,7 +28,7 @@ type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
 const LOGIN = /^\/login\/[\w-]+$/
 const BODY_LIMIT = 4096
 
-/** Starts a real OpenID Connect provider on a free port of loopback, at which any name is a human. */
+/** Starts an OpenID Connect provider on a free loopback port. Any name signs in. */
 export async function startDevelopmentServer(
   options: DevelopmentServerOptions,
 ): Promise<DevelopmentServer> {
@@ -38,7 +38,7 @@ export async function startDevelopmentServer(
   await once(server, 'listening')
   const issuer = `http://${hostname}:${(server.address() as AddressInfo).port}`
   try {
-    // Only here, so that a service in production does not load it.
+    // Imported here, so that a service in production does not load it.
     const { default: OidcProvider } = await import('oidc-provider')
     const provider = new OidcProvider(issuer, configurationOf(options))
     const callback = provider.callback()
@@ -58,10 +58,10 @@ function configurationOf(
 ): ConstructorParameters<typeof Provider>[1] {
   const { id, acr, clientId, clientSecret, baseUrl } = options
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  // Cookies are not told apart by port: each provider has names of its own.
+  // Browsers share cookies between ports, so each provider has its own cookie names.
   const names = { session: `${id}-session`, interaction: `${id}-login`, resume: `${id}-resume` }
   return {
-    adapter: new Memory().adapterFor,
+    adapter: new MemoryAdapter().adapterFor,
     acrValues: [acr],
     claims: { openid: ['sub'] },
     clients: [
@@ -87,7 +87,7 @@ function configurationOf(
     jwks: {
       keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256', kid: id }],
     },
-    // Nobody is asked whether they agree: the client is the service that they came from.
+    // No consent page: the only client is the service.
     async loadExistingGrant({ oidc }) {
       const grant = new oidc.provider.Grant({
         clientId: oidc.client?.clientId as string,
@@ -118,10 +118,10 @@ async function logIn(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  // Throws where this browser has not begun anything.
+  // Throws if this browser has no interaction.
   const interaction = await provider.interactionDetails(request, response)
   if (request.method !== 'POST') {
-    const page = { label, action: request.url ?? '', backTo: baseUrl.origin }
+    const page = { label, action: request.url ?? '', returnOrigin: baseUrl.origin }
     response.writeHead(200, loginPageHeaders(page)).end(loginPage(page))
     return
   }
@@ -135,12 +135,12 @@ async function logIn(
     name === '' || form.has('cancel')
       ? { error: 'access_denied', error_description: 'cancelled' }
       : { login: { accountId: name, acr, remember: false } }
-  await forgetWhoWasHere(provider, interaction)
+  await endPreviousSession(provider, interaction)
   await provider.interactionFinished(request, response, result)
 }
 
-/** The same browser may be another person the next time: that is what these providers are for. */
-async function forgetWhoWasHere(provider: Provider, interaction: Interaction): Promise<void> {
+/** Ends the browser's session, so that the developer can sign in as another person. */
+async function endPreviousSession(provider: Provider, interaction: Interaction): Promise<void> {
   const { session, exp } = interaction
   if (session === undefined) return
   const before = await provider.Session.findByUid(session.uid)
@@ -156,24 +156,25 @@ async function close(server: Server): Promise<void> {
   await closed
 }
 
-interface Kept {
+interface StoredEntry {
   readonly payload: AdapterPayload
-  readonly until: number
+  /** Milliseconds since the Unix epoch. */
+  readonly expiresAt: number
 }
 
-/** Where a provider for development keeps what it has begun: in memory, until it ends. One for each provider. */
-class Memory {
-  readonly #kept = new Map<string, Kept>()
+/** Stores a provider's state in memory. One for each provider. */
+class MemoryAdapter {
+  readonly #entries = new Map<string, StoredEntry>()
 
-  /** What oidc-provider calls with the name of each kind of thing that it keeps. */
+  /** oidc-provider calls this with the name of each of its models. */
   readonly adapterFor = (kind: string): Adapter => {
-    const kept = this.#kept
+    const entries = this.#entries
     const find = async (id: string) => this.#live(`${kind}:${id}`)
     const findBy = async (name: 'uid' | 'userCode', value: string) =>
-      [...kept.values()].find(({ payload }) => payload[name] === value)?.payload
+      [...entries.values()].find(({ payload }) => payload[name] === value)?.payload
     return {
       async upsert(id, payload, seconds) {
-        kept.set(`${kind}:${id}`, { payload, until: Date.now() + (seconds || 3600) * 1000 })
+        entries.set(`${kind}:${id}`, { payload, expiresAt: Date.now() + (seconds || 3600) * 1000 })
       },
       find,
       findByUid: (uid) => findBy('uid', uid),
@@ -183,18 +184,19 @@ class Memory {
         if (payload !== undefined) payload.consumed = Math.floor(Date.now() / 1000)
       },
       async destroy(id) {
-        kept.delete(`${kind}:${id}`)
+        entries.delete(`${kind}:${id}`)
       },
       async revokeByGrantId(grantId) {
-        for (const [key, { payload }] of kept) if (payload.grantId === grantId) kept.delete(key)
+        for (const [key, { payload }] of entries)
+          if (payload.grantId === grantId) entries.delete(key)
       },
     }
   }
 
   #live(key: string): AdapterPayload | undefined {
-    const found = this.#kept.get(key)
-    if (found !== undefined && found.until > Date.now()) return found.payload
-    this.#kept.delete(key)
+    const found = this.#entries.get(key)
+    if (found !== undefined && found.expiresAt > Date.now()) return found.payload
+    this.#entries.delete(key)
     return undefined
   }
 }

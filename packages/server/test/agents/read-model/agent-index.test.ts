@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { type AgentStatus, randomTail } from '@countersign/protocol'
+import { type AgentStatus, randomTail, type Tail } from '@countersign/protocol'
 import fc from 'fast-check'
 import { type AgentRecord, plainProfile } from '../../../src/agents/agent-record.ts'
 import { AgentIndex } from '../../../src/agents/read-model/agent-index.ts'
@@ -43,9 +43,7 @@ test('of one key: active before suspended before revoked, then the oldest claim,
         model.set(seq, next)
         index.upsert(next)
       }
-      const [chosen] = [...model.values()].sort(
-        (a, b) => rank(a.status) - rank(b.status) || a.seq - b.seq,
-      )
+      const [chosen] = [...model.values()].toSorted(byPriority)
       assert.equal(index.byKey(publicKey)?.tail, chosen?.tail)
     }),
   )
@@ -67,6 +65,108 @@ test('it holds no more than its limit, keeps what is read, and says that it left
   assert.equal(held.length, 99)
   for (const other of held) assert.deepEqual(index.byTail(other.tail), other)
 })
+
+test('an agent whose key is replaced is found by the new key only, and the others with its old key still are', () => {
+  const index = new AgentIndex(10, randomBytes)
+  const first = agent({ seq: 1 })
+  const second = agent({ seq: 2, publicKey: first.publicKey })
+  const third = agent({ seq: 3, publicKey: first.publicKey })
+  for (const each of [first, second, third]) index.upsert(each)
+  const replaced = { ...first, publicKey: new Uint8Array(randomBytes(32)), version: 4 }
+
+  index.upsert(replaced)
+
+  assert.deepEqual(index.byKey(replaced.publicKey), replaced)
+  assert.deepEqual(index.byTail(first.tail), replaced)
+  assert.deepEqual(index.peek(first.tail)?.publicKey, replaced.publicKey)
+  assert.deepEqual(index.byKey(first.publicKey), second, 'the next oldest claim')
+  index.upsert({ ...second, publicKey: replaced.publicKey, version: 5 })
+  index.upsert({ ...third, publicKey: replaced.publicKey, version: 6 })
+  assert.equal(index.byKey(first.publicKey), null, 'nobody has the old key')
+  assert.equal(index.byKey(replaced.publicKey)?.tail, first.tail)
+  assert.equal(index.size, 3)
+})
+
+test('a late read of an agent does not bring back a key that has been replaced', () => {
+  const index = new AgentIndex(10, randomBytes)
+  const before = agent({ seq: 1 })
+  const after = { ...before, publicKey: new Uint8Array(randomBytes(32)), version: 2 }
+  index.upsert(before)
+  index.upsert(after)
+  index.upsert(before)
+  assert.deepEqual(index.byTail(before.tail), after)
+  assert.equal(index.byKey(before.publicKey), null)
+})
+
+test('whatever keys and statuses change, every lookup finds what a search of all agents finds', () => {
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 120 }), (changes) => {
+      const index = new AgentIndex(100, randomBytes)
+      const model = new Map<number, AgentRecord>()
+      for (const each of versionsOf(changes)) {
+        index.upsert(each)
+        if ((model.get(each.seq)?.version ?? 0) <= each.version) model.set(each.seq, each)
+      }
+      assert.equal(index.size, model.size)
+      for (const each of model.values()) assert.deepEqual(index.byTail(each.tail), each)
+      for (const publicKey of KEYS) {
+        const holders = [...model.values()].filter((each) => each.publicKey === publicKey)
+        assert.deepEqual(index.byKey(publicKey), holders.toSorted(byPriority)[0] ?? null)
+      }
+    }),
+  )
+})
+
+test('an index that holds fewer agents than there are has the current key of each that it holds', () => {
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 120 }), (changes) => {
+      const index = new AgentIndex(3, randomBytes)
+      const latest = new Map<number, AgentRecord>()
+      for (const each of versionsOf(changes)) {
+        // A read that is older than an evicted agent is for the caller to hold back (CacheFiller).
+        if ((latest.get(each.seq)?.version ?? 0) > each.version) continue
+        latest.set(each.seq, each)
+        index.upsert(each)
+        assert.deepEqual(index.byTail(each.tail), each)
+      }
+      assert.equal(index.size, Math.min(latest.size, 3))
+      assert.equal(index.overflowed, latest.size > 3)
+      for (const each of latest.values()) {
+        const held = index.byTail(each.tail)
+        if (held !== null) assert.deepEqual(held, each)
+      }
+    }),
+  )
+})
+
+const TAILS = Array.from({ length: 6 }, () => randomTail(randomBytes))
+const KEYS = Array.from({ length: 4 }, () => new Uint8Array(randomBytes(32)))
+
+/** A change of one agent, or what a read from some versions ago would have found. */
+const change = fc.record({
+  seq: fc.nat(TAILS.length - 1),
+  key: fc.nat(KEYS.length - 1),
+  status: fc.constantFrom<AgentStatus>('active', 'suspended', 'revoked'),
+  versionsLate: fc.oneof(fc.constant(0), fc.nat(10)),
+})
+type Change = typeof change extends fc.Arbitrary<infer T> ? T : never
+
+/** The records that changes make. Versions grow, so that no two records share one and differ. */
+function versionsOf(changes: readonly Change[]): AgentRecord[] {
+  return changes.map(({ seq, key, status, versionsLate }, i) =>
+    agent({
+      seq,
+      status,
+      tail: TAILS[seq] as Tail,
+      publicKey: KEYS[key] as Uint8Array,
+      version: Math.max(1, (i - versionsLate) * 1000 + i),
+    }),
+  )
+}
+
+function byPriority(a: AgentRecord, b: AgentRecord): number {
+  return rank(a.status) - rank(b.status) || a.seq - b.seq
+}
 
 function agent(overrides: Partial<AgentRecord>): AgentRecord {
   const claimedAt = 1_700_000_000_000 + (overrides.seq ?? 0)

@@ -4,8 +4,10 @@ import { type TestContext, test } from 'node:test'
 import { randomTail, type Tail } from '@countersign/protocol'
 import type { KyselyPlugin, QueryResult, UnknownRow } from 'kysely'
 import { POSTGRES_ONLY } from '../../../../../test/support/postgres.ts'
+import { replaceKey } from '../../../../../test/support/replace-key.ts'
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
 import { changeStatus } from '../../../src/agent-management/change-status.ts'
+import { agentByTail } from '../../../src/agents/agent-table.ts'
 import { AgentReadModel } from '../../../src/agents/read-model/agent-read-model.ts'
 import { insertAgent } from '../../../src/claims/claim-table.ts'
 import { readSettings } from '../../../src/config/config.ts'
@@ -98,6 +100,41 @@ test(
   },
 )
 
+for (const isEvicted of [true, false]) {
+  const what = isEvicted ? 'followed and evicted' : 'followed'
+  test(
+    `a late read by a key finds nobody if meanwhile the key was replaced, ${what}`,
+    POSTGRES_ONLY,
+    async (t) => {
+      const { operator, readModel, late } = await open(t, (row) => 'public_key' in row)
+      const ownerId = await operator.addVerifiedOwner()
+      const tail = await addAgent(operator, ownerId)
+      const others = [await addAgent(operator, ownerId), await addAgent(operator, ownerId)]
+      await readModel.start()
+      const old = await keyOf(operator, tail)
+      const finding = readModel.find({ kind: 'key', publicKey: old })
+      await late.reached
+      const current = new Uint8Array(randomBytes(32))
+      await replaceKey(operator.db, tail, current)
+      await readModel.follow()
+      for (const other of isEvicted ? others : []) {
+        await readModel.find({ kind: 'tail', tail: other })
+      }
+      assert.equal((await readModel.find({ kind: 'key', publicKey: old }))?.agent.tail, undefined)
+      late.open()
+
+      assert.equal(await finding, null)
+      const found = await readModel.find({ kind: 'tail', tail })
+      assert.deepEqual(new Uint8Array(found?.agent.publicKey ?? []), current)
+      assert.equal((await readModel.find({ kind: 'key', publicKey: current }))?.agent.tail, tail)
+    },
+  )
+}
+
+async function keyOf({ db }: Operator, tail: Tail): Promise<Uint8Array> {
+  return (await agentByTail(db.read, tail))?.public_key as Uint8Array
+}
+
 /** The last that is read of an owner. */
 const isVerification = (row: UnknownRow) => 'assurance' in row
 const isOwner = (row: UnknownRow) => 'display_name' in row && !('tail' in row)
@@ -116,7 +153,7 @@ async function open(t: TestContext, isLate: (row: UnknownRow) => boolean) {
   let followed = 0
   const slow = {
     read: db.read,
-    points: seen(db.points, (row) => (isLate(row) ? late.pass() : undefined)),
+    pointReads: seen(db.pointReads, (row) => (isLate(row) ? late.pass() : undefined)),
     eventReader: seen(db.eventReader, (row) => {
       if (isOwner(row)) followed += 1
       return followed === 3 ? eventReader.pass() : undefined

@@ -24,11 +24,11 @@ test(
     const owner = new Gate(t)
     const { db, ownerId } = await openData(t)
     const tail = await addAgent(db, ownerId)
-    const points = seen(db.points, (row) =>
+    const points = seen(db.pointReads, (row) =>
       'display_name' in row && !('tail' in row) ? owner : null,
     )
     const readModel = new AgentReadModel(
-      { read: db.read, points, eventReader: db.eventReader },
+      { read: db.read, pointReads: points, eventReader: db.eventReader },
       LIMIT,
       randomBytes,
     )
@@ -56,7 +56,7 @@ test(
       'provider' in row ? owners : 'tails' in row ? agents : null,
     )
     const readModel = new AgentReadModel(
-      { read, points: db.points, eventReader: db.eventReader },
+      { read, pointReads: db.pointReads, eventReader: db.eventReader },
       LIMIT,
       randomBytes,
     )
@@ -96,7 +96,7 @@ test('everything is loaded again after a history that was lost, though that fail
     throw new Error('a read fails')
   })
   const readModel = new AgentReadModel(
-    { read, points: db.points, eventReader: db.eventReader },
+    { read, pointReads: db.pointReads, eventReader: db.eventReader },
     LIMIT,
     randomBytes,
   )

@@ -73,3 +73,23 @@ test('what is taken out of a full table, round its end, hides nothing', () => {
     }
   }
 })
+
+test('100,000 replaced keys leave nothing behind: no entry, no memory, no longer search', () => {
+  const count = 700
+  const column = new Uint32Array(count * WIDTH).map((_, i) => Math.imul(i, 2654435761))
+  const hash = new SlotHash(column, WIDTH, WIDTH, randomBytes)
+  for (let slot = 0; slot < count; slot++) hash.set(slot)
+  const { capacity } = hash
+  const former = new Uint32Array(WIDTH)
+  for (let i = 1; i <= 100_000; i++) {
+    const slot = i % count
+    former.set(column.subarray(slot * WIDTH, (slot + 1) * WIDTH))
+    hash.delete(slot)
+    column[slot * WIDTH] = i
+    column[slot * WIDTH + 1] = ~i
+    hash.set(slot)
+    if (i % 1000 === 0) assert.equal(hash.find(former), -1)
+  }
+  assert.deepEqual([hash.size, hash.capacity], [count, capacity])
+  for (let slot = 0; slot < count; slot++) assert.equal(hash.find(column, slot * WIDTH), slot)
+})

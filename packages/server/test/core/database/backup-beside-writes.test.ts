@@ -9,11 +9,11 @@ import { tempDir } from '../../../../../test/support/service.ts'
 import { backupFile } from '../../../src/core/database/maintenance/backup-file.ts'
 import { openSqlite } from '../../../src/core/database/sqlite/sqlite-database.ts'
 
-/** Of 1,000 bytes each: enough for many steps of a backup. */
+/** Rows of 1,000 bytes: enough for a backup of many steps. */
 const OWNERS = 20_000
 const DEADLINE_MS = 60_000
 
-test('a backup ends though others write all the time', SQLITE_ONLY, async (t) => {
+test('a backup completes while another process writes continuously', SQLITE_ONLY, async (t) => {
   const dir = tempDir(t)
   const file = join(dir, 'countersign.db')
   await (await openSqlite(file, Date.now)).close()
@@ -28,7 +28,7 @@ test('a backup ends though others write all the time', SQLITE_ONLY, async (t) =>
   let isOver = false
   const ended = Promise.race([
     backupFile(file, join(dir, 'backup.db')),
-    sleep(DEADLINE_MS, 'not in time', { ref: false }),
+    sleep(DEADLINE_MS, 'timed out', { ref: false }),
   ]).finally(() => {
     isOver = true
   })
@@ -38,8 +38,8 @@ test('a backup ends though others write all the time', SQLITE_ONLY, async (t) =>
     writes += 1
   }
   const contents = await ended
-  assert.ok(typeof contents === 'object', 'it begins again with every write')
+  assert.ok(typeof contents === 'object', 'the backup restarts with every write')
   assert.equal(contents.owners, OWNERS)
-  assert.ok(writes > 20, `only ${writes} writes came in between`)
+  assert.ok(writes > 20, `only ${writes} writes during the backup`)
   assert.ok(existsSync(join(dir, 'backup.db')))
 })

@@ -8,7 +8,7 @@ import { readSettings, type Settings } from '../../../src/config/config.ts'
 import { type Database, StorageFailure, type Tx } from '../../../src/core/database/database.ts'
 import { openDatabase } from '../../../src/core/database/open-database.ts'
 
-test('writes asked for together are committed in one transaction, numbered in their order', async (t) => {
+test('concurrent writes are committed in one transaction, with sequence numbers in the order of the requests', async (t) => {
   const { db } = await open(t)
   let commits = 0
   db.onCommit(async () => {
@@ -22,7 +22,7 @@ test('writes asked for together are committed in one transaction, numbered in th
   assert.equal(commits, 1)
 })
 
-test('a write that throws undoes its own changes and nothing of its neighbours', async (t) => {
+test('a write that throws rolls back its own changes and none of the other writes in the transaction', async (t) => {
   const { db } = await open(t)
   const outcomes = await Promise.allSettled([
     db.write(append),
@@ -43,7 +43,7 @@ test('a write that throws undoes its own changes and nothing of its neighbours',
   )
 })
 
-test('what has been asked for when the database is closed is done, and nothing more', async (t) => {
+test('close completes the writes requested before it and rejects later ones', async (t) => {
   const { db, settings } = await open(t)
   const before = db.write(append)
   const closed = db.close()
@@ -56,7 +56,7 @@ test('what has been asked for when the database is closed is done, and nothing m
   assert.equal((await raw.all('SELECT seq FROM events')).length, 1)
 })
 
-test('no write is answered before its commit, and none is seen before it', async (t) => {
+test('a write resolves only after its commit, and reads do not see it before', async (t) => {
   const { db } = await open(t)
   const seen: number[] = []
   const listened: number[] = []
@@ -75,11 +75,11 @@ test('no write is answered before its commit, and none is seen before it', async
   assert.deepEqual(listened, [2])
 })
 
-test('where the commit fails every write of the group is refused, and the next ones go on', async (t) => {
+test('if a transaction fails, all its writes reject, and later writes succeed', async (t) => {
   const { db, settings } = await open(t)
   const other = await openRaw(settings)
   t.after(() => other.close())
-  // What fails here is the read of the sequence, inside the transaction and outside every write.
+  // Reading the last sequence number fails: inside the transaction, but outside every write.
   await other.exec('ALTER TABLE events RENAME TO gone')
   const refused = await Promise.allSettled([db.write(append), db.write(append)])
   for (const outcome of refused) {
@@ -90,9 +90,9 @@ test('where the commit fails every write of the group is refused, and the next o
   assert.equal(await db.write(append), 1)
 })
 
-test('a write waits for another process that writes', SQLITE_ONLY, async (t) => {
+test('a write waits for the transaction of another process', SQLITE_ONLY, async (t) => {
   const { db, settings } = await open(t)
-  assert.equal(db.changedElsewhere(), false)
+  assert.equal(db.mayHaveExternalWrites(), false)
   const script = `
     const file = new (require('node:sqlite').DatabaseSync)(process.argv[1])
     file.exec("BEGIN IMMEDIATE; INSERT INTO owners (id, username, display_name, created_at) VALUES (7, 'x', 'x', 0)")
@@ -105,8 +105,8 @@ test('a write waits for another process that writes', SQLITE_ONLY, async (t) => 
     owners.map(({ id }) => id),
     [7],
   )
-  assert.equal(db.changedElsewhere(), true)
-  assert.equal(db.changedElsewhere(), false)
+  assert.equal(db.mayHaveExternalWrites(), true)
+  assert.equal(db.mayHaveExternalWrites(), false)
 })
 
 async function append(tx: Tx): Promise<number> {

@@ -5,11 +5,11 @@ import { countersignd, startTestService, testEnv } from '../../../../../test/sup
 import { readSettings } from '../../../src/config/config.ts'
 import { BEGIN } from '../../../src/core/database/postgres/writer.ts'
 
-/** The server has other databases, and tests that run beside this one hold locks there. */
+/** Only in this database: tests that run at the same time hold locks in other databases of the server. */
 const LOCKS_OF_THIS_DATABASE = `select 1 as held from pg_locks join pg_database on database = pg_database.oid
   where locktype = 'advisory' and datname = current_database()`
 
-test('where there is nothing to migrate, commands that read wait for no writer', async (t) => {
+test('if no migration is pending, read commands do not wait for a writer', async (t) => {
   const service = await startTestService(t)
   await service.operator.addVerifiedOwner('ada')
   await service.stop()
@@ -22,14 +22,18 @@ test('where there is nothing to migrate, commands that read wait for no writer',
   const migrated = await countersignd(env, 'migrate')
   const held = await raw.all(isFile ? 'SELECT 1 AS held' : LOCKS_OF_THIS_DATABASE)
   await raw.exec('ROLLBACK')
-  assert.equal(held.length, 1, 'the lock was lost before the commands had ended: nothing is tested')
+  assert.equal(
+    held.length,
+    1,
+    'the lock was lost before the commands ended, so the test shows nothing',
+  )
   assert.equal(listed.code, 0, listed.stderr)
   assert.match(listed.stdout, /ada/)
   assert.equal(migrated.code, 0, migrated.stderr)
   assert.match(migrated.stdout, /Nothing to do/)
 })
 
-test('an empty database is migrated by whoever comes first, and told so', async (t) => {
+test('the first `migrate` of an empty database reports the migrations applied, the second none', async (t) => {
   const env = await testEnv(t)
   const raw = await openRaw(readSettings(env))
   t.after(() => raw.close())

@@ -5,15 +5,14 @@ import { ON_POSTGRES } from '../../../../../test/support/postgres.ts'
 import { withRaw } from '../../../../../test/support/raw-database.ts'
 import { startTestService, type TestService } from '../../../../../test/support/service.ts'
 import type { Db, Tx } from '../../../src/core/database/database.ts'
-import { deleteExpiredFlows } from '../../../src/owners/flow-table.ts'
-import { deleteEndedSessions } from '../../../src/owners/session-table.ts'
-import { deleteBelongings, recordsOfOwner } from '../../../src/privacy/owner-data-table.ts'
+import { deleteEndedSessions, deleteExpiredFlows } from '../../../src/owners/session-table.ts'
+import { deleteOwnerRecords, readOwnerRecords } from '../../../src/privacy/owner-data-table.ts'
 
 const ROWS = 20_000
-/** Long after the end of everything that `fill` makes. */
+/** Later than the expiry of every row from `fill`. */
 const LATER = 10 * ROWS
 
-test('no sign-in, export or deletion reads tables that are full of what others have', async (t) => {
+test("sign-in, export and deletion scan no large table of other owners' rows", async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner('ada')
   const other = await service.operator.addVerifiedOwner('grace')
@@ -22,14 +21,14 @@ test('no sign-in, export or deletion reads tables that are full of what others h
   const works: Readonly<Record<string, (tx: Tx) => Promise<unknown>>> = {
     'expired flows': (tx) => deleteExpiredFlows(tx, 1),
     'ended sessions': (tx) => deleteEndedSessions(tx, 1, 1),
-    export: (tx) => recordsOfOwner(tx.db, owner),
-    deletion: (tx) => deleteBelongings(tx, owner),
+    export: (tx) => readOwnerRecords(tx.db, owner),
+    deletion: (tx) => deleteOwnerRecords(tx, owner),
   }
   for (const [name, work] of Object.entries(works)) {
-    const asked: CompiledQuery[] = []
-    await db.write((tx) => work({ ...tx, db: tx.db.withPlugin(noting(tx.db, asked)) }))
-    assert.ok(asked.length > 0, name)
-    for (const query of asked) {
+    const queries: CompiledQuery[] = []
+    await db.write((tx) => work({ ...tx, db: tx.db.withPlugin(recording(tx.db, queries)) }))
+    assert.ok(queries.length > 0, name)
+    for (const query of queries) {
       const plan = await planOf(db.read, query)
       assert.doesNotMatch(plan, /Seq Scan on (flows|sessions|claim_tokens)/, `${name}: ${plan}`)
       assert.doesNotMatch(plan, /SCAN (flows|sessions|claim_tokens)\b/, `${name}: ${plan}`)
@@ -37,7 +36,7 @@ test('no sign-in, export or deletion reads tables that are full of what others h
   }
 })
 
-/** Flows, sessions and tokens of an owner that end later, and none that has ended. */
+/** Inserts flows, sessions and tokens of one owner, none of them expired. */
 function fill({ settings }: TestService, owner: number): Promise<void> {
   const hash = ON_POSTGRES ? 'sha256(i::text::bytea)' : 'cast(i as blob)'
   const rows = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})`
@@ -53,11 +52,11 @@ function fill({ settings }: TestService, owner: number): Promise<void> {
   )
 }
 
-/** Notes the statements that a database is asked, compiled as it is asked them. */
-function noting(db: Db, asked: CompiledQuery[]): KyselyPlugin {
+/** Records the compiled statements that are executed. */
+function recording(db: Db, queries: CompiledQuery[]): KyselyPlugin {
   return {
     transformQuery({ node, queryId }) {
-      asked.push(db.getExecutor().compileQuery(node, queryId))
+      queries.push(db.getExecutor().compileQuery(node, queryId))
       return node
     },
     transformResult: async ({ result }) => result,

@@ -11,13 +11,13 @@ import { openPostgres } from '../../../src/core/database/postgres/postgres-datab
 
 const HOST = '127.0.0.1'
 
-// Nothing here may depend on how somebody else's server is set.
+// The service must not depend on the settings of the operator's PostgreSQL.
 
 test(
-  'a server that speaks German is understood: what is taken, what is no commit',
+  'unique violations and cancelled commits are recognized on a server with German messages',
   POSTGRES_ONLY,
   async (t) => {
-    const url = await serverOfItsOwn(t)
+    const url = await startServer(t)
     const db = await openPostgres(await inGerman(t, url), Date.now)
     t.after(() => db.close())
     await query(
@@ -36,7 +36,7 @@ test(
       ignoreUniqueViolation(tx, ['passkeys_pkey'], () => insertPasskey(tx)),
     )
     assert.equal(isFree, false)
-    assert.equal(await backend(), before, 'a refused statement is no reason for another connection')
+    assert.equal(await backend(), before, 'a rejected statement must not cost the connection')
 
     await set(url, "synchronous_standby_names = 'nobody'")
     const refused = assert.rejects(db.write(insertEvent), UnknownOutcome)
@@ -53,10 +53,10 @@ test(
 )
 
 test(
-  'a commit is durable though the server is told otherwise while a node runs',
+  'a commit is durable even if synchronous_commit is switched off while a node runs',
   POSTGRES_ONLY,
   async (t) => {
-    const url = await serverOfItsOwn(t)
+    const url = await startServer(t)
     const db = await openPostgres(url, Date.now)
     t.after(() => db.close())
     const setting = () =>
@@ -72,13 +72,13 @@ test(
   },
 )
 
-async function serverOfItsOwn(t: TestContext): Promise<string> {
+async function startServer(t: TestContext): Promise<string> {
   const server = await startPostgres()
   t.after(() => server.stop())
   return `${server.url}/countersign_template`
 }
 
-/** Sets it for the server, and returns once new statements see it. */
+/** Changes a server setting, and returns once new statements see it. */
 async function set(url: string, setting: string): Promise<void> {
   const [name, value] = setting.split(' = ') as [string, string]
   await query(url, `alter system set ${setting}`)
@@ -89,7 +89,7 @@ async function set(url: string, setting: string): Promise<void> {
   }, 20_000)
 }
 
-/** A way to a server that tells severities as one with `lc_messages = 'de_DE'` does, in field S and not in V. */
+/** A proxy that translates severities as `lc_messages = 'de_DE'` does: field S, but not field V. */
 async function inGerman(t: TestContext, url: string): Promise<string> {
   const target = new URL(url)
   const proxy = createServer((client) => {
@@ -98,7 +98,7 @@ async function inGerman(t: TestContext, url: string): Promise<string> {
     server.on('error', () => client.destroy()).on('end', () => client.end())
     server.on('data', (bytes: Buffer) => {
       const text = bytes.toString('latin1')
-      // Of the same length, so that no message has to be counted anew.
+      // Same length, so that the length fields of the messages stay valid.
       const german = text.replaceAll('SERROR\0', 'SFEHLR\0').replaceAll('SWARNING\0', 'SWARNUNG\0')
       client.write(Buffer.from(german, 'latin1'))
     })

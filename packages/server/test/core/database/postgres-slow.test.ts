@@ -9,7 +9,7 @@ import type { Db } from '../../../src/core/database/database.ts'
 import { openPostgres } from '../../../src/core/database/postgres/postgres-database.ts'
 
 test(
-  'one read that takes too long is no reason to open the other connections anew',
+  'a read that times out does not make the other connections reconnect',
   POSTGRES_ONLY,
   async (t) => {
     const db = await openPostgres(await databaseOf(tempDir(t)), Date.now)
@@ -23,19 +23,19 @@ test(
       await backend(db.eventReader),
     ]
     const before = await backends()
-    const slow = sql`select pg_sleep(3)`.execute(db.points)
+    const slow = sql`select pg_sleep(3)`.execute(db.pointReads)
     let isOver = false
     const refused = assert.rejects(slow).finally(() => {
       isOver = true
     })
-    // As a node asks for news.
+    // As a node polls for events.
     while (!isOver) await backend(db.eventReader)
     await refused
     assert.deepEqual(await backends(), before)
   },
 )
 
-test('a service ends though its PostgreSQL stands still', POSTGRES_ONLY, async (t) => {
+test('a service stops although its PostgreSQL hangs', POSTGRES_ONLY, async (t) => {
   const server = await startPostgres()
   t.after(() => {
     signalFamily(server.pid, 'SIGCONT')
@@ -47,7 +47,7 @@ test('a service ends though its PostgreSQL stands still', POSTGRES_ONLY, async (
   signalFamily(server.pid, 'SIGSTOP')
   const ended = await Promise.race([
     service.stop('SIGTERM'),
-    sleep(60_000, 'still there', { ref: false }),
+    sleep(60_000, 'still running', { ref: false }),
   ])
   assert.equal(ended, 0, service.output())
 })

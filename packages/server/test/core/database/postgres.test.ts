@@ -27,14 +27,14 @@ import {
   openPostgres,
 } from '../../../src/core/database/postgres/postgres-database.ts'
 
-interface Ground {
+interface Setup {
   readonly url: string
   readonly proxy: StallingProxy
-  /** Through the proxy. */
+  /** Connected through the proxy. */
   readonly db: Database
 }
 
-async function open(t: TestContext): Promise<Ground> {
+async function open(t: TestContext): Promise<Setup> {
   const url = await databaseOf(tempDir(t))
   const proxy = await startStallingProxy(t, url)
   const db = await openPostgres(proxy.url, Date.now)
@@ -56,7 +56,7 @@ async function seqs(url: string): Promise<unknown[]> {
 const isCommit = (bytes: Buffer) => bytes.includes('commit_marks') && bytes.includes('commit')
 
 test(
-  'numbers are numbers, bytes are bytes, and what a number cannot hold is an error',
+  'bigint comes back as number and bytea as bytes; a bigint beyond 2^53 is an error',
   POSTGRES_ONLY,
   async (t) => {
     const { db } = await open(t)
@@ -70,13 +70,13 @@ test(
     assert.equal(
       (await db.read.selectFrom('events').select('seq').execute()).length,
       0,
-      'it goes on',
+      'the connection is still usable',
     )
   },
 )
 
 test(
-  'of many nodes that start at once on an empty database one migrates',
+  'if several nodes start at once on an empty database, one of them migrates',
   POSTGRES_ONLY,
   async (t) => {
     const url = new URL(await databaseOf(tempDir(t)))
@@ -95,7 +95,7 @@ test(
 )
 
 test(
-  'writes of several nodes run one after another, numbered in the order of their commits',
+  'writes of several nodes run one after another, with sequence numbers in commit order',
   POSTGRES_ONLY,
   async (t) => {
     const { url, db } = await open(t)
@@ -104,7 +104,7 @@ test(
     let inside = 0
     const alone = async (tx: Tx) => {
       inside += 1
-      assert.equal(inside, 1, 'another writes at the same time')
+      assert.equal(inside, 1, 'two writes run at the same time')
       const seq = await append(tx)
       await tx.db.executeQuery(sql`select pg_sleep(0.002)`.compile(tx.db))
       inside -= 1
@@ -132,12 +132,12 @@ test(
       numbers.toSorted((a, b) => a - b),
       Array.from({ length: 100 }, (_, i) => i + 1),
     )
-    assert.equal(await following, 100, 'who follows the numbers has missed none')
+    assert.equal(await following, 100, 'a reader that polls by sequence number misses no event')
   },
 )
 
 test(
-  'where the connection is lost before the commit nothing was changed, and the next write goes on',
+  'if the connection is lost before the commit, nothing is changed, and the next write succeeds',
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
@@ -156,7 +156,7 @@ test(
 )
 
 test(
-  'where the connection is lost in the commit, what became of it is found out: it was committed',
+  'if the connection is lost during the commit, a write that was committed resolves',
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
@@ -174,7 +174,7 @@ test(
 )
 
 test(
-  'where the commit never arrived the write is refused, and nothing was changed',
+  'if the commit never reaches the server, the write rejects, and nothing is changed',
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
@@ -196,7 +196,7 @@ test(
 )
 
 test(
-  'where nobody says what became of a commit, the write is neither done nor undone: it is not known',
+  'if the outcome of a commit cannot be determined, the write rejects with UnknownOutcome',
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
@@ -210,7 +210,7 @@ test(
 )
 
 test(
-  'a wait for the standby that is given up is a failure, though the server calls it a commit',
+  'a cancelled wait for the standby is an UnknownOutcome, although the server reports a commit',
   POSTGRES_ONLY,
   async (t) => {
     const server = await startPostgres()
@@ -223,7 +223,7 @@ test(
     await query(url, 'select pg_reload_conf()')
     await untilCommitsWait(url)
     const written = db.write(append).then(
-      () => 'answered',
+      () => 'resolved',
       (error: unknown) => error,
     )
     const waiting =
@@ -238,20 +238,20 @@ test(
 )
 
 test(
-  'a node that stands still in a transaction is ended by the server, and holds nobody up for long',
+  'the server ends the session of a node that hangs in a transaction, so that other nodes can write',
   POSTGRES_ONLY,
   async (t) => {
     const { url, proxy, db } = await open(t)
     const other = await openPostgres(url, Date.now)
     t.after(() => other.close())
     const paused = Promise.withResolvers<void>()
-    const standing = db.write(async (tx) => {
+    const hanging = db.write(async (tx) => {
       await append(tx)
       proxy.pause()
       paused.resolve()
       return append(tx)
     })
-    const refused = assert.rejects(standing, StorageFailure)
+    const refused = assert.rejects(hanging, StorageFailure)
     await paused.promise
     assert.equal(await other.write(append), 1)
     proxy.resume()
@@ -260,28 +260,24 @@ test(
   },
 )
 
-test(
-  'a column that a newer node adds stops no older one: reads and writes go on',
-  POSTGRES_ONLY,
-  async (t) => {
-    const { url, db } = await open(t)
-    const readAll = () => db.read.selectFrom('events').selectAll().where('seq', '>', 0).execute()
-    const rename = (tx: Tx) =>
-      tx.db
-        .updateTable('events')
-        .set({ type: 'agent.updated' })
-        .where('seq', '>', 0)
-        .returningAll()
-        .execute()
-    await db.write(append)
-    for (let i = 0; i < 3; i++) await Promise.all([readAll(), readAll(), db.write(rename)])
-    const raw = await openRaw({ database: { kind: 'postgres', url } })
-    t.after(() => raw.close())
-    await raw.exec('alter table events add column later text')
-    for (let i = 0; i < 3; i++) await Promise.all([readAll(), readAll(), db.write(rename)])
-    assert.equal((await db.write(rename)).length, 1)
-  },
-)
+test('reads and writes keep working after a newer node adds a column', POSTGRES_ONLY, async (t) => {
+  const { url, db } = await open(t)
+  const readAll = () => db.read.selectFrom('events').selectAll().where('seq', '>', 0).execute()
+  const rename = (tx: Tx) =>
+    tx.db
+      .updateTable('events')
+      .set({ type: 'agent.updated' })
+      .where('seq', '>', 0)
+      .returningAll()
+      .execute()
+  await db.write(append)
+  for (let i = 0; i < 3; i++) await Promise.all([readAll(), readAll(), db.write(rename)])
+  const raw = await openRaw({ database: { kind: 'postgres', url } })
+  t.after(() => raw.close())
+  await raw.exec('alter table events add column later text')
+  for (let i = 0; i < 3; i++) await Promise.all([readAll(), readAll(), db.write(rename)])
+  assert.equal((await db.write(rename)).length, 1)
+})
 
 /** Resolves once a commit waits for a standby: until then the server has not read its settings again. */
 async function untilCommitsWait(url: string): Promise<void> {

@@ -1,14 +1,35 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import type { Card } from '@countersign/protocol'
-import { jsonOf } from '../../../../../test/support/answer.ts'
-import { ask } from '../../../../../test/support/ask.ts'
+import { type Card, randomTail } from '@countersign/protocol'
+import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
+import { ask, post } from '../../../../../test/support/ask.ts'
+import { newKey, type TestKey } from '../../../../../test/support/key.ts'
+import { ON_POSTGRES } from '../../../../../test/support/postgres.ts'
 import { withRaw } from '../../../../../test/support/raw-database.ts'
-import { claimAgent, startTestService } from '../../../../../test/support/service.ts'
+import { verifyBody } from '../../../../../test/support/refused-posts.ts'
+import { replaceKey } from '../../../../../test/support/replace-key.ts'
+import {
+  claimAgent,
+  claimBody,
+  startTestService,
+  type TestService,
+} from '../../../../../test/support/service.ts'
 import { setStatus } from '../../../../../test/support/set-status.ts'
+import { until } from '../../../../../test/support/until.ts'
+import { keysOfAgent } from '../../../src/agents/agent-key-table.ts'
+import { agentByTail } from '../../../src/agents/agent-table.ts'
 import { unverifyOwner } from '../../../src/identity/record-verification.ts'
 
-/** Takes a database back to what it was before channels could be proven. */
+/** Reverts a database to the schema after migration 0008, before the table of keys. */
+const BEFORE_KEYS = `
+  DROP TABLE agent_keys;
+  ALTER TABLE agents DROP COLUMN key_sequence;
+  ALTER TABLE agents DROP COLUMN key_changed_at;
+  DELETE FROM schema_migrations WHERE name = '0009-agent-keys';
+`
+
+/** Reverts a database to the schema before migration 0003. */
 const BEFORE_CHANNELS = `
   DROP TABLE channel_leases;
   DROP TABLE channel_checks;
@@ -19,7 +40,7 @@ const BEFORE_CHANNELS = `
   DELETE FROM events WHERE type = 'agent.grade_changed';
 `
 
-test('a database from before channels is brought up to date: each agent has the grade it was worth', async (t) => {
+test('migrating a database from before channels gives each agent its grade, without events', async (t) => {
   const service = await startTestService(t)
   const { operator, settings, env } = service
   const high = await operator.addVerifiedOwner('high', 'high')
@@ -38,15 +59,15 @@ test('a database from before channels is brought up to date: each agent has the 
 
   const again = await startTestService(t, env)
 
-  for (const [worth, did] of Object.entries(dids)) {
+  for (const [expected, did] of Object.entries(dids)) {
     const { grade } = jsonOf<Card>(await ask(again, `/api/agents/${did}/card`))
-    assert.equal(grade, worth === 'suspended' ? 'E' : worth)
-    const told = await again.operator.db.read
+    assert.equal(grade, expected === 'suspended' ? 'E' : expected)
+    const stored = await again.operator.db.read
       .selectFrom('agents')
       .select('grade')
       .where('tail', '=', did.slice(-24))
       .executeTakeFirstOrThrow()
-    assert.equal(told.grade, grade, 'what is told later is told against it')
+    assert.equal(stored.grade, grade, 'later grade changes are relative to the stored grade')
   }
   const changes = await again.operator.db.read
     .selectFrom('events')
@@ -55,3 +76,105 @@ test('a database from before channels is brought up to date: each agent has the 
     .execute()
   assert.deepEqual(changes, [])
 })
+
+test('a database from before keys had a table answers lookups, verifications and claims as it did', async (t) => {
+  const before = await startTestService(t)
+  const owner = await before.operator.addVerifiedOwner()
+  const [shared, revokedKey, fresh] = [newKey(), newKey(), newKey()]
+  const dids = {
+    active: await claimAgent(before, owner, shared, 'a'),
+    suspended: await claimAgent(before, owner, shared, 'b'),
+    revoked: await claimAgent(before, owner, revokedKey, 'c'),
+  }
+  await setStatus(before, dids.suspended, 'suspended')
+  await setStatus(before, dids.revoked, 'revoked', 'key_compromised')
+  const token = await before.operator.issueToken(owner)
+  const answersOf = async (service: TestService) => {
+    const paths = Object.values(dids).flatMap((did) => [
+      `/api/v1/agent/${did}`,
+      `/api/agents/${did}/card`,
+      `/api/agents/${did}/grade`,
+    ])
+    for (const key of [shared, revokedKey, fresh])
+      paths.push(`/api/v1/agent/${encodeURIComponent(key.publicKey)}`)
+    const read = await Promise.all(paths.map(async (path) => jsonOf(await ask(service, path))))
+    const keys = [shared, revokedKey, fresh]
+    const verified = keys.map((key) => post(service, '/api/v1/agent/verify', verifyBody(key)))
+    const all = [...read, ...(await Promise.all(verified)).map((answer) => jsonOf(answer))]
+    return all.map((answer) => JSON.stringify(answer).replaceAll(/"req_[^"]*"/g, 'a request'))
+  }
+  const answers = await answersOf(before)
+  await before.stop()
+  await withRaw(before.settings, (raw) => raw.exec(BEFORE_KEYS))
+
+  const after = await startTestService(t, { ...before.env, BASE_URL: before.url })
+
+  assert.deepEqual(await answersOf(after), answers)
+  for (const [did, key] of [
+    [dids.active, shared],
+    [dids.suspended, shared],
+    [dids.revoked, revokedKey],
+  ] as const) {
+    const agent = await agentByTail(after.operator.db.read, did.slice(-24))
+    assert.ok(agent)
+    const [only, ...others] = await keysOfAgent(after.operator.db.read, agent)
+    assert.ok(only)
+    assert.deepEqual([only.sequence, only.state, others.length], [1, 'current', 0])
+    assert.ok(bytesOf(key).equals(only.public_key))
+  }
+  const taken = await post(after, '/api/v1/claim', claimBody(token, shared, 'b'))
+  assertRefused(taken, 409, 'KEY_ALREADY_CLAIMED')
+  // The pair of a revoked agent is free, and the token from before is still good.
+  const claimed = await post(after, '/api/v1/claim', claimBody(token, revokedKey, 'c'))
+  assert.equal(claimed.status, 200, claimed.text)
+})
+
+/** The columns that the release before 0009 writes at a claim. */
+const CLAIM_OF_0008 = `INSERT INTO agents (seq, tail, public_key, agent_id, owner_id, claimed_at, grade,
+    status, status_set_by, pair_slot, status_changed_at, updated_at, version)
+  SELECT max(seq) + 1, :tail, :key, 'label', :owner, 1700000000000, 'C',
+    'active', 'owner', 0, 1700000000000, 1700000000000, max(seq) + 1 FROM events`
+const EVENT_OF_0008 = `INSERT INTO events (seq, at, type, tail, owner_id, facts)
+  SELECT max(seq) + 1, 1700000000000, 'agent.claimed', :tail, :owner, :facts FROM events`
+
+test('while nodes of the release before still run, the agents that they claim have keys as all others', async (t) => {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner()
+  await claimAgent(service, owner)
+  const [key, next] = [newKey(), newKey()]
+  const tail = randomTail(randomBytes)
+  const hex = bytesOf(key).toString('hex')
+  const values = {
+    ':tail': `'${tail}'`,
+    ':key': ON_POSTGRES ? `decode('${hex}', 'hex')` : `x'${hex}'`,
+    ':owner': `${owner}`,
+    ':facts': `'${JSON.stringify({ publicKey: key.publicKey })}'`,
+  }
+  const statements = [CLAIM_OF_0008, EVENT_OF_0008].map((statement) =>
+    statement.replaceAll(/:\w+/g, (name) => values[name as keyof typeof values]),
+  )
+  await withRaw(service.settings, (raw) => raw.exec(`BEGIN; ${statements.join(';')}; COMMIT`))
+
+  const holderOf = async (each: TestKey) => {
+    const answer = await post(service, '/api/v1/agent/verify', verifyBody(each))
+    return answer.status === 200 ? (jsonOf(answer).agent as { svcDid: string }).svcDid : null
+  }
+  await until(async () => (await holderOf(key)) === `svc:agent:${tail}`)
+  await replaceKey(service.operator.db, tail, bytesOf(next))
+  await until(async () => (await holderOf(next)) === `svc:agent:${tail}`)
+  assert.equal(await holderOf(key), null)
+  const { read } = service.operator.db
+  const agent = await agentByTail(read, tail)
+  assert.ok(agent)
+  assert.deepEqual(
+    (await keysOfAgent(read, agent)).map(({ sequence, state }) => [sequence, state]),
+    [
+      [1, 'retired'],
+      [2, 'current'],
+    ],
+  )
+})
+
+function bytesOf({ publicKey }: TestKey): Buffer {
+  return Buffer.from(publicKey, 'base64')
+}

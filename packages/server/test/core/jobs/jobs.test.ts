@@ -5,14 +5,14 @@ import { untilTicked } from '../../../../../test/support/until.ts'
 import { scheduleJob } from '../../../src/core/jobs/job-table.ts'
 import { scraping } from '../metrics/support/scrape.ts'
 
-const NEXT = 'of-the-next-release'
+const UNKNOWN_KIND = 'of-the-next-release'
 
 async function jobs({ operator }: TestService) {
   const rows = await operator.db.read.selectFrom('jobs').selectAll().orderBy('id').execute()
   return rows.map((row) => ({ ...row }))
 }
 
-test('a job that fails again and again is late from when it was due, until it is done or there is another', async (t) => {
+test('a failing job counts as late since it was first due, until it is replaced', async (t) => {
   const { env, scrape } = await scraping()
   const clock = { ahead: 0 }
   const now = () => Date.now() + clock.ahead
@@ -24,14 +24,17 @@ test('a job that fails again and again is late from when it was due, until it is
   await untilTicked(service, async () => (await attempts()) === 1)
 
   const once = await scrape()
-  // What the alarm CountersignJobsLate asks for.
+  // The alert CountersignJobsLate uses this metric.
   assert.ok((once.get('countersign_jobs_late_seconds') as number) >= 400)
   assert.equal(once.get('countersign_jobs_due'), 1)
 
   clock.ahead = 61_000
   await untilTicked(service, async () => (await attempts()) === 2)
   const twice = await scrape()
-  assert.ok((twice.get('countersign_jobs_late_seconds') as number) >= 461, 'the first time counts')
+  assert.ok(
+    (twice.get('countersign_jobs_late_seconds') as number) >= 461,
+    'counted from when it was first due',
+  )
   assert.equal(twice.get('countersign_jobs_due'), 1)
 
   const later = { ...bad, run_at: now() + 3_600_000 }
@@ -41,11 +44,11 @@ test('a job that fails again and again is late from when it was due, until it is
   assert.equal(replaced.get('countersign_jobs_due'), 0)
 })
 
-test('a job that a node of the release before has put in the place of a failed one is not late for it', async (t) => {
+test('a job is not late because a node of the previous release left the due time of the failed job that it replaced', async (t) => {
   const { env, scrape } = await scraping()
   const clock = { ahead: 0 }
   const service = await startTestService(t, env, () => Date.now() + clock.ahead)
-  // That release knows no `due_since`, and leaves it where it is.
+  // That release does not know `due_since`, so it leaves the old value.
   const job = { id: 'x', kind: 'expire-verification', subject: 'no JSON', attempts: 0 }
   const soon = Date.now() + 60_000
   await service.operator.db.write((tx) =>
@@ -60,14 +63,14 @@ test('a job that a node of the release before has put in the place of a failed o
   assert.equal((await jobs(service))[0]?.due_since, soon)
 })
 
-test('jobs of a kind that only a newer release knows stay for its nodes, are told as late, and hold up no other', async (t) => {
+test('jobs of an unknown kind stay for nodes of a newer release, count as late, and do not delay others', async (t) => {
   const { env, scrape } = await scraping()
   const service = await startTestService(t, env)
   const due = Date.now() - 10_000
-  // More than a round takes, and all of them due before the one that is known.
+  // More than one page, all due before the job of a known kind.
   const unknown = Array.from({ length: 120 }, (_, i) => ({
-    id: `${NEXT}:${String(i).padStart(3, '0')}`,
-    kind: NEXT,
+    id: `${UNKNOWN_KIND}:${String(i).padStart(3, '0')}`,
+    kind: UNKNOWN_KIND,
     subject: '{}',
     run_at: due,
   }))

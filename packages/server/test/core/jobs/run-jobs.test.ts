@@ -3,13 +3,13 @@ import { type TestContext, test } from 'node:test'
 import { testEnv } from '../../../../../test/support/service.ts'
 import { readSettings } from '../../../src/config/config.ts'
 import type { Database } from '../../../src/core/database/database.ts'
-import * as storage from '../../../src/core/database/open-database.ts'
+import * as database from '../../../src/core/database/open-database.ts'
 import { scheduleJob } from '../../../src/core/jobs/job-table.ts'
-import { DueJobs, runDueJobs } from '../../../src/core/jobs/run-jobs.ts'
+import { JobRunner, runDueJobs } from '../../../src/core/jobs/run-jobs.ts'
 import { JOB_HANDLERS } from '../../../src/service/job-handlers.ts'
 
 async function openDatabase(t: TestContext): Promise<Database> {
-  const db = await storage.openDatabase(readSettings(await testEnv(t)).database, Date.now)
+  const db = await database.openDatabase(readSettings(await testEnv(t)).database, Date.now)
   t.after(() => db.close())
   return db
 }
@@ -18,7 +18,7 @@ function jobs({ read }: Database) {
   return read.selectFrom('jobs').selectAll().orderBy('id').execute()
 }
 
-test('a job that fails is put off, longer each time, and holds up no other', async (t) => {
+test('a failing job is retried with increasing delays and does not delay other jobs', async (t) => {
   const db = await openDatabase(t)
   const clock = { now: Date.now() }
   const failures: unknown[] = []
@@ -56,7 +56,7 @@ test('a job that fails is put off, longer each time, and holds up no other', asy
   )
 })
 
-test('rounds never overlap, and a stop waits for no more than the job that is under way', async (t) => {
+test('rounds never overlap, and stop waits only for the current job', async (t) => {
   const db = await openDatabase(t)
   const subject = JSON.stringify({ ownerId: 1, provider: 'mitid' })
   await db.write(async (tx) => {
@@ -65,33 +65,33 @@ test('rounds never overlap, and a stop waits for no more than the job that is un
     }
   })
   let writing = 0
-  let most = 0
-  let begun = () => {}
-  const first = new Promise<void>((resolve) => (begun = resolve))
-  const watched = new Proxy(db, {
+  let maxWriting = 0
+  let onBegin = () => {}
+  const first = new Promise<void>((resolve) => (onBegin = resolve))
+  const observed = new Proxy(db, {
     get: (target, name) => {
       if (name !== 'write') return Reflect.get(target, name, target)
       return async (work: Parameters<Database['write']>[0]) => {
-        most = Math.max(most, ++writing)
-        begun()
+        maxWriting = Math.max(maxWriting, ++writing)
+        onBegin()
         await target.write(work)
         writing -= 1
       }
     },
   })
-  const due = new DueJobs({
-    db: watched,
+  const runner = new JobRunner({
+    db: observed,
     handlers: JOB_HANDLERS,
     now: Date.now,
     onFailure: (error) => assert.fail(String(error)),
   })
-  for (let i = 0; i < 4; i++) due.run()
+  for (let i = 0; i < 4; i++) runner.run()
   await first
-  due.run()
-  await due.stop()
-  assert.deepEqual([most, writing], [1, 0])
-  assert.equal((await jobs(db)).length, 4, 'one was under way')
-  due.run()
-  await due.stop()
-  assert.equal((await jobs(db)).length, 4, 'after its end nothing begins')
+  runner.run()
+  await runner.stop()
+  assert.deepEqual([maxWriting, writing], [1, 0])
+  assert.equal((await jobs(db)).length, 4, 'only the current job was completed')
+  runner.run()
+  await runner.stop()
+  assert.equal((await jobs(db)).length, 4, 'no job starts after stop')
 })

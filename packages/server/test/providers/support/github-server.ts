@@ -10,8 +10,8 @@ export const CLIENT_ID = 'Iv1.8a61f9b3a7aba766'
 export const CLIENT_SECRET = 'c1ient-5ecret-0f-the-app'
 
 /**
- * GitHub as its documentation has it: "Authorizing OAuth apps", "Troubleshooting OAuth app access token request
- * errors" and the REST API for OAuth applications. `answers` puts another answer in the place of a path's own.
+ * GitHub as documented in "Authorizing OAuth apps", "Troubleshooting OAuth app access token request
+ * errors" and the REST API for OAuth applications. `answers` overrides the response of a path.
  */
 export async function startGithub(t: { after(end: () => unknown): void }) {
   const codes = new Map<string, { challenge: string; redirectUri: string }>()
@@ -72,11 +72,11 @@ export async function startGithub(t: { after(end: () => unknown): void }) {
   return {
     ...server,
     answers,
-    /** Tokens that still work. */
+    /** Tokens that are not revoked. */
     tokens,
-    /** The client secret, and every token there was. */
+    /** The client secret, and every token issued. */
     secrets,
-    /** The browser, and a human who says yes: where GitHub sends them back to. */
+    /** Visits the authorization URL as a browser whose user consents. Returns the callback URL. */
     authorize(redirect: string): URL {
       const url = new URL(redirect)
       assert.equal(url.href.split('?')[0], `${server.url}/login/oauth/authorize`)

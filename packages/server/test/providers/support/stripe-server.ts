@@ -24,8 +24,8 @@ interface Session {
 const SESSIONS = '/v1/identity/verification_sessions'
 
 /**
- * Stripe's `identity/verification_sessions` as its API reference has it: create, retrieve, list, redact, and its
- * errors. `answers` puts other answers in the place of the next ones.
+ * Stripe's `identity/verification_sessions` as in its API reference: create, retrieve, list, redact, and its errors.
+ * `answers` overrides the next responses.
  */
 export async function startStripe(t: { after(end: () => unknown): void }) {
   const sessions = new Map<string, Session>()

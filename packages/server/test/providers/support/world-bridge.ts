@@ -8,7 +8,7 @@ interface Sealed {
   readonly payload: string
 }
 
-/** What IDKit 4.3 puts on the bridge, of which World App needs this. */
+/** The members of IDKit 4.3's bridge request that World App uses. */
 interface Request {
   readonly proof_request: {
     readonly id: string
@@ -23,7 +23,7 @@ interface Request {
   readonly allow_legacy_proofs: boolean
 }
 
-/** World's bridge (worldcoin/wallet-bridge) between the browser and World App; neither reads what the other says. */
+/** World's bridge (worldcoin/wallet-bridge), which relays encrypted messages between the browser and World App. */
 export async function startWorldBridge(t: { after(end: () => unknown): void }) {
   const requests = new Map<string, { request: Sealed; response: Sealed | null }>()
   const cors = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' }
@@ -39,7 +39,7 @@ export async function startWorldBridge(t: { after(end: () => unknown): void }) {
     return { status: 200, headers: cors, body: { status, response } }
   })
 
-  /** World App in a human's hand, which has read the QR code: `answer` makes what it says of what it is asked. */
+  /** Acts as World App after it scanned the QR code. `answer` creates the response from the request. */
   function scan(connectorUri: string, answer: (request: Request) => object): void {
     const { searchParams: query } = new URL(connectorUri)
     const key = Buffer.from(query.get('k') ?? '', 'base64')
@@ -52,7 +52,7 @@ export async function startWorldBridge(t: { after(end: () => unknown): void }) {
   return { ...server, scan }
 }
 
-/** The answer of World App for a human who says yes. */
+/** The response of World App after the user consents. */
 export function saysYes(human: string): (request: Request) => object {
   return ({ proof_request: { id, created_at, rp_id, action, nonce, proof_requests } }) => {
     const [{ issuer_schema_id, signal }] = proof_requests
@@ -72,7 +72,7 @@ export function saysYes(human: string): (request: Request) => object {
   }
 }
 
-/** AES-256-GCM, the tag at the end. */
+/** AES-256-GCM with the tag appended. */
 function open(key: Buffer, { iv, payload }: Sealed): string {
   const sealed = Buffer.from(payload, 'base64')
   const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64'))

@@ -8,7 +8,7 @@ import {
 
 export const RP_ID = 'rp_3f0c9a1d52be7788'
 
-/** What `begin` gives the browser for IDKit. */
+/** The `client` of `begin`, for IDKit. */
 export interface Client {
   readonly app_id: string
   readonly action: string
@@ -38,10 +38,10 @@ interface Result {
   readonly [further: string]: unknown
 }
 
-/** What a proof proves: the public inputs of WorldIDVerifier.sol. */
+/** The public inputs of a proof (WorldIDVerifier.sol). */
 interface Inputs {
   readonly nonce: string
-  /** Hashed, as everything else a number. */
+  /** Hashed to a field element. */
   readonly action: string
   readonly issuer_schema_id: number
   readonly signal_hash: string
@@ -50,8 +50,7 @@ interface Inputs {
 }
 
 /**
- * A hash in the place of a proof. The portal below cannot be deceived with it about one of the inputs, as the real one
- * cannot with a SNARK.
+ * A hash that stands in for the proof: like a SNARK, it lets the portal below detect altered inputs.
  */
 export function proofOf(inputs: Inputs): bigint[] {
   const { nonce, action, issuer_schema_id, signal_hash, nullifier, expires_at_min } = inputs
@@ -59,18 +58,18 @@ export function proofOf(inputs: Inputs): bigint[] {
   return [0, 1, 2, 3, 4].map((part) => numberOf(`${part}|${proven.map(BigInt).join('|')}`))
 }
 
-/** A human who was at an Orb, for one relying party and one action. */
+/** The nullifier of a person for one relying party and one action. */
 export function nullifierFor(human: string, rpId: string, action: string): string {
   return `0x${numberOf(`${human}|${rpId}|${action}`).toString(16).padStart(64, '0')}`
 }
 
-/** Below the order of the field. */
+/** Hashes to a number below the order of the field. */
 const numberOf = (text: string) =>
   BigInt(`0x0${createHash('sha256').update(text).digest('hex').slice(1)}`)
 
 /**
- * World App and IDKit: proves for a human what was asked for.
- * @param changes other inputs than those asked for, proven just as well
+ * World App and IDKit: creates a proof for a request.
+ * @param changes public inputs that differ from the request, with a valid proof
  */
 export function proveHuman(
   client: Client,
@@ -95,13 +94,13 @@ export function proveHuman(
   }
   const { nonce, action } = result
   const proof = proofOf({ nonce, action: hashSignal(action), ...response })
-  // In decimal, as IDKit has it.
+  // IDKit uses decimal.
   return { ...result, responses: [{ ...response, proof: proof.map(String) }] }
 }
 
 /**
- * World's Developer Portal: `POST /api/v4/verify/{rp_id}` and `GET /api/v4/rp-status/{rp_id}`, with its answers and
- * error codes as in worldcoin/developer-portal, web/api/v4. `answers` puts another answer in the place of a path's own.
+ * World's Developer Portal: `POST /api/v4/verify/{rp_id}` and `GET /api/v4/rp-status/{rp_id}`, with responses
+ * and error codes as in worldcoin/developer-portal, web/api/v4. `answers` overrides the response of a path.
  */
 export async function startWorldPortal(t: { after(end: () => unknown): void }) {
   const answers = new Map<string, Answer>()

@@ -3,36 +3,36 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { MIGRATIONS } from '../migrations/index.ts'
 import { openConnection } from '../sqlite/connection.ts'
 
-/** The file is no backup that this release can use. */
+/** The file is not a backup that this release can use. */
 export class NotABackupError extends Error {
   override readonly name = 'NotABackupError'
 }
 
-/** What is in a database file that was found sound. */
+/** The contents of a database file that passed all checks. */
 export interface FileContents {
   readonly owners: number
   readonly agents: number
   readonly events: number
-  /** The number of the last event: what was written up to it is there. */
+  /** The sequence number of the last event: the file has everything written up to it. */
   readonly lastEvent: number
 }
 
 /**
- * Copies a consistent state to a new file, while others read and write, and reads the copy again: under its name there
- * is a sound backup or none.
- * @throws NotABackupError where the copy is damaged, most often because the database is
+ * Writes a consistent copy to a new file, while others read and write the database. The copy gets its name only after it
+ * has been checked.
+ * @throws NotABackupError if the copy is damaged, most often because the database is
  */
 export async function backupFile(file: string, target: string): Promise<FileContents> {
   const draft = `${target}.part`
   removeFile(draft)
   const connection = openConnection(file)
   try {
-    // One state from its first page to its last: else what others write meanwhile makes SQLite begin again, each time.
+    // Reads one snapshot. Otherwise SQLite would restart the copy whenever another process writes.
     connection.exec('BEGIN')
     const before = lastEvent(connection)
     await backup(connection, draft)
     chmodSync(draft, 0o600)
-    asOneFile(draft)
+    disableWal(draft)
     const contents = inspectBackup(draft)
     if (contents.lastEvent < before) throw new NotABackupError('The copy is not whole.')
     renameSync(draft, target)
@@ -43,34 +43,34 @@ export async function backupFile(file: string, target: string): Promise<FileCont
   }
 }
 
-/** Without a write-ahead log, so that it can be moved, and read where nothing can be written. */
-export function asOneFile(file: string): void {
+/** Switches the write-ahead log off, so that the file can be moved, and read on a read-only file system. */
+export function disableWal(file: string): void {
   const copy = new DatabaseSync(file)
   try {
     copy.exec('PRAGMA journal_mode = DELETE')
   } catch {
-    // Damaged: that is found when it is read.
+    // The file is damaged, which the check that follows reports.
   } finally {
     copy.close()
   }
 }
 
-/** What SQLite keeps beside a file: left there, it is taken for the log of whatever takes the file's place. */
-export const BESIDE = ['-wal', '-shm', '-journal'] as const
+/** Suffixes of SQLite's side files. One left behind would be taken for the log of the file's replacement. */
+export const SIDE_FILE_SUFFIXES = ['-wal', '-shm', '-journal'] as const
 
-/** With whatever SQLite keeps beside it. */
+/** Deletes a database file with its side files. */
 export function removeFile(draft: string): void {
-  for (const suffix of ['', ...BESIDE]) rmSync(draft + suffix, { force: true })
+  for (const suffix of ['', ...SIDE_FILE_SUFFIXES]) rmSync(draft + suffix, { force: true })
 }
 
 /**
- * Reads a backup from its beginning to its end.
- * @throws NotABackupError where it is damaged, not of this service, or of a newer release
+ * Checks every page and every reference of a backup.
+ * @throws NotABackupError if it is damaged, from another application, or from a newer release
  */
 export function inspectBackup(file: string): FileContents {
   const source = new DatabaseSync(file, { readOnly: true })
   try {
-    requireKnownSchema(source)
+    assertKnownSchema(source)
     if (source.prepare('PRAGMA quick_check(1)').get()?.quick_check !== 'ok')
       throw new NotABackupError('The file is damaged.')
     if (source.prepare('PRAGMA foreign_key_check').get() !== undefined)
@@ -87,7 +87,7 @@ export function inspectBackup(file: string): FileContents {
   }
 }
 
-function requireKnownSchema(source: DatabaseSync): void {
+function assertKnownSchema(source: DatabaseSync): void {
   const names = source.prepare('SELECT name FROM schema_migrations').all()
   const newer = names.some(({ name }) => !MIGRATIONS.some((each) => each.name === name))
   if (newer || names.length === 0) throw new NotABackupError('The file is of another release.')
@@ -108,7 +108,7 @@ function lastEvent(source: DatabaseSync): number {
   return source.prepare('SELECT coalesce(max(seq), 0) AS last FROM events').get()?.last as number
 }
 
-/** SQLITE_CORRUPT, with whatever it says beyond that. */
+/** SQLITE_CORRUPT and its extended codes. */
 function isDamage(error: unknown): boolean {
   return ((error as { errcode?: number }).errcode ?? 0) % 256 === 11
 }

@@ -5,55 +5,59 @@ import type { Db, Tables } from '../database.ts'
 import { MIGRATIONS } from '../migrations/index.ts'
 import { inOneTransaction, migratePostgres } from '../postgres/postgres-database.ts'
 
-/** So many rows are written, and read again, at a time. */
-const PAGE = 5000
-/** Of rows with a picture each: a page is one text of hexadecimal, and no text is longer than half a gigabyte. */
-const PICTURES = 50
+/** Rows written and read back at a time. */
+const PAGE_ROWS = 5000
+/** For rows with a picture. A page is sent as one hexadecimal string, and JavaScript limits strings to 512 MiB. */
+const PAGE_AVATARS = 50
 
 /** SQLITE_BUSY (sqlite.org/rescode.html) */
 const BUSY = 5
-const PATIENCE_MS = 5000
+const BUSY_TIMEOUT_MS = 5000
 
 type Row = Record<string, unknown>
 
-/** What stands in the way of an import. Nothing was changed. */
+/** The reason why an import was refused. Nothing was changed. */
 export class ImportRefusal extends Error {
   override readonly name = 'ImportRefusal'
 }
 
-export interface PepperMarks {
+/** The identity pepper of the data directory. */
+export interface PepperRecord {
+  /** Its public name, which identity verifications refer to. */
   readonly id: string
-  readonly fact: { readonly name: string; readonly value: string }
+  /** The setting by which all nodes compare their peppers. */
+  readonly setting: { readonly name: string; readonly value: string }
 }
 
 export interface ImportedTable {
   readonly table: string
   readonly rows: number
-  /** SHA-256 over all rows: the same here as in the file, which has been compared. */
+  /** SHA-256 of all rows, hexadecimal. The same in the file and in the target. */
   readonly digest: string
 }
 
 /**
- * Copies everything from a SQLite file into an empty PostgreSQL database, reads it again and compares it, table by
- * table; in one transaction, so that it is there as a whole or not at all. The caller holds the lock of the file.
- * @param pepper the name of the pepper that the service will have, and what nodes note of it
+ * Copies everything from a SQLite file into an empty PostgreSQL database, in one transaction. Reads each table back and
+ * compares it. The caller holds the process lock of the file.
+ * @param pepper the pepper that the service will use with the target
  * @throws ImportRefusal
+ * @throws Error if what was read back differs
  */
 export async function importSqlite(
   file: string,
   url: string,
-  pepper: PepperMarks,
+  pepper: PepperRecord,
   now: () => number,
 ): Promise<ImportedTable[]> {
-  const source = new DatabaseSync(file, { timeout: PATIENCE_MS })
+  const source = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
   try {
     beginAlone(source)
-    requireSound(source)
-    requirePepper(source, pepper)
+    assertImportable(source)
+    assertSamePepper(source, pepper)
     await migratePostgres(url, now)
     return await inOneTransaction(url, async (db) => {
-      await requireEmpty(db)
-      await assertSameSetting(db, pepper.fact)
+      await assertEmpty(db)
+      await assertSameSetting(db, pepper.setting)
       const tables: ImportedTable[] = []
       for (const table of Object.keys(TABLE_KEYS)) tables.push(await copy(source, db, table))
       await sql`analyze`.execute(db)
@@ -64,7 +68,7 @@ export async function importSqlite(
   }
 }
 
-/** One state of everything, and nobody writes: commands of the operator take no lock on the file. */
+/** Reads one snapshot and keeps others from writing: commands such as `owner add` do not take the process lock. */
 function beginAlone(source: DatabaseSync): void {
   try {
     source.exec('BEGIN IMMEDIATE')
@@ -77,7 +81,7 @@ function beginAlone(source: DatabaseSync): void {
   }
 }
 
-function requireSound(source: DatabaseSync): void {
+function assertImportable(source: DatabaseSync): void {
   const names = () => source.prepare('SELECT name FROM schema_migrations ORDER BY name').all()
   const applied = attempt(names, 'The file is no database of this service.')
   const expected = MIGRATIONS.map(({ name }) => name).toSorted()
@@ -98,19 +102,19 @@ function attempt<T>(work: () => T, refusal: string): T {
   }
 }
 
-/** Under another pepper nobody would be known again: one human could verify two accounts. */
-function requirePepper(source: DatabaseSync, { id, fact }: PepperMarks): void {
+/** With another pepper, subjects would hash differently: one human could verify two accounts. */
+function assertSamePepper(source: DatabaseSync, { id, setting }: PepperRecord): void {
   const ids = source.prepare('SELECT DISTINCT pepper_id FROM identity_verifications').all()
-  const noted = source.prepare('SELECT value FROM facts WHERE name = ?').get(fact.name)
+  const stored = source.prepare('SELECT value FROM facts WHERE name = ?').get(setting.name)
   const isKnown = ids.length === 0 || ids.some((row) => row.pepper_id === id)
-  if (isKnown && (noted === undefined || noted.value === fact.value)) return
+  if (isKnown && (stored === undefined || stored.value === setting.value)) return
   throw new ImportRefusal(
     'The data were written with another identity-pepper than the one in DATA_DIR. Put that file there first.',
   )
 }
 
-/** A node that has been started on the target has noted its pepper there: what is imported notes the same. */
-async function assertSameSetting(db: Db, { name, value }: PepperMarks['fact']): Promise<void> {
+/** Compares the pepper with that of nodes already started on the target, then clears the settings for the imported ones. */
+async function assertSameSetting(db: Db, { name, value }: PepperRecord['setting']): Promise<void> {
   const { rows } = await sql<Row>`select value from facts where name = ${name}`.execute(db)
   if (rows.some((row) => row.value !== value)) {
     throw new ImportRefusal(
@@ -120,7 +124,7 @@ async function assertSameSetting(db: Db, { name, value }: PepperMarks['fact']): 
   await sql`delete from facts`.execute(db)
 }
 
-async function requireEmpty(db: Db): Promise<void> {
+async function assertEmpty(db: Db): Promise<void> {
   for (const table of Object.keys(TABLE_KEYS).filter((each) => each !== 'facts')) {
     const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)
     if (rows.length > 0) throw new ImportRefusal(`The target is not empty: ${table} has rows.`)
@@ -153,7 +157,7 @@ async function send(source: DatabaseSync, db: Db, table: string): Promise<RowDig
   return digest
 }
 
-/** An array a column, so that the statement is the same for however many rows. */
+/** Sends one array for each column, so that the statement is the same for any number of rows. */
 async function insert(
   db: Db,
   table: string,
@@ -192,25 +196,26 @@ async function readAgain(db: Db, table: string): Promise<RowDigest> {
 }
 
 function pageOf(table: string): number {
-  return table === 'avatars' ? PICTURES : PAGE
+  return table === 'avatars' ? PAGE_AVATARS : PAGE_ROWS
 }
 
 function orderOf(table: string): string {
   return TABLE_KEYS[table as keyof typeof TABLE_KEYS].join(', ')
 }
 
-/** What is counted for minutes: nobody is the worse off where it begins anew. */
+/** Rate limits start fresh: they last minutes. */
 type NotImported = 'rate_counts'
 
 /**
- * Every table with the key that orders it, in an order in which each row finds those that it refers to.
- * A table that is missing here does not compile.
+ * Every table with the columns that order its rows. Referenced tables come before those that refer to them.
+ * Does not compile if a table is missing.
  */
 export const TABLE_KEYS = {
   owners: ['id'],
   identity_verifications: ['owner_id', 'provider'],
   claim_tokens: ['hash'],
   agents: ['seq'],
+  agent_keys: ['tail', 'sequence'],
   channels: ['id'],
   channel_checks: ['channel_id', 'at'],
   channel_leases: ['channel_id'],
@@ -228,7 +233,7 @@ export const TABLE_KEYS = {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }
 
-/** Counts rows and hashes them (SHA-256), the same from either database: columns by name, values by their kind. */
+/** Counts and hashes rows (SHA-256), with the same result for both databases: columns in order of name, values by type. */
 class RowDigest {
   readonly #hash = createHash('sha256')
   #count = 0
@@ -249,11 +254,11 @@ class RowDigest {
   }
 }
 
-/** Lengths come first, so that no value can look like two. */
+/** Length-prefixed, so that different rows never have the same encoding. */
 function textOf(value: unknown): string {
   if (value === null) return 'null'
   if (typeof value === 'number') return `n${value}`
   if (typeof value === 'string') return `t${Buffer.byteLength(value)}:${value}`
   if (value instanceof Uint8Array) return `b${Buffer.from(value).toString('hex')}`
-  throw new Error('a value that no database of ours holds')
+  throw new Error('a value of an unexpected type')
 }

@@ -1,29 +1,30 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { Inspection } from '../inspection.ts'
-import type { DatabasePlace } from '../open-database.ts'
-import { examinePostgres } from '../postgres/postgres-database.ts'
+import type { Inspection } from '../database.ts'
+import type { DatabaseLocation } from '../open-database.ts'
+import { inspectPostgres } from '../postgres/postgres-database.ts'
 import { kyselyOver } from '../sqlite/connection.ts'
-import { orDamaged, requireSound } from '../sqlite/sqlite-damage.ts'
+import { assertIntact, mapDamageErrors } from '../sqlite/sqlite-damage.ts'
 
 /**
- * Looks at the data as they are: nothing is made, migrated or noted.
- * @throws DamagedFileError, StorageFailure, Error where a file is not there or could not be written
+ * Inspects the database as it is: nothing is created, migrated or written.
+ * @throws DamagedFileError, StorageFailure
+ * @throws Error if the file does not exist or is not writable
  */
-export function examineDatabase<T>(
-  place: DatabasePlace,
+export function inspectDatabase<T>(
+  place: DatabaseLocation,
   work: (data: Inspection) => Promise<T>,
 ): Promise<T> {
-  return place.kind === 'sqlite' ? examineFile(place.file, work) : examinePostgres(place.url, work)
+  return place.kind === 'sqlite' ? inspectFile(place.file, work) : inspectPostgres(place.url, work)
 }
 
-async function examineFile<T>(file: string, work: (data: Inspection) => Promise<T>): Promise<T> {
-  // It is opened for reading: what the service needs has to be asked for.
+async function inspectFile<T>(file: string, work: (data: Inspection) => Promise<T>): Promise<T> {
+  // The connection below only reads, so it would not notice that the service cannot write.
   accessSync(file, constants.R_OK | constants.W_OK)
-  const connection = openAsItIs(file)
+  const connection = openUnchanged(file)
   const db = kyselyOver(connection)
   try {
-    return await orDamaged(() => work({ db, check: () => requireSound(connection) }))
+    return await mapDamageErrors(() => work({ db, check: () => assertIntact(connection) }))
   } finally {
     await db.destroy()
     if (connection.isOpen) connection.close()
@@ -31,10 +32,10 @@ async function examineFile<T>(file: string, work: (data: Inspection) => Promise<
 }
 
 /**
- * What is left in a log stays there, where a connection that may write would bring it into the file as it closes. And one
- * that may not would leave an empty log behind where there was none.
+ * Opens read-only if there is a write-ahead log, since a writable connection would checkpoint it on close. Opens writable
+ * if there is none, since a read-only connection would leave an empty log behind.
  */
-function openAsItIs(file: string): DatabaseSync {
+function openUnchanged(file: string): DatabaseSync {
   const readOnly = existsSync(`${file}-wal`)
   const connection = new DatabaseSync(file, { readOnly, timeout: 5000 })
   connection.exec('PRAGMA query_only = ON')

@@ -2,24 +2,25 @@ import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync } fro
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import {
-  asOneFile,
-  BESIDE,
+  disableWal,
   type FileContents,
   inspectBackup,
   NotABackupError,
   removeFile,
+  SIDE_FILE_SUFFIXES,
 } from './backup-file.ts'
 
 export interface Restored {
   readonly contents: FileContents
-  /** The file that holds what was there before, or null. */
-  readonly kept: string | null
+  /** The file that the previous database was moved to, or null if there was none. */
+  readonly previousFile: string | null
 }
 
 /**
- * Puts a backup in the place of the database, where it is sound. What was there is kept beside it.
- * The caller holds the lock of the database, so that nothing serves it meanwhile.
- * @throws NotABackupError, before anything has changed
+ * Replaces the database with a backup, after checking it. Moves the previous database aside.
+ * The caller holds the process lock of the database, so that no service uses it meanwhile.
+ * @param now milliseconds since the Unix epoch, part of the previous database's new name
+ * @throws NotABackupError before anything has changed
  */
 export async function restoreFile(
   from: string,
@@ -32,19 +33,19 @@ export async function restoreFile(
   try {
     removeFile(draft)
     await copyFile(from, draft)
-    // Read again where it will be: a disk that is full or failing shows here.
+    // Checks the copy too: a full or failing disk shows here.
     const contents = inspectBackup(draft)
-    const kept = keepPresent(databaseFile, now)
+    const previousFile = moveAside(databaseFile, now)
     renameSync(draft, databaseFile)
-    makeDurable(dirname(databaseFile))
-    return { contents, kept }
+    syncDirectory(dirname(databaseFile))
+    return { contents, previousFile }
   } finally {
     removeFile(draft)
   }
 }
 
-/** The names in a directory: without, a power cut may bring the old file back. */
-function makeDurable(directory: string): void {
+/** Makes a rename durable: otherwise a power failure may bring the old file back. */
+function syncDirectory(directory: string): void {
   const fd = openSync(directory, 'r')
   try {
     fsyncSync(fd)
@@ -61,27 +62,27 @@ async function copyFile(from: string, draft: string): Promise<void> {
     source.close()
   }
   chmodSync(draft, 0o600)
-  asOneFile(draft)
+  disableWal(draft)
 }
 
-/** Moves the database aside with what its write-ahead log still holds, and a log whose file is gone as well. */
-function keepPresent(databaseFile: string, now: number): string | null {
+/** Moves the database aside with its side files, even if the database file itself is missing. */
+function moveAside(databaseFile: string, now: number): string | null {
   const isThere = existsSync(databaseFile)
-  if (isThere) bringLogIn(databaseFile)
-  const kept = `${databaseFile}.before-${new Date(now).toISOString().replaceAll(':', '-')}`
-  if (isThere) renameSync(databaseFile, kept)
-  for (const suffix of BESIDE) {
-    if (existsSync(databaseFile + suffix)) renameSync(databaseFile + suffix, kept + suffix)
+  if (isThere) checkpointWal(databaseFile)
+  const previousFile = `${databaseFile}.before-${new Date(now).toISOString().replaceAll(':', '-')}`
+  if (isThere) renameSync(databaseFile, previousFile)
+  for (const suffix of SIDE_FILE_SUFFIXES) {
+    if (existsSync(databaseFile + suffix)) renameSync(databaseFile + suffix, previousFile + suffix)
   }
-  return isThere ? kept : null
+  return isThere ? previousFile : null
 }
 
-function bringLogIn(databaseFile: string): void {
+function checkpointWal(databaseFile: string): void {
   const present = new DatabaseSync(databaseFile)
   try {
     present.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {
-    // Damaged, perhaps: that may be why it is replaced. Its log is kept beside it.
+    // Probably damaged, which may be why it is being replaced. Its log is moved with it.
   } finally {
     present.close()
   }

@@ -36,7 +36,7 @@ export const first: Migration = {
       .addColumn('used_at', 'bigint')
       .addColumn('superseded_at', 'bigint')
       .execute()
-    // At most one live token an owner, whoever races.
+    // At most one live token for each owner, even if several are issued at once.
     await db.schema
       .createIndex('claim_tokens_live')
       .on('claim_tokens')
@@ -66,7 +66,7 @@ export const first: Migration = {
       .addColumn('description', text)
       .addUniqueConstraint('agents_pair', ['public_key', 'agent_id', 'pair_slot'])
       .execute()
-    // Partial, since most agents have none and each would cost an entry.
+    // Partial: most agents have no username, and the index stays small.
     await db.schema
       .createIndex('agents_username')
       .on('agents')

@@ -2,7 +2,7 @@ import { usernameSkeleton } from '@countersign/protocol'
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from './migration.ts'
 
-/** How owners sign in, the pictures of agents, and usernames that cannot be mistaken for one another. */
+/** Sign-in methods and sessions of owners, pictures of agents, and skeletons of usernames, so that no two look alike. */
 export const owners: Migration = {
   name: '0002-owners',
   async up(db, { bytes, id, text }) {
@@ -11,7 +11,7 @@ export const owners: Migration = {
     await db.schema.alterTable('owners').addColumn('user_handle', text).execute()
     await db.schema.alterTable('agents').addColumn('username_skeleton', text).execute()
     await db.schema.alterTable('agents').addColumn('avatar', text).execute()
-    await giveOwnersTheirSkeleton(db)
+    await fillOwnerSkeletons(db)
     await db.schema
       .createIndex('agents_username_skeleton')
       .on('agents')
@@ -19,7 +19,7 @@ export const owners: Migration = {
       .unique()
       .where(sql.ref('username_skeleton'), 'is not', null)
       .execute()
-    // Not unique: owners from before this migration may look alike.
+    // Not unique: usernames from before this migration may look alike.
     await db.schema
       .createIndex('owners_username_skeleton')
       .on('owners')
@@ -104,8 +104,8 @@ export const owners: Migration = {
       .addColumn('webp', bytes, (c) => c.notNull())
       .execute()
 
-    // What happened to an agent, and to an owner. Claims, by far the most events, are in neither index and cost
-    // nothing: the event of a claim is found by its number, which is the agent's.
+    // For the history of an agent and of an owner. Claim events, by far the most, are left out of both indexes: an agent's
+    // claim event is found by its sequence number, which the agent's row has.
     await db.schema
       .createIndex('events_agent')
       .on('events')
@@ -121,8 +121,8 @@ export const owners: Migration = {
   },
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day, not today's
-async function giveOwnersTheirSkeleton(db: Kysely<any>): Promise<void> {
+// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its time, not the current one
+async function fillOwnerSkeletons(db: Kysely<any>): Promise<void> {
   const rows = await db.selectFrom('owners').select(['id', 'username']).execute()
   for (const { id, username } of rows) {
     await db

@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 import type { ColumnTypes, Migration } from './migration.ts'
 
-/** Channels with their proofs and checks, and the grade that was last told of each agent. */
+/** Channels with their proofs and checks, and the last published grade of each agent. */
 export const channels: Migration = {
   name: '0003-channels',
   async up(db, types) {
-    // Nothing could write a channel before now, so there is none to keep.
+    // No earlier release writes channels, so the table is empty.
     await db.schema.dropTable('channels').execute()
     await createChannels(db, types)
     await createChecks(db, types)
@@ -17,7 +17,7 @@ export const channels: Migration = {
   },
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day, not today's
+// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its time, not the current one
 async function createChannels(db: Kysely<any>, { text }: ColumnTypes): Promise<void> {
   await db.schema
     .createTable('channels')
@@ -47,7 +47,7 @@ async function createChannels(db: Kysely<any>, { text }: ColumnTypes): Promise<v
     .execute()
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day, not today's
+// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its time, not the current one
 async function createChecks(db: Kysely<any>, { text }: ColumnTypes): Promise<void> {
   await db.schema
     .createTable('channel_checks')
@@ -57,7 +57,7 @@ async function createChecks(db: Kysely<any>, { text }: ColumnTypes): Promise<voi
     .addColumn('perspectives', text, (c) => c.notNull())
     .addPrimaryKeyConstraint('channel_checks_pk', ['channel_id', 'at'])
     .execute()
-  // Which channel is to be checked when, and who is at it: nodes take leases here.
+  // When each channel is checked next. Nodes lease a channel for the time of a check.
   await db.schema
     .createTable('channel_leases')
     .addColumn('channel_id', text, (c) => c.primaryKey())
@@ -68,8 +68,8 @@ async function createChecks(db: Kysely<any>, { text }: ColumnTypes): Promise<voi
   await db.schema.createIndex('channel_leases_due').on('channel_leases').column('due_at').execute()
 }
 
-/** What each agent was worth on that day, without channels: later changes are told against it. */
-// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day, not today's
+/** Sets each agent's current grade, without channels, so that only later changes raise events. */
+// biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its time, not the current one
 async function gradeAgents(db: Kysely<any>): Promise<void> {
   const now = Date.now()
   const current = sql`select assurance from identity_verifications v where v.owner_id = agents.owner_id

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What each node has committed last, so that it can find out where its connection was lost in a commit. */
+/** The number of each node's last commit, so that it can find out whether a commit went through if the connection is lost. */
 export const commitMarks: Migration = {
   name: '0004-commit-marks',
   async up(db, { text }) {

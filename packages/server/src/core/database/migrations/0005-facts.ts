@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What all nodes have to agree on, noted by the first. */
+/** Settings that all nodes must agree on, stored by the first. `settings-table.ts` reads and writes them. */
 export const facts: Migration = {
   name: '0005-facts',
   async up(db, { text }) {

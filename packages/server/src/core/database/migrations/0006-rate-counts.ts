@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What nodes count together under the preview `rate-limit`: a row for each whose quota is not whole. */
+/** Shared counts of the preview `rate-limit`: one row for each limit that is partly used. */
 export const rateCounts: Migration = {
   name: '0006-rate-counts',
   async up(db, { bytes }) {

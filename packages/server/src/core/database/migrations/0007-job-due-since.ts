@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Migration } from './migration.ts'
 
-/** Since when a job that has failed has been due: its `run_at` is put off each time. */
+/** When a failed job was first due: each retry moves its `run_at`. */
 export const jobDueSince: Migration = {
   name: '0007-job-due-since',
   async up(db) {
     await db.schema.alterTable('jobs').addColumn('due_since', 'bigint').execute()
-    // Partial, since hardly any job fails.
+    // Partial: few jobs fail.
     await db.schema
       .createIndex('jobs_due_since')
       .on('jobs')

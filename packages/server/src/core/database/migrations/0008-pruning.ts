@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Migration } from './migration.ts'
 
-/** What is deleted or read while others wait, by what it is looked for: each would read its whole table. */
+/** Indexes for deletions and reads in write transactions, which would otherwise scan whole tables and block other writers. */
 export const pruning: Migration = {
   name: '0008-pruning',
   async up(db) {
     await db.schema.createIndex('flows_expires').on('flows').column('expires_at').execute()
-    // Partial, since most flows are of nobody yet.
+    // Partial: most flows have no owner yet.
     await db.schema
       .createIndex('flows_owner')
       .on('flows')

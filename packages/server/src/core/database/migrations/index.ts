@@ -6,6 +6,7 @@ import { facts } from './0005-facts.ts'
 import { rateCounts } from './0006-rate-counts.ts'
 import { jobDueSince } from './0007-job-due-since.ts'
 import { pruning } from './0008-pruning.ts'
+import { agentKeys } from './0009-agent-keys.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   rateCounts,
   jobDueSince,
   pruning,
+  agentKeys,
 ]

@@ -2,17 +2,17 @@ import type { ColumnDataType, Kysely, RawBuilder } from 'kysely'
 
 type ColumnType = ColumnDataType | RawBuilder<unknown>
 
-/** The column types that each database spells in its own way. */
+/** Column types whose names differ between the databases. */
 export interface ColumnTypes {
   readonly bytes: ColumnType
-  /** Numbers of rows and of events. */
+  /** Row IDs and sequence numbers. */
   readonly id: ColumnType
-  /** Compared and sorted byte for byte, whatever the language of the machine is. */
+  /** Compared and sorted byte by byte, regardless of the machine's locale. */
   readonly text: ColumnType
 }
 
 export interface Migration {
   readonly name: string
-  // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its own day, not today's
+  // biome-ignore lint/suspicious/noExplicitAny: a migration sees the schema of its time, not the current one
   up(db: Kysely<any>, types: ColumnTypes): Promise<void>
 }

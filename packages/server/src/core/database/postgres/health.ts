@@ -1,31 +1,33 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
+import { withTimeout } from '../../timeout.ts'
 import type { Db } from '../database.ts'
 import type { CommitState, DatabaseState } from '../stats.ts'
 import { endClient } from './postgres.ts'
 import { type Hosts, newProbe, roleOf } from './postgres-hosts.ts'
 
-const EVERY_MS = 1000
+const INTERVAL_MS = 1000
 
 /**
- * Asks all hosts again and again whether one of them has become the primary: connections to the one before may go on
- * as if nothing had happened. Where there is one host there is nobody to ask.
+ * Polls all hosts for a new primary. Connections to the former primary may still work after a failover, so they would not
+ * reveal it. Does nothing if there is only one host.
  */
 export class PrimaryMonitor {
   readonly #hosts: Hosts
-  readonly #promoted: () => void
+  readonly #onPromotion: () => void
   readonly #clients = new Map<string, pg.Client>()
   #timer: NodeJS.Timeout | null = null
-  #asking = false
+  #isProbing = false
 
-  /** @param promoted called when another host has become the primary */
-  constructor(hosts: Hosts, promoted: () => void) {
+  /** @param onPromotion called when another host has become the primary */
+  constructor(hosts: Hosts, onPromotion: () => void) {
     this.#hosts = hosts
-    this.#promoted = promoted
+    this.#onPromotion = onPromotion
   }
 
   start(): void {
-    if (this.#hosts.urls.length > 1) this.#timer = setInterval(() => void this.#askAll(), EVERY_MS)
+    if (this.#hosts.urls.length > 1)
+      this.#timer = setInterval(() => void this.#probeAll(), INTERVAL_MS)
   }
 
   async close(): Promise<void> {
@@ -34,14 +36,14 @@ export class PrimaryMonitor {
     await Promise.allSettled([...this.#clients.values()].map(endClient))
   }
 
-  async #askAll(): Promise<void> {
-    if (this.#asking) return
-    this.#asking = true
-    await Promise.allSettled(this.#hosts.urls.map((url) => this.#ask(url)))
-    this.#asking = false
+  async #probeAll(): Promise<void> {
+    if (this.#isProbing) return
+    this.#isProbing = true
+    await Promise.allSettled(this.#hosts.urls.map((url) => this.#probe(url)))
+    this.#isProbing = false
   }
 
-  async #ask(url: string): Promise<void> {
+  async #probe(url: string): Promise<void> {
     const client = this.#clients.get(url) ?? newProbe(url)
     try {
       if (!this.#clients.has(url)) {
@@ -49,7 +51,7 @@ export class PrimaryMonitor {
         await client.connect()
       }
       const timeline = await roleOf(client)
-      if (timeline !== null && this.#hosts.learn(timeline)) this.#promoted()
+      if (timeline !== null && this.#hosts.observeTimeline(timeline)) this.#onPromotion()
     } catch {
       this.#clients.delete(url)
       void endClient(client)
@@ -70,7 +72,7 @@ interface StandbyRow {
   readonly ms: number | null
 }
 
-/** @param db connections to the primary alone */
+/** @param db connected to the primary */
 export async function postgresState(db: Db): Promise<DatabaseState> {
   const settings = await sql<SettingsRow>`select current_setting('synchronous_commit') as level,
     current_setting('synchronous_standby_names') as names`.execute(db)
@@ -94,54 +96,44 @@ export async function postgresState(db: Db): Promise<DatabaseState> {
 
 type Visible = { readonly [K in 'name' | 'state' | 'sync']: string } & StandbyRow
 
-/** Without `pg_monitor` there are rows, and nothing in them. */
+/** Without the role `pg_monitor`, all columns of other users' rows are null. */
 function isVisible(row: StandbyRow): row is Visible {
   return row.name !== null && row.state !== null && row.sync !== null
 }
 
-/** @param level what writers raise to `on` where it is `off` (`postgres-writer.ts`) */
+/** @param level `synchronous_commit`. Writers raise `off` to `on`, so both mean the local disk. */
 function commitState(level: string, names: string, rows: readonly StandbyRow[]): CommitState {
   if (names.trim() === '' || level === 'local') return { waitFor: 'disk', satisfied: true }
   if (!rows.every(isVisible)) return { waitFor: 'standby', satisfied: null }
   // FIRST 2 (a, b), ANY 2 (a, b), 2 (a, b); a plain list means one (PostgreSQL, synchronous_standby_names).
   const needed = Number(/^\s*(?:first|any)?\s*(\d+)\s*\(/i.exec(names)?.[1] ?? 1)
-  const there = rows.filter(
+  const connected = rows.filter(
     ({ state, sync }) => state === 'streaming' && (sync === 'sync' || sync === 'quorum'),
   )
-  return { waitFor: 'standby', satisfied: there.length >= needed }
+  return { waitFor: 'standby', satisfied: connected.length >= needed }
 }
 
-/** How long an answer is good for, and how long one is waited for. */
-const GOOD_FOR_MS = 1000
-const PATIENCE_MS = 800
+const MAX_AGE_MS = 1000
+const PROBE_TIMEOUT_MS = 800
 
-/** Something that is asked for at most once a second, however many want to know, and keeps none of them waiting. */
+/** Runs a probe at most once a second, however many callers there are, and never makes them wait longer than that. */
 export class CachedProbe<T> {
-  readonly #ask: () => Promise<T>
-  readonly #unknown: T
-  #asked: { readonly at: number; readonly answer: Promise<T> } | null = null
+  readonly #probe: () => Promise<T>
+  readonly #fallback: T
+  #last: { readonly at: number; readonly result: Promise<T> } | null = null
 
-  /** @param unknown in the place of an answer that does not come in time, or not at all */
-  constructor(ask: () => Promise<T>, unknown: T) {
-    this.#ask = ask
-    this.#unknown = unknown
+  /** @param fallback the result if the probe fails or takes too long */
+  constructor(probe: () => Promise<T>, fallback: T) {
+    this.#probe = probe
+    this.#fallback = fallback
   }
 
   get(): Promise<T> {
     const now = performance.now()
-    if (this.#asked === null || now - this.#asked.at > GOOD_FOR_MS)
-      this.#asked = { at: now, answer: this.#inTime(this.#ask()) }
-    return this.#asked.answer
-  }
-
-  #inTime(asked: Promise<T>): Promise<T> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(this.#unknown), PATIENCE_MS)
-      const settle = (answer: T) => {
-        clearTimeout(timer)
-        resolve(answer)
-      }
-      asked.then(settle, () => settle(this.#unknown))
-    })
+    if (this.#last === null || now - this.#last.at > MAX_AGE_MS) {
+      const result = withTimeout(this.#probe(), PROBE_TIMEOUT_MS).catch(() => this.#fallback)
+      this.#last = { at: now, result }
+    }
+    return this.#last.result
   }
 }

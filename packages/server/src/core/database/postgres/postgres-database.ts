@@ -4,12 +4,12 @@ import {
   type Batch,
   type Database,
   type Db,
+  type Inspection,
   StorageFailure,
   type Tx,
   UnknownOutcome,
 } from '../database.ts'
 import { GroupCommit } from '../group-commit.ts'
-import type { Inspection } from '../inspection.ts'
 import { isUpToDate, migrate } from '../migrate.ts'
 import type { ConnectionStats, TransactionEnd } from '../stats.ts'
 import { type DatabaseState, UNREACHABLE } from '../stats.ts'
@@ -18,14 +18,15 @@ import { connectPrimary, endClient, execute, executeScript, kyselyOver } from '.
 import { Hosts } from './postgres-hosts.ts'
 import { PostgresListener } from './postgres-listener.ts'
 import { connectionsOf, kyselyOverPool } from './postgres-pool.ts'
-import { BEGIN, DURABLE, isWarning, PostgresWriter } from './writer.ts'
+import { BEGIN, ENFORCE_SYNC_COMMIT, isWarning, PostgresWriter } from './writer.ts'
 
-/** A point read takes a fraction of a millisecond: few connections carry much, and servers have few to give. */
+/** A point read takes a fraction of a millisecond, so a few connections are enough. Servers allow only about a hundred. */
 const READERS = { max: 6 }
-const POINTS = { max: 6, patience: 1000 }
-const EVENT_READER = { max: 1, patience: 1000 }
+const POINT_READERS = { max: 6, timeoutMs: 1000 }
+const EVENT_READER = { max: 1, timeoutMs: 1000 }
 
-const OLDEST_VERSION = 150_000
+/** PostgreSQL 15, in the form of `server_version_num`. */
+const MIN_VERSION = 150_000
 
 const COLUMN_TYPES = {
   bytes: sql`bytea`,
@@ -33,13 +34,18 @@ const COLUMN_TYPES = {
   text: sql`text collate "C"`,
 } as const
 
-const AS_LONG_AS_IT_TAKES = {
+/** Migrations and imports may take long. */
+const NO_TIMEOUTS = {
   query_timeout: 0,
   lock_timeout: 0,
   idle_in_transaction_session_timeout: 0,
 } as const
 
-/** Connects, and brings the schema up to date; of many nodes that start at once, one does. */
+/**
+ * Connects and applies pending migrations. If several nodes start at once, one of them migrates.
+ * @param url may name several hosts, separated by commas
+ * @throws NewerSchemaError, StorageFailure
+ */
 export async function openPostgres(url: string, now: () => number): Promise<Database> {
   await migratePostgres(url, now)
   const db = new PostgresDatabase(url)
@@ -47,45 +53,45 @@ export async function openPostgres(url: string, now: () => number): Promise<Data
   return db
 }
 
-/** @returns the names of the migrations that were applied now */
+/** Applies pending migrations. @returns the names of those that it applied */
 export function migratePostgres(url: string, now: () => number): Promise<string[]> {
-  return connected(url, async (client) => {
+  return withConnection(url, async (client) => {
     if (await isUpToDate(kyselyOverClient(client))) return []
     return transact(client, (db) => migrate(db, COLUMN_TYPES, now()))
   })
 }
 
-/** Works on the data as they are, through a connection of its own. */
-export function examinePostgres<T>(
+/** Inspects the database as it is, on a separate connection. Nothing is created, migrated or written. */
+export function inspectPostgres<T>(
   url: string,
   work: (data: Inspection) => Promise<T>,
 ): Promise<T> {
-  return connected(url, (client) => {
+  return withConnection(url, (client) => {
     const db = kyselyOverClient(client)
-    return work({ db, check: () => requireUsable(db) })
+    return work({ db, check: () => assertUsable(db) })
   })
 }
 
-/** @throws Error that says what this server or its database lacks */
-async function requireUsable(db: Db): Promise<void> {
+/** @throws Error that says what is wrong with this server or its database */
+async function assertUsable(db: Db): Promise<void> {
   const { rows } = await sql<{ version: number; encoding: string; standby: boolean }>`
     select current_setting('server_version_num')::int as version,
       current_setting('server_encoding') as encoding, pg_is_in_recovery() as standby`.execute(db)
   const found = rows[0]
-  if (found === undefined || found.version < OLDEST_VERSION)
+  if (found === undefined || found.version < MIN_VERSION)
     throw new Error('PostgreSQL 15 or newer is needed.')
   if (found.encoding !== 'UTF8') throw new Error('The database must have the encoding UTF8.')
   if (found.standby) throw new Error('This PostgreSQL is a standby: the primary is needed.')
 }
 
-/** Works in a transaction of a connection of its own, beside which no other writes; all of it or nothing. */
+/** Runs `work` in one write transaction on a separate connection. Commits if `work` resolves. */
 export function inOneTransaction<T>(url: string, work: (db: Db) => Promise<T>): Promise<T> {
-  return connected(url, (client) => transact(client, work))
+  return withConnection(url, (client) => transact(client, work))
 }
 
-/** What was not committed in the connection is rolled back at its end. */
-async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = await connectPrimary(new Hosts(url), AS_LONG_AS_IT_TAKES)
+/** Closing the connection rolls back what `work` has not committed. */
+async function withConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = await connectPrimary(new Hosts(url), NO_TIMEOUTS)
   try {
     return await work(client)
   } finally {
@@ -93,9 +99,9 @@ async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>
   }
 }
 
-/** @throws UnknownOutcome where it is committed here, and perhaps at no standby that should have it */
+/** @throws UnknownOutcome if it is committed on the primary, but perhaps not on a required standby */
 async function transact<T>(client: pg.Client, work: (db: Db) => Promise<T>): Promise<T> {
-  await executeScript(client, `${DURABLE};\n${BEGIN}`)
+  await executeScript(client, `${ENFORCE_SYNC_COMMIT};\n${BEGIN}`)
   const result = await work(kyselyOverClient(client))
   const warnings: string[] = []
   client.on('notice', (notice) => {
@@ -112,10 +118,10 @@ function kyselyOverClient(client: pg.Client): Db {
   return kyselyOver((text, values) => execute(client, text, values))
 }
 
-/** One connection writes, a few read, one follows, one listens. */
+/** Uses one connection for writes, two pools for reads, one connection for new events and one for notifications. */
 class PostgresDatabase implements Database {
   readonly read: Db
-  readonly points: Db
+  readonly pointReads: Db
   readonly eventReader: Db
   readonly #writer: PostgresWriter
   readonly #commits: GroupCommit
@@ -123,21 +129,21 @@ class PostgresDatabase implements Database {
   readonly #primaryMonitor: PrimaryMonitor
   readonly #state: CachedProbe<DatabaseState>
   readonly #onCommit: (() => Promise<void>)[] = []
-  readonly #onElsewhere: (() => void)[] = []
+  readonly #onExternalWrite: (() => void)[] = []
 
   constructor(url: string) {
     const hosts = new Hosts(url)
     this.read = kyselyOverPool(hosts, READERS)
-    this.points = kyselyOverPool(hosts, POINTS)
+    this.pointReads = kyselyOverPool(hosts, POINT_READERS)
     this.eventReader = kyselyOverPool(hosts, EVENT_READER)
-    this.#state = new CachedProbe(() => postgresState(this.points), UNREACHABLE)
+    this.#state = new CachedProbe(() => postgresState(this.pointReads), UNREACHABLE)
     this.#writer = new PostgresWriter(hosts)
     this.#commits = new GroupCommit(this.#writer, () => this.#announce())
     this.#listener = new PostgresListener(hosts, (processId) => {
       if (processId !== null && processId === this.#writer.processId) return
-      for (const listener of this.#onElsewhere) listener()
+      for (const listener of this.#onExternalWrite) listener()
     })
-    this.#primaryMonitor = new PrimaryMonitor(hosts, () => this.#listener.renew())
+    this.#primaryMonitor = new PrimaryMonitor(hosts, () => this.#listener.reconnect())
   }
 
   listen(): Promise<void> {
@@ -154,7 +160,7 @@ class PostgresDatabase implements Database {
   }
 
   get connections(): ConnectionStats {
-    return connectionsOf([this.read, this.points, this.eventReader])
+    return connectionsOf([this.read, this.pointReads, this.eventReader])
   }
 
   get waitingWrites(): number {
@@ -169,17 +175,17 @@ class PostgresDatabase implements Database {
     this.#onCommit.push(listener)
   }
 
-  /** The sequence alone knows, and asking for what comes after a number is as cheap as asking for the last one. */
-  changedElsewhere(): boolean {
+  /** Only a query could tell, and reading the new events is just as cheap. */
+  mayHaveExternalWrites(): boolean {
     return true
   }
 
-  onElsewhere(listener: () => void): void {
-    this.#onElsewhere.push(listener)
+  onExternalWrite(listener: () => void): void {
+    this.#onExternalWrite.push(listener)
   }
 
   check(): Promise<void> {
-    return requireUsable(this.read)
+    return assertUsable(this.read)
   }
 
   state(): Promise<DatabaseState> {
@@ -191,7 +197,7 @@ class PostgresDatabase implements Database {
     await this.#primaryMonitor.close()
     await this.#listener.close()
     await this.#writer.close()
-    await Promise.all([this.read, this.points, this.eventReader].map((each) => each.destroy()))
+    await Promise.all([this.read, this.pointReads, this.eventReader].map((each) => each.destroy()))
   }
 
   async #announce(): Promise<void> {

@@ -1,102 +1,102 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-/** How long a host may take to say whether it is the primary. */
-const PROBE_MS = 1000
-/** Once one host has called itself the primary, the others have so long to call themselves a newer one. */
+/** How long a probe of a host may take. */
+const PROBE_TIMEOUT_MS = 1000
+/** How long to wait, after the first primary is found, for another one with a newer timeline. */
 const GRACE_MS = 200
-/** Nodes ask for news ten times a second: where nothing at all was heard for so long, it is not one slow statement. */
-const SLOW_MS = 500
-/** Connections that are opened together ask once. */
-const KNOWN_FOR_MS = 500
+/** Nodes poll ten times a second. If all connections are silent for so long, the cause is not a single slow statement. */
+const SILENCE_MS = 500
+/** Connections that are opened together share one search for the primary. */
+const SEARCH_MAX_AGE_MS = 500
 
 const SEVERAL = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?@]+)(\/.*)$/
 
-/** A server begins a new timeline when it is promoted, and the names of its files begin with it, in hexadecimal. */
+/** Promotion begins a new timeline. The names of write-ahead log files begin with its number, in hexadecimal. */
 const ROLE = `select pg_is_in_recovery() as standby, case when not pg_is_in_recovery()
   then ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int end as timeline`
-/** For servers that do not tell everyone: a former primary is not recognised then. */
+/** Without the right to call `pg_walfile_name`, the timeline stays 0, and a former primary is not recognized. */
 const STANDBY = 'select pg_is_in_recovery() as standby, 0 as timeline'
 
 /** `postgres://user@one:5432,two:5432/db` as a URL for each host. */
-export function urlsOfHosts(url: string): string[] {
+export function hostUrls(url: string): string[] {
   const [, before, hosts, after] = SEVERAL.exec(url) ?? []
   if (hosts === undefined) return [url]
   return hosts.split(',').map((host) => `${before}${host}${after}`)
 }
 
-/** A connection that was let in. */
-interface Met {
+interface AdmittedConnection {
   readonly timeline: number
-  heardAt: number
+  lastResponseAt: number
 }
 
 /**
- * Of several hosts the one that takes writes: after a failover it is another. A former primary that still runs, cut
- * off from the others, calls itself the primary as well: the one on the highest timeline is.
+ * Finds the primary among several hosts, and notices when connections to it must be replaced. After a failover, a former
+ * primary that still runs also claims to be the primary. The one with the highest timeline is right.
  */
 export class Hosts {
   readonly urls: readonly string[]
   #known: { readonly url: Promise<string>; readonly until: number } | null = null
-  /** The highest timeline of a primary that has been met. */
+  /** The highest timeline observed so far. */
   #timeline = 0
-  readonly #met = new WeakMap<pg.ClientBase, Met>()
-  /** When a connection was lost, or fell silent as all did: whatever took it away took others away as well. */
-  #lostAt = Number.NEGATIVE_INFINITY
-  /** When any of them has answered last. */
-  #heardAt = Number.NEGATIVE_INFINITY
+  readonly #admitted = new WeakMap<pg.ClientBase, AdmittedConnection>()
+  /** When a connection was last lost, or all fell silent. Others that were not used since are probably lost as well. */
+  #lastLossAt = Number.NEGATIVE_INFINITY
+  /** When any connection last responded. */
+  #lastResponseAt = Number.NEGATIVE_INFINITY
 
   constructor(url: string) {
-    this.urls = urlsOfHosts(url)
+    this.urls = hostUrls(url)
   }
 
-  /** For whoever opens a connection. @throws AggregateError where none of them is the primary */
+  /** @returns the URL of the primary @throws AggregateError if no host is the primary */
   primary(): Promise<string> {
     const [only, ...more] = this.urls
     if (more.length === 0) return Promise.resolve(only as string)
     const now = performance.now()
     if (this.#known === null || this.#known.until < now)
-      this.#known = { url: this.#search(), until: now + KNOWN_FOR_MS }
+      this.#known = { url: this.#search(), until: now + SEARCH_MAX_AGE_MS }
     return this.#known.url
   }
 
   /**
-   * Lets a connection in that has just been opened.
-   * @throws Error where it leads to a standby, or to a primary whose place another has taken
+   * Accepts a connection that has just been opened.
+   * @throws Error if it leads to a standby or a former primary
    */
   async admit(client: pg.ClientBase): Promise<void> {
     const timeline = await timelineOf(client)
-    this.learn(timeline)
+    this.observeTimeline(timeline)
     if (timeline < this.#timeline)
       throw new Error('Another PostgreSQL has taken the place of this primary.')
-    this.#met.set(client, { timeline, heardAt: performance.now() })
+    this.#admitted.set(client, { timeline, lastResponseAt: performance.now() })
   }
 
-  /** Whether no newer primary has been met since a connection was let in, and none was lost since it was heard last. */
+  /** Whether a connection can still be used: no newer primary was observed, and none was lost since its last response. */
   isCurrent(client: pg.ClientBase): boolean {
-    const met = this.#met.get(client)
-    return met !== undefined && met.timeline >= this.#timeline && met.heardAt >= this.#lostAt
+    const admitted = this.#admitted.get(client)
+    if (admitted === undefined || admitted.timeline < this.#timeline) return false
+    return admitted.lastResponseAt >= this.#lastLossAt
   }
 
-  /** A connection has answered. */
-  heard(client: pg.ClientBase): void {
-    this.#heardAt = performance.now()
-    const met = this.#met.get(client)
-    if (met !== undefined) met.heardAt = this.#heardAt
+  /** Call when a connection has responded. */
+  recordResponse(client: pg.ClientBase): void {
+    this.#lastResponseAt = performance.now()
+    const admitted = this.#admitted.get(client)
+    if (admitted !== undefined) admitted.lastResponseAt = this.#lastResponseAt
   }
 
-  /** A connection is gone. */
-  lost(): void {
-    this.#lostAt = performance.now()
+  /** Call when a connection was lost. */
+  recordLoss(): void {
+    this.#lastLossAt = performance.now()
   }
 
-  /** A connection has not answered in time: lost, or only slow, where others were heard meanwhile. */
-  silent(): void {
-    if (performance.now() - this.#heardAt > SLOW_MS) this.lost()
+  /** Call when a query has timed out. Counts as a loss unless another connection has responded recently. */
+  recordTimeout(): void {
+    if (performance.now() - this.#lastResponseAt > SILENCE_MS) this.recordLoss()
   }
 
-  /** @returns whether a newer primary has been met than all before */
-  learn(timeline: number): boolean {
+  /** Call with each timeline that a primary reports. @returns whether it is higher than all before */
+  observeTimeline(timeline: number): boolean {
     const isNewer = timeline > this.#timeline
     if (isNewer) this.#timeline = timeline
     return isNewer
@@ -106,7 +106,7 @@ export class Hosts {
     const found: { readonly url: string; readonly timeline: number }[] = []
     const asked = this.urls.map(async (url) => {
       const timeline = await probe(url)
-      this.learn(timeline)
+      this.observeTimeline(timeline)
       found.push({ url, timeline })
     })
     await Promise.any(asked)
@@ -117,7 +117,7 @@ export class Hosts {
   }
 }
 
-/** @returns the timeline on which the server at the other end takes writes, or null where it is a standby */
+/** @returns the timeline of a primary, or null for a standby */
 export async function roleOf(client: pg.ClientBase): Promise<number | null> {
   const { rows } = await client.query(ROLE).catch((error) => {
     if (error instanceof pg.DatabaseError) return client.query(STANDBY)
@@ -132,13 +132,13 @@ async function timelineOf(client: pg.ClientBase): Promise<number> {
   return timeline
 }
 
-/** A connection for asking a host what it is, not yet open. */
+/** A client for `roleOf`, not yet connected. */
 export function newProbe(url: string): pg.Client {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'countersign-probe',
-    connectionTimeoutMillis: PROBE_MS,
-    query_timeout: PROBE_MS,
+    connectionTimeoutMillis: PROBE_TIMEOUT_MS,
+    query_timeout: PROBE_TIMEOUT_MS,
   })
   client.on('error', () => undefined)
   return client

@@ -1,47 +1,47 @@
 import type pg from 'pg'
 import { connectPrimary, endClient } from './postgres.ts'
 import type { Hosts } from './postgres-hosts.ts'
-import { CHANNEL } from './writer.ts'
+import { NOTIFY_CHANNEL } from './writer.ts'
 
 const RETRY_MS = 250
 
 /**
- * Hears what other nodes write, as a hint: while it is not connected nothing is heard, and whoever listens has to ask
- * for themselves as well. It connects again by itself, and then says that something may have changed.
+ * Listens for notifications that other nodes have written. Notifications are lost while it is not connected, so callers
+ * must also poll. It reconnects by itself, and then calls back once.
  */
 export class PostgresListener {
   readonly #hosts: Hosts
-  readonly #heard: (processId: number | null) => void
+  readonly #onNotification: (processId: number | null) => void
   #client: pg.Client | null = null
   #retry: NodeJS.Timeout | null = null
   #closed = false
 
-  /** @param heard called with the server's process whose transaction it was, or null where that is not known */
-  constructor(hosts: Hosts, heard: (processId: number | null) => void) {
+  /** @param onNotification called with the writer's server process ID, or null after a reconnect */
+  constructor(hosts: Hosts, onNotification: (processId: number | null) => void) {
     this.#hosts = hosts
-    this.#heard = heard
+    this.#onNotification = onNotification
   }
 
   async start(): Promise<void> {
     this.#retry = null
     const client = await connectPrimary(this.#hosts).catch(() => null)
     if (this.#closed) return client === null ? undefined : endClient(client)
-    if (client === null) return this.#later()
+    if (client === null) return this.#scheduleRetry()
     this.#client = client
-    client.on('notification', ({ processId }) => this.#heard(processId))
-    client.on('error', () => this.#again(client))
-    client.on('end', () => this.#again(client))
+    client.on('notification', ({ processId }) => this.#onNotification(processId))
+    client.on('error', () => this.#reconnectFrom(client))
+    client.on('end', () => this.#reconnectFrom(client))
     try {
-      await client.query(`listen ${CHANNEL}`)
-      this.#heard(null)
+      await client.query(`listen ${NOTIFY_CHANNEL}`)
+      this.#onNotification(null)
     } catch {
-      this.#again(client)
+      this.#reconnectFrom(client)
     }
   }
 
-  /** Listens to whoever is the primary now. */
-  renew(): void {
-    if (this.#client !== null) this.#again(this.#client)
+  /** Reconnects to the current primary. */
+  reconnect(): void {
+    if (this.#client !== null) this.#reconnectFrom(this.#client)
   }
 
   async close(): Promise<void> {
@@ -52,14 +52,14 @@ export class PostgresListener {
     if (client !== null) await endClient(client)
   }
 
-  #again(client: pg.Client): void {
+  #reconnectFrom(client: pg.Client): void {
     if (this.#client !== client) return
     this.#client = null
     void endClient(client)
-    if (!this.#closed) this.#later()
+    if (!this.#closed) this.#scheduleRetry()
   }
 
-  #later(): void {
+  #scheduleRetry(): void {
     this.#retry = setTimeout(() => void this.start(), RETRY_MS)
   }
 }

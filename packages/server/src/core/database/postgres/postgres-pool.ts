@@ -4,26 +4,26 @@ import type { Tables } from '../database.ts'
 import type { ConnectionStats } from '../stats.ts'
 import {
   connectionConfig,
-  EndingClient,
   execute,
+  ForceClosingClient,
   isPlanChanged,
-  isSlow,
+  isQueryTimeout,
   isUsableAfter,
-  orStorageFailure,
   type Result,
+  wrapStorageErrors,
 } from './postgres.ts'
 import type { Hosts } from './postgres-hosts.ts'
 
 export interface PoolOptions {
-  /** How many connections there are at most. They are opened as they are needed. */
+  /** The maximum number of connections. They are opened on demand. */
   readonly max: number
-  /** After how many milliseconds a wait for a connection, and one for an answer, is given up; else after a long time. */
-  readonly patience?: number
+  /** For getting a connection, and again for a query. Default: `connectionConfig`'s. */
+  readonly timeoutMs?: number
 }
 
 const pools = new WeakMap<Kysely<Tables>, ReadPool>()
 
-/** Kysely over a pool of connections to the primary, for reading. */
+/** Kysely over a pool of read connections to the primary. */
 export function kyselyOverPool(hosts: Hosts, options: PoolOptions): Kysely<Tables> {
   const pool = new ReadPool(hosts, options)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
@@ -31,14 +31,14 @@ export function kyselyOverPool(hosts: Hosts, options: PoolOptions): Kysely<Table
   return db
 }
 
-/** How the connections of several pools stand, taken together. */
+/** The connections of several pools, summed. @param dbs from `kyselyOverPool` */
 export function connectionsOf(dbs: readonly Kysely<Tables>[]): ConnectionStats {
   const all = dbs.map((db) => pools.get(db)?.stats)
   const sum = (of: keyof ConnectionStats) => all.reduce((n, each) => n + (each?.[of] ?? 0), 0)
   return { busy: sum('busy'), idle: sum('idle'), waiting: sum('waiting') }
 }
 
-/** The shape of a pool that Kysely's PostgresDialect asks for. */
+/** The pool interface of Kysely's PostgresDialect. */
 class ReadPool implements PostgresPool {
   readonly #hosts: Hosts
   readonly #config: pg.PoolConfig
@@ -46,10 +46,10 @@ class ReadPool implements PostgresPool {
   #pool: pg.Pool | null = null
   #url = ''
 
-  constructor(hosts: Hosts, { max, patience }: PoolOptions) {
+  constructor(hosts: Hosts, { max, timeoutMs }: PoolOptions) {
     this.#hosts = hosts
-    const changes = patience && { connectionTimeoutMillis: patience, query_timeout: patience }
-    this.#config = { ...connectionConfig(), ...changes, max }
+    const timeouts = timeoutMs && { connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs }
+    this.#config = { ...connectionConfig(), ...timeouts, max }
   }
 
   get stats(): ConnectionStats {
@@ -60,7 +60,7 @@ class ReadPool implements PostgresPool {
   async connect(): Promise<PostgresPoolClient> {
     for (;;) {
       const pool = this.#pool?.idleCount ? this.#pool : await this.#poolOfPrimary()
-      const client = await orStorageFailure(() => pool.connect())
+      const client = await wrapStorageErrors(() => pool.connect())
       const known = this.#clients.get(client) ?? (await this.#admit(client))
       if (this.#hosts.isCurrent(client)) return known as unknown as PostgresPoolClient
       client.release(true)
@@ -73,7 +73,7 @@ class ReadPool implements PostgresPool {
 
   async #admit(client: pg.PoolClient): Promise<ReadClient> {
     try {
-      await orStorageFailure(() => this.#hosts.admit(client))
+      await wrapStorageErrors(() => this.#hosts.admit(client))
     } catch (error) {
       client.release(true)
       throw error
@@ -83,15 +83,15 @@ class ReadPool implements PostgresPool {
     return admitted
   }
 
-  /** Asked where a connection would have to be opened: those that there are end with the server that they lead to. */
+  /** Called only before opening a connection: existing ones break when their server fails. */
   async #poolOfPrimary(): Promise<pg.Pool> {
-    const url = await orStorageFailure(() => this.#hosts.primary())
+    const url = await wrapStorageErrors(() => this.#hosts.primary())
     if (this.#pool !== null && this.#url === url) return this.#pool
     const before = this.#pool
-    const pool = new pg.Pool({ ...this.#config, connectionString: url, Client: EndingClient })
-    // A connection that nobody uses was cut; the next read opens another.
+    const pool = new pg.Pool({ ...this.#config, connectionString: url, Client: ForceClosingClient })
+    // An idle connection was lost. The next read opens another.
     pool.on('error', () => undefined)
-    // And one that somebody uses: they are told by what they asked for.
+    // A connection in use was lost. Its query rejects.
     pool.on('connect', (client) => client.on('error', () => undefined))
     this.#pool = pool
     this.#url = url
@@ -100,13 +100,13 @@ class ReadPool implements PostgresPool {
   }
 }
 
-/** A connection of a pool, in the shape that Kysely asks for. */
+/** The client interface of Kysely's PostgresDialect, over a connection of a pool. */
 export class ReadClient {
   readonly #client: pg.PoolClient
   readonly #hosts: Hosts | null
   #broken = false
 
-  /** @param hosts told whether the connection answers */
+  /** @param hosts informed of responses and losses; null for a replica */
   constructor(client: pg.PoolClient, hosts: Hosts | null = null) {
     this.#client = client
     this.#hosts = hosts
@@ -115,14 +115,14 @@ export class ReadClient {
   async query(text: string, values: readonly unknown[]): Promise<Result> {
     try {
       const result = await execute(this.#client, text, values)
-      this.#hosts?.heard(this.#client)
+      this.#hosts?.recordResponse(this.#client)
       return result
     } catch (error) {
-      if (isSlow(error)) this.#hosts?.silent()
-      else if (!isUsableAfter(error)) this.#hosts?.lost()
+      if (isQueryTimeout(error)) this.#hosts?.recordTimeout()
+      else if (!isUsableAfter(error)) this.#hosts?.recordLoss()
       if (!isUsableAfter(error) || isPlanChanged(error)) this.#broken = true
       if (!isPlanChanged(error)) throw error
-      return orStorageFailure(() => this.#client.query({ text, values: [...values] }))
+      return wrapStorageErrors(() => this.#client.query({ text, values: [...values] }))
     }
   }
 

@@ -1,93 +1,99 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { withTimeout } from '../../timeout.ts'
 import type { Db, EventRow } from '../database.ts'
 import { eventsAfter, isSameEvent } from '../event-table.ts'
-import { connectionConfig, EndingClient, kyselyOver } from './postgres.ts'
-import { urlsOfHosts } from './postgres-hosts.ts'
+import { connectionConfig, ForceClosingClient, kyselyOver } from './postgres.ts'
+import { hostUrls } from './postgres-hosts.ts'
 import { ReadClient } from './postgres-pool.ts'
 
-/** Point reads are all that it is asked for: few connections carry much. */
+/** For each standby. Point reads take a fraction of a millisecond, so a few connections are enough. */
 const READERS = 6
-/** How long a connection, and an answer, is waited for; and a read altogether. The primary is asked then. */
-const PATIENCE_MS = 250
-const ALTOGETHER_MS = 400
-/** A copy that did not answer, or was behind, is left alone for so long, so that it holds up few. */
-const REST_DOWN_MS = 1000
-const REST_BEHIND_MS = 50
+/** For connecting and for each query, and for a read in total. After that, the primary is asked. */
+const STEP_TIMEOUT_MS = 250
+const READ_TIMEOUT_MS = 400
+/** How long a standby is skipped after it failed or was behind, so that it delays few reads. */
+const DOWN_COOLDOWN_MS = 1000
+const BEHIND_COOLDOWN_MS = 50
 
-/** Standbys for reading, one or several; they are connected to as they are needed. */
+/** Opens one or more standbys for reading. Connects on demand. @param url may name several hosts, separated by commas */
 export function openReplica(url: string): Replica {
-  return new PostgresReplica(urlsOfHosts(url).map((each) => new Copy(each)))
+  return new PostgresReplica(hostUrls(url).map((each) => new Standby(each)))
 }
 
-type Found<T> = { readonly value: T } | 'behind' | 'down'
+type StandbyRead<T> = { readonly value: T } | 'behind' | 'down'
 
 class PostgresReplica implements Replica {
-  readonly #copies: readonly Copy[]
-  #turn = 0
+  readonly #standbys: readonly Standby[]
+  #next = 0
 
-  constructor(copies: readonly Copy[]) {
-    this.#copies = copies
+  constructor(standbys: readonly Standby[]) {
+    this.#standbys = standbys
   }
 
   async read<T>(known: EventRow, work: (db: Db) => Promise<T | null>): Promise<T | null> {
-    this.#turn += 1
-    for (let i = 0; i < this.#copies.length; i++) {
-      const copy = this.#copies[(this.#turn + i) % this.#copies.length] as Copy
-      if (copy.rests) continue
-      const found = await copy.read(known, work)
+    this.#next += 1
+    for (let i = 0; i < this.#standbys.length; i++) {
+      const standby = this.#standbys[(this.#next + i) % this.#standbys.length] as Standby
+      if (standby.isCoolingDown) continue
+      const found = await standby.read(known, work)
       if (typeof found === 'object') return found.value
-      // To wait for another as well would be long.
+      // Waiting for a second timeout would take too long.
       if (found === 'down') return null
     }
     return null
   }
 
-  async standing(known: EventRow | null): Promise<ReplicaStanding> {
-    const found = await Promise.all(this.#copies.map((copy) => copy.read(known, async () => null)))
+  async status(known: EventRow | null): Promise<ReplicaStatus> {
+    const found = await Promise.all(
+      this.#standbys.map((standby) => standby.read(known, async () => null)),
+    )
     if (found.some((each) => typeof each === 'object')) return 'current'
     return found.includes('behind') ? 'behind' : 'down'
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#copies.map((copy) => copy.close()))
+    await Promise.all(this.#standbys.map((standby) => standby.close()))
   }
 }
 
-/** A connection, and what it was seen to show: while it lasts, its server goes only forward. */
+/** A connection to one server, which never goes back: an event that it has shown stays visible on it. */
 interface Connection {
   readonly client: ReadClient
   readonly db: Db
-  shows: EventRow | null
+  /** The event last confirmed on this connection. */
+  confirmed: EventRow | null
 }
 
-class Copy {
+class Standby {
   readonly #pool: pg.Pool
   readonly #connections = new WeakMap<pg.PoolClient, Connection>()
-  #restsUntil = Number.NEGATIVE_INFINITY
+  #skippedUntil = Number.NEGATIVE_INFINITY
 
   constructor(connectionString: string) {
     this.#pool = new pg.Pool({
       ...connectionConfig(),
       application_name: 'countersign-replica',
       connectionString,
-      Client: EndingClient,
-      connectionTimeoutMillis: PATIENCE_MS,
-      query_timeout: PATIENCE_MS,
+      Client: ForceClosingClient,
+      connectionTimeoutMillis: STEP_TIMEOUT_MS,
+      query_timeout: STEP_TIMEOUT_MS,
       max: READERS,
     })
     this.#pool.on('error', () => undefined)
     this.#pool.on('connect', (client) => client.on('error', () => undefined))
   }
 
-  get rests(): boolean {
-    return performance.now() < this.#restsUntil
+  get isCoolingDown(): boolean {
+    return performance.now() < this.#skippedUntil
   }
 
-  async read<T>(known: EventRow | null, work: (db: Db) => Promise<T>): Promise<Found<T>> {
-    const found = await inTime(this.#read(known, work)).catch((): Found<T> => 'down')
+  async read<T>(known: EventRow | null, work: (db: Db) => Promise<T>): Promise<StandbyRead<T>> {
+    const found = await withTimeout(this.#read(known, work), READ_TIMEOUT_MS).catch(
+      (): StandbyRead<T> => 'down',
+    )
     if (typeof found === 'string')
-      this.#restsUntil = performance.now() + (found === 'down' ? REST_DOWN_MS : REST_BEHIND_MS)
+      this.#skippedUntil =
+        performance.now() + (found === 'down' ? DOWN_COOLDOWN_MS : BEHIND_COOLDOWN_MS)
     return found
   }
 
@@ -95,13 +101,13 @@ class Copy {
     await this.#pool.end()
   }
 
-  async #read<T>(known: EventRow | null, work: (db: Db) => Promise<T>): Promise<Found<T>> {
+  async #read<T>(known: EventRow | null, work: (db: Db) => Promise<T>): Promise<StandbyRead<T>> {
     const connection = this.#connectionOf(await this.#pool.connect())
     try {
-      // Of the node's last change alone: what was seen of another history says nothing of this one.
-      if (connection.shows !== known) {
-        if (known !== null && !(await shows(connection.db, known))) return 'behind'
-        connection.shows = known
+      // Compares the event itself, not its number: after a failover, another history may have reached the same number.
+      if (connection.confirmed !== known) {
+        if (known !== null && !(await hasEvent(connection.db, known))) return 'behind'
+        connection.confirmed = known
       }
       return { value: await work(connection.db) }
     } finally {
@@ -114,38 +120,28 @@ class Copy {
     if (known !== undefined) return known
     const client = new ReadClient(pooled)
     const db = kyselyOver((text, values) => client.query(text, values))
-    const connection = { client, db, shows: null }
+    const connection = { client, db, confirmed: null }
     this.#connections.set(pooled, connection)
     return connection
   }
 }
 
-/** A former primary, and whoever follows it, may have another event under the same number. */
-async function shows(db: Db, known: EventRow): Promise<boolean> {
+/** A former primary and its standbys may have another event with the same number. */
+async function hasEvent(db: Db, known: EventRow): Promise<boolean> {
   return isSameEvent(known, (await eventsAfter(db, known.seq - 1, 1))[0])
 }
 
-async function inTime<T>(read: Promise<Found<T>>): Promise<Found<T>> {
-  const ended = new AbortController()
-  const late = sleep(ALTOGETHER_MS, 'down' as const, { signal: ended.signal, ref: false })
-  try {
-    return await Promise.race([read, late])
-  } finally {
-    ended.abort()
-    late.catch(() => undefined)
-  }
-}
-
-/** Copies of the database that follow it, and may be behind: they are asked for what they are sure to know. */
+/** Standbys of the database, which may lag behind. Reads only from one that has replayed what the caller knows. */
 export interface Replica {
   /**
-   * Reads from a copy that shows an event, and with it all that came before.
-   * @returns what `work` resolves to, or null where none shows it yet, or answers in time
+   * Reads from a standby that shows an event, and so all events before it.
+   * @param known the last event that the caller knows
+   * @returns what `work` resolves to, or null if no standby shows the event and answers in time
    */
   read<T>(known: EventRow, work: (db: Db) => Promise<T | null>): Promise<T | null>
-  /** Whether a copy shows an event: `behind` where those that answer do not, `down` where none answers. */
-  standing(known: EventRow | null): Promise<ReplicaStanding>
+  /** `current`: a standby shows the event. `behind`: those that answer do not show it. `down`: none answers. */
+  status(known: EventRow | null): Promise<ReplicaStatus>
   close(): Promise<void>
 }
 
-type ReplicaStanding = 'current' | 'behind' | 'down'
+type ReplicaStatus = 'current' | 'behind' | 'down'

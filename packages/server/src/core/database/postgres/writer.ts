@@ -11,31 +11,31 @@ import {
   isPlanChanged,
   isUsableAfter,
   kyselyOver,
-  orStorageFailure,
+  wrapStorageErrors,
 } from './postgres.ts'
 import type { Hosts } from './postgres-hosts.ts'
 
-/** Whoever holds it writes; every node asks for the same one. The number is arbitrary, the ASCII of "csgn". */
+/** Advisory lock that the writing node holds. The number is arbitrary: the ASCII codes of "csgn". */
 const WRITER_LOCK = 0x6373676e
 
-/** Where nodes tell one another that they have written. */
-export const CHANNEL = 'countersign'
+/** The channel of `NOTIFY` on which nodes announce their writes. */
+export const NOTIFY_CHANNEL = 'countersign'
 
 /**
- * Each statement of a script sees what was committed before it began, so that the last number is read under the lock.
- * Whatever the server's defaults are: a snapshot taken before the lock would miss what the one before has written.
+ * Begins a write transaction. `read committed`, whatever the server's default: a snapshot taken before the lock would miss
+ * what the previous writer has committed.
  */
 export const BEGIN = `begin isolation level read committed read write;
 select pg_advisory_xact_lock(${WRITER_LOCK})`
 const LAST = 'select coalesce(max(seq), 0) as last from events'
 
-/** How long, after a connection was lost in a commit, is tried to find out what became of it. */
-const RESOLVE_MS = 8_000
+/** How long to find out the outcome of a commit in which the connection was lost. */
+const RESOLVE_TIMEOUT_MS = 8_000
 const RETRY_MS = 200
-/** The marks of nodes that have ended without a word. */
-const MARKS_KEPT_MS = 24 * 3_600_000
+/** How long the marks of nodes stay that have ended without deleting them. */
+const MARK_MAX_AGE_MS = 24 * 3_600_000
 
-/** The connection in which a node writes. Where it is lost, the next transaction opens another. */
+/** The write connection of a node. If it is lost, the next transaction opens another. */
 export class PostgresWriter implements Writer {
   readonly db: Db
   readonly #hosts: Hosts
@@ -43,7 +43,7 @@ export class PostgresWriter implements Writer {
   #mark = 0
   #client: pg.Client | null = null
   #warnings: string[] = []
-  /** What it has prepared fits the tables no more. */
+  /** A migration has made a prepared statement unusable. */
   #isOutdated = false
 
   constructor(hosts: Hosts) {
@@ -55,13 +55,13 @@ export class PostgresWriter implements Writer {
     return this.#client === null
   }
 
-  /** The process at the server, by which notifications say whose they are. */
+  /** The server's process ID of the connection. Notifications carry it, so a node recognizes its own. */
   get processId(): number | null {
     return (this.#client as { processID?: number } | null)?.processID ?? null
   }
 
   async begin(): Promise<number> {
-    if (this.#isOutdated || this.#isDoubtful) await this.#disconnect()
+    if (this.#isOutdated || this.#isStale) await this.#disconnect()
     this.#client ??= await this.#connect()
     this.#isOutdated = false
     const results = await this.#guarded((client) => executeScript(client, `${BEGIN};\n${LAST}`))
@@ -83,33 +83,33 @@ export class PostgresWriter implements Writer {
   }
 
   async close(): Promise<void> {
-    const old = `delete from commit_marks where node = '${this.#node}' or at < ${Date.now() - MARKS_KEPT_MS}`
+    const old = `delete from commit_marks where node = '${this.#node}' or at < ${Date.now() - MARK_MAX_AGE_MS}`
     if (this.#mark > 0) await this.#guarded((client) => executeScript(client, old)).catch(() => {})
     await this.#disconnect()
   }
 
-  /** One round trip: what this node has committed last, a hint to the others, and the commit. */
+  /** In one round trip: records this node's commit number, notifies the other nodes, and commits. */
   async #commitMarked(): Promise<void> {
     this.#warnings = []
     this.#mark += 1
     const script = `insert into commit_marks (node, mark, at) values ('${this.#node}', ${this.#mark}, ${Date.now()})
       on conflict (node) do update set mark = excluded.mark, at = excluded.at;
-      notify ${CHANNEL}; commit`
+      notify ${NOTIFY_CHANNEL}; commit`
     const results = await this.#guarded((client) => executeScript(client, script))
-    // A transaction in which a statement has failed is rolled back, and that is no error.
+    // If a statement has failed, PostgreSQL answers COMMIT with ROLLBACK, not with an error.
     if (results.at(-1)?.command !== 'COMMIT') throw new StorageFailure('It was rolled back.')
     if (this.#warnings.length === 0) return
-    // "canceling wait for synchronous replication": it is committed here, and perhaps nowhere else.
+    // "canceling wait for synchronous replication": committed on the primary, perhaps on no standby.
     throw new UnknownOutcome(`Committed with a warning: ${this.#warnings.join('; ')}`)
   }
 
   /**
-   * Whether the transaction with a mark was committed. The lock is had once the server has ended the lost connection;
-   * a commit after that one is durable only where that one is.
-   * @throws UnknownOutcome where the database does not say in time
+   * Whether the transaction with a commit number was committed. Waits for the writer lock, which the server releases when it
+   * notices the lost connection. Then commits again: once that commit is durable, so is the earlier one.
+   * @throws UnknownOutcome if the database does not answer in time
    */
   async #wasCommitted(mark: number, cause: unknown): Promise<boolean> {
-    const deadline = performance.now() + RESOLVE_MS
+    const deadline = performance.now() + RESOLVE_TIMEOUT_MS
     for (;;) {
       try {
         await this.begin()
@@ -118,7 +118,7 @@ export class PostgresWriter implements Writer {
         await this.#commitMarked()
         return found?.rows[0]?.mark === mark
       } catch (error) {
-        // It may have been this commit that went through: a mark that is not known is no answer.
+        // The loss may have hit this second commit, which would overwrite the mark. Then the outcome stays unknown.
         if (!this.isLost || this.#mark > mark || performance.now() > deadline)
           throw new UnknownOutcome('The connection was lost in a commit.', { cause })
         if (error instanceof UnknownOutcome) throw error
@@ -127,21 +127,21 @@ export class PostgresWriter implements Writer {
     }
   }
 
-  /** Another server has become the primary, or other connections were lost since this one was used. */
-  get #isDoubtful(): boolean {
+  /** Another server has become the primary, or another connection was lost since this one last responded. */
+  get #isStale(): boolean {
     return this.#client !== null && !this.#hosts.isCurrent(this.#client)
   }
 
   async #connect(): Promise<pg.Client> {
-    // Statements that do not wait for one another are on their way together; of one text one at a time: where the first
-    // is refused, the server does not know the second by its name.
+    // Pipelining sends statements without waiting for earlier results. Never send the same text twice at once: if the
+    // server rejects the first, it does not know the prepared statement that the second refers to.
     const client = await connectPrimary(this.#hosts, { pipeline: true })
     client.on('error', () => this.#forget(client))
     client.on('end', () => this.#forget(client))
     client.on('notice', (notice) => {
       if (isWarning(notice)) this.#warnings.push(notice.message ?? '')
     })
-    await orStorageFailure(() => client.query(DURABLE)).catch((error) => {
+    await wrapStorageErrors(() => client.query(ENFORCE_SYNC_COMMIT)).catch((error) => {
       void endClient(client)
       throw error
     })
@@ -154,13 +154,13 @@ export class PostgresWriter implements Writer {
     if (client !== null) await endClient(client)
   }
 
-  /** Forgets the connection where it cannot go on: nothing is ever executed outside of a transaction. */
+  /** Drops the connection after an error that makes it unusable, so that no statement runs outside a transaction. */
   async #guarded<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     const client = this.#client
     if (client === null) throw new StorageFailure('The connection was lost.')
     try {
       const result = await work(client)
-      this.#hosts.heard(client)
+      this.#hosts.recordResponse(client)
       return result
     } catch (error) {
       this.#isOutdated ||= isPlanChanged(error)
@@ -177,13 +177,13 @@ export class PostgresWriter implements Writer {
   }
 }
 
-/** Whatever the server's default is: what is answered has to be on its disk. A stricter setting stays. */
-export const DURABLE = `select set_config('synchronous_commit',
+/** Raises `synchronous_commit` from `off`, so that a commit is on disk before it is acknowledged. Keeps stricter settings. */
+export const ENFORCE_SYNC_COMMIT = `select set_config('synchronous_commit',
   case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, false)`
 
 /**
- * Whether the server warns. The severity is told in its own language: the code is not, and class 00 is no warning. That
- * the queue of notifications fills up says nothing of a commit.
+ * Whether a notice casts doubt on a commit. Goes by the SQLSTATE, since the severity is in the server's language; class 00
+ * is no warning. A full notification queue does not affect the commit.
  */
 export function isWarning({ code, routine }: Pick<pg.DatabaseError, 'code' | 'routine'>): boolean {
   return !code?.startsWith('00') && routine !== 'asyncQueueFillWarning'

@@ -2,25 +2,24 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CompiledQuery, Kysely, SqliteDialect } from 'kysely'
 import { type Db, StorageFailure, type Tables } from '../database.ts'
-import { executesAtOnce } from '../prepared.ts'
+import { registerSyncExecutor } from '../prepared.ts'
 
-/** How long another process may hold the file before a transaction is given up, and how often it is asked for. */
-const PATIENCE_MS = 5000
-const PAUSE_MS = 5
+/** How long a transaction waits for another process to release the write lock, and how often it tries. */
+const BUSY_TIMEOUT_MS = 5000
+const BUSY_RETRY_MS = 5
 
-/** Primary result code (sqlite.org/rescode.html). */
+/** SQLITE_BUSY (sqlite.org/rescode.html). */
 const BUSY = 5
 
 const BEGIN = CompiledQuery.raw('begin immediate')
 
 /**
- * Begins a transaction that writes, after whoever else writes. SQLite would wait inside of the call: in that time nobody
- * would be answered, and nobody told that it takes too long.
- * @param db a connection whose busy_timeout is 0
- * @throws StorageFailure
+ * Begins a write transaction, and retries while another process writes. SQLite's own wait would block the event loop.
+ * @param db a connection with a `busy_timeout` of 0
+ * @throws StorageFailure if the lock is not free within five seconds
  */
-export async function beginInTurn(db: Db): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS
+export async function beginImmediate(db: Db): Promise<void> {
+  const deadline = performance.now() + BUSY_TIMEOUT_MS
   for (;;) {
     try {
       await db.executeQuery(BEGIN)
@@ -28,7 +27,7 @@ export async function beginInTurn(db: Db): Promise<void> {
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw error
     }
-    await sleep(PAUSE_MS)
+    await sleep(BUSY_RETRY_MS)
   }
 }
 
@@ -37,18 +36,19 @@ function isBusy(error: unknown): boolean {
   return error instanceof StorageFailure && ((errcode ?? 0) & 0xff) === BUSY
 }
 
-/** Enough for every statement that this code knows, and a bound should one ever be built from input. */
+/** More than the service has statements. A bound, in case a statement is ever built from input. */
 const STATEMENT_CACHE = 500
 
-/** The log is copied back after so many pages (16 MiB): pages that change often are then copied once for many changes. */
+/** Pages of 4 KiB, so 16 MiB: a page that changes often is then copied once for many changes. */
 const CHECKPOINT_PAGES = 4000
+
 /** Opens one connection to the file, with the settings that make a commit durable. */
 export function openConnection(file: string, options: { readOnly?: boolean } = {}): DatabaseSync {
   const connection = new DatabaseSync(file, {
     readOnly: options.readOnly ?? false,
     enableForeignKeyConstraints: true,
     enableDoubleQuotedStringLiterals: false,
-    timeout: 5000,
+    timeout: BUSY_TIMEOUT_MS,
   })
   if (!options.readOnly) {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
@@ -57,24 +57,24 @@ export function openConnection(file: string, options: { readOnly?: boolean } = {
   return connection
 }
 
-/** Kysely over node:sqlite. Prepared statements are kept: a select costs a fifth of one prepared anew. */
+/** Kysely over node:sqlite. Caches prepared statements, which makes a select five times faster. */
 export function kyselyOver(connection: DatabaseSync): Kysely<Tables> {
   const cache = new Map<string, CachedStatement>()
   const prepare = (sql: string): CachedStatement => {
     const known = cache.get(sql)
     if (known !== undefined) return known
-    const statement = new CachedStatement(orStorageFailure(() => connection.prepare(sql)))
+    const statement = new CachedStatement(wrapStorageErrors(() => connection.prepare(sql)))
     if (cache.size < STATEMENT_CACHE) cache.set(sql, statement)
     return statement
   }
   const db = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: { prepare, close: () => connection.close() } }),
   })
-  executesAtOnce(db, (text, parameters) => prepare(text).rows(parameters))
+  registerSyncExecutor(db, (text, parameters) => prepare(text).rows(parameters))
   return db
 }
 
-/** The shape of a statement that Kysely's SqliteDialect asks for. */
+/** The statement interface of Kysely's SqliteDialect. */
 class CachedStatement {
   readonly reader: boolean
   readonly #statement: StatementSync
@@ -85,7 +85,7 @@ class CachedStatement {
   }
 
   all(parameters: readonly unknown[]): unknown[] {
-    return orStorageFailure(() => this.#statement.all(...(parameters as SQLInputValue[])))
+    return wrapStorageErrors(() => this.#statement.all(...(parameters as SQLInputValue[])))
   }
 
   rows(parameters: readonly unknown[]): unknown[] {
@@ -95,12 +95,12 @@ class CachedStatement {
   }
 
   run(parameters: readonly unknown[]) {
-    return orStorageFailure(() => this.#statement.run(...(parameters as SQLInputValue[])))
+    return wrapStorageErrors(() => this.#statement.run(...(parameters as SQLInputValue[])))
   }
 
-  /** Kysely streams through this: refused, since a cached statement that is stepped twice at once loses rows. */
+  /** Kysely's streaming: refused, because two iterations of one cached statement at once would lose rows. */
   iterate(): IterableIterator<unknown> {
-    throw new Error('a cached statement is not streamed')
+    throw new Error('cached statements cannot be streamed')
   }
 }
 
@@ -108,8 +108,8 @@ class CachedStatement {
 const GENERIC_ERROR = 1
 const CONSTRAINT = 19
 
-/** Constraints are answers and generic errors our own mistakes; whatever else SQLite throws is its failure. */
-function orStorageFailure<T>(execute: () => T): T {
+/** Passes on constraint violations, and generic errors, which are bugs of ours. Any other error is a failure of SQLite. */
+function wrapStorageErrors<T>(execute: () => T): T {
   try {
     return execute()
   } catch (error) {
@@ -119,7 +119,7 @@ function orStorageFailure<T>(execute: () => T): T {
   }
 }
 
-/** SQLite's result code of an error that it has thrown, extended; null where it has not. */
+/** The extended result code of an error from SQLite, or null for any other error. */
 export function errcodeOf(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error)) return null
   return typeof error.errcode === 'number' ? error.errcode : null

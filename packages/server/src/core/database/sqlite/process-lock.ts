@@ -1,15 +1,15 @@
 import { chmodSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
-/** Another process serves the same data. */
+/** Another process serves the same database file. */
 export class AlreadyServedError extends Error {
   override readonly name = 'AlreadyServedError'
 }
 
 /**
- * Makes sure that one service at a time has a database file. The lock is the operating system's, on a file beside
- * the database, so that it ends with the process, however that ends.
- * @returns releases the lock
+ * Locks a database file against a second service. The operating system holds the lock, on a file beside the database, so
+ * it is released when the process ends, even by `kill -9`.
+ * @returns a function that releases the lock
  * @throws AlreadyServedError
  */
 export function lockDatabase(databaseFile: string): () => void {

@@ -1,15 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { errcodeOf } from './connection.ts'
 
-/** Primary result codes of a file that is not what SQLite has written (sqlite.org/rescode.html). */
+/** Primary result codes of a damaged file (sqlite.org/rescode.html). */
 const CORRUPT = 11
 const NOTADB = 26
 
-/** The file holds what SQLite cannot read. */
+/** SQLite cannot read the file. */
 class DamagedFileError extends Error {
   override readonly name = 'DamagedFileError'
 
-  /** @param found in SQLite's words */
+  /** @param found SQLite's message */
   constructor(found: string, options?: ErrorOptions) {
     const words = found.replaceAll(/\s+/g, ' ').trim()
     super(
@@ -19,18 +19,18 @@ class DamagedFileError extends Error {
   }
 }
 
-/** Reads a file from its beginning to its end. @throws DamagedFileError */
-export async function requireSound(connection: DatabaseSync): Promise<void> {
-  const rows = await orDamaged(() => connection.prepare('PRAGMA quick_check(1)').all())
+/** Checks every page of a file. @throws DamagedFileError */
+export async function assertIntact(connection: DatabaseSync): Promise<void> {
+  const rows = await mapDamageErrors(() => connection.prepare('PRAGMA quick_check(1)').all())
   const verdict = rows[0]?.quick_check
   if (verdict !== 'ok') throw new DamagedFileError(String(verdict))
 }
 
 /**
- * Says what to do where SQLite cannot read its file.
- * @throws DamagedFileError, and whatever else `work` throws as it is
+ * Turns SQLite's errors about a damaged file into one that says what to do.
+ * @throws DamagedFileError, or any other error of `work` unchanged
  */
-export async function orDamaged<T>(work: () => T | Promise<T>): Promise<T> {
+export async function mapDamageErrors<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

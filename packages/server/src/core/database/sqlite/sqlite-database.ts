@@ -8,22 +8,23 @@ import { GroupCommit, type Writer } from '../group-commit.ts'
 import { isUpToDate, migrate } from '../migrate.ts'
 import type { TransactionEnd } from '../stats.ts'
 import { type DatabaseState, FILE_STATE } from '../stats.ts'
-import { beginInTurn, kyselyOver, openConnection } from './connection.ts'
-import { orDamaged, requireSound } from './sqlite-damage.ts'
+import { beginImmediate, kyselyOver, openConnection } from './connection.ts'
+import { assertIntact, mapDamageErrors } from './sqlite-damage.ts'
 import { ALWAYS, type WriterTurn } from './writer-turn.ts'
 
-/** Random keys touch pages all over the indexes: with SQLite's 2 MiB most of them would be read again and again. */
+/** Random keys touch pages all over the indexes. SQLite's default of 2 MiB would evict most of them. */
 const WRITER_CACHE_KIB = 64 * 1024
 
-/** `integer primary key` is the row's own number, and texts are compared byte for byte anyway. */
+/** `integer primary key` is an alias of the row ID. SQLite compares text byte by byte by default. */
 const COLUMN_TYPES = { bytes: 'blob', id: 'integer', text: 'text' } as const
 
 const COMMIT = CompiledQuery.raw('commit')
 const ROLLBACK = CompiledQuery.raw('rollback')
 
 /**
- * Opens the file, makes it where it is missing (readable by its owner alone), and brings its schema up to date.
- * @param turn taken for every transaction that writes
+ * Opens the file, creates it if it does not exist (mode 0600), and applies pending migrations.
+ * @param turn acquired for each write transaction
+ * @throws NewerSchemaError, StorageFailure, DamagedFileError
  */
 export async function openSqlite(
   file: string,
@@ -33,14 +34,14 @@ export async function openSqlite(
   if (!existsSync(dirname(file))) mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   await turn.acquire()
   try {
-    await orDamaged(() => migrateFile(file, now))
+    await mapDamageErrors(() => migrateFile(file, now))
   } finally {
     turn.release(false)
   }
   return new SqliteDatabase(file, turn)
 }
 
-/** @returns the names of the migrations that were applied now */
+/** Applies pending migrations. @returns the names of those that it applied */
 export async function migrateFile(file: string, now: () => number): Promise<string[]> {
   const connection = openConnection(file)
   chmodSync(file, 0o600)
@@ -56,10 +57,10 @@ export async function migrateFile(file: string, now: () => number): Promise<stri
   }
 }
 
-/** One connection writes, another reads, so that no read sees what is not committed. */
+/** One connection writes and another reads, so that no read sees uncommitted changes. */
 class SqliteDatabase implements Database {
   readonly read: Db
-  readonly points: Db
+  readonly pointReads: Db
   readonly eventReader: Db
   readonly #writer: Db
   readonly #writing: DatabaseSync
@@ -78,7 +79,7 @@ class SqliteDatabase implements Database {
     this.#writer = kyselyOver(writer)
     this.#reader = openConnection(file)
     this.read = kyselyOver(this.#reader)
-    this.points = this.read
+    this.pointReads = this.read
     this.eventReader = this.read
     this.#commits = new GroupCommit(writerOver(this.#writer, turn), () => this.#announce())
     const statement = this.#reader.prepare('PRAGMA data_version')
@@ -90,7 +91,7 @@ class SqliteDatabase implements Database {
     return this.#commits.write(work)
   }
 
-  /** Statements cost no round trip here: each by itself is as cheap. */
+  /** Batching saves round trips, which a local file does not have. */
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
     return this.write((tx) => batch.one(tx, item))
   }
@@ -111,20 +112,20 @@ class SqliteDatabase implements Database {
     this.#listeners.push(listener)
   }
 
-  changedElsewhere(): boolean {
+  mayHaveExternalWrites(): boolean {
     const version = this.#dataVersion()
     const changed = version !== this.#seenVersion
     this.#seenVersion = version
     return changed
   }
 
-  /** The file tells nobody: what others than this service's own processes write is asked for. */
-  onElsewhere(listener: () => void): void {
-    this.#turn.onElsewhere(listener)
+  /** Covers the processes of this service. Other writers show only in `mayHaveExternalWrites`. */
+  onExternalWrite(listener: () => void): void {
+    this.#turn.onExternalWrite(listener)
   }
 
   check(): Promise<void> {
-    return requireSound(this.#reader)
+    return assertIntact(this.#reader)
   }
 
   async state(): Promise<DatabaseState> {
@@ -135,7 +136,7 @@ class SqliteDatabase implements Database {
     await this.#commits.close()
     await this.#writer.destroy()
     await this.read.destroy()
-    // Kysely closes only what it has used. The last to be closed brings the log into the file.
+    // Kysely closes only connections that it has used. Closing the last one checkpoints the write-ahead log.
     for (const each of [this.#writing, this.#reader]) if (each.isOpen) each.close()
   }
 
@@ -144,14 +145,14 @@ class SqliteDatabase implements Database {
   }
 }
 
-/** Whatever fails in a transaction, its rollback is asked for: the turn ends with that. */
+/** GroupCommit calls `rollback` after any failure, which releases the turn. */
 function writerOver(db: Db, turn: WriterTurn): Writer {
   return {
     db,
     isLost: false,
     async begin() {
       await turn.acquire()
-      await beginInTurn(db)
+      await beginImmediate(db)
       return lastSeq(db)
     },
     async commit() {

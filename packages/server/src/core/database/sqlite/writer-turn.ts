@@ -1,19 +1,19 @@
 /**
- * Whose turn it is to write, where several processes of one service share a file. SQLite takes one writer at a time by
- * itself, but calls nobody who waits: they ask again and again, and who comes first is chance (sqlite-begin.ts).
+ * A fair lock for write transactions, for processes of one service that share a file. SQLite's own lock does not queue:
+ * waiting processes poll, and chance decides which one is next.
  */
 export interface WriterTurn {
-  /** Resolves when it is the turn of this process. */
+  /** Resolves when this process may write. */
   acquire(): Promise<void>
-  /** Gives the turn back; nothing happens where it is not had. @param hasWritten whether there was a commit */
+  /** Releases the lock, if this process holds it. @param hasWritten whether a transaction was committed */
   release(hasWritten: boolean): void
-  /** Calls when another of the processes has written. */
-  onElsewhere(listener: () => void): void
+  /** Calls `listener` when another of the processes has written. */
+  onExternalWrite(listener: () => void): void
 }
 
-/** The turn of a process that shares its file with none. */
+/** For a process that shares its file with no other. */
 export const ALWAYS: WriterTurn = {
   acquire: async () => undefined,
   release: () => undefined,
-  onElsewhere: () => undefined,
+  onExternalWrite: () => undefined,
 }

@@ -16,7 +16,7 @@ import { until } from '../../../../../../test/support/until.ts'
 import { readSettings } from '../../../../src/config/config.ts'
 
 test(
-  'the disk has a claim before its caller does: fsync comes before the response',
+  'a claim is synced to disk before its response is sent',
   allOf(SQLITE_ONLY, needs('strace')),
   async (t) => {
     const dir = tempDir(t)
@@ -33,11 +33,11 @@ test(
     t.after(() => strace.kill())
     let said = ''
     strace.stderr.on('data', (chunk) => (said += chunk))
-    // It says so once it has all threads.
+    // strace prints this once it has attached to all threads.
     await until(async () => / attached/.test(said))
     const response = await postJson(`${service.url}/api/v1/claim`, claimBody(token))
     assert.equal(response.status, 200)
-    // What it has seen it writes as it ends.
+    // strace writes the trace when it ends.
     strace.kill('SIGINT')
     await new Promise((resolve) => strace.once('exit', resolve))
 
@@ -47,7 +47,7 @@ test(
     )
     const answered = lines.findIndex((line) => line.includes('HTTP/1.1 200'))
     assert.ok(synced >= 0, 'the log was not synced')
-    assert.ok(answered >= 0, 'the response was not seen')
-    assert.ok(synced < answered, `answered at line ${answered}, synced at ${synced}`)
+    assert.ok(answered >= 0, 'the response was not traced')
+    assert.ok(synced < answered, `response at line ${answered}, sync at line ${synced}`)
   },
 )

@@ -13,7 +13,7 @@ import { readSettings } from '../../../../src/config/config.ts'
 const CLAIMS = 2000
 const KILL_AFTER = 700
 
-test('kill -9 in the middle of 2,000 claims loses none that was acknowledged, and no token is redeemed twice', async (t) => {
+test('kill -9 during 2,000 claims loses no acknowledged claim, and no token is redeemed twice', async (t) => {
   const dataDir = tempDir(t)
   const operator = await openOperator(readSettings(await testEnv(t, { DATA_DIR: dataDir })))
   t.after(() => operator.close())
@@ -31,7 +31,7 @@ test('kill -9 in the middle of 2,000 claims loses none that was acknowledged, an
   const second = await startServiceProcess(t, { DATA_DIR: dataDir })
   for (const did of acknowledged.values()) {
     const response = await fetch(`${second.url}/api/v1/agent/${did}`)
-    assert.equal(response.status, 200, `${did} was acknowledged and is lost`)
+    assert.equal(response.status, 200, `${did} was acknowledged, but is lost`)
   }
 
   const outcomes = { minted: 0, 'already minted': 0 }

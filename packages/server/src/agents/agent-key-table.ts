@@ -1,0 +1,42 @@
+import type { AgentKeyRow, AgentRow, Db } from '../core/database/database.ts'
+import { prepared } from '../core/database/prepared.ts'
+
+const selectOfAgent = prepared<{ tail: string }, AgentKeyRow>((db, param) =>
+  db.selectFrom('agent_keys').selectAll().where('tail', '=', param('tail')).orderBy('sequence'),
+)
+
+/** A key of an agent: one that it no longer uses, or the current one, which is valid without an end. */
+export type AgentKey =
+  | Omit<AgentKeyRow, 'tail'>
+  | (Omit<AgentKeyRow, 'tail' | 'state' | 'valid_until'> & { state: 'current'; valid_until: null })
+
+/**
+ * Every key that an agent has or had, by sequence. The current key is in the agent's own row, so that a claim writes no
+ * other. A row for it in `agent_keys` means that it was reported as compromised and no other has replaced it.
+ */
+export async function keysOfAgent(
+  db: Db,
+  agent: Pick<AgentRow, 'tail' | 'public_key' | 'key_sequence' | 'key_changed_at' | 'claimed_at'>,
+): Promise<AgentKey[]> {
+  const rows = await selectOfAgent(db, { tail: agent.tail })
+  const former = rows.map(({ tail: _tail, ...key }): AgentKey => key)
+  const sequence = agent.key_sequence
+  if (former.some((key) => key.sequence === sequence)) return former
+  const since = agent.key_changed_at ?? agent.claimed_at
+  const current = { sequence, public_key: agent.public_key, valid_from: since }
+  return [...former, { ...current, state: 'current', valid_until: null }]
+}
+
+const selectCompromised = prepared<{ key: Uint8Array }, { sequence: number }>((db, param) =>
+  db
+    .selectFrom('agent_keys')
+    .select('sequence')
+    .where('public_key', '=', param('key'))
+    .where('state', '=', 'compromised')
+    .limit(1),
+)
+
+/** Whether a key was reported as compromised: by one agent is enough, whichever other agents have it. */
+export async function isCompromised(db: Db, key: Uint8Array): Promise<boolean> {
+  return (await selectCompromised(db, { key })).length > 0
+}

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto'
+import type { TestService } from '../../../../test/support/service.ts'
+
+/** Unique secrets and names to search for. */
+export interface OwnerRecords {
+  readonly secrets: readonly Buffer[]
+  readonly names: readonly string[]
+}
+
+/** Inserts one row for an owner into each table of accounts. */
+export async function insertOwnerRecords(
+  service: TestService,
+  ownerId: number,
+): Promise<OwnerRecords> {
+  const now = Date.now()
+  const unique = `u${randomBytes(6).toString('hex')}`
+  const secrets = Array.from({ length: 5 }, () => randomBytes(32)) as [
+    Buffer,
+    Buffer,
+    Buffer,
+    Buffer,
+    Buffer,
+  ]
+  const [publicKey, code, subject, link, flow] = secrets
+  const names = ['credential', 'key', 'state', 'reference', 'handle'].map(
+    (each) => `${each}-${unique}`,
+  )
+  const [credential, name, state, reference, handle] = names as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  await service.operator.db.write(async ({ db }) => {
+    await db.updateTable('owners').set({ user_handle: handle }).where('id', '=', ownerId).execute()
+    await db
+      .insertInto('passkeys')
+      .values({
+        credential_id: credential,
+        owner_id: ownerId,
+        public_key: publicKey,
+        counter: 7,
+        transports: '["internal"]',
+        backed_up: 1,
+        name,
+        created_at: now,
+        last_used_at: null,
+      })
+      .execute()
+    await db
+      .insertInto('recovery_codes')
+      .values({ hash: code, owner_id: ownerId, created_at: now })
+      .execute()
+    await db
+      .insertInto('sign_in_identities')
+      .values({ provider: 'github', subject_hash: subject, owner_id: ownerId, created_at: now })
+      .execute()
+    await db
+      .insertInto('sign_in_links')
+      .values({ hash: link, owner_id: ownerId, expires_at: now + 60_000 })
+      .execute()
+    await db
+      .insertInto('flows')
+      .values({
+        hash: flow,
+        kind: 'identity',
+        owner_id: ownerId,
+        provider: 'github',
+        reference,
+        state: JSON.stringify({ state }),
+        expires_at: now + 60_000,
+      })
+      .execute()
+  })
+  return { secrets, names }
+}
