@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  begin,
+  addChannel,
   check,
   newProver,
-  publicSide,
-  startGround,
-  toPlace,
-} from '../../packages/server/test/channels/support/proving.ts'
+  proofField,
+  publicView,
+  startChannelFixture,
+} from '../../packages/server/test/channels/support/channel-fixture.ts'
 import { withRaw } from '../support/raw-database.ts'
 import { startServiceProcess } from '../support/service.ts'
 import { needs } from '../support/tools.ts'
@@ -27,17 +27,17 @@ test(
   needs('faketime'),
   async (t) => {
     const clock = await newClock(t)
-    const ground = await startGround(t)
-    const prover = await newProver(ground)
+    const fixture = await startChannelFixture(t)
+    const prover = await newProver(fixture)
     const nameOf = (place: string) => `_svc-challenge.${place}`
     for (const place of PLACES) {
-      const channel = await begin(prover, 'domain', place)
-      ground.txt(nameOf(place), toPlace(channel, 'dns')('Value'))
+      const channel = await addChannel(prover, 'domain', place)
+      fixture.txt(nameOf(place), proofField(channel, 'dns')('Value'))
       assert.equal((await check(prover, channel)).state, 'verified')
     }
-    const { env, settings } = ground.service
-    await ground.service.stop()
-    const asked = () => PLACES.map((place) => ground.dns[0]?.asked(nameOf(place), 'TXT') ?? 0)
+    const { env, settings } = fixture.service
+    await fixture.service.stop()
+    const asked = () => PLACES.map((place) => fixture.dns[0]?.asked(nameOf(place), 'TXT') ?? 0)
     const askedSince = (before: number[]) =>
       asked().map((count, i) => count - (before[i] as number))
     const lease = (values: string) =>
@@ -74,8 +74,8 @@ test(
     await until(async () => (await held()).length === 0, 5000)
     await node.stop('SIGTERM')
 
-    const { grade, channels } = await publicSide(
-      await startGround(t, { env: { DATA_DIR: settings.dataDir } }),
+    const { grade, channels } = await publicView(
+      await startChannelFixture(t, { env: { DATA_DIR: settings.dataDir } }),
       prover,
     )
     report(t, {

@@ -8,7 +8,7 @@ import {
 import { agentByTail, updateStatus } from '../agents/agent-table.ts'
 import { regradeAgent } from '../agents/regrade.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
-import { stopChecks } from '../channels/channel-end.ts'
+import { stopChecks } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Database, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'

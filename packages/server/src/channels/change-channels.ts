@@ -2,21 +2,22 @@ import { CodedError, type NewChannel, type OwnerChannel } from '@countersign/pro
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { ChannelRow, Tx } from '../core/database/database.ts'
 import { afterCommit } from '../core/errors.ts'
-import { planEnd } from './channel-end.ts'
-import { channelsOfAgent, deleteChannel, insertChannel, updateChannel } from './channel-table.ts'
+import { deleteWithEvent } from './channel-lifecycle.ts'
+import { tokenCheckAt } from './channel-state.ts'
+import { channelsOfAgent, insertChannel, updateChannel } from './channel-table.ts'
 import { scheduleCheck, scheduleCheckBy } from './check-table.ts'
-import { type ChannelDeps, requireKind } from './deps.ts'
-import { type ChannelKind, HandleRefusal } from './kinds/kind.ts'
-import { isLookedFor, newToken } from './proof.ts'
-import { recordChannelEvent } from './record-channel-event.ts'
-import { tokenCheckAt } from './schedule.ts'
-import { requireOwnChannel, showChannel } from './show-channels.ts'
+import { type ChannelDeps, getKind } from './deps.ts'
+import { describeOwnChannel, getOwnChannel } from './describe-channels.ts'
+import { type ChannelKind, InvalidHandleError, isCheckedByService } from './kinds/kind.ts'
+import { newToken } from './proof.ts'
 
-const MOST_CHANNELS = 20
+const MAX_CHANNELS = 20
 
 /**
- * Begins to prove where an agent can be reached. A place that the agent has already gets a fresh token.
- * @returns the channel, with what its owner has to place
+ * Adds a channel to one of the owner's agents, with a token to prove it. If the agent already has the channel, only a fresh
+ * token is issued.
+ * @param reference the agent's DID or tail
+ * @returns the channel, with the proof that the owner has to place
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND
  */
 export async function addChannel(
@@ -25,25 +26,28 @@ export async function addChannel(
   reference: string,
   request: NewChannel,
 ): Promise<OwnerChannel> {
-  const kind = requireKind(deps.outside, request.kind)
+  const kind = getKind(deps.channelSources, request.kind)
   const handle = parseHandle(kind, request.handleOrDomain)
   const id = await deps.db.write(async (tx) => {
     const agent = await requireOwn(tx.db, ownerId, tailOf(deps.site.naming, reference))
-    requireLive(agent.status)
+    assertNotRevoked(agent.status)
     const channels = await channelsOfAgent(tx.db, agent.tail)
     const same = channels.find((e) => e.kind === kind.id && e.handle_or_domain === handle)
-    if (same !== undefined) return giveToken(deps, tx, kind, same.id)
-    requireRoomFor(kind, channels)
-    if (channels.length >= MOST_CHANNELS) {
-      throw new CodedError('VALIDATION_ERROR', `An agent has at most ${MOST_CHANNELS} channels.`)
+    if (same !== undefined) return issueToken(deps, tx, kind, same.id)
+    assertKindAvailable(kind, channels)
+    if (channels.length >= MAX_CHANNELS) {
+      throw new CodedError('VALIDATION_ERROR', `An agent has at most ${MAX_CHANNELS} channels.`)
     }
     return insert(deps, tx, { tail: agent.tail, kind, handle })
   })
-  return afterCommit(() => showChannel(deps, ownerId, reference, id))
+  return afterCommit(() => describeOwnChannel(deps, ownerId, reference, id))
 }
 
 /**
- * Gives a channel a fresh token, so that it can be proven anew; the one before it is void.
+ * Issues a fresh token, so that a channel can be proven again. An earlier token that has proven nothing becomes void.
+ * @param reference the agent's DID or tail
+ * @param id the channel's id
+ * @returns the channel, with the proof that the owner has to place
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND
  */
 export async function renewChannel(
@@ -53,30 +57,31 @@ export async function renewChannel(
   id: string,
 ): Promise<OwnerChannel> {
   await deps.db.write(async (tx) => {
-    const { agent, channel } = await requireOwnChannel(tx.db, deps, ownerId, reference, id)
-    requireLive(agent.status)
-    await giveToken(deps, tx, requireKind(deps.outside, channel.kind), id)
+    const { agent, channel } = await getOwnChannel(tx.db, deps, ownerId, reference, id)
+    assertNotRevoked(agent.status)
+    await issueToken(deps, tx, getKind(deps.channelSources, channel.kind), id)
   })
-  return afterCommit(() => showChannel(deps, ownerId, reference, id))
+  return afterCommit(() => describeOwnChannel(deps, ownerId, reference, id))
 }
 
 function parseHandle(kind: ChannelKind, text: string): string {
   try {
     return kind.parse(text)
   } catch (error) {
-    if (!(error instanceof HandleRefusal)) throw error
+    if (!(error instanceof InvalidHandleError)) throw error
     throw new CodedError('VALIDATION_ERROR', error.message)
   }
 }
 
-function requireLive(status: string): void {
+function assertNotRevoked(status: string): void {
   if (status !== 'revoked') return
   throw new CodedError('VALIDATION_ERROR', 'This agent is revoked: nothing can be added to it.')
 }
 
-/** Where the agent comes to us nothing tells its places apart, so it has one of the kind. */
-function requireRoomFor(kind: ChannelKind, channels: readonly ChannelRow[]): void {
-  const other = isLookedFor(kind) ? undefined : channels.find((each) => each.kind === kind.id)
+/** An agent has one runtime channel at most: an answer to a challenge does not say which of several it would prove. */
+function assertKindAvailable(kind: ChannelKind, channels: readonly ChannelRow[]): void {
+  if (isCheckedByService(kind)) return
+  const other = channels.find((each) => each.kind === kind.id)
   if (other === undefined) return
   throw new CodedError(
     'VALIDATION_ERROR',
@@ -84,7 +89,7 @@ function requireRoomFor(kind: ChannelKind, channels: readonly ChannelRow[]): voi
   )
 }
 
-async function giveToken(
+async function issueToken(
   { randomBytes, now }: ChannelDeps,
   tx: Tx,
   kind: ChannelKind,
@@ -128,17 +133,19 @@ async function insert(
   return id
 }
 
-/** The token is looked for by itself too: the owner may place it and close the page. */
+/** Checks also run without a request, because the owner may place the token and close the page. */
 function firstCheckAt(
   kind: ChannelKind,
   token: ReturnType<typeof newToken>,
   now: number,
 ): number | null {
-  return isLookedFor(kind) ? tokenCheckAt(token, now) : null
+  return isCheckedByService(kind) ? tokenCheckAt(token, now) : null
 }
 
 /**
- * Removes a channel with its history. One that was never proven goes without a word.
+ * Removes a channel with its tokens and checks. A channel that was ever proven leaves a `channel.removed` event.
+ * @param reference the agent's DID or tail
+ * @param id the channel's id
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND
  */
 export async function removeChannel(
@@ -148,11 +155,7 @@ export async function removeChannel(
   id: string,
 ): Promise<void> {
   await deps.db.write(async (tx) => {
-    const { agent, channel } = await requireOwnChannel(tx.db, deps, ownerId, reference, id)
-    await deleteChannel(tx, id)
-    await planEnd(tx, id, null)
-    if (channel.verified_at === null) return
-    const told = { channel, type: 'channel.removed', payload: { reason: 'owner' } } as const
-    await recordChannelEvent(tx, agent, { ...told, at: deps.now() })
+    const { agent, channel } = await getOwnChannel(tx.db, deps, ownerId, reference, id)
+    await deleteWithEvent(tx, agent, channel, { reason: 'owner', at: deps.now() })
   })
 }

@@ -12,15 +12,80 @@ import { noContent, type OwnerRouteContext, ownerSchema } from '../owners/owner-
 import { addChannel, removeChannel, renewChannel } from './change-channels.ts'
 import { checkNow } from './check-channel.ts'
 import type { ChannelDeps } from './deps.ts'
-import { kindsInWords, showChannels } from './show-channels.ts'
+import { describeKinds, describeOwnChannels } from './describe-channels.ts'
+
+const AGENT_CHANNELS = `${OWN_AGENT}/channels` as const
+
+/** The path of one channel. */
+const OWN_CHANNEL = `${AGENT_CHANNELS}/:channel` as const
+
+/** The path parameters of OWN_CHANNEL. */
+function ownChannelParams() {
+  return Type.Object({
+    ...ownAgentParam().properties,
+    channel: Type.String({ maxLength: 64, description: 'the id of a channel' }),
+  })
+}
 
 const ACTIONS = {
   check: { run: checkNow, summary: 'Check a channel now' },
   renew: { run: renewChannel, summary: 'Get a fresh token, so that a channel can be proven anew' },
 } as const
 
-/** What an owner does with one channel. */
-function channelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
+/** The routes by which signed-in owners manage the channels of their agents. */
+export function channelsRoutes(app: App, context: OwnerRouteContext<ChannelDeps>): void {
+  channelKindsRoute(app, context)
+  agentChannelsRoutes(app, context)
+  singleChannelRoutes(app, context)
+}
+
+/** The kinds of channel, with the texts of their form fields. */
+function channelKindsRoute(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
+  app.get('/api/account/channel-kinds', {
+    schema: ownerSchema({
+      operationId: 'listChannelKinds',
+      summary: 'The kinds of channel that can be proven',
+      response: { 200: channelKindsSchema() },
+    }),
+    handler: async (request) => {
+      await signedIn.require(request)
+      return { kinds: describeKinds(deps.channelSources.kinds) }
+    },
+  })
+}
+
+/** List and add the channels of one agent. */
+function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
+  app.get(AGENT_CHANNELS, {
+    schema: ownerSchema({
+      operationId: 'listChannels',
+      summary: 'The channels of an agent, with what to place to prove them',
+      params: ownAgentParam(),
+      response: { 200: ownerChannelsSchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return { channels: await describeOwnChannels(deps, ownerId, request.params.agent) }
+    },
+  })
+  app.post(AGENT_CHANNELS, {
+    schema: ownerSchema({
+      operationId: 'addChannel',
+      summary: 'Begin to prove a channel; a fresh token for one that is there',
+      params: ownAgentParam(),
+      body: newChannelSchema(),
+      response: { 201: ownerChannelSchema() },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.require(request)
+      reply.code(201)
+      return addChannel(deps, ownerId, request.params.agent, request.body)
+    },
+  })
+}
+
+/** Check, renew and remove one channel. */
+function singleChannelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
   for (const [action, { run, summary }] of Object.entries(ACTIONS)) {
     app.post(`${OWN_CHANNEL}/${action}`, {
       schema: ownerSchema({
@@ -47,71 +112,6 @@ function channelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDe
       const { ownerId } = await signedIn.require(request)
       await removeChannel(deps, ownerId, request.params.agent, request.params.channel)
       return reply.code(204).send(null as never)
-    },
-  })
-}
-
-const AGENT_CHANNELS = `${OWN_AGENT}/channels` as const
-
-/** The address of a channel of one of the owner's agents. */
-const OWN_CHANNEL = `${AGENT_CHANNELS}/:channel` as const
-
-/** What stands for the agent and the channel in it. */
-function ownChannelParams() {
-  return Type.Object({
-    ...ownAgentParam().properties,
-    channel: Type.String({ maxLength: 64, description: 'the id of a channel' }),
-  })
-}
-
-/** Where the agents of whoever is signed in can be reached. */
-export function channelsRoutes(app: App, context: OwnerRouteContext<ChannelDeps>): void {
-  channelKindsRoute(app, context)
-  agentChannelsRoutes(app, context)
-  channelRoutes(app, context)
-}
-
-/** Where an agent can be reached. */
-function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
-  app.get(AGENT_CHANNELS, {
-    schema: ownerSchema({
-      operationId: 'listChannels',
-      summary: 'The channels of an agent, with what to place to prove them',
-      params: ownAgentParam(),
-      response: { 200: ownerChannelsSchema() },
-    }),
-    handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
-      return { channels: await showChannels(deps, ownerId, request.params.agent) }
-    },
-  })
-  app.post(AGENT_CHANNELS, {
-    schema: ownerSchema({
-      operationId: 'addChannel',
-      summary: 'Begin to prove a channel; a fresh token for one that is there',
-      params: ownAgentParam(),
-      body: newChannelSchema(),
-      response: { 201: ownerChannelSchema() },
-    }),
-    handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
-      reply.code(201)
-      return addChannel(deps, ownerId, request.params.agent, request.body)
-    },
-  })
-}
-
-/** What a form needs to know of each kind of channel. */
-function channelKindsRoute(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
-  app.get('/api/account/channel-kinds', {
-    schema: ownerSchema({
-      operationId: 'listChannelKinds',
-      summary: 'The kinds of channel that can be proven',
-      response: { 200: channelKindsSchema() },
-    }),
-    handler: async (request) => {
-      await signedIn.require(request)
-      return { kinds: kindsInWords(deps.outside.kinds) }
     },
   })
 }

@@ -12,7 +12,7 @@ export function channelsOfAgent(db: Db, tail: string): Promise<ChannelRow[]> {
     .execute()
 }
 
-/** All channels of an owner's agents, whatever became of them. */
+/** All channels of an owner's agents, including revoked agents. */
 export function channelsOfOwner(db: Db, ownerId: number): Promise<ChannelRow[]> {
   return db
     .selectFrom('channels')
@@ -26,7 +26,7 @@ export function channelById(db: Db, id: string): Promise<ChannelRow | undefined>
   return db.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Proven channels at the same place that belong to agents of other owners. */
+/** Channels with the same kind and handle that agents of other owners have proven. */
 export function channelsOfOthers(
   db: Db,
   { kind, handle_or_domain }: Pick<ChannelRow, 'kind' | 'handle_or_domain'>,
@@ -47,7 +47,7 @@ export async function insertChannel(tx: Tx, row: ChannelRow): Promise<void> {
   await tx.db.insertInto('channels').values(row).execute()
 }
 
-/** @returns whether the channel was still there */
+/** @returns false if the channel no longer exists */
 export async function updateChannel(
   tx: Tx,
   id: string,
@@ -69,11 +69,13 @@ export async function deleteChannel(tx: Tx, id: string): Promise<void> {
   await tx.db.deleteFrom('channels').where('id', '=', id).execute()
 }
 
+/** A channel with the names of its agent. */
 export type TroubledChannelRow = ChannelRow & Pick<AgentRow, 'display_name' | 'username'>
 
 /**
- * Channels of an owner's live agents that count no more, whose proof is missing, or whose time ends by a moment; in this
- * order: first what happened last, then what has been missing longest, then what ends first.
+ * Channels of an owner's agents, except revoked ones, that are stale, failing their checks, or about to expire. In this
+ * order: stale (latest first), failing (longest first), expiring (soonest first).
+ * @param times `now` and `endingBy` in milliseconds since 1970; channels that expire by `endingBy` are included
  */
 export function troubledChannels(
   db: Db,

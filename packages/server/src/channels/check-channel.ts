@@ -3,108 +3,111 @@ import { type CheckOutcome, CodedError, type OwnerChannel } from '@countersign/p
 import { agentByTail } from '../agents/agent-table.ts'
 import type { AgentRow, ChannelRow, Tx } from '../core/database/database.ts'
 import { afterCommit } from '../core/errors.ts'
+import { recordCheck } from './channel-lifecycle.ts'
+import { applyCheckResult, isVerified, RETRY_MS, withJitter } from './channel-state.ts'
 import { channelById } from './channel-table.ts'
-import { endLease, giveLeaseBack, takeLease } from './check-table.ts'
-import { type ChannelDeps, requireKind } from './deps.ts'
-import { type Look, look } from './observe.ts'
-import { isLookedFor, soughtOf } from './proof.ts'
-import { recordCheck } from './record-check.ts'
-import { afterCheck, isCounting, RETRY_MS, spread } from './schedule.ts'
-import { requireOwnChannel, showChannel } from './show-channels.ts'
+import { acquireLease, endLease, releaseLease } from './check-table.ts'
+import { type ChannelDeps, getKind } from './deps.ts'
+import { describeOwnChannel, getOwnChannel } from './describe-channels.ts'
+import { isCheckedByService } from './kinds/kind.ts'
+import { type Observation, observe } from './observe.ts'
+import { expectedProofs } from './proof.ts'
 
-/** Whoever has not answered by then is out of reach. */
-const CHECK_MS = 60_000
-/** Longer than any check takes: a node that died gives its lease up after it. */
-const LEASE_MS = 2 * CHECK_MS
+/** The time limit of a check. Perspectives that have not answered by then count as unreachable. */
+const CHECK_TIMEOUT_MS = 60_000
+/** Longer than any check, so that a lease only times out if its node died. */
+const LEASE_MS = 2 * CHECK_TIMEOUT_MS
 
-/** Why a channel is checked. */
-export interface Occasion {
-  /** Only where it is due by then; null: somebody asks. */
+/** When a check may start, and what stops it. */
+export interface CheckOptions {
+  /** Check only if the channel is due by then, in milliseconds since 1970; null: check now. */
   readonly dueBy: number | null
-  /** Gives the check up. */
+  /** Aborts the check without a result. */
   readonly stopped: AbortSignal
 }
 
-/** `taken`: another is at it, or it is not due; `dropped`: meanwhile it had become pointless. */
+/** `taken`: another check holds the lease, or the channel is not due. `dropped`: the result no longer mattered. */
 export type CheckEnd = CheckOutcome | 'taken' | 'dropped'
 
-interface Check {
+interface LeasedCheck {
+  /** The channel's id. */
   readonly id: string
-  /** Whose lease it is: random, for this one check. */
+  /** Identifies the lease: random, for this one check. */
   readonly holder: string
 }
 
 /**
- * Checks a channel under a lease, so that of all who would, one does, and records what came of it. A check that was given
- * up, or whose lease was lost, changes nothing.
- * @throws what is a mistake of ours; then the channel is checked again later
+ * Checks a channel and records the result. A lease makes sure that only one node checks it at a time. A check that was
+ * aborted, or whose lease was lost, changes nothing.
+ * @param id the channel's id
+ * @throws any error that is a bug; the channel is then checked again after RETRY_MS
  */
 export async function checkChannel(
   deps: ChannelDeps,
   id: string,
-  { dueBy, stopped }: Occasion,
+  { dueBy, stopped }: CheckOptions,
 ): Promise<CheckEnd> {
   const { db } = deps
   const check = { id, holder: Buffer.from(deps.randomBytes(12)).toString('base64url') }
   const now = deps.now()
   const terms = { now, until: now + LEASE_MS, dueBy }
-  if (!(await db.write((tx) => takeLease(tx, id, check.holder, terms)))) return 'taken'
-  const giveBack = (notBefore: number) =>
-    db.write((tx) => giveLeaseBack(tx, id, check.holder, notBefore))
+  if (!(await db.write((tx) => acquireLease(tx, id, check.holder, terms)))) return 'taken'
+  const release = (notBefore: number) =>
+    db.write((tx) => releaseLease(tx, id, check.holder, notBefore))
   try {
     const end = await checkUnderLease(deps, check, stopped)
     if (end !== null) return end
-    await giveBack(0)
+    await release(0)
     return 'dropped'
   } catch (error) {
-    // Where even this fails, the lease ends by itself.
-    await giveBack(deps.now() + RETRY_MS).catch(() => undefined)
+    // If this fails too, the lease times out.
+    await release(deps.now() + RETRY_MS).catch(() => undefined)
     throw error
   }
 }
 
-/** Whether a check could change anything: a token that is to be placed may be there, or the proof may have gone. */
+/** Whether a check could change anything: it can find an open token, or find that the proof of a verified channel is gone. */
 function isWorthChecking(channel: ChannelRow, now: number): boolean {
   const { proof_token: token, proof_expires_at: expiresAt } = channel
   const open = token !== null && expiresAt !== null && expiresAt > now
-  return open || isCounting(channel, now)
+  return open || isVerified(channel, now)
 }
 
-/** @returns null where it was given up */
+/** @returns null if the check was aborted */
 async function checkUnderLease(
   deps: ChannelDeps,
-  check: Check,
+  check: LeasedCheck,
   stopped: AbortSignal,
 ): Promise<CheckEnd | null> {
-  const { db, site, outside } = deps
+  const { db, site, channelSources } = deps
   const channel = await channelById(db.read, check.id)
   const agent = channel && (await agentByTail(db.read, channel.tail))
   if (channel === undefined || agent === undefined) return 'dropped'
-  const kind = requireKind(outside, channel.kind)
+  const kind = getKind(channelSources, channel.kind)
   const now = deps.now()
-  if (!isLookedFor(kind) || !isAlive(agent) || !isWorthChecking(channel, now)) {
+  if (!isCheckedByService(kind) || !isAlive(agent) || !isWorthChecking(channel, now)) {
     await db.write((tx) => endLease(tx, check.id, check.holder, null))
     return 'dropped'
   }
-  const over = AbortSignal.any([stopped, AbortSignal.timeout(CHECK_MS)])
-  const sought = soughtOf(site, agent, channel, now)
-  const seen = await look(kind, outside.perspectives, sought, over)
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(CHECK_TIMEOUT_MS)])
+  const expected = expectedProofs(site, agent, channel, now)
+  const observation = await observe(kind, channelSources.perspectives, expected, signal)
   if (stopped.aborted) return null
-  return db.write((tx) => settleCheck(deps, tx, check, { before: channel, seen }))
+  return db.write((tx) => finishCheck(deps, tx, check, { before: channel, observation }))
 }
 
-interface Settle {
+interface FinishedCheck {
   /** The channel when the check began. */
   readonly before: ChannelRow
-  readonly seen: Look
+  readonly observation: Observation
 }
 
-/** Ends the lease, and records the check where it still is about the agent and the token that there are now. */
-async function settleCheck(
-  { now, outside, randomBytes }: ChannelDeps,
+/** Ends the lease, and records the observation if the agent and the token are still those that were checked. */
+async function finishCheck(
+  { now, channelSources, randomBytes }: ChannelDeps,
   tx: Tx,
-  { id, holder }: Check,
-  { before, seen }: Settle,
+  { id, holder }: LeasedCheck,
+  { before, observation }: FinishedCheck,
 ): Promise<CheckEnd> {
   const at = now()
   const channel = await channelById(tx.db, id)
@@ -114,32 +117,36 @@ async function settleCheck(
     await endLease(tx, id, holder, null)
     return 'dropped'
   }
-  const kind = requireKind(outside, channel.kind)
-  // The owner may have asked for another token meanwhile, and the one that was seen is void.
-  const isVoid = seen.token === 'fresh' && channel.proof_token !== before.proof_token
-  const after = afterCheck(channel, isVoid ? NOBODY_KNOWS : seen, kind.freshForMs, at)
-  const held = await endLease(tx, id, holder, spread(after.dueAt, at, randomBytes))
+  const kind = getKind(channelSources, channel.kind)
+  // If the owner has requested another token during the check, the token that was found is void.
+  const isVoid = observation.token === 'fresh' && channel.proof_token !== before.proof_token
+  const result = isVoid ? UNKNOWN_RESULT : observation
+  const effect = applyCheckResult(channel, result, kind.freshForMs, at)
+  const held = await endLease(tx, id, holder, withJitter(effect.dueAt, at, randomBytes))
   if (!held || isVoid) return 'dropped'
-  await recordCheck(tx, { agent, channel, after, look: seen, at })
-  return seen.outcome
+  await recordCheck(tx, { agent, channel, effect, observation, at })
+  return observation.outcome
 }
 
-const NOBODY_KNOWS = { outcome: 'unreachable', token: null, method: null } as const
+const UNKNOWN_RESULT = { outcome: 'unreachable', token: null, method: null } as const
 
-/** A suspended agent's channels are checked on: it may come back. */
+/** Channels of a suspended agent are still checked, because the suspension may be lifted. */
 function isAlive({ status }: AgentRow): boolean {
   return status !== 'revoked'
 }
 
-/** How often, and how long after one another, a check is tried while another is under way: that one began too early. */
-const TRIES = 50
-const PAUSE_MS = 200
+/** How often a requested check is tried while another check holds the lease. */
+const MAX_ATTEMPTS = 50
+const ATTEMPT_INTERVAL_MS = 200
 
 /**
- * Checks a channel because its owner asks for it, after the check that may be under way.
- * @returns the channel after the check, with what each perspective saw
- * @throws CodedError VALIDATION_ERROR where a check is under way, there is nothing to look for or the agent has to come
- *   to us, NOT_FOUND
+ * Checks a channel at its owner's request. It waits for a check in progress, which may have read the place before the owner
+ * changed it.
+ * @param reference the agent's DID or tail
+ * @param id the channel's id
+ * @returns the channel after the check, with the result of each perspective
+ * @throws CodedError VALIDATION_ERROR if other checks held the lease all the time, there is nothing to look for, or the
+ *   agent itself proves this kind of channel; NOT_FOUND
  */
 export async function checkNow(
   deps: ChannelDeps,
@@ -147,29 +154,29 @@ export async function checkNow(
   reference: string,
   id: string,
 ): Promise<OwnerChannel> {
-  const { agent, channel } = await requireOwnChannel(deps.db.read, deps, ownerId, reference, id)
+  const { agent, channel } = await getOwnChannel(deps.db.read, deps, ownerId, reference, id)
   if (agent.status === 'revoked') {
     throw refusal('This agent is revoked: its channels are not checked.')
   }
-  if (!isLookedFor(requireKind(deps.outside, channel.kind))) {
+  if (!isCheckedByService(getKind(deps.channelSources, channel.kind))) {
     throw refusal('This channel is proven by the agent itself.')
   }
   if (!isWorthChecking(channel, deps.now())) {
     throw refusal('There is nothing to look for: get a fresh token, place it, then check again.')
   }
-  if (!(await checkInTurn(deps, id))) {
-    // Gone, perhaps, with its lease.
-    await requireOwnChannel(deps.db.read, deps, ownerId, reference, id)
+  if (!(await checkWhenFree(deps, id))) {
+    // The channel may have been removed, and its lease with it.
+    await getOwnChannel(deps.db.read, deps, ownerId, reference, id)
     throw refusal('A check of this channel is under way. Try again in a minute.')
   }
-  return afterCommit(() => showChannel(deps, ownerId, reference, id))
+  return afterCommit(() => describeOwnChannel(deps, ownerId, reference, id))
 }
 
-/** @returns false where others were at it all the time */
-async function checkInTurn(deps: ChannelDeps, id: string): Promise<boolean> {
+/** @returns false if other checks held the lease all the time, or the channel was removed */
+async function checkWhenFree(deps: ChannelDeps, id: string): Promise<boolean> {
   const { signal: stopped } = new AbortController()
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (tries > 0) await sleep(PAUSE_MS)
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    if (attempt > 0) await sleep(ATTEMPT_INTERVAL_MS)
     if ((await checkChannel(deps, id, { dueBy: null, stopped })) !== 'taken') return true
     if ((await channelById(deps.db.read, id)) === undefined) return false
   }

@@ -1,9 +1,9 @@
 import type { ChannelCheckRow, ChannelLeaseRow, Db, Tx } from '../core/database/database.ts'
 
-/** So many checks of a channel are kept. */
-const KEPT = 30
+/** How many checks of a channel are stored. */
+const MAX_STORED_CHECKS = 30
 
-/** Records a check and forgets the oldest ones. */
+/** Inserts a check and deletes the channel's oldest ones. */
 export async function insertCheck(tx: Tx, check: ChannelCheckRow): Promise<void> {
   await tx.db
     .insertInto('channel_checks')
@@ -15,7 +15,7 @@ export async function insertCheck(tx: Tx, check: ChannelCheckRow): Promise<void>
     .select('at')
     .where('channel_id', '=', check.channel_id)
     .orderBy('at', 'desc')
-    .limit(KEPT)
+    .limit(MAX_STORED_CHECKS)
   await tx.db
     .deleteFrom('channel_checks')
     .where('channel_id', '=', check.channel_id)
@@ -23,7 +23,7 @@ export async function insertCheck(tx: Tx, check: ChannelCheckRow): Promise<void>
     .execute()
 }
 
-/** The last checks of the channels of an agent, newest first. */
+/** The stored checks of an agent's channels, newest first. */
 export function checksOfAgent(db: Db, tail: string): Promise<ChannelCheckRow[]> {
   return db
     .selectFrom('channel_checks')
@@ -34,7 +34,10 @@ export function checksOfAgent(db: Db, tail: string): Promise<ChannelCheckRow[]> 
     .execute()
 }
 
-/** Says when a channel is to be checked next; null: not by itself. Whoever is at it keeps their lease. */
+/**
+ * Schedules the next check of a channel. A lease that is held stays held.
+ * @param dueAt milliseconds since 1970; null: no scheduled check
+ */
 export async function scheduleCheck(tx: Tx, channelId: string, dueAt: number | null) {
   await tx.db
     .insertInto('channel_leases')
@@ -43,7 +46,7 @@ export async function scheduleCheck(tx: Tx, channelId: string, dueAt: number | n
     .execute()
 }
 
-/** Says that a channel is to be checked at a moment, unless it is due before that anyway. */
+/** Schedules a check of a channel, unless one is scheduled earlier. */
 export async function scheduleCheckBy(tx: Tx, channelId: string, dueAt: number) {
   await tx.db
     .updateTable('channel_leases')
@@ -53,18 +56,21 @@ export async function scheduleCheckBy(tx: Tx, channelId: string, dueAt: number) 
     .execute()
 }
 
+/** All times in milliseconds since 1970. */
 export interface LeaseTerms {
   readonly now: number
+  /** When the lease times out. */
   readonly until: number
-  /** Only where it is due by then: whoever read that it is may have read it before another checked it. Null: anyway. */
+  /** Take the lease only if the channel is due by then: another node may have checked it in the meantime. Null: always. */
   readonly dueBy: number | null
 }
 
 /**
- * Takes the lease of a channel: of all nodes that try, one has it until it gives it back or its time is over.
- * @param holder random, for this one check
+ * Takes the lease of a channel. Of several nodes one succeeds, and holds it until it ends the lease or the lease times out.
+ * @param holder identifies the lease: random, for one check
+ * @returns false if another check holds it, or the channel is not due
  */
-export async function takeLease(
+export async function acquireLease(
   tx: Tx,
   channelId: string,
   holder: string,
@@ -81,8 +87,8 @@ export async function takeLease(
 
 /**
  * Ends a lease after a check.
- * @param dueAt when the channel is to be checked next; null: not by itself
- * @returns false where its time was over and another has it, or the channel is gone
+ * @param dueAt the next scheduled check in milliseconds since 1970; null: none
+ * @returns false if the lease timed out and another check has taken it, or the channel no longer exists
  */
 export async function endLease(
   tx: Tx,
@@ -101,10 +107,10 @@ export async function endLease(
 }
 
 /**
- * Gives a lease back without a check. What was to be checked still is.
- * @param notBefore but not sooner than that
+ * Releases a lease without a check. The channel stays due.
+ * @param notBefore the earliest time of the next check, in milliseconds since 1970
  */
-export async function giveLeaseBack(
+export async function releaseLease(
   tx: Tx,
   channelId: string,
   holder: string,
@@ -122,7 +128,7 @@ export async function giveLeaseBack(
     .execute()
 }
 
-/** Channels that are due and that nobody is at, the longest due first. */
+/** Channels that are due and whose lease is free, the longest due first. */
 export function dueChannels(db: Db, now: number, limit: number): Promise<ChannelLeaseRow[]> {
   return db
     .selectFrom('channel_leases')
@@ -134,7 +140,7 @@ export function dueChannels(db: Db, now: number, limit: number): Promise<Channel
     .execute()
 }
 
-/** Since when the channel that is due first has been, or will be; null where none is to be checked. */
+/** The earliest scheduled check, which may be in the past; null if none is scheduled. */
 export async function firstDue(db: Db): Promise<number | null> {
   const row = await db
     .selectFrom('channel_leases')
@@ -146,7 +152,7 @@ export async function firstDue(db: Db): Promise<number | null> {
   return row?.due_at ?? null
 }
 
-/** When the channels of an agent are due. */
+/** The leases of an agent's channels, with their next scheduled checks. */
 export function leasesOfAgent(db: Db, tail: string): Promise<ChannelLeaseRow[]> {
   return db
     .selectFrom('channel_leases')

@@ -3,22 +3,23 @@ import type { CoreDeps } from '../core/deps.ts'
 import type { Perspective } from '../core/network/perspective.ts'
 import type { ChannelKind } from './kinds/kind.ts'
 
+/** What the rules on channels depend on. */
 export interface ChannelDeps extends Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes'> {
-  readonly outside: Outside
+  readonly channelSources: ChannelSources
 }
 
-/** @throws CodedError VALIDATION_ERROR */
-export function requireKind({ kinds }: Outside, id: string): ChannelKind {
+/** The kinds of channel that can be proven, and the network perspectives from which they are checked. */
+export interface ChannelSources {
+  readonly kinds: readonly ChannelKind[]
+  readonly perspectives: readonly Perspective[]
+}
+
+/** @throws CodedError VALIDATION_ERROR if there is no such kind */
+export function getKind({ kinds }: ChannelSources, id: string): ChannelKind {
   const kind = kinds.find((each) => each.id === id)
   if (kind !== undefined) return kind
   throw new CodedError(
     'VALIDATION_ERROR',
     `kind is one of: ${kinds.map((each) => each.id).join(', ')}.`,
   )
-}
-
-/** What channels are, and from where they are looked at. */
-export interface Outside {
-  readonly kinds: readonly ChannelKind[]
-  readonly perspectives: readonly Perspective[]
 }

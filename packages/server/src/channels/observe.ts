@@ -1,117 +1,125 @@
 import type { ChannelCheck, CheckOutcome } from '@countersign/protocol'
 import { type Perspective, ProofAbsent, Unreachable } from '../core/network/perspective.ts'
-import type { ChannelKind, Proof, Wanted } from './kinds/kind.ts'
-import type { CheckResult } from './schedule.ts'
+import type { CheckResult } from './channel-state.ts'
+import type { ChannelKind, Proof, ProofQuery } from './kinds/kind.ts'
 
-type Seen = ChannelCheck['perspectives'][number]
+type PerspectiveResult = ChannelCheck['perspectives'][number]
 
-export interface Look extends CheckResult {
-  readonly perspectives: readonly Seen[]
+/** What the perspectives found together, and each of them alone. */
+export interface Observation extends CheckResult {
+  readonly perspectives: readonly PerspectiveResult[]
 }
 
+/** The observation of one proof, before it is known whether its token counts as fresh. */
+type ProofObservation = Omit<Observation, 'token'>
+
 interface View {
-  readonly seen: Seen
+  readonly result: PerspectiveResult
+  /** By which method the proof was found; null if it was not. */
   readonly method: string | null
 }
 
-/** The proofs for which a channel is searched. */
-export interface Sought {
-  /** What the owner is asked to place now, where its time is not over. */
+/** The proofs that a check of a channel accepts. */
+export interface ExpectedProofs {
+  /** The proof that the owner is asked to place; null if there is none or it has expired. */
   readonly fresh: Proof | null
-  /** What has proven the channel before, and by which method. */
+  /** The proof that proved the channel before, and by which method. */
   readonly known: { readonly proof: Proof; readonly method: string } | null
+  /** The time of the check in milliseconds since 1970. */
   readonly now: number
 }
 
 /**
- * Looks for the proof of a channel from every perspective that the kind asks for: for the fresh token first, and where
- * there is none of it for the one that was seen before.
- * @param over ends the check: what is not known by then is out of reach
+ * Looks for the proof of a channel from the perspectives that the kind requires: first for the fresh proof, then, if that is
+ * not found, for the one that proved the channel before.
+ * @param signal ends the check: a perspective that has not answered by then counts as unreachable
  */
-export async function look(
+export async function observe(
   kind: ChannelKind,
   perspectives: readonly Perspective[],
-  { fresh, known, now }: Sought,
-  over: AbortSignal,
-): Promise<Look> {
-  const views = perspectives.map((each) => forOneCheck(each, over))
-  const forFresh = fresh && (await lookFor(kind, views, { proof: fresh, provenBy: null, now }))
+  { fresh, known, now }: ExpectedProofs,
+  signal: AbortSignal,
+): Promise<Observation> {
+  const memoized = perspectives.map((each) => memoizePerspective(each, signal))
+  const freshQuery = fresh && { proof: fresh, provenBy: null, now }
+  const forFresh = freshQuery && (await observeProof(kind, memoized, freshQuery))
   if (forFresh?.outcome === 'proven') return { ...forFresh, token: 'fresh' }
-  if (known === null) return { ...(forFresh ?? NOTHING_SOUGHT), token: null }
-  const wanted = { proof: known.proof, provenBy: known.method, now }
-  const forKnown = await lookFor(kind, views, wanted)
+  if (known === null) return { ...(forFresh ?? NO_QUERY), token: null }
+  const knownQuery = { proof: known.proof, provenBy: known.method, now }
+  const forKnown = await observeProof(kind, memoized, knownQuery)
   return {
     ...forKnown,
-    perspectives: forFresh === null ? forKnown.perspectives : both(forFresh, forKnown),
+    perspectives: forFresh === null ? forKnown.perspectives : withBothDetails(forFresh, forKnown),
     token: forKnown.outcome === 'proven' ? 'known' : null,
   }
 }
 
-const NOTHING_SOUGHT = { outcome: 'absent', method: null, perspectives: [] } as const
+const NO_QUERY = { outcome: 'absent', method: null, perspectives: [] } as const
 
-/** What each perspective saw of both tokens. What becomes of the channel is decided by the one that it stands on. */
-function both(fresh: Omit<Look, 'token'>, known: Omit<Look, 'token'>): Seen[] {
-  const detailOf = new Map(fresh.perspectives.map(({ name, detail }) => [name, detail]))
+/** The results for the known token, which decide the outcome, with what was found of the fresh token added for the owner. */
+function withBothDetails(fresh: ProofObservation, known: ProofObservation): PerspectiveResult[] {
+  const freshDetails = new Map(fresh.perspectives.map(({ name, detail }) => [name, detail]))
   return known.perspectives.map(({ name, outcome, detail }) => {
-    const ofFresh = detailOf.get(name)
-    const told = ofFresh === undefined ? '' : `The new token: ${ofFresh} `
-    return { name, outcome, detail: `${told}The token before it: ${detail}` }
+    const freshDetail = freshDetails.get(name)
+    const prefix = freshDetail === undefined ? '' : `The new token: ${freshDetail} `
+    return { name, outcome, detail: `${prefix}The token before it: ${detail}` }
   })
 }
 
-async function lookFor(
+async function observeProof(
   kind: ChannelKind,
   perspectives: readonly Perspective[],
-  wanted: Wanted,
-): Promise<Omit<Look, 'token'>> {
-  if (kind.check === null) return NOTHING_SOUGHT
-  if (kind.check.agreement === 'first') return first(kind, perspectives, wanted)
-  const views = await Promise.all(perspectives.map((each) => viewFrom(each, kind, wanted)))
-  return { ...agreed(views), perspectives: views.map(({ seen }) => seen) }
+  query: ProofQuery,
+): Promise<ProofObservation> {
+  if (kind.check === null) return NO_QUERY
+  if (kind.check.agreement === 'first') return observeUntilKnown(kind, perspectives, query)
+  const views = await Promise.all(perspectives.map((each) => viewFrom(each, kind, query)))
+  return { ...majorityOf(views), perspectives: views.map(({ result }) => result) }
 }
 
-/** What more than half have seen: the proof by one and the same method, or that there is none. */
-function agreed(views: readonly View[]): Pick<Look, 'outcome' | 'method'> {
-  const most = Math.floor(views.length / 2) + 1
-  for (const [method, those] of Map.groupBy(views, (each) => each.method)) {
-    if (method !== null && those.length >= most) return { outcome: 'proven', method }
+/** More than half must find the proof by the same method, or find that there is none; anything else is unreachable. */
+function majorityOf(views: readonly View[]): Pick<Observation, 'outcome' | 'method'> {
+  const majority = Math.floor(views.length / 2) + 1
+  for (const [method, group] of Map.groupBy(views, (each) => each.method)) {
+    if (method !== null && group.length >= majority) return { outcome: 'proven', method }
   }
-  const absent = views.filter(({ seen }) => seen.outcome === 'absent').length >= most
+  const absent = views.filter(({ result }) => result.outcome === 'absent').length >= majority
   return { outcome: absent ? 'absent' : 'unreachable', method: null }
 }
 
-async function first(
+/** Asks one perspective after another until one of them is not unreachable. */
+async function observeUntilKnown(
   kind: ChannelKind,
   perspectives: readonly Perspective[],
-  wanted: Wanted,
-): Promise<Omit<Look, 'token'>> {
+  query: ProofQuery,
+): Promise<ProofObservation> {
   const views: View[] = []
   for (const perspective of perspectives) {
-    const view = await viewFrom(perspective, kind, wanted)
+    const view = await viewFrom(perspective, kind, query)
     views.push(view)
-    if (view.seen.outcome !== 'unreachable') break
+    if (view.result.outcome !== 'unreachable') break
   }
   const last = views.at(-1)
   return {
-    outcome: last?.seen.outcome ?? 'unreachable',
+    outcome: last?.result.outcome ?? 'unreachable',
     method: last?.method ?? null,
-    perspectives: views.map(({ seen }) => seen),
+    perspectives: views.map(({ result }) => result),
   }
 }
 
-async function viewFrom(from: Perspective, kind: ChannelKind, wanted: Wanted): Promise<View> {
+async function viewFrom(from: Perspective, kind: ChannelKind, query: ProofQuery): Promise<View> {
   const { name } = from
   try {
-    const found = await kind.check?.look(from, wanted)
+    const found = await kind.check?.observe(from, query)
     if (found === undefined) throw new Unreachable('Nothing looks for it.')
-    return { seen: { name, outcome: 'proven', detail: found.detail }, method: found.method }
+    return { result: { name, outcome: 'proven', detail: found.detail }, method: found.method }
   } catch (error) {
     const outcome = outcomeOf(error)
-    return { seen: { name, outcome, detail: (error as Error).message }, method: null }
+    return { result: { name, outcome, detail: (error as Error).message }, method: null }
   }
 }
 
-/** @throws what is no failure of a check but a mistake of ours */
+/** @throws the error itself if it is a bug and no result of a check */
 function outcomeOf(error: unknown): CheckOutcome {
   if (error instanceof ProofAbsent) return 'absent'
   if (error instanceof Unreachable) return 'unreachable'
@@ -119,24 +127,25 @@ function outcomeOf(error: unknown): CheckOutcome {
 }
 
 /**
- * A perspective for the time of one check. What it was asked once it is not asked again: a place is visited once, however
- * many tokens and methods are looked for. Once the check is over it says that nobody knows.
+ * Wraps a perspective for one check. It sends each query once, because several tokens and methods look at the same place,
+ * and rejects with Unreachable once the check has ended.
+ * @param signal ends the check
  */
-export function forOneCheck(from: Perspective, over: AbortSignal): Perspective {
+export function memoizePerspective(from: Perspective, signal: AbortSignal): Perspective {
   const answers = new Map<string, Promise<unknown>>()
   const ended = new Promise<never>((_resolve, reject) => {
     const end = () => reject(new Unreachable('The check took too long and was given up.'))
-    if (over.aborted) end()
-    else over.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
   })
-  // Nobody may be waiting when it ends.
+  // Without a handler, a check that ends while nothing waits for it would be an unhandled rejection.
   ended.catch(() => undefined)
-  const once = <T>(question: string, ask: () => Promise<T>): Promise<T> => {
-    if (over.aborted) return ended
-    const known = answers.get(question) as Promise<T> | undefined
+  const once = <T>(key: string, send: () => Promise<T>): Promise<T> => {
+    if (signal.aborted) return ended
+    const known = answers.get(key) as Promise<T> | undefined
     if (known !== undefined) return known
-    const answer = Promise.race([ask(), ended])
-    answers.set(question, answer)
+    const answer = Promise.race([send(), ended])
+    answers.set(key, answer)
     return answer
   }
   return {

@@ -4,15 +4,15 @@ import { type CheckEnd, checkChannel } from './check-channel.ts'
 import { dueChannels, firstDue } from './check-table.ts'
 import type { ChannelDeps } from './deps.ts'
 
-/** So many checks are under way at once: they wait for others' servers, not for ours. */
+/** How many checks run at once. They mostly wait for other servers. */
 const AT_ONCE = 8
 
-/** How a check ended that the service made by itself; `failed`: by a mistake of ours. */
+/** How a scheduled check ended; `failed`: by a bug. */
 type RecheckEnd = Exclude<CheckEnd, 'taken'> | 'failed'
 
 /**
- * Checks the channels that are due, a few at a time, for as long as the service runs. Several services on one database
- * share the work: each check is under a lease.
+ * Checks the channels that are due, a few at a time, while the service runs. Several nodes on one database share the work
+ * through leases.
  */
 export class DueChecks {
   readonly #deps: ChannelDeps
@@ -33,7 +33,7 @@ export class DueChecks {
     })
   }
 
-  /** How many checks have ended how. */
+  /** The number of checks by how they ended. */
   get ended(): ReadonlyMap<RecheckEnd, number> {
     return this.#ended
   }
@@ -73,7 +73,7 @@ export class DueChecks {
   }
 }
 
-/** By how many seconds the channel is late that has been due longest: how far behind the checks are. */
+/** How late the oldest due check is, in seconds; 0 if none is due. */
 export async function secondsLate({ db, now }: Pick<ChannelDeps, 'db' | 'now'>): Promise<number> {
   const due = await firstDue(db.read)
   return due === null ? 0 : Math.max(0, (now() - due) / 1000)

@@ -16,23 +16,23 @@ import type { ChannelRow, Tx } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { didOfAgent } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
+import { recordCheck } from './channel-lifecycle.ts'
+import { applyCheckResult, type CheckEffect, isVerified } from './channel-state.ts'
 import { channelsOfAgent } from './channel-table.ts'
 import { runtime } from './kinds/runtime.ts'
-import { recordCheck } from './record-check.ts'
-import { newRuntimeChallenge, nonceOfOurs, requireGoodNonce } from './runtime-challenge.ts'
-import { type AfterCheck, afterCheck, isCounting } from './schedule.ts'
+import { assertValidNonce, newRuntimeChallenge, parseNonce } from './runtime-challenge.ts'
 
-/** What the runtime channel works on. */
+/** What the rules on the runtime channel depend on. */
 export interface RuntimeDeps
   extends Pick<CoreDeps, 'db' | 'site' | 'pepper' | 'now' | 'randomBytes'> {
   readonly readModel: AgentReadModel
   readonly ed25519: Ed25519Verifier
 }
 
-/** Answers closer together than this are one: each that moves the dates is an event. */
-const APART_MS = 24 * 3_600_000
+/** Answers closer together than this renew nothing, so that an agent cannot flood the events. */
+const MIN_RENEWAL_INTERVAL_MS = 24 * 3_600_000
 
-/** No address is kept: that the agent answered is what counts, not from where. */
+/** What is recorded of every answer. The agent's address is not stored. */
 const ANSWERED = {
   outcome: 'proven',
   perspectives: [
@@ -45,21 +45,24 @@ const ANSWERED = {
 } as const
 
 /**
- * A challenge for an agent to prove that it runs. Anyone may ask for one: only the agent can answer it.
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND, FORBIDDEN for a revoked one
+ * Creates a challenge by which an agent proves that it runs. Anyone may request one, because only the agent can answer it.
+ * @param reference the agent's DID, tail or key
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, FORBIDDEN if the agent is revoked
  */
 export async function challengeRuntime(
   deps: RuntimeDeps,
   reference: string,
 ): Promise<RuntimeChallenge> {
   const { agent } = await findAgent(deps, reference)
-  requireNotRevoked(agent.status)
+  assertNotRevoked(agent.status)
   return newRuntimeChallenge(deps, didOfAgent(deps.site, agent.tail))
 }
 
 /**
- * The agent's answer: its runtime channel counts from now on, for 30 days. The challenge is good until its time is over, so
- * that an answer whose response was lost can be sent again. What the owner has begun is told to the agent alone.
+ * Verifies an agent's answer and renews its runtime channel for 30 days. A challenge can be answered again until it expires,
+ * so that an agent can retry after a lost response. The signature is verified first, because whether the owner has added the
+ * channel is not public.
+ * @param reference the agent's DID, tail or key
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND, TOKEN_EXPIRED, INVALID_SIGNATURE, FORBIDDEN
  */
 export async function answerRuntime(
@@ -67,13 +70,13 @@ export async function answerRuntime(
   reference: string,
   { challenge, signature }: RuntimeAnswer,
 ): Promise<RuntimeProof> {
-  const nonce = nonceOfOurs(deps, challenge)
+  const nonce = parseNonce(deps, challenge)
   const signed = decodeSignature(signature)
   if (signed === null) throw new CodedError('VALIDATION_ERROR', 'The signature is malformed.')
   const { agent } = await findAgent(deps, reference)
   const { tail, publicKey } = agent
   const did = didOfAgent(deps.site, tail)
-  requireGoodNonce(deps, did, nonce)
+  assertValidNonce(deps, did, nonce)
   if (!(await deps.ed25519.verify(publicKey, challengeMessage(challenge), signed))) {
     throw new CodedError(
       'INVALID_SIGNATURE',
@@ -100,22 +103,29 @@ async function recordAnswer(
   const agent = await agentByTail(tx.db, tail)
   const channels = await channelsOfAgent(tx.db, tail)
   const channel = channels.find(({ kind }) => kind === runtime.id)
-  requireNotRevoked(agent?.status)
+  assertNotRevoked(agent?.status)
   if (agent === undefined || channel === undefined) {
     throw new CodedError(
       'NOT_FOUND',
       'This agent has no runtime channel: its owner adds one on the dashboard first.',
     )
   }
-  requireBegun(channel, at)
-  const after = afterAnswer(channel, at)
-  await recordCheck(tx, { agent, channel, after, look: ANSWERED, at, isMereName: true })
+  assertProofPending(channel, at)
+  const effect = effectOfAnswer(channel, at)
+  await recordCheck(tx, {
+    agent,
+    channel,
+    effect,
+    observation: ANSWERED,
+    at,
+    isSelfDeclared: true,
+  })
   const { grade = agent.grade } = (await agentByTail(tx.db, tail)) ?? {}
-  return { channel: { ...channel, ...after.patch }, grade }
+  return { channel: { ...channel, ...effect.patch }, grade }
 }
 
-/** What an owner began and the agent did not answer in time is over; once it was proven, an answer is enough. */
-function requireBegun({ verified_at, proof_expires_at }: ChannelRow, at: number): void {
+/** The first proof must come before the owner's token expires; later ones need only an answer. */
+function assertProofPending({ verified_at, proof_expires_at }: ChannelRow, at: number): void {
   if (verified_at !== null || (proof_expires_at !== null && proof_expires_at > at)) return
   throw new CodedError(
     'TOKEN_EXPIRED',
@@ -123,16 +133,20 @@ function requireBegun({ verified_at, proof_expires_at }: ChannelRow, at: number)
   )
 }
 
-/** Within a day only the date of the last check moves, unless the owner has asked for a fresh proof. */
-function afterAnswer(channel: ChannelRow, at: number): AfterCheck {
+/** An answer within a day of the last renewal only updates the date of the last check, unless the owner has requested a fresh proof. */
+function effectOfAnswer(channel: ChannelRow, at: number): CheckEffect {
   const { verified_at, proof_token } = channel
-  const recent = isCounting(channel, at) && at - (verified_at ?? 0) < APART_MS
-  const again = recent && proof_token === null
-  const result = { outcome: 'proven', token: again ? 'known' : 'fresh', method: 'answer' } as const
-  return afterCheck(channel, result, runtime.freshForMs, at)
+  const isRecent = isVerified(channel, at) && at - (verified_at ?? 0) < MIN_RENEWAL_INTERVAL_MS
+  const isRepeated = isRecent && proof_token === null
+  const result = {
+    outcome: 'proven',
+    token: isRepeated ? 'known' : 'fresh',
+    method: 'answer',
+  } as const
+  return applyCheckResult(channel, result, runtime.freshForMs, at)
 }
 
-function requireNotRevoked(status: string | undefined): void {
+function assertNotRevoked(status: string | undefined): void {
   if (status !== 'revoked') return
   throw new CodedError('FORBIDDEN', 'This agent is revoked: it proves nothing any more.')
 }

@@ -11,6 +11,7 @@ import type { Pepper } from '../core/crypto/secrets.ts'
 import type { Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
 
+/** What challenges are made from. */
 export interface RuntimeChallengeDeps {
   readonly site: Site
   readonly pepper: Pepper
@@ -20,33 +21,34 @@ export interface RuntimeChallengeDeps {
 
 /** How long a challenge can be answered. */
 const LIFETIME_MS = 5 * 60_000
-/** The end in milliseconds since 1970, randomness, and the authentication of both. */
-const END_BYTES = 6
+/** A nonce holds its expiry in milliseconds since 1970, random bytes, and the MAC of both. */
+const EXPIRY_BYTES = 6
 const RANDOM_BYTES = 16
 const MAC_BYTES = 32
-const SAID_BYTES = END_BYTES + RANDOM_BYTES
-/** Bytes in threes are base64url without a spare bit: there is one spelling. */
-const NONCE_LENGTH = ((SAID_BYTES + MAC_BYTES) / 3) * 4
+const PAYLOAD_BYTES = EXPIRY_BYTES + RANDOM_BYTES
+/** The nonce's 54 bytes are a multiple of three, so that base64url has exactly one encoding of them. */
+const NONCE_LENGTH = ((PAYLOAD_BYTES + MAC_BYTES) / 3) * 4
 
 /**
- * A challenge for one agent. Its nonce says until when it is good and authenticates itself, so that a stranger who asks
- * for one makes no row.
+ * Creates a challenge for one agent. Its nonce carries its expiry and a MAC, so that requests from unauthenticated clients
+ * write nothing to the database.
  */
 export function newRuntimeChallenge(deps: RuntimeChallengeDeps, did: Did): RuntimeChallenge {
   const { site, now, randomBytes } = deps
   const expiresAt = now() + LIFETIME_MS
-  const said = Buffer.concat([Buffer.alloc(END_BYTES), randomBytes(RANDOM_BYTES)])
-  said.writeUIntBE(expiresAt, 0, END_BYTES)
-  const nonce = encodeBase64Url(Buffer.concat([said, macOf(deps, did, said)]))
+  const payload = Buffer.concat([Buffer.alloc(EXPIRY_BYTES), randomBytes(RANDOM_BYTES)])
+  payload.writeUIntBE(expiresAt, 0, EXPIRY_BYTES)
+  const nonce = encodeBase64Url(Buffer.concat([payload, macOf(deps, did, payload)]))
   const challenge = formatChallenge(site.naming, { audience: site.baseUrl, nonce })
   return { challenge, expiresAt: timestamp(expiresAt) }
 }
 
 /**
- * The nonce of a challenge that has the form of ours. Costs nothing, so it comes before anything is looked up.
- * @throws CodedError VALIDATION_ERROR
+ * Parses a challenge of this service. It is cheap, so it runs before any lookup.
+ * @returns the nonce's 54 bytes, not yet authenticated
+ * @throws CodedError VALIDATION_ERROR if the challenge does not have this service's form
  */
-export function nonceOfOurs({ site }: Pick<RuntimeChallengeDeps, 'site'>, text: string): Buffer {
+export function parseNonce({ site }: Pick<RuntimeChallengeDeps, 'site'>, text: string): Buffer {
   const challenge = parseChallenge(site.naming, text)
   if (challenge?.audience === site.baseUrl && challenge.nonce.length === NONCE_LENGTH) {
     return Buffer.from(challenge.nonce, 'base64url')
@@ -58,15 +60,15 @@ export function nonceOfOurs({ site }: Pick<RuntimeChallengeDeps, 'site'>, text: 
 }
 
 /**
- * Checks that a nonce was made here, for this agent, and that it is still good.
+ * Asserts that this service made a nonce for this agent and that it has not expired.
  * @throws CodedError VALIDATION_ERROR, TOKEN_EXPIRED
  */
-export function requireGoodNonce(deps: RuntimeChallengeDeps, did: Did, nonce: Buffer): void {
-  const said = nonce.subarray(0, SAID_BYTES)
-  if (!timingSafeEqual(nonce.subarray(SAID_BYTES), macOf(deps, did, said))) {
+export function assertValidNonce(deps: RuntimeChallengeDeps, did: Did, nonce: Buffer): void {
+  const payload = nonce.subarray(0, PAYLOAD_BYTES)
+  if (!timingSafeEqual(nonce.subarray(PAYLOAD_BYTES), macOf(deps, did, payload))) {
     throw new CodedError('VALIDATION_ERROR', 'This challenge was not made for this agent.')
   }
-  if (said.readUIntBE(0, END_BYTES) <= deps.now()) {
+  if (payload.readUIntBE(0, EXPIRY_BYTES) <= deps.now()) {
     throw new CodedError(
       'TOKEN_EXPIRED',
       'This challenge is over after 5 minutes: ask for another.',
@@ -74,6 +76,9 @@ export function requireGoodNonce(deps: RuntimeChallengeDeps, did: Did, nonce: Bu
   }
 }
 
-function macOf({ site, pepper }: RuntimeChallengeDeps, did: Did, said: Buffer): Uint8Array {
-  return pepper.authenticate('runtime challenge', `${did}|${site.baseUrl}|${said.toString('hex')}`)
+function macOf({ site, pepper }: RuntimeChallengeDeps, did: Did, payload: Buffer): Uint8Array {
+  return pepper.authenticate(
+    'runtime challenge',
+    `${did}|${site.baseUrl}|${payload.toString('hex')}`,
+  )
 }

@@ -17,12 +17,13 @@ const ANSWER = '/api/agents/:agent/runtime'
 const CHALLENGE = '/api/agents/:agent/runtime/challenge'
 const REFUSALS = { '4xx': errorSchema(), '5xx': errorSchema() }
 
+/** The rules that the runtime routes call. */
 export interface RuntimeRouteDeps {
   readonly challenge: (reference: string) => Promise<RuntimeChallenge>
   readonly answer: (reference: string, answer: RuntimeAnswer) => Promise<RuntimeProof>
 }
 
-/** An agent proves that it runs (docs/channels.md). No cookie, no session: the signature is all. */
+/** The routes by which an agent proves that it runs (docs/channels.md). The signature alone authenticates it, so any origin may call them. */
 export function runtimeRoutes(app: App, naming: Naming, deps: RuntimeRouteDeps): void {
   app.post(CHALLENGE, {
     schema: {

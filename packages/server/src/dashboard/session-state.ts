@@ -16,7 +16,7 @@ import { allowsPasskeys } from '../owners/sign-in-with-passkey.ts'
  * @param session null if nobody is signed in
  */
 export async function sessionState(
-  deps: OwnerDeps & Pick<ChannelDeps, 'outside'>,
+  deps: OwnerDeps & Pick<ChannelDeps, 'channelSources'>,
   session: Session | null,
 ): Promise<SessionState> {
   const owner = session && (await ownerById(deps.db.read, session.ownerId))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { RuntimeAnswer } from '@countersign/protocol'
 import type { Logger } from 'pino'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
-import type { Outside } from '../channels/deps.ts'
+import type { ChannelSources } from '../channels/deps.ts'
 import { answerRuntime, challengeRuntime } from '../channels/runtime-answer.ts'
 import { claim } from '../claims/claim.ts'
 import type { Settings } from '../config/config.ts'
@@ -37,7 +37,7 @@ export interface ServiceParts {
   readonly rateLimiter: RateLimiter | null
   readonly state: ServiceState
   readonly providers: Providers
-  readonly outside: Outside
+  readonly channelSources: ChannelSources
   readonly now: () => number
 }
 
@@ -48,9 +48,19 @@ export interface ServiceState {
 
 /** Builds the dependencies of the HTTP app. */
 export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): AppDeps {
-  const { db, readModel, metrics, loadShedder, rateLimiter, state, providers, outside, now } = parts
+  const {
+    db,
+    readModel,
+    metrics,
+    loadShedder,
+    rateLimiter,
+    state,
+    providers,
+    channelSources,
+    now,
+  } = parts
   const { naming, keyReuse, serviceName, trustedProxies } = settings
-  const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers), outside.kinds)
+  const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers), channelSources.kinds)
   const ed25519 = new Ed25519Verifier()
   const claimDeps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
   const verifyDeps = { readModel, ed25519, site, now }
@@ -91,7 +101,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       serviceName,
       pepper,
       providers,
-      outside,
+      channelSources,
       now,
       randomBytes,
     },

@@ -93,7 +93,7 @@ async function start(
   resources.defer(() => providers.close())
   const userAgent = `Countersign/${VERSION} (+${settings.baseUrl.origin})`
   const perspectives = openPerspectives(settings, userAgent)
-  const outside = { kinds: CHANNEL_KINDS, perspectives: perspectives.all }
+  const channelSources = { kinds: CHANNEL_KINDS, perspectives: perspectives.all }
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
   if (primary === null && settings.database.kind === 'sqlite')
     resources.defer(lockDatabase(settings.database.file))
@@ -107,7 +107,17 @@ async function start(
   const metrics = new RequestMetrics()
   const loadShedder = new LoadShedder()
   const rateLimiter = await openRateLimiter({ settings, log, db, now }, resources)
-  const parts = { db, readModel, metrics, loadShedder, rateLimiter, state, providers, outside, now }
+  const parts = {
+    db,
+    readModel,
+    metrics,
+    loadShedder,
+    rateLimiter,
+    state,
+    providers,
+    channelSources,
+    now,
+  }
   const deps = appDeps(settings, log, parts)
   const app = await createApp(deps)
   const checks = new DueChecks(deps.owners, (err) => log.error({ err }, 'a check failed'))

@@ -11,9 +11,8 @@ import { provenChannels } from '../../src/agents/proven-channel-table.ts'
 import { AgentReadModel } from '../../src/agents/read-model/agent-read-model.ts'
 import { factsOfChannel, factsOfVerification } from '../../src/agents/read-model/rows.ts'
 import { verificationsOfOwner } from '../../src/agents/verification-table.ts'
-import { planEnd } from '../../src/channels/channel-end.ts'
+import { recordChannelEvent, scheduleExpiry } from '../../src/channels/channel-lifecycle.ts'
 import { channelsOfAgent, deleteChannel, updateChannel } from '../../src/channels/channel-table.ts'
-import { recordChannelEvent } from '../../src/channels/record-channel-event.ts'
 import { claim } from '../../src/claims/claim.ts'
 import { readSettings } from '../../src/config/config.ts'
 import { Ed25519Verifier } from '../../src/core/crypto/ed25519.ts'
@@ -118,7 +117,7 @@ async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: numb
     const times = { verified_at: at, checked_at: at, fresh_until, stale_since: null }
     if (known.some((each) => each.id === id)) await updateChannel(tx, id, times)
     else await insertProvenChannel(tx, tail, { id, kind, handle_or_domain: place, tier, ...times })
-    await planEnd(tx, id, fresh_until)
+    await scheduleExpiry(tx, id, fresh_until)
     const channel = { kind, handle_or_domain: place }
     return recordChannelEvent(tx, row, { channel, type: 'channel.verified', payload: {}, at })
   }
@@ -126,7 +125,7 @@ async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: numb
   if (channel === undefined) return
   if (change.kind === 'stale') await updateChannel(tx, channel.id, { stale_since: at })
   else await deleteChannel(tx, channel.id)
-  await planEnd(tx, channel.id, null)
+  await scheduleExpiry(tx, channel.id, null)
   const type = change.kind === 'stale' ? 'channel.stale' : 'channel.removed'
   await recordChannelEvent(tx, row, { channel, type, payload: {}, at })
 }

@@ -13,8 +13,7 @@ import {
 } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { agentByTail } from '../../src/agents/agent-table.ts'
-import { planEnd } from '../../src/channels/channel-end.ts'
-import { recordChannelEvent } from '../../src/channels/record-channel-event.ts'
+import { recordChannelEvent, scheduleExpiry } from '../../src/channels/channel-lifecycle.ts'
 import { loadPepper } from '../../src/core/crypto/secrets.ts'
 import type { AgentRow, ChannelRow, Tx } from '../../src/core/database/database.ts'
 import { unverifyOwner, verifyOwner } from '../../src/identity/record-verification.ts'
@@ -144,7 +143,7 @@ test('the end of a channel is told on time, though nobody asks', async (t) => {
     now(),
     async (tx, tail) => {
       await insertProvenChannel(tx, tail, proven)
-      await planEnd(tx, domain.id, freshUntil)
+      await scheduleExpiry(tx, domain.id, freshUntil)
     },
     'channel.verified',
   )

@@ -14,17 +14,24 @@ import {
   signed,
   startWithChannel,
 } from './support/agent-cards.ts'
-import { begin, check, DOMAIN, newProver, type Prover, startGround } from './support/proving.ts'
+import {
+  addChannel,
+  check,
+  DOMAIN,
+  newProver,
+  type Prover,
+  startChannelFixture,
+} from './support/channel-fixture.ts'
 
 suite('an agent card that proves nothing', () => {
-  test('one that merely names the agent', async (t) => {
-    const { see, ground, prover, kid, extension } = await startWithChannel(t)
+  test('because the agent has not signed it', async (t) => {
+    const { see, fixture, prover, kid, extension } = await startWithChannel(t)
     const card = cardWith(extension)
     const unsigned = await see(card)
     assert.equal(unsigned.outcome, 'absent')
     assert.match(unsigned.detail, /names this agent, but nobody has signed it/)
 
-    const stranger = await newProver(ground)
+    const stranger = await newProver(fixture)
     const byTheirs = await signed(card, { ...prover, key: stranger.key }, { kid })
     const good = await signed(card, prover, { kid })
     const [signature] = good.signatures as { protected: string; signature: string }[]
@@ -35,7 +42,7 @@ suite('an agent card that proves nothing', () => {
       ['another key', byTheirs],
       [
         'another key under its own name',
-        await signed(card, stranger, { kid: keyIdOf(ground, stranger) }),
+        await signed(card, stranger, { kid: keyIdOf(fixture, stranger) }),
       ],
       ['changed after', { ...good, description: 'Another' }],
       [
@@ -90,9 +97,9 @@ suite('an agent card that proves nothing', () => {
     assert.equal((await see(good)).state, 'verified')
   })
 
-  test('one that the agent has signed, but that does not name it so', async (t) => {
-    const { see, ground, prover, kid, extension } = await startWithChannel(t)
-    const { did } = await newProver(ground)
+  test('because its extension does not name the agent, token and expiry', async (t) => {
+    const { see, fixture, prover, kid, extension } = await startWithChannel(t)
+    const { did } = await newProver(fixture)
     const { params } = extension
     const withParams = (changed: object): Extension => ({
       ...extension,
@@ -118,7 +125,7 @@ suite('an agent card that proves nothing', () => {
     }
   })
 
-  test('one whose signature does not cover what it says', async (t) => {
+  test('because the signature does not cover the extension', async (t) => {
     const { see, prover, kid, extension } = await startWithChannel(t)
     const plain = await signed(cardWith(), prover, { kid })
     const { uri, params } = extension
@@ -134,7 +141,7 @@ suite('an agent card that proves nothing', () => {
       assert.equal(outcome, 'absent')
       assert.match(detail, /has no extension/)
     }
-    // A member called __proto__ falls out of what is signed: it must not be what is read.
+    // A member named __proto__ is not part of the signed canonical form, so it must not be read.
     const hollow = cardWith({ uri, params: { a: 1 } })
     const filled = JSON.stringify(await signed(hollow, prover, { kid })).replace(
       '"a":1',
@@ -145,23 +152,23 @@ suite('an agent card that proves nothing', () => {
     assert.match(detail, /names another agent/)
   })
 
-  test('one whose key is elsewhere: no address in it is followed', async (t) => {
-    const ground = await startGround(t, { names: [DOMAIN, 'keys.example.com'] })
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'a2a')
+  test('because the key is at a URL in the header, which is not fetched', async (t) => {
+    const fixture = await startChannelFixture(t, { names: [DOMAIN, 'keys.example.com'] })
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'a2a')
     const theirs = { ...prover, key: newKey() }
     const x = Buffer.from(theirs.key.publicKey, 'base64').toString('base64url')
     const jwk = { kty: 'OKP', crv: 'Ed25519', x }
     const jku = 'https://keys.example.com/jwks.json'
-    ground.site.serve('/jwks.json', { body: JSON.stringify({ keys: [jwk] }) })
-    const kid = keyIdOf(ground, prover)
+    fixture.site.serve('/jwks.json', { body: JSON.stringify({ keys: [jwk] }) })
+    const kid = keyIdOf(fixture, prover)
     publish(
-      ground,
+      fixture,
       await signed(cardWith(extensionOf(channel)), theirs, { kid, jku, jwk, x5u: jku }),
     )
     assert.equal((await check(prover, channel)).outcome, 'absent')
     assert.deepEqual(
-      ground.site.requests.map(({ url }) => url),
+      fixture.site.requests.map(({ url }) => url),
       [CARD],
     )
   })
@@ -173,7 +180,7 @@ function encode(value: unknown): string {
   )
 }
 
-/** A good signature under a header that no library would write. */
+/** A valid signature with a header that no library writes. */
 function withHeader({ key }: Prover, card: CardJson, header: object) {
   const head = encode({ alg: 'EdDSA', typ: 'JOSE', ...header })
   const signature = key.sign(`${head}.${encode(canonicalizeAgentCard(card as never))}`)

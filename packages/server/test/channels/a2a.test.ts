@@ -13,49 +13,49 @@ import {
   startWithChannel,
 } from './support/agent-cards.ts'
 import {
-  begin,
+  addChannel,
   check,
   DOMAIN,
   newAgentOf,
   newProver,
-  publicSide,
+  proofField,
+  publicView,
   signInAgain,
-  startGround,
-  toPlace,
-} from './support/proving.ts'
+  startChannelFixture,
+} from './support/channel-fixture.ts'
 
 const DAY_MS = 86_400_000
 
 suite('an agent card that proves', () => {
-  test('it names the agent and is signed by it: from C to A', async (t) => {
-    const ground = await startGround(t, { resolvers: 3 })
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'a2a')
+  test('if it names the agent and the agent has signed it, raising the grade from C to A', async (t) => {
+    const fixture = await startChannelFixture(t, { resolvers: 3 })
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'a2a')
     assert.deepEqual(
       [channel.handleOrDomain, channel.tier, channel.label],
       [DOMAIN, 2, 'Agent-to-agent (A2A)'],
     )
     assert.equal(CARD, `/${AGENT_CARD_PATH}`)
-    assert.equal(toPlace(channel, 'card')('Address'), `https://${DOMAIN}${CARD}`)
+    assert.equal(proofField(channel, 'card')('Address'), `https://${DOMAIN}${CARD}`)
     const extension = extensionOf(channel)
-    assert.equal(extension.uri, `${ground.service.url}/a2a/identity/v1`)
+    assert.equal(extension.uri, `${fixture.service.url}/a2a/identity/v1`)
     assert.deepEqual(Object.keys(extension.params), ['did', 'nonce', 'expiry'])
     assert.deepEqual(
       [extension.params.did, extension.params.expiry],
       [prover.did, channel.proof?.expiresAt],
     )
 
-    publish(ground, await signed(cardWith(extension), prover, { kid: keyIdOf(ground, prover) }))
+    publish(fixture, await signed(cardWith(extension), prover, { kid: keyIdOf(fixture, prover) }))
     const { state, seen } = await check(prover, channel)
 
     assert.equal(state, 'verified')
     assert.equal(seen.length, 3)
     for (const { detail } of seen) assert.match(detail, /names this agent and is signed by it\.$/)
-    const seenByAll = await publicSide(ground, prover)
+    const seenByAll = await publicView(fixture, prover)
     assert.deepEqual(seenByAll, { grade: 'A', channels: [`a2a ${DOMAIN}`] })
   })
 
-  test('under each name of the key and of the algorithm', async (t) => {
+  test('with each accepted key ID and algorithm name', async (t) => {
     const { see, prover, kid, extension } = await startWithChannel(t)
     const thumbprint = keyThumbprint(Buffer.from(prover.key.publicKey, 'base64'))
     for (const header of [
@@ -69,7 +69,7 @@ suite('an agent card that proves', () => {
     }
   })
 
-  test('laid out anew, members in another order, other extensions and signatures beside it', async (t) => {
+  test('with other formatting, member order, extensions and signatures', async (t) => {
     const { see, prover, kid, extension } = await startWithChannel(t)
     const other = { uri: 'https://example.org/ext/v1', params: { a: 1.5e30, b: ['é', null] } }
     const stale = { ...extension, params: { ...extension.params, nonce: 'of-before' } }
@@ -81,38 +81,38 @@ suite('an agent card that proves', () => {
     assert.equal((await see(JSON.stringify(turned, null, 4))).state, 'verified')
   })
 
-  test('again every day, past its expiry, as long as it is signed', async (t) => {
+  test('at every daily check, also after its expiry, as long as it is signed', async (t) => {
     const clock = { ahead: 0 }
-    const ground = await startGround(t, { clock })
-    const early = await newProver(ground)
-    const channel = await begin(early, 'a2a')
+    const fixture = await startChannelFixture(t, { clock })
+    const early = await newProver(fixture)
+    const channel = await addChannel(early, 'a2a')
     const card = await signed(cardWith(extensionOf(channel)), early, {
-      kid: keyIdOf(ground, early),
+      kid: keyIdOf(fixture, early),
     })
-    publish(ground, card)
+    publish(fixture, card)
     assert.equal((await check(early, channel)).state, 'verified')
     clock.ahead = 30 * DAY_MS
-    const late = await signInAgain(ground, early)
+    const late = await signInAgain(fixture, early)
 
     const again = await check(late, channel)
     assert.deepEqual([again.state, again.outcome], ['verified', 'proven'])
 
-    publish(ground, { ...card, signatures: [] })
+    publish(fixture, { ...card, signatures: [] })
     assert.equal((await check(late, channel)).outcome, 'absent')
-    publish(ground, { ...card, name: 'Another name' })
+    publish(fixture, { ...card, name: 'Another name' })
     assert.equal((await check(late, channel)).outcome, 'absent')
   })
 
-  test('one agent at two domains, and two agents on one card', async (t) => {
-    const ground = await startGround(t, { names: [DOMAIN, 'bots.example.org'] })
-    const one = await newProver(ground)
-    const two = await newAgentOf(ground, one.owner.ownerId, 'second')
-    const here = await begin(one, 'a2a')
-    const there = await begin(one, 'a2a', 'bots.example.org')
-    const second = await begin(two, 'a2a')
+  test('for one agent at two domains, and for two agents on one card', async (t) => {
+    const fixture = await startChannelFixture(t, { names: [DOMAIN, 'bots.example.org'] })
+    const one = await newProver(fixture)
+    const two = await newAgentOf(fixture, one.owner.ownerId, 'second')
+    const here = await addChannel(one, 'a2a')
+    const there = await addChannel(one, 'a2a', 'bots.example.org')
+    const second = await addChannel(two, 'a2a')
     const card = cardWith(...[second, there, here].map(extensionOf))
-    const once = await signed(card, one, { kid: keyIdOf(ground, one) })
-    publish(ground, await signed(once, two, { kid: keyIdOf(ground, two) }))
+    const once = await signed(card, one, { kid: keyIdOf(fixture, one) })
+    publish(fixture, await signed(once, two, { kid: keyIdOf(fixture, two) }))
     for (const [prover, channel] of [
       [one, here],
       [one, there],
@@ -120,13 +120,13 @@ suite('an agent card that proves', () => {
     ] as const) {
       assert.equal((await check(prover, channel)).state, 'verified', channel.handleOrDomain)
     }
-    assert.equal((await publicSide(ground, one)).channels.length, 2)
+    assert.equal((await publicView(fixture, one)).channels.length, 2)
   })
 })
 
-suite('what is no agent card', () => {
-  test('is said to be none, and nothing comes of it', async (t) => {
-    const { see, ground, prover, kid, extension } = await startWithChannel(t)
+suite('a response that is not an agent card', () => {
+  test('is reported as absent and proves nothing', async (t) => {
+    const { see, fixture, prover, kid, extension } = await startWithChannel(t)
     const text = JSON.stringify(cardWith(extension))
     for (const junk of [
       '',
@@ -161,11 +161,11 @@ suite('what is no agent card', () => {
     assert.equal(({} as { a?: unknown }).a, undefined, 'no prototype has been touched')
     assert.equal((await see(' '.repeat(70_000))).outcome, 'unreachable', 'more than 64 KiB')
     assert.equal((await see(await signed(cardWith(extension), prover, { kid }))).state, 'verified')
-    assert.equal((await fetch(`${ground.service.url}/healthz`)).status, 200)
+    assert.equal((await fetch(`${fixture.service.url}/healthz`)).status, 200)
   })
 
-  test('only 404 and 410 say that there is none', async (t) => {
-    const { ground, prover, channel, kid, extension } = await startWithChannel(t)
+  test('means absent for 404 and 410 only, otherwise unreachable', async (t) => {
+    const { fixture, prover, channel, kid, extension } = await startWithChannel(t)
     const body = JSON.stringify(await signed(cardWith(extension), prover, { kid }))
     for (const [status, outcome] of [
       [404, 'absent'],
@@ -173,13 +173,13 @@ suite('what is no agent card', () => {
       [401, 'unreachable'],
       [503, 'unreachable'],
     ] as const) {
-      ground.site.serve(CARD, { status, body })
+      fixture.site.serve(CARD, { status, body })
       assert.equal((await check(prover, channel)).outcome, outcome, String(status))
     }
-    ground.dns[0]?.fail('*', 'SERVFAIL')
+    fixture.dns[0]?.fail('*', 'SERVFAIL')
     assert.equal((await check(prover, channel)).outcome, 'unreachable')
-    ground.dns[0]?.fail('*', null)
-    ground.dns[0]?.remove(DOMAIN)
+    fixture.dns[0]?.fail('*', null)
+    fixture.dns[0]?.remove(DOMAIN)
     assert.equal((await check(prover, channel)).outcome, 'absent')
   })
 })

@@ -4,16 +4,16 @@ import { type SitePage, startHttpsSite } from '../../../../test/support/https-si
 import {
   assertProves,
   assertProvesNothing,
-  assertTokenKept,
-  chatScene,
+  assertTokenNotSent,
   json,
+  startChatFixture,
   textOf,
-  UNREADABLE,
-} from './support/chat-scene.ts'
+  UNUSABLE,
+} from './support/chat-fixture.ts'
 
 const PATH = '/xrpc/app.bsky.actor.getProfile'
 
-/** As https://public.api.bsky.app answers. */
+/** A profile as https://public.api.bsky.app returns it. */
 const profile = (description?: string, handle = 'desk.bsky.social') =>
   json({
     did: 'did:plc:z72i7hdynmk6r22z27h6tvur',
@@ -32,15 +32,15 @@ const profile = (description?: string, handle = 'desk.bsky.social') =>
 
 const failure = (error: string, message: string) => json({ error, message }, 400)
 
-async function scene(t: TestContext) {
+async function startWithChat(t: TestContext) {
   const site = await startHttpsSite(t, ['public.api.bsky.app'])
   const serve = (page: SitePage) => site.serve(PATH, page)
-  return { ...(await chatScene(t, [site])), site, serve }
+  return { ...(await startChatFixture(t, [site])), site, serve }
 }
 
 test('a text in the description proves an account on Bluesky', async (t) => {
-  const { site, serve, ...rest } = await scene(t)
-  await rest.agent.refuses('bluesky', 'desk.bsky.social/../x')
+  const { site, serve, ...rest } = await startWithChat(t)
+  await rest.agent.assertHandleRefused('bluesky', 'desk.bsky.social/../x')
   const channel = await rest.agent.add('bluesky', '@Desk.bsky.social')
   assert.deepEqual(
     [channel.handleOrDomain, channel.link],
@@ -49,13 +49,13 @@ test('a text in the description proves an account on Bluesky', async (t) => {
   serve(profile(`Books flights.\n\n${textOf(channel)}`))
   await assertProves(rest, channel, '@desk.bsky.social')
   assert.ok(site.requests.every(({ url }) => url === `${PATH}?actor=desk.bsky.social`))
-  assertTokenKept([site], textOf(channel))
+  assertTokenNotSent([site], textOf(channel))
 })
 
-test('what Bluesky answers otherwise proves nothing', async (t) => {
-  const { serve, agent, newcomer } = await scene(t)
+test('no other response of Bluesky proves anything', async (t) => {
+  const { serve, agent, otherOwnersAgent } = await startWithChat(t)
   const channel = await agent.add('bluesky', 'desk.bsky.social')
-  const other = textOf(await (await newcomer()).add('bluesky', 'desk.bsky.social'))
+  const other = textOf(await (await otherOwnersAgent()).add('bluesky', 'desk.bsky.social'))
   await assertProvesNothing(agent, channel, serve, {
     absent: {
       'no description': () => profile(),
@@ -72,13 +72,13 @@ test('what Bluesky answers otherwise proves nothing', async (t) => {
     unreachable: {
       'another refusal': () => failure('InvalidRequest', 'Error: actor must be a valid did'),
       'a text without an account': (text) => json({ description: text }),
-      ...UNREADABLE,
+      ...UNUSABLE,
     },
   })
 })
 
-test('a resolver that denies Bluesky itself says nothing of an account', async (t) => {
-  const { dns, agent } = await scene(t)
+test('a resolver that denies Bluesky’s host makes the result unreachable, not absent', async (t) => {
+  const { dns, agent } = await startWithChat(t)
   const channel = await agent.add('bluesky', 'desk.bsky.social')
   dns.remove('public.api.bsky.app')
   assert.equal((await agent.check(channel)).outcome, 'unreachable')

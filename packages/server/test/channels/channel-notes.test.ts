@@ -9,7 +9,7 @@ import { claimAgent, startTestService } from '../../../../test/support/service.t
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 import type { ChannelRow } from '../../src/core/database/database.ts'
-import { DAY, HOUR } from './support/days.ts'
+import { DAY, HOUR } from './support/scheduled-checks.ts'
 
 async function start(t: { after(end: () => unknown): void }) {
   const service = await startTestService(t)
@@ -29,7 +29,7 @@ async function start(t: { after(end: () => unknown): void }) {
   return { service, owner, did, give, notes }
 }
 
-test('owners are told of the channels that need them, the worst first', async (t) => {
+test('owners get notes on channels that need attention, the most urgent first', async (t) => {
   const { did, give, notes, owner } = await start(t)
   const now = Date.now()
   await give('well.example.net', {})
@@ -69,7 +69,7 @@ test('owners are told of the channels that need them, the worst first', async (t
   assert.equal((await notes())[0]?.displayName, 'Desk')
 })
 
-test('of one owner another is told nothing, nor whoever is not signed in', async (t) => {
+test('owners get notes only on their own channels, and signed-out visitors get none', async (t) => {
   const { service, give } = await start(t)
   await give('stale.example.net', { stale_since: Date.now() })
   const other = await signIn(service, await service.operator.addVerifiedOwner())
@@ -77,7 +77,7 @@ test('of one owner another is told nothing, nor whoever is not signed in', async
   assert.deepEqual(jsonOf<SessionState>(await ask(service, '/api/session')).channelNotes, [])
 })
 
-test('a suspended agent’s channels are told of, a revoked one’s are not', async (t) => {
+test('notes include channels of suspended agents and leave out those of revoked agents', async (t) => {
   const { service, did, give, notes } = await start(t)
   await give('stale.example.net', { stale_since: Date.now() })
   await setStatus(service, did, 'suspended')
@@ -86,7 +86,7 @@ test('a suspended agent’s channels are told of, a revoked one’s are not', as
   assert.deepEqual(await notes(), [])
 })
 
-test('there are twenty at most, of all agents together', async (t) => {
+test('an owner gets at most twenty notes over all agents', async (t) => {
   const { service, owner, give, notes } = await start(t)
   const second = await claimAgent(service, owner.ownerId, newKey(), 'second')
   const now = Date.now()

@@ -1,33 +1,39 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freePort } from '../../../../test/support/ports.ts'
-import { DAY, HOUR, passTime, until } from './support/days.ts'
-import { begin, DOMAIN, newProver, startGround, toPlace } from './support/proving.ts'
+import {
+  addChannel,
+  DOMAIN,
+  newProver,
+  proofField,
+  startChannelFixture,
+} from './support/channel-fixture.ts'
+import { advanceToNextCheck, DAY, HOUR, until } from './support/scheduled-checks.ts'
 
-test('whoever hosts it sees how checks end, and how late they are', async (t) => {
+test('metrics show how checks end and how late they are', async (t) => {
   const clock = { ahead: 0 }
   const port = String(await freePort())
-  const ground = await startGround(t, { clock, env: { METRICS_PORT: port } })
+  const fixture = await startChannelFixture(t, { clock, env: { METRICS_PORT: port } })
   const scrape = async () => (await fetch(`http://localhost:${port}/metrics`)).text()
-  const prover = await newProver(ground)
-  const channel = await begin(prover, 'domain')
+  const prover = await newProver(fixture)
+  const channel = await addChannel(prover, 'domain')
   assert.match(await scrape(), /^countersign_channel_checks_late_seconds 0$/m)
-  await passTime(ground, prover, clock, HOUR)
-  ground.txt(`_svc-challenge.${DOMAIN}`, toPlace(channel, 'dns')('Value'))
-  await passTime(ground, prover, clock, DAY)
-  await passTime(ground, prover, clock, DAY)
+  await advanceToNextCheck(fixture, prover, clock, HOUR)
+  fixture.txt(`_svc-challenge.${DOMAIN}`, proofField(channel, 'dns')('Value'))
+  await advanceToNextCheck(fixture, prover, clock, DAY)
+  await advanceToNextCheck(fixture, prover, clock, DAY)
 
   const counted = 'countersign_channel_checks_total'
   const text = await until(
-    ground,
+    fixture,
     scrape,
     (all) => all.includes(`${counted}{outcome="proven"} 2`),
     'two',
   )
   assert.match(text, /^countersign_channel_checks_total\{outcome="absent"\} 1$/m)
   assert.match(text, /^countersign_channel_checks_total\{outcome="failed"\} 0$/m)
-  // Held by a node that has died, it is late.
-  const { db } = ground.service.operator
+  // If a node that died holds the lease, the check is late.
+  const { db } = fixture.service.operator
   await db.write((tx) =>
     tx.db
       .updateTable('channel_leases')

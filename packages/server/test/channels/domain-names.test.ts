@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertRefused } from '../../../../test/support/answer.ts'
-import { addChannel, begin, newAgentOf, newProver, startGround } from './support/proving.ts'
+import {
+  addChannel,
+  newAgentOf,
+  newProver,
+  postChannel,
+  startChannelFixture,
+} from './support/channel-fixture.ts'
 
 const LABEL = 'a'.repeat(63)
 /** 253 octets. */
 const LONGEST = `${[LABEL, LABEL, LABEL, 'a'.repeat(57)].join('.')}.com`
 
-/** What is entered, and the one form in which it is kept. */
+/** Accepted inputs, and the normalized domain. */
 const TAKEN: readonly [string, string][] = [
   ['example.com', 'example.com'],
   [' Agents.EXAMPLE.com ', 'agents.example.com'],
@@ -104,15 +110,15 @@ const REFUSED: readonly [string, RegExp][] = [
   [`${'ü.'.repeat(60)}com`, SHAPE],
 ]
 
-test('a domain is kept in one form, however it is entered', async (t) => {
-  const ground = await startGround(t)
-  const { owner } = await newProver(ground)
+test('a domain is normalized, however it is entered', async (t) => {
+  const fixture = await startChannelFixture(t)
+  const { owner } = await newProver(fixture)
   for (const some of [TAKEN.slice(0, 10), TAKEN.slice(10, 20), TAKEN.slice(20)]) {
     // An agent has at most twenty channels.
-    const prover = await newAgentOf(ground, owner.ownerId, `for ${some[0]}`)
+    const prover = await newAgentOf(fixture, owner.ownerId, `for ${some[0]}`)
     for (const [entered, kept] of some) {
       for (const kind of ['domain', 'a2a']) {
-        const { handleOrDomain, link } = await begin(prover, kind, entered)
+        const { handleOrDomain, link } = await addChannel(prover, kind, entered)
         assert.deepEqual([handleOrDomain, link], [kept, `https://${kept}/`], entered)
       }
     }
@@ -120,17 +126,17 @@ test('a domain is kept in one form, however it is entered', async (t) => {
 })
 
 test('two spellings of a domain are one channel', async (t) => {
-  const prover = await newProver(await startGround(t))
-  const first = await begin(prover, 'domain', 'bücher.com')
-  const second = await begin(prover, 'domain', 'https://XN--BCHER-KVA.com/')
+  const prover = await newProver(await startChannelFixture(t))
+  const first = await addChannel(prover, 'domain', 'bücher.com')
+  const second = await addChannel(prover, 'domain', 'https://XN--BCHER-KVA.com/')
   assert.equal(first.id, second.id)
 })
 
-test('what is no domain that somebody can hold is refused, with the reason', async (t) => {
-  const prover = await newProver(await startGround(t))
+test('a name that nobody can register is refused with the reason', async (t) => {
+  const prover = await newProver(await startChannelFixture(t))
   for (const kind of ['domain', 'a2a']) {
     for (const [entered, reason] of REFUSED) {
-      const answer = await addChannel(prover, kind, entered)
+      const answer = await postChannel(prover, kind, entered)
       assert.equal(answer.status, 400, `${kind} ${entered}: ${answer.text}`)
       assertRefused(answer, 400, 'VALIDATION_ERROR', reason)
     }

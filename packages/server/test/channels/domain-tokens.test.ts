@@ -2,60 +2,60 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { assertRefused } from '../../../../test/support/answer.ts'
 import {
-  act,
   addChannel,
-  askFor,
-  begin,
   check,
   DOMAIN,
   listChannels,
   newAgentOf,
   newProver,
-  publicSide,
+  postAction,
+  postChannel,
+  proofField,
+  publicView,
+  runAction,
   signInAgain,
-  startGround,
-  toPlace,
-} from './support/proving.ts'
+  startChannelFixture,
+} from './support/channel-fixture.ts'
 
 const NAME = `_svc-challenge.${DOMAIN}`
 const FILE = '/.well-known/svc-challenge.txt'
 const DAY_MS = 86_400_000
 
-suite('whose token it is, and until when', () => {
-  test('each agent has a line of its own, and they stand side by side', async (t) => {
-    const ground = await startGround(t)
-    const one = await newProver(ground)
-    const two = await newAgentOf(ground, one.owner.ownerId, 'second')
-    const [first, second] = [await begin(one, 'domain'), await begin(two, 'domain')]
-    const [lineOne, lineTwo] = [first, second].map((each) => toPlace(each, 'dns')('Value'))
+suite('the agent and the expiry of a token', () => {
+  test('a record can hold a line for each of several agents', async (t) => {
+    const fixture = await startChannelFixture(t)
+    const one = await newProver(fixture)
+    const two = await newAgentOf(fixture, one.owner.ownerId, 'second')
+    const [first, second] = [await addChannel(one, 'domain'), await addChannel(two, 'domain')]
+    const [lineOne, lineTwo] = [first, second].map((each) => proofField(each, 'dns')('Value'))
 
-    ground.txt(NAME, lineTwo as string)
+    fixture.txt(NAME, lineTwo as string)
     const { outcome, seen } = await check(one, first)
     assert.equal(outcome, 'absent')
     assert.match(seen[0]?.detail ?? '', /hold nothing for this agent, but for others/)
 
-    ground.txt(NAME, lineOne as string, lineTwo as string)
+    fixture.txt(NAME, lineOne as string, lineTwo as string)
     assert.equal((await check(one, first)).state, 'verified')
     assert.equal((await check(two, second)).state, 'verified')
     assert.equal((await check(one, first)).state, 'verified', 'the first one stays')
   })
 
-  test('another owner’s line proves the domain for them alone', async (t) => {
-    const ground = await startGround(t)
-    const [ada, bob] = [await newProver(ground), await newProver(ground)]
-    const [hers, his] = [await begin(ada, 'domain'), await begin(bob, 'domain')]
-    ground.txt(NAME, toPlace(his, 'dns')('Value'))
+  test('another owner’s line proves the domain for that owner only', async (t) => {
+    const fixture = await startChannelFixture(t)
+    const [ada, bob] = [await newProver(fixture), await newProver(fixture)]
+    const [hers, his] = [await addChannel(ada, 'domain'), await addChannel(bob, 'domain')]
+    fixture.txt(NAME, proofField(his, 'dns')('Value'))
     assert.equal((await check(ada, hers)).outcome, 'absent')
     assert.equal((await check(bob, his)).state, 'verified')
-    assert.deepEqual(await publicSide(ground, ada), { grade: 'C', channels: [] })
+    assert.deepEqual(await publicView(fixture, ada), { grade: 'C', channels: [] })
   })
 
-  test('a token counts with the DID of its agent and an expiry that is to come', async (t) => {
-    const ground = await startGround(t)
-    const prover = await newProver(ground)
-    const other = await newProver(ground)
-    const channel = await begin(prover, 'domain')
-    const line = toPlace(channel, 'dns')('Value')
+  test('a token proves only together with its agent’s DID and a future expiry', async (t) => {
+    const fixture = await startChannelFixture(t)
+    const prover = await newProver(fixture)
+    const other = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
+    const line = proofField(channel, 'dns')('Value')
     const [token, did, expiry] = line.split(' ') as [string, string, string]
     for (const [text, words] of [
       [`${token} did=${other.did} ${expiry}`, /with the DID of another agent/],
@@ -70,93 +70,93 @@ suite('whose token it is, and until when', () => {
       [`token${token} ${did} ${expiry}`, /no line such as/],
       [line.replaceAll(' ', ''), /no line such as/],
     ] as const) {
-      ground.txt(NAME, text)
+      fixture.txt(NAME, text)
       const { outcome, seen } = await check(prover, channel)
       assert.equal(outcome, 'absent', text)
       assert.match(seen[0]?.detail ?? '', words, text)
     }
-    ground.txt(NAME, ` ${did}  ${token}\texpiry=2999-01-01t00:00:00+02:00 note=x `)
+    fixture.txt(NAME, ` ${did}  ${token}\texpiry=2999-01-01t00:00:00+02:00 note=x `)
     assert.equal((await check(prover, channel)).state, 'verified')
   })
 
-  test('after seven days a token proves nothing, whatever the record says', async (t) => {
+  test('a token proves nothing after seven days, whatever expiry the record has', async (t) => {
     const clock = { ahead: 0 }
-    const ground = await startGround(t, { clock })
-    const early = await newProver(ground)
-    const channel = await begin(early, 'domain')
-    const line = toPlace(channel, 'dns')('Value')
-    ground.txt(NAME, line.replace(/expiry=\S+/, 'expiry=2999-01-01T00:00:00Z'))
+    const fixture = await startChannelFixture(t, { clock })
+    const early = await newProver(fixture)
+    const channel = await addChannel(early, 'domain')
+    const line = proofField(channel, 'dns')('Value')
+    fixture.txt(NAME, line.replace(/expiry=\S+/, 'expiry=2999-01-01T00:00:00Z'))
     clock.ahead = 7 * DAY_MS
-    const late = await signInAgain(ground, early)
+    const late = await signInAgain(fixture, early)
 
-    const answer = await askFor(late, channel, 'check')
+    const answer = await postAction(late, channel, 'check')
     assertRefused(answer, 400, 'VALIDATION_ERROR', /get a fresh token/)
     const [listed] = await listChannels(late)
     assert.deepEqual([listed?.state, listed?.proof], ['pending', null])
-    assert.equal((await publicSide(ground, late)).grade, 'C')
+    assert.equal((await publicView(fixture, late)).grade, 'C')
 
-    const renewed = await act(late, channel, 'renew')
-    const fresh = toPlace(renewed, 'dns')('Value')
+    const renewed = await runAction(late, channel, 'renew')
+    const fresh = proofField(renewed, 'dns')('Value')
     assert.notEqual(fresh.split(' ')[0], line.split(' ')[0])
     assert.equal((await check(late, renewed)).outcome, 'absent', 'the old record')
-    ground.txt(NAME, fresh)
+    fixture.txt(NAME, fresh)
     assert.equal((await check(late, renewed)).state, 'verified')
   })
 
-  test('once proven, the record is looked for where it was, past its expiry', async (t) => {
+  test('after the proof, only the same method is checked and the expiry no longer matters', async (t) => {
     const clock = { ahead: 0 }
-    const ground = await startGround(t, { clock })
-    const early = await newProver(ground)
-    const channel = await begin(early, 'domain')
-    const line = toPlace(channel, 'dns')('Value')
-    ground.txt(NAME, line)
+    const fixture = await startChannelFixture(t, { clock })
+    const early = await newProver(fixture)
+    const channel = await addChannel(early, 'domain')
+    const line = proofField(channel, 'dns')('Value')
+    fixture.txt(NAME, line)
     assert.equal((await check(early, channel)).state, 'verified')
     clock.ahead = 30 * DAY_MS
-    const late = await signInAgain(ground, early)
+    const late = await signInAgain(fixture, early)
 
     const again = await check(late, channel)
     assert.deepEqual([again.state, again.outcome], ['verified', 'proven'])
 
-    ground.dns[0]?.remove(NAME)
-    ground.site.serve(FILE, { body: line })
+    fixture.dns[0]?.remove(NAME)
+    fixture.site.serve(FILE, { body: line })
     assert.equal((await check(late, channel)).outcome, 'absent')
-    assert.equal(ground.site.requests.length, 0, 'the file is not asked for')
+    assert.equal(fixture.site.requests.length, 0, 'the file is not asked for')
   })
 
-  test('a domain does not stand for its subdomains, nor a subdomain for it', async (t) => {
-    const ground = await startGround(t)
-    const prover = await newProver(ground)
-    const apex = await begin(prover, 'domain', 'example.com')
-    ground.txt('_svc-challenge.example.com', toPlace(apex, 'dns')('Value'))
+  test('a domain proves nothing for its subdomains, nor a subdomain for its parent', async (t) => {
+    const fixture = await startChannelFixture(t)
+    const prover = await newProver(fixture)
+    const apex = await addChannel(prover, 'domain', 'example.com')
+    fixture.txt('_svc-challenge.example.com', proofField(apex, 'dns')('Value'))
     assert.equal((await check(prover, apex)).state, 'verified')
 
-    const sub = await begin(prover, 'domain', DOMAIN)
+    const sub = await addChannel(prover, 'domain', DOMAIN)
     assert.notEqual(sub.id, apex.id)
     assert.equal((await check(prover, sub)).state, 'pending')
-    assert.deepEqual((await publicSide(ground, prover)).channels, ['domain example.com'])
+    assert.deepEqual((await publicView(fixture, prover)).channels, ['domain example.com'])
   })
 
-  test('a deployment’s short name is in every place', async (t) => {
-    const ground = await startGround(t, { env: { SHORT_NAME: 'acme' } })
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
-    assert.equal(toPlace(channel, 'dns')('Name'), `_acme-challenge.${DOMAIN}`)
-    const place = toPlace(channel, 'file')
+  test('record name, file name and address use the deployment’s short name', async (t) => {
+    const fixture = await startChannelFixture(t, { env: { SHORT_NAME: 'acme' } })
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
+    assert.equal(proofField(channel, 'dns')('Name'), `_acme-challenge.${DOMAIN}`)
+    const place = proofField(channel, 'file')
     assert.equal(place('Address'), `https://${DOMAIN}/.well-known/acme-challenge.txt`)
     assert.match(place('Line'), / did=acme:agent:/)
-    ground.txt(NAME, place('Line'))
+    fixture.txt(NAME, place('Line'))
     assert.equal((await check(prover, channel)).state, 'pending', 'another deployment’s name')
-    ground.txt(`_acme-challenge.${DOMAIN}`, place('Line'))
+    fixture.txt(`_acme-challenge.${DOMAIN}`, place('Line'))
     assert.equal((await check(prover, channel)).state, 'verified')
   })
 
-  test('a revoked agent proves nothing more', async (t) => {
-    const ground = await startGround(t)
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
+  test('a revoked agent can prove nothing', async (t) => {
+    const fixture = await startChannelFixture(t)
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
     await prover.owner.post(`/api/account/agents/${prover.did}/revoke`)
-    const added = await addChannel(prover, 'domain', 'example.org')
+    const added = await postChannel(prover, 'domain', 'example.org')
     assertRefused(added, 400, 'VALIDATION_ERROR', /revoked/)
-    assertRefused(await askFor(prover, channel, 'check'), 400, 'VALIDATION_ERROR', /revoked/)
+    assertRefused(await postAction(prover, channel, 'check'), 400, 'VALIDATION_ERROR', /revoked/)
   })
 })

@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import {
-  begin,
+  addChannel,
   check,
   DOMAIN,
   listChannels,
   newProver,
-  publicSide,
-  startGround,
-  toPlace,
-} from './support/proving.ts'
+  proofField,
+  publicView,
+  startChannelFixture,
+} from './support/channel-fixture.ts'
 
 const NAME = `_svc-challenge.${DOMAIN}`
 const FILE = '/.well-known/svc-challenge.txt'
 
-suite('a domain by DNS', () => {
-  test('a TXT record that is placed as asked takes an agent from C to A', async (t) => {
-    const ground = await startGround(t, { resolvers: 3 })
-    const prover = await newProver(ground)
-    assert.deepEqual(await publicSide(ground, prover), { grade: 'C', channels: [] })
+suite('a domain proven by DNS', () => {
+  test('a TXT record placed as instructed raises the agent’s grade from C to A', async (t) => {
+    const fixture = await startChannelFixture(t, { resolvers: 3 })
+    const prover = await newProver(fixture)
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'C', channels: [] })
 
-    const channel = await begin(prover, 'domain', ` HTTPS://${DOMAIN.toUpperCase()}/ `)
+    const channel = await addChannel(prover, 'domain', ` HTTPS://${DOMAIN.toUpperCase()}/ `)
     assert.deepEqual(
       [channel.handleOrDomain, channel.state, channel.tier, channel.link],
       [DOMAIN, 'pending', 2, `https://${DOMAIN}/`],
     )
-    const place = toPlace(channel, 'dns')
+    const place = proofField(channel, 'dns')
     assert.equal(place('Type'), 'TXT')
     assert.equal(place('Name'), NAME)
     assert.match(
@@ -34,59 +34,59 @@ suite('a domain by DNS', () => {
         `^token=[1-9A-HJ-NP-Za-km-z]{22} did=${prover.did} expiry=${channel.proof?.expiresAt}$`,
       ),
     )
-    ground.txt(place('Name'), 'v=spf1 -all', place('Value'))
+    fixture.txt(place('Name'), 'v=spf1 -all', place('Value'))
 
     const { state, outcome, seen } = await check(prover, channel)
 
     assert.deepEqual([state, outcome], ['verified', 'proven'])
     assert.deepEqual(
       seen.map(({ name }) => name),
-      ground.dns.map(({ address }) => address),
+      fixture.dns.map(({ address }) => address),
     )
     for (const { detail } of seen) {
       assert.equal(detail, `A TXT record at ${NAME} holds the token of this channel.`)
     }
-    assert.equal(ground.site.requests.length, 0, 'the file is not asked for')
+    assert.equal(fixture.site.requests.length, 0, 'the file is not asked for')
     const [listed] = await listChannels(prover)
     assert.deepEqual([listed?.state, listed?.proof], ['verified', null])
-    const seenByAll = await publicSide(ground, prover)
+    const seenByAll = await publicView(fixture, prover)
     assert.deepEqual(seenByAll, { grade: 'A', channels: [`domain ${DOMAIN}`] })
   })
 
-  test('the strings of a record are joined, wherever they are split', async (t) => {
-    const ground = await startGround(t)
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
-    const line = toPlace(channel, 'dns')('Value')
-    ground.txt(NAME, [line.slice(0, 9), line.slice(9, 40), line.slice(40)])
+  test('the strings of a TXT record are joined', async (t) => {
+    const fixture = await startChannelFixture(t)
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
+    const line = proofField(channel, 'dns')('Value')
+    fixture.txt(NAME, [line.slice(0, 9), line.slice(9, 40), line.slice(40)])
     assert.equal((await check(prover, channel)).state, 'verified')
   })
 
   test('a CNAME at the name of the record is followed', async (t) => {
-    const ground = await startGround(t)
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
-    ground.dns[0]?.set(NAME, 'CNAME', ['agents.verify.example.net'])
+    const fixture = await startChannelFixture(t)
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
+    fixture.dns[0]?.set(NAME, 'CNAME', ['agents.verify.example.net'])
     assert.equal((await check(prover, channel)).outcome, 'absent')
-    ground.txt('agents.verify.example.net', toPlace(channel, 'dns')('Value'))
+    fixture.txt('agents.verify.example.net', proofField(channel, 'dns')('Value'))
     assert.equal((await check(prover, channel)).state, 'verified')
   })
 
   test('a wildcard that answers for every name proves nothing', async (t) => {
-    const ground = await startGround(t)
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
-    ground.txt(`*.${DOMAIN}`, 'v=spf1 -all', 'token did expiry', '')
+    const fixture = await startChannelFixture(t)
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
+    fixture.txt(`*.${DOMAIN}`, 'v=spf1 -all', 'token did expiry', '')
     const { outcome, seen } = await check(prover, channel)
     assert.equal(outcome, 'absent')
     assert.match(seen[0]?.detail ?? '', /The TXT records at .* hold no line such as token=/)
   })
 
-  test('that nobody knows changes nothing, that there is nothing is said', async (t) => {
-    const ground = await startGround(t)
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
-    const [dns] = ground.dns
+  test('an unreachable DNS changes nothing, and an absent proof is reported as absent', async (t) => {
+    const fixture = await startChannelFixture(t)
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
+    const [dns] = fixture.dns
 
     const nowhere = await check(prover, channel)
     assert.deepEqual([nowhere.state, nowhere.outcome], ['pending', 'absent'])
@@ -94,7 +94,7 @@ suite('a domain by DNS', () => {
       nowhere.seen[0]?.detail,
       `${NAME} does not exist in the DNS. https://${DOMAIN}${FILE} answers 404.`,
     )
-    ground.txt(NAME)
+    fixture.txt(NAME)
     assert.match((await check(prover, channel)).seen[0]?.detail ?? '', /has no TXT record/)
     for (const [failure, words] of [
       ['SERVFAIL', /SERVFAIL/],
@@ -111,23 +111,23 @@ suite('a domain by DNS', () => {
     assert.equal((await check(prover, channel)).outcome, 'absent', 'no web server either')
   })
 
-  test('where the DNS fails, the file is proof enough', async (t) => {
-    const ground = await startGround(t)
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
-    ground.dns[0]?.fail(NAME, 'SERVFAIL')
-    ground.site.serve(FILE, { body: toPlace(channel, 'file')('Line') })
+  test('the file is enough if the DNS fails', async (t) => {
+    const fixture = await startChannelFixture(t)
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
+    fixture.dns[0]?.fail(NAME, 'SERVFAIL')
+    fixture.site.serve(FILE, { body: proofField(channel, 'file')('Line') })
     assert.equal((await check(prover, channel)).state, 'verified')
   })
 })
 
-suite('a domain from several perspectives', () => {
-  test('most of them have to see the proof', async (t) => {
-    const ground = await startGround(t, { resolvers: 3 })
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
-    const line = toPlace(channel, 'dns')('Value')
-    const [first, second, third] = ground.dns
+suite('a domain checked from several perspectives', () => {
+  test('more than half must find the proof', async (t) => {
+    const fixture = await startChannelFixture(t, { resolvers: 3 })
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
+    const line = proofField(channel, 'dns')('Value')
+    const [first, second, third] = fixture.dns
 
     first?.set(NAME, 'TXT', [line])
     const liar = await check(prover, channel)
@@ -152,12 +152,12 @@ suite('a domain from several perspectives', () => {
     )
   })
 
-  test('each looks the web server up by its own resolver', async (t) => {
-    const ground = await startGround(t, { resolvers: 3 })
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
-    ground.site.serve(FILE, { body: toPlace(channel, 'file')('Line') })
-    ground.dns[1]?.set(DOMAIN, 'A', ['203.0.113.9'])
+  test('each resolves the web server with its own resolver', async (t) => {
+    const fixture = await startChannelFixture(t, { resolvers: 3 })
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
+    fixture.site.serve(FILE, { body: proofField(channel, 'file')('Line') })
+    fixture.dns[1]?.set(DOMAIN, 'A', ['203.0.113.9'])
     const { state, seen } = await check(prover, channel)
     assert.equal(state, 'verified')
     assert.deepEqual(

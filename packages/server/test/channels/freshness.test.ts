@@ -2,59 +2,59 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { assertRefused } from '../../../../test/support/answer.ts'
 import {
+  addChannel,
+  check,
+  DOMAIN,
+  type Fixture,
+  newProver,
+  type Prover,
+  proofField,
+  publicView,
+  runAction,
+  signInAgain,
+  startChannelFixture,
+} from './support/channel-fixture.ts'
+import {
+  advanceToNextCheck,
   channelHistory,
   DAY,
   HOUR,
   MINUTE,
   notesOf,
   onlyChannel,
-  passTime,
   until,
-} from './support/days.ts'
-import {
-  act,
-  begin,
-  check,
-  DOMAIN,
-  type Ground,
-  newProver,
-  type Prover,
-  publicSide,
-  signInAgain,
-  startGround,
-  toPlace,
-} from './support/proving.ts'
+} from './support/scheduled-checks.ts'
 
 const NAME = `_svc-challenge.${DOMAIN}`
 const PLACE = `domain ${DOMAIN}`
 
 interface Proven {
   readonly clock: { ahead: number }
-  readonly ground: Ground
+  readonly fixture: Fixture
   readonly prover: Prover
-  /** The record that proved it. */
+  /** The TXT record that proved it. */
   readonly line: string
 }
 
 /** An agent that has just proven its domain. */
 async function startProven(t: { after(end: () => unknown): void }): Promise<Proven> {
   const clock = { ahead: 0 }
-  const ground = await startGround(t, { clock })
-  const prover = await newProver(ground)
-  const channel = await begin(prover, 'domain')
-  const line = toPlace(channel, 'dns')('Value')
-  ground.txt(NAME, line)
+  const fixture = await startChannelFixture(t, { clock })
+  const prover = await newProver(fixture)
+  const channel = await addChannel(prover, 'domain')
+  const line = proofField(channel, 'dns')('Value')
+  fixture.txt(NAME, line)
   assert.equal((await check(prover, channel)).state, 'verified')
-  return { clock, ground, prover, line }
+  return { clock, fixture, prover, line }
 }
 
-suite('day after day', () => {
-  test('a proof is looked for by itself, and nothing is told of it', async (t) => {
-    const { clock, ground, prover } = await startProven(t)
-    const first = await onlyChannel(ground, prover)
+suite('daily checks', () => {
+  test('find the proof without a request and write no event', async (t) => {
+    const { clock, fixture, prover } = await startProven(t)
+    const first = await onlyChannel(fixture, prover)
     for (let day = 1; day <= 3; day++) {
-      const { state, checks, checkedAt, verifiedAt, nextCheckAt } = await passTime(
-        ground,
+      const { state, checks, checkedAt, verifiedAt, nextCheckAt } = await advanceToNextCheck(
+        fixture,
         prover,
         clock,
         DAY,
@@ -66,53 +66,56 @@ suite('day after day', () => {
       const next = Date.parse(nextCheckAt as string) - Date.parse(checkedAt as string)
       assert.ok(next > 23 * HOUR && next <= DAY, `${next}`)
     }
-    assert.deepEqual(await channelHistory(ground, prover), [
+    assert.deepEqual(await channelHistory(fixture, prover), [
       `channel.verified ${PLACE}`,
       'agent.grade_changed C A',
     ])
-    assert.deepEqual(await notesOf(ground, prover), [])
+    assert.deepEqual(await notesOf(fixture, prover), [])
   })
 
-  test('nothing is looked for before its time', async (t) => {
-    const { clock, ground, prover } = await startProven(t)
-    const asked = ground.dns[0]?.asked(NAME)
+  test('do not run before they are due', async (t) => {
+    const { clock, fixture, prover } = await startProven(t)
+    const asked = fixture.dns[0]?.asked(NAME)
     clock.ahead += 22 * HOUR
-    // Something else that is due shows that the service has looked for what is.
-    const other = await newProver(ground)
-    await begin(other, 'domain', 'other.example.net')
-    await passTime(ground, other, clock, 10 * MINUTE)
-    assert.equal(ground.dns[0]?.asked(NAME), asked)
-    assert.equal((await onlyChannel(ground, prover)).checks.length, 1)
+    // Another channel's due check shows that the service has looked for due checks.
+    const other = await newProver(fixture)
+    await addChannel(other, 'domain', 'other.example.net')
+    await advanceToNextCheck(fixture, other, clock, 10 * MINUTE)
+    assert.equal(fixture.dns[0]?.asked(NAME), asked)
+    assert.equal((await onlyChannel(fixture, prover)).checks.length, 1)
   })
 
-  test('a failure of the DNS that lasts for longer than 72 hours changes nothing', async (t) => {
-    const { clock, ground, prover } = await startProven(t)
-    ground.dns[0]?.fail('*', 'SERVFAIL')
+  test('change nothing if the DNS fails for longer than 72 hours', async (t) => {
+    const { clock, fixture, prover } = await startProven(t)
+    fixture.dns[0]?.fail('*', 'SERVFAIL')
     for (let day = 1; day <= 4; day++) {
-      const { state, checks, failingSince, nextCheckAt } = await passTime(
-        ground,
+      const { state, checks, failingSince, nextCheckAt } = await advanceToNextCheck(
+        fixture,
         prover,
         clock,
         DAY,
       )
       assert.deepEqual([state, checks[0]?.outcome, failingSince], ['verified', 'unreachable', null])
       const next = Date.parse(nextCheckAt as string) - Date.parse(checks[0]?.at as string)
-      assert.equal(next, HOUR, 'soon again')
+      assert.equal(next, HOUR, 'retried after an hour')
     }
-    assert.deepEqual(await notesOf(ground, prover), [])
-    assert.deepEqual(await publicSide(ground, prover), { grade: 'A', channels: [PLACE] })
-    ground.dns[0]?.fail('*', null)
-    assert.equal((await passTime(ground, prover, clock, HOUR)).checks[0]?.outcome, 'proven')
+    assert.deepEqual(await notesOf(fixture, prover), [])
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'A', channels: [PLACE] })
+    fixture.dns[0]?.fail('*', null)
+    assert.equal(
+      (await advanceToNextCheck(fixture, prover, clock, HOUR)).checks[0]?.outcome,
+      'proven',
+    )
   })
 
-  test('a proof that is missing for 72 hours makes it stale, and the owner is told before and after', async (t) => {
-    const { clock, ground, prover } = await startProven(t)
-    ground.dns[0]?.remove(NAME)
-    const first = await passTime(ground, prover, clock, DAY)
+  test('make the channel stale if the proof is missing for 72 hours, with a note to the owner before and after', async (t) => {
+    const { clock, fixture, prover } = await startProven(t)
+    fixture.dns[0]?.remove(NAME)
+    const first = await advanceToNextCheck(fixture, prover, clock, DAY)
     const since = Date.parse(first.checks[0]?.at as string)
     assert.equal(first.failingSince, first.checks[0]?.at)
     assert.deepEqual(
-      (await notesOf(ground, prover)).map(({ trouble, until: end, label, handleOrDomain }) => ({
+      (await notesOf(fixture, prover)).map(({ trouble, until: end, label, handleOrDomain }) => ({
         trouble,
         end,
         label,
@@ -128,188 +131,188 @@ suite('day after day', () => {
       ],
     )
     for (let day = 2; day <= 3; day++) {
-      const { state, failingSince } = await passTime(ground, prover, clock, DAY)
+      const { state, failingSince } = await advanceToNextCheck(fixture, prover, clock, DAY)
       assert.deepEqual([state, failingSince], ['verified', first.failingSince])
     }
-    assert.deepEqual(await publicSide(ground, prover), { grade: 'A', channels: [PLACE] })
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'A', channels: [PLACE] })
 
-    const last = await passTime(ground, prover, clock, DAY)
+    const last = await advanceToNextCheck(fixture, prover, clock, DAY)
 
     assert.deepEqual(
       [last.state, last.staleSince, last.nextCheckAt],
       ['stale', last.checks[0]?.at, null],
     )
     assert.ok(Date.parse(last.staleSince as string) - since >= 72 * HOUR)
-    assert.deepEqual(await publicSide(ground, prover), { grade: 'C', channels: [] })
-    assert.deepEqual(await channelHistory(ground, prover), [
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'C', channels: [] })
+    assert.deepEqual(await channelHistory(fixture, prover), [
       `channel.verified ${PLACE}`,
       'agent.grade_changed C A',
       `channel.stale ${PLACE} not-found`,
       'agent.grade_changed A C',
     ])
-    const notes = await notesOf(ground, prover)
+    const notes = await notesOf(fixture, prover)
     assert.deepEqual(
       notes.map(({ trouble, until: end }) => [trouble, end]),
       [['stale', null]],
     )
   })
 
-  test('a proof that comes back in time forgives all', async (t) => {
-    const { clock, ground, prover, line } = await startProven(t)
-    ground.dns[0]?.remove(NAME)
-    for (let day = 1; day <= 3; day++) await passTime(ground, prover, clock, DAY)
-    ground.txt(NAME, line)
-    const { state, failingSince } = await passTime(ground, prover, clock, DAY)
+  test('reset the failures if the proof comes back in time', async (t) => {
+    const { clock, fixture, prover, line } = await startProven(t)
+    fixture.dns[0]?.remove(NAME)
+    for (let day = 1; day <= 3; day++) await advanceToNextCheck(fixture, prover, clock, DAY)
+    fixture.txt(NAME, line)
+    const { state, failingSince } = await advanceToNextCheck(fixture, prover, clock, DAY)
     assert.deepEqual([state, failingSince], ['verified', null])
-    assert.deepEqual(await notesOf(ground, prover), [])
+    assert.deepEqual(await notesOf(fixture, prover), [])
   })
 
-  test('an owner who asks again and again does not hurry it', async (t) => {
-    const { clock, ground, prover } = await startProven(t)
-    ground.dns[0]?.remove(NAME)
-    await passTime(ground, prover, clock, DAY)
-    const late = await signInAgain(ground, prover)
-    const channel = await onlyChannel(ground, prover)
+  test('make the channel stale no sooner if the owner requests checks repeatedly', async (t) => {
+    const { clock, fixture, prover } = await startProven(t)
+    fixture.dns[0]?.remove(NAME)
+    await advanceToNextCheck(fixture, prover, clock, DAY)
+    const late = await signInAgain(fixture, prover)
+    const channel = await onlyChannel(fixture, prover)
     for (let i = 0; i < 5; i++) {
       clock.ahead += MINUTE
       assert.deepEqual((await check(late, channel)).state, 'verified')
     }
-    assert.equal((await onlyChannel(ground, prover)).state, 'verified')
-    await passTime(ground, prover, clock, DAY)
-    assert.equal((await onlyChannel(ground, prover)).state, 'verified')
+    assert.equal((await onlyChannel(fixture, prover)).state, 'verified')
+    await advanceToNextCheck(fixture, prover, clock, DAY)
+    assert.equal((await onlyChannel(fixture, prover)).state, 'verified')
   })
 })
 
 suite('a stale channel', () => {
-  test('is looked for no more, and only a fresh token brings it back', async (t) => {
-    const { clock, ground, prover, line } = await startProven(t)
-    ground.dns[0]?.remove(NAME)
-    for (let day = 1; day <= 4; day++) await passTime(ground, prover, clock, DAY)
-    ground.txt(NAME, line)
-    const asked = ground.dns[0]?.asked(NAME)
+  test('is not checked, and only a fresh token verifies it again', async (t) => {
+    const { clock, fixture, prover, line } = await startProven(t)
+    fixture.dns[0]?.remove(NAME)
+    for (let day = 1; day <= 4; day++) await advanceToNextCheck(fixture, prover, clock, DAY)
+    fixture.txt(NAME, line)
+    const asked = fixture.dns[0]?.asked(NAME)
     clock.ahead += 5 * DAY
-    const late = await signInAgain(ground, prover)
-    const stale = await onlyChannel(ground, prover)
+    const late = await signInAgain(fixture, prover)
+    const stale = await onlyChannel(fixture, prover)
     assert.equal(stale.state, 'stale')
 
     const path = `/api/account/agents/${late.did}/channels/${stale.id}/check`
     assertRefused(await late.owner.post(path), 400, 'VALIDATION_ERROR', /get a fresh token/)
-    assert.equal(ground.dns[0]?.asked(NAME), asked, 'and nobody looks')
+    assert.equal(fixture.dns[0]?.asked(NAME), asked, 'no check runs')
 
-    const renewed = await act(late, stale, 'renew')
+    const renewed = await runAction(late, stale, 'renew')
     const old = await check(late, renewed)
     assert.deepEqual([old.state, old.outcome], ['stale', 'proven'], 'the old token is there')
     assert.match(old.seen[0]?.detail ?? '', /^The new token: .*The token before it: .*holds/)
-    ground.txt(NAME, toPlace(renewed, 'dns')('Value'))
+    fixture.txt(NAME, proofField(renewed, 'dns')('Value'))
     assert.equal((await check(late, renewed)).state, 'verified')
-    assert.deepEqual(await publicSide(ground, prover), { grade: 'A', channels: [PLACE] })
-    assert.deepEqual((await channelHistory(ground, prover)).slice(-2), [
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'A', channels: [PLACE] })
+    assert.deepEqual((await channelHistory(fixture, prover)).slice(-2), [
       `channel.verified ${PLACE}`,
       'agent.grade_changed C A',
     ])
   })
 })
 
-suite('the end of 90 days', () => {
-  test('ends the proof on time, though it is still there, and the owner is told two weeks before', async (t) => {
-    const { clock, ground, prover } = await startProven(t)
+suite('the expiry after 90 days', () => {
+  test('happens on time even if the proof is still there, with a note to the owner two weeks before', async (t) => {
+    const { clock, fixture, prover } = await startProven(t)
     clock.ahead += 75 * DAY
-    assert.deepEqual(await notesOf(ground, prover), [])
+    assert.deepEqual(await notesOf(fixture, prover), [])
     clock.ahead += DAY
     const { freshUntil, state } = await until(
-      ground,
-      () => onlyChannel(ground, prover),
+      fixture,
+      () => onlyChannel(fixture, prover),
       ({ checks }) => checks[0]?.outcome === 'proven' && checks.length > 1,
-      'it is checked',
+      'the channel is checked',
     )
     assert.equal(state, 'verified')
     assert.deepEqual(
-      (await notesOf(ground, prover)).map(({ trouble, until: end }) => [trouble, end]),
+      (await notesOf(fixture, prover)).map(({ trouble, until: end }) => [trouble, end]),
       [['ending', freshUntil]],
     )
     clock.ahead = Date.parse(freshUntil as string) - Date.now() + 1
 
-    const ended = await onlyChannel(ground, prover)
+    const ended = await onlyChannel(fixture, prover)
 
     assert.deepEqual([ended.state, ended.staleSince], ['stale', freshUntil], 'at once')
     const history = await until(
-      ground,
-      () => channelHistory(ground, prover),
+      fixture,
+      () => channelHistory(fixture, prover),
       (events) => events.length > 2,
-      'it is told',
+      'the event is written',
     )
     assert.deepEqual(history.slice(2), [
       `channel.stale ${PLACE} expired`,
       'agent.grade_changed A C',
     ])
-    assert.equal((await onlyChannel(ground, prover)).nextCheckAt, null)
-    assert.deepEqual(await publicSide(ground, prover), { grade: 'C', channels: [] })
+    assert.equal((await onlyChannel(fixture, prover)).nextCheckAt, null)
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'C', channels: [] })
     assert.deepEqual(
-      (await notesOf(ground, prover)).map(({ trouble }) => trouble),
+      (await notesOf(fixture, prover)).map(({ trouble }) => trouble),
       ['stale'],
     )
   })
 
-  test('is put off by a fresh token, which the service finds by itself', async (t) => {
-    const { clock, ground, prover } = await startProven(t)
+  test('is extended by a fresh token, which a scheduled check finds', async (t) => {
+    const { clock, fixture, prover } = await startProven(t)
     clock.ahead += 80 * DAY
-    const late = await signInAgain(ground, prover)
-    const renewed = await act(late, await onlyChannel(ground, prover), 'renew')
+    const late = await signInAgain(fixture, prover)
+    const renewed = await runAction(late, await onlyChannel(fixture, prover), 'renew')
     assert.equal(renewed.state, 'verified')
-    ground.txt(NAME, toPlace(renewed, 'dns')('Value'))
+    fixture.txt(NAME, proofField(renewed, 'dns')('Value'))
     clock.ahead += 10 * MINUTE
     const again = await until(
-      ground,
-      () => onlyChannel(ground, prover),
+      fixture,
+      () => onlyChannel(fixture, prover),
       ({ proof }) => proof === null,
       'the fresh token is found',
     )
     const { verifiedAt, freshUntil } = again
     assert.equal(Date.parse(freshUntil as string) - Date.parse(verifiedAt as string), 90 * DAY)
-    assert.equal((await passTime(ground, prover, clock, 30 * DAY)).state, 'verified')
-    assert.deepEqual(await publicSide(ground, prover), { grade: 'A', channels: [PLACE] })
-    assert.equal((await channelHistory(ground, prover)).length, 3, 'verified twice, one new grade')
+    assert.equal((await advanceToNextCheck(fixture, prover, clock, 30 * DAY)).state, 'verified')
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'A', channels: [PLACE] })
+    assert.equal((await channelHistory(fixture, prover)).length, 3, 'verified twice, one new grade')
   })
 })
 
-suite('a token that is to be placed', () => {
-  test('is looked for by itself while it lives, for owners who have closed the page', async (t) => {
+suite('an open token', () => {
+  test('is checked without a request until it expires, for owners who have closed the page', async (t) => {
     const clock = { ahead: 0 }
-    const ground = await startGround(t, { clock })
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
+    const fixture = await startChannelFixture(t, { clock })
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
     const wait = Date.parse(channel.nextCheckAt as string) - Date.parse(channel.createdAt)
     assert.equal(wait, 10 * MINUTE)
-    const first = await passTime(ground, prover, clock, 10 * MINUTE)
+    const first = await advanceToNextCheck(fixture, prover, clock, 10 * MINUTE)
     assert.deepEqual([first.state, first.checks[0]?.outcome], ['pending', 'absent'])
-    ground.txt(NAME, toPlace(channel, 'dns')('Value'))
-    const second = await passTime(ground, prover, clock, 50 * MINUTE)
+    fixture.txt(NAME, proofField(channel, 'dns')('Value'))
+    const second = await advanceToNextCheck(fixture, prover, clock, 50 * MINUTE)
     assert.equal(second.state, 'verified')
-    assert.deepEqual(await publicSide(ground, prover), { grade: 'A', channels: [PLACE] })
+    assert.deepEqual(await publicView(fixture, prover), { grade: 'A', channels: [PLACE] })
   })
 
-  test('is not looked for once its time is over', async (t) => {
+  test('is not checked after it has expired', async (t) => {
     const clock = { ahead: 0 }
-    const ground = await startGround(t, { clock })
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain')
-    ground.txt(NAME, toPlace(channel, 'dns')('Value'))
+    const fixture = await startChannelFixture(t, { clock })
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain')
+    fixture.txt(NAME, proofField(channel, 'dns')('Value'))
     clock.ahead = 7 * DAY
     const over = await until(
-      ground,
-      () => onlyChannel(ground, prover),
+      fixture,
+      () => onlyChannel(fixture, prover),
       ({ nextCheckAt }) => nextCheckAt === null,
-      'it is let be',
+      'no check is scheduled',
     )
     assert.deepEqual([over.state, over.proof, over.checks], ['pending', null, []])
-    assert.equal(ground.dns[0]?.asked(NAME), 0)
+    assert.equal(fixture.dns[0]?.asked(NAME), 0)
   })
 
-  test('is looked for beside the one that proved the channel: nothing is asked twice, and both are told of', async (t) => {
-    const { ground, prover, line } = await startProven(t)
-    const renewed = await act(prover, await onlyChannel(ground, prover), 'renew')
-    const asked = ground.dns[0]?.asked(NAME, 'TXT') as number
-    const requests = ground.site.requests.length
+  test('is checked beside the token that proved the channel: each query is sent once, and the owner sees both results', async (t) => {
+    const { fixture, prover, line } = await startProven(t)
+    const renewed = await runAction(prover, await onlyChannel(fixture, prover), 'renew')
+    const asked = fixture.dns[0]?.asked(NAME, 'TXT') as number
+    const requests = fixture.site.requests.length
 
     const { state, outcome, seen } = await check(prover, renewed)
 
@@ -319,16 +322,24 @@ suite('a token that is to be placed', () => {
       seen[0]?.detail ?? '',
       /^The new token: .* The token before it: A TXT record at .* holds the token of this channel\.$/,
     )
-    assert.equal(ground.dns[0]?.asked(NAME, 'TXT'), asked + 1)
-    assert.equal(ground.site.requests.length, requests + 1, 'the file, for the new token alone')
-    assert.equal((await onlyChannel(ground, prover)).proof?.methods.length, 2, 'it is still open')
+    assert.equal(fixture.dns[0]?.asked(NAME, 'TXT'), asked + 1)
+    assert.equal(fixture.site.requests.length, requests + 1, 'the file, for the new token alone')
+    assert.equal((await onlyChannel(fixture, prover)).proof?.methods.length, 2, 'it is still open')
 
-    ground.txt(NAME, line, toPlace(renewed, 'dns')('Value'))
+    fixture.txt(NAME, line, proofField(renewed, 'dns')('Value'))
     const proven = await check(prover, renewed)
     assert.deepEqual([proven.state, proven.channel.proof], ['verified', null])
-    ground.txt(NAME, toPlace(renewed, 'dns')('Value'))
-    assert.equal((await check(prover, renewed)).outcome, 'proven', 'it took the place of the old')
-    ground.txt(NAME, line)
-    assert.equal((await check(prover, renewed)).outcome, 'absent', 'which proves nothing any more')
+    fixture.txt(NAME, proofField(renewed, 'dns')('Value'))
+    assert.equal(
+      (await check(prover, renewed)).outcome,
+      'proven',
+      'the new token replaced the old one',
+    )
+    fixture.txt(NAME, line)
+    assert.equal(
+      (await check(prover, renewed)).outcome,
+      'absent',
+      'the old token no longer proves anything',
+    )
   })
 })

@@ -5,14 +5,14 @@ import {
   assertProves,
   assertProvesNothing,
   assertReason,
-  assertTokenKept,
-  chatScene,
+  assertTokenNotSent,
   json,
+  startChatFixture,
   textOf,
-  UNREADABLE,
-} from './support/chat-scene.ts'
+  UNUSABLE,
+} from './support/chat-fixture.ts'
 
-/** As https://api.github.com answers. */
+/** A user as https://api.github.com returns it. */
 const user = (bio: unknown, login = 'Travel-Desk', type = 'User') =>
   json({
     login,
@@ -72,19 +72,19 @@ const RATE_LIMIT = json(
   403,
 )
 
-async function scene(t: TestContext) {
+async function startWithChat(t: TestContext) {
   const site = await startHttpsSite(t, ['api.github.com'])
   return {
-    ...(await chatScene(t, [site])),
+    ...(await startChatFixture(t, [site])),
     site,
     serveUser: (page: SitePage) => site.serve('/users/travel-desk', page),
     serveGists: (page: SitePage) => site.serve('/users/travel-desk/gists', page),
   }
 }
 
-test('a text in the bio proves an account on GitHub, an organization’s too', async (t) => {
-  const { site, serveUser, ...rest } = await scene(t)
-  await rest.agent.refuses('github', 'travel-desk/gists')
+test('a text in the bio proves an account on GitHub, of a person or an organization', async (t) => {
+  const { site, serveUser, ...rest } = await startWithChat(t)
+  await rest.agent.assertHandleRefused('github', 'travel-desk/gists')
   const channel = await rest.agent.add('github', 'https://github.com/Travel-Desk')
   assert.deepEqual(
     [channel.handleOrDomain, channel.link],
@@ -98,11 +98,11 @@ test('a text in the bio proves an account on GitHub, an organization’s too', a
     'the gists were not asked for',
   )
   assert.ok(site.requests.every(({ headers }) => (headers['user-agent'] ?? '') !== ''))
-  assertTokenKept([site], textOf(channel))
+  assertTokenNotSent([site], textOf(channel))
 })
 
-test('a text in the description of a public gist proves it, and is looked for there from then on', async (t) => {
-  const { site, serveUser, serveGists, ...rest } = await scene(t)
+test('a text in the description of a public gist proves it, and later checks read only gists', async (t) => {
+  const { site, serveUser, serveGists, ...rest } = await startWithChat(t)
   const channel = await rest.agent.add('github', 'travel-desk')
   serveUser(user(null))
   serveGists(json([gist('notes'), gist(null), gist(textOf(channel))]))
@@ -110,16 +110,16 @@ test('a text in the description of a public gist proves it, and is looked for th
   const asked = site.requests.map(({ url }) => url)
   const gists = '/users/travel-desk/gists?per_page=10'
   assert.deepEqual(asked, ['/users/travel-desk', gists, gists])
-  // In another place it is not what was proven.
+  // The profile was not the method that proved it.
   serveUser(user(textOf(channel)))
   serveGists(json([]))
   assert.equal((await rest.agent.check(channel)).outcome, 'absent')
 })
 
-test('what GitHub answers otherwise for the account proves nothing', async (t) => {
-  const { serveUser, serveGists, agent, newcomer } = await scene(t)
+test('no other response for the account proves anything', async (t) => {
+  const { serveUser, serveGists, agent, otherOwnersAgent } = await startWithChat(t)
   const channel = await agent.add('github', 'travel-desk')
-  const other = textOf(await (await newcomer()).add('github', 'travel-desk'))
+  const other = textOf(await (await otherOwnersAgent()).add('github', 'travel-desk'))
   serveGists(json([]))
   await assertProvesNothing(agent, channel, serveUser, {
     absent: {
@@ -136,13 +136,13 @@ test('what GitHub answers otherwise for the account proves nothing', async (t) =
       'the rate limit': () => RATE_LIMIT,
       'the bio of nobody': (text) => json({ bio: text }),
       'an account of another type': (text) => json({ login: ['travel-desk'], bio: text }),
-      ...UNREADABLE,
+      ...UNUSABLE,
     },
   })
 })
 
-test('an owner reads that GitHub has been asked too often', async (t) => {
-  const { serveUser, agent } = await scene(t)
+test('the owner sees that GitHub’s rate limit was reached', async (t) => {
+  const { serveUser, agent } = await startWithChat(t)
   const channel = await agent.add('github', 'travel-desk')
   serveUser(RATE_LIMIT)
   await assertReason(agent, channel, /GitHub .* asked too often/)
@@ -150,8 +150,8 @@ test('an owner reads that GitHub has been asked too often', async (t) => {
   await assertReason(agent, channel, /api\.github\.com .* asked too often .* later/)
 })
 
-test('what GitHub answers otherwise for the gists proves nothing', async (t) => {
-  const { serveUser, serveGists, agent } = await scene(t)
+test('no other response for the gists proves anything', async (t) => {
+  const { serveUser, serveGists, agent } = await startWithChat(t)
   const channel = await agent.add('github', 'travel-desk')
   serveUser(user(null))
   await assertProvesNothing(agent, channel, serveGists, {
@@ -164,6 +164,6 @@ test('what GitHub answers otherwise for the gists proves nothing', async (t) => 
       'gists of another type': (text) => json([null, 1, text, [text], { description: text }]),
       nobody: () => NOT_FOUND,
     },
-    unreachable: { 'the rate limit': () => RATE_LIMIT, 'no list': () => json({}), ...UNREADABLE },
+    unreachable: { 'the rate limit': () => RATE_LIMIT, 'no list': () => json({}), ...UNUSABLE },
   })
 })

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { namingFor } from '@countersign/protocol'
 import { until, untilTicked } from '../../../../test/support/until.ts'
-import { takeLease } from '../../src/channels/check-table.ts'
+import { acquireLease } from '../../src/channels/check-table.ts'
 import type { ChannelDeps } from '../../src/channels/deps.ts'
 import { CHANNEL_KINDS } from '../../src/channels/kinds/kinds.ts'
 import { DueChecks, secondsLate } from '../../src/channels/recheck-due.ts'
@@ -12,35 +12,35 @@ import { openDatabase } from '../../src/core/database/open-database.ts'
 import { openPerspectives } from '../../src/core/network/open-perspectives.ts'
 import { type Perspective, ProofAbsent } from '../../src/core/network/perspective.ts'
 import { siteOf } from '../../src/core/site.ts'
-import { DAY, HOUR, MINUTE } from './support/days.ts'
 import {
-  act,
-  begin,
+  addChannel,
   check,
-  type Ground,
+  type Fixture,
   newProver,
-  startGround,
-  toPlace,
-} from './support/proving.ts'
+  proofField,
+  runAction,
+  startChannelFixture,
+} from './support/channel-fixture.ts'
+import { DAY, HOUR, MINUTE } from './support/scheduled-checks.ts'
 
 type Cleanup = { after(end: () => unknown): void }
 
 const nameOf = (place: string) => `_svc-challenge.${place}`
 
-/** A service in which so many domains have been proven, and which has stopped; they are due a day later. */
-async function proven(t: Cleanup, count: number): Promise<Ground & { places: string[] }> {
-  const ground = await startGround(t)
+/** Proves domains on a service and stops it. Their checks are due a day later. */
+async function proven(t: Cleanup, count: number): Promise<Fixture & { places: string[] }> {
+  const fixture = await startChannelFixture(t)
   const places: string[] = []
   for (let i = 0; i < count; i++) {
     const place = `place-${i}.example.net`
-    const prover = await newProver(ground)
-    const channel = await begin(prover, 'domain', place)
-    ground.txt(nameOf(place), toPlace(channel, 'dns')('Value'))
+    const prover = await newProver(fixture)
+    const channel = await addChannel(prover, 'domain', place)
+    fixture.txt(nameOf(place), proofField(channel, 'dns')('Value'))
     assert.equal((await check(prover, channel)).state, 'verified')
     places.push(place)
   }
-  await ground.service.stop()
-  return { ...ground, places }
+  await fixture.service.stop()
+  return { ...fixture, places }
 }
 
 interface Node extends ChannelDeps {
@@ -48,10 +48,10 @@ interface Node extends ChannelDeps {
   readonly errors: unknown[]
 }
 
-/** One more service on the same database, as far as checks go: connections, perspectives and a loop of its own. */
+/** Another node on the same database, with its own connections, perspectives and check loop, but no HTTP server. */
 async function startNode(
   t: Cleanup,
-  { service }: Ground,
+  { service }: Fixture,
   {
     ahead = () => DAY,
     through = (view) => view,
@@ -61,9 +61,9 @@ async function startNode(
   const now = () => Date.now() + ahead()
   const db = await openDatabase(settings.database, now)
   const perspectives = openPerspectives(settings)
-  const outside = { kinds: CHANNEL_KINDS, perspectives: perspectives.all.map(through) }
+  const channelSources = { kinds: CHANNEL_KINDS, perspectives: perspectives.all.map(through) }
   const site = siteOf(namingFor('svc', 'ServiceID'), settings.baseUrl)
-  const deps = { db, site, now, randomBytes, outside }
+  const deps = { db, site, now, randomBytes, channelSources }
   const errors: unknown[] = []
   const checks = new DueChecks(deps, (error) => errors.push(error))
   t.after(async () => {
@@ -74,7 +74,7 @@ async function startNode(
   return { ...deps, checks, errors }
 }
 
-/** Calls a node as its timer does, until there is nothing more that is due. */
+/** Runs the nodes like their timers do, until nothing more is due. */
 async function runAll(...nodes: readonly Node[]): Promise<void> {
   await until(async () => {
     await Promise.all(nodes.map(({ checks }) => checks.run()))
@@ -83,11 +83,11 @@ async function runAll(...nodes: readonly Node[]): Promise<void> {
   })
 }
 
-/** How checks have ended, without the ways in which none has. */
+/** The counts of ended checks, without zeros. */
 const endedOf = ({ checks }: Node) =>
   Object.fromEntries([...checks.ended].filter(([, count]) => count > 0))
 
-/** Waits until checks have ended so: what they have recorded shows a moment before. */
+/** Waits for these counts of ended checks, which increase only after the checks are recorded. */
 const ended = (node: Node, wanted: object) =>
   until(async () => isDeepStrictEqual(endedOf(node), wanted))
 
@@ -99,10 +99,10 @@ const leaseOf = ({ db }: Node, id?: string) => {
 const checksOf = ({ db }: Node) => db.read.selectFrom('channel_checks').selectAll().execute()
 
 suite('several nodes on one database', () => {
-  test('check each channel that is due once', async (t) => {
-    const ground = await proven(t, 20)
-    const nodes = [await startNode(t, ground), await startNode(t, ground)]
-    const asked = () => ground.places.map((place) => ground.dns[0]?.asked(nameOf(place), 'TXT'))
+  test('check each due channel once', async (t) => {
+    const fixture = await proven(t, 20)
+    const nodes = [await startNode(t, fixture), await startNode(t, fixture)]
+    const asked = () => fixture.places.map((place) => fixture.dns[0]?.asked(nameOf(place), 'TXT'))
     const before = asked()
 
     await runAll(...(nodes as [Node, Node]))
@@ -122,9 +122,9 @@ suite('several nodes on one database', () => {
     )
   })
 
-  test('do not check what another has checked since they saw that it is due', async (t) => {
-    const ground = await proven(t, 1)
-    const node = await startNode(t, ground)
+  test('do not check a channel that another node has checked since they read that it is due', async (t) => {
+    const fixture = await proven(t, 1)
+    const node = await startNode(t, fixture)
     const { channel_id: id, due_at } = await leaseOf(node)
     const now = node.now()
     const terms = { now, until: now + MINUTE, dueBy: now }
@@ -134,35 +134,35 @@ suite('several nodes on one database', () => {
         .set({ due_at: now + DAY })
         .execute(),
     )
-    assert.equal(await node.db.write((tx) => takeLease(tx, id, 'late', terms)), false)
+    assert.equal(await node.db.write((tx) => acquireLease(tx, id, 'late', terms)), false)
     assert.ok((due_at ?? 0) <= now)
   })
 
-  test('wait for one that holds a lease, and take over once its time is over', async (t) => {
-    const ground = await proven(t, 1)
-    const node = await startNode(t, ground)
+  test('wait while another node holds the lease, and take over when it times out', async (t) => {
+    const fixture = await proven(t, 1)
+    const node = await startNode(t, fixture)
     const { channel_id: id } = await leaseOf(node)
     const now = node.now()
     const terms = { now, until: now + 2 * MINUTE, dueBy: now }
-    assert.equal(await node.db.write((tx) => takeLease(tx, id, 'died', terms)), true)
+    assert.equal(await node.db.write((tx) => acquireLease(tx, id, 'died', terms)), true)
     const before = (await checksOf(node)).length
     for (let i = 0; i < 5; i++) await node.checks.run()
-    // Whatever it has begun ends with it.
+    // After this, no check of this node is in progress.
     await node.checks.stop()
     assert.deepEqual([endedOf(node), (await checksOf(node)).length], [{}, before])
     assert.deepEqual((await leaseOf(node)).holder, 'died')
 
-    const later = await startNode(t, ground, { ahead: () => DAY + 2 * MINUTE })
+    const later = await startNode(t, fixture, { ahead: () => DAY + 2 * MINUTE })
     await runAll(later)
 
     await ended(later, { proven: 1 })
     assert.deepEqual((await leaseOf(later)).holder, null)
   })
 
-  test('drop what a check found whose lease was lost', async (t) => {
-    const ground = await proven(t, 1)
+  test('discard the result of a check whose lease was lost', async (t) => {
+    const fixture = await proven(t, 1)
     const gate = Promise.withResolvers<void>()
-    const slow = await startNode(t, ground, {
+    const slow = await startNode(t, fixture, {
       through: ({ name }) => ({
         name,
         txt: async () => {
@@ -172,7 +172,7 @@ suite('several nodes on one database', () => {
         get: () => Promise.reject(new ProofAbsent('Nothing is there.')),
       }),
     })
-    const other = await startNode(t, ground, { ahead: () => DAY + 3 * MINUTE })
+    const other = await startNode(t, fixture, { ahead: () => DAY + 3 * MINUTE })
     await slow.checks.run()
     await until(async () => (await leaseOf(slow)).holder !== null)
     const before = (await checksOf(other)).length
@@ -190,12 +190,12 @@ suite('several nodes on one database', () => {
 })
 
 suite('a node', () => {
-  test('has a few checks under way at once, and does all there are', async (t) => {
-    const ground = await proven(t, 20)
+  test('runs a limited number of checks at once, and all of them in the end', async (t) => {
+    const fixture = await proven(t, 20)
     let running = 0
     let most = 0
     const gate = Promise.withResolvers<void>()
-    const node = await startNode(t, ground, {
+    const node = await startNode(t, fixture, {
       through: (view) => ({
         ...view,
         txt: async (name) => {
@@ -214,12 +214,12 @@ suite('a node', () => {
     assert.equal(most, 8)
   })
 
-  test('is not hurt by a check that fails by a mistake: it is told, and tried again an hour later', async (t) => {
-    const ground = await proven(t, 3)
-    const bad = nameOf(ground.places[1] as string)
+  test('reports a check that fails by a bug, retries it an hour later, and runs the others', async (t) => {
+    const fixture = await proven(t, 3)
+    const bad = nameOf(fixture.places[1] as string)
     let tries = 0
     let ahead = DAY
-    const node = await startNode(t, ground, {
+    const node = await startNode(t, fixture, {
       ahead: () => ahead,
       through: (view) => ({
         ...view,
@@ -242,9 +242,9 @@ suite('a node', () => {
     assert.equal(tries, 2)
   })
 
-  test('gives up what is under way when it stops, and leaves it due', async (t) => {
-    const ground = await proven(t, 3)
-    const node = await startNode(t, ground, {
+  test('aborts its checks when it stops, and leaves them due', async (t) => {
+    const fixture = await proven(t, 3)
+    const node = await startNode(t, fixture, {
       through: ({ name }) => ({
         name,
         txt: () => new Promise(() => undefined),
@@ -269,26 +269,26 @@ suite('a node', () => {
   })
 })
 
-test('a service that stops while a check hangs ends at once, and the next one checks', async (t) => {
+test('a service stops at once while a check hangs, and the next service checks the channel', async (t) => {
   const clock = { ahead: 0 }
-  const ground = await startGround(t, { clock })
-  const prover = await newProver(ground)
-  const channel = await begin(prover, 'domain')
-  ground.txt(nameOf('agents.example.com'), toPlace(channel, 'dns')('Value'))
-  assert.equal((await act(prover, channel, 'check')).state, 'verified')
-  ground.dns[0]?.fail('*', 'silence')
-  const { read } = ground.service.operator.db
+  const fixture = await startChannelFixture(t, { clock })
+  const prover = await newProver(fixture)
+  const channel = await addChannel(prover, 'domain')
+  fixture.txt(nameOf('agents.example.com'), proofField(channel, 'dns')('Value'))
+  assert.equal((await runAction(prover, channel, 'check')).state, 'verified')
+  fixture.dns[0]?.fail('*', 'silence')
+  const { read } = fixture.service.operator.db
   const held = async () =>
     (await read.selectFrom('channel_leases').select('holder').executeTakeFirst())?.holder
   clock.ahead = DAY
-  await untilTicked(ground.service, async () => (await held()) !== null)
+  await untilTicked(fixture.service, async () => (await held()) !== null)
 
-  await ground.service.stop()
+  await fixture.service.stop()
 
-  const node = await startNode(t, ground)
+  const node = await startNode(t, fixture)
   const { holder, held_until } = await leaseOf(node)
   assert.deepEqual([holder, held_until], [null, 0])
-  ground.dns[0]?.fail('*', null)
+  fixture.dns[0]?.fail('*', null)
   await runAll(node)
   await ended(node, { proven: 1 })
 })

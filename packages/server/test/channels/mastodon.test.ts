@@ -9,18 +9,18 @@ import {
   assertProves,
   assertProvesNothing,
   assertReason,
-  assertTokenKept,
-  chatScene,
+  assertTokenNotSent,
   json,
+  startChatFixture,
   textOf,
-  UNREADABLE,
-} from './support/chat-scene.ts'
+  UNUSABLE,
+} from './support/chat-fixture.ts'
 
 const HANDLE = '@desk@social.example.com'
 const FINGER = '/.well-known/webfinger'
 const LOOKUP = '/api/v1/accounts/lookup'
 
-/** As Mastodon answers WebFinger. */
+/** A WebFinger response as Mastodon returns it. */
 const finger = (subject: string, actor: unknown) =>
   json(
     {
@@ -45,7 +45,7 @@ const finger = (subject: string, actor: unknown) =>
 
 const AT_HOME = finger('acct:Desk@social.example.com', 'https://social.example.com/users/Desk')
 
-/** As Mastodon shows an account. */
+/** An account as Mastodon returns it. */
 const account = (note: unknown, more: object = {}) =>
   json({
     id: '14715',
@@ -71,12 +71,12 @@ const field = (value: unknown) => ({ name: 'Proof', value, verified_at: null })
 
 const NOBODY = json({ error: 'Record not found' }, 404)
 
-async function scene(t: TestContext) {
+async function startWithChat(t: TestContext) {
   const server = await startHttpsSite(t, ['social.example.com'])
   const other = await startHttpsSite(t, ['elsewhere.example.org'])
   server.serve(FINGER, AT_HOME)
   return {
-    ...(await chatScene(t, [server, other])),
+    ...(await startChatFixture(t, [server, other])),
     server,
     other,
     serve: (page: SitePage) => server.serve(LOOKUP, page),
@@ -88,8 +88,8 @@ function urlsOf({ requests }: HttpsSite): string[] {
 }
 
 test('a text in the bio proves an account on Mastodon', async (t) => {
-  const { server, other, serve, ...rest } = await scene(t)
-  await rest.agent.refuses('mastodon', '@desk@social.example.com:8443')
+  const { server, other, serve, ...rest } = await startWithChat(t)
+  await rest.agent.assertHandleRefused('mastodon', '@desk@social.example.com:8443')
   const channel = await rest.agent.add('mastodon', 'https://social.example.com/@Desk')
   assert.deepEqual(
     [channel.handleOrDomain, channel.link],
@@ -101,18 +101,18 @@ test('a text in the bio proves an account on Mastodon', async (t) => {
     `${FINGER}?resource=acct%3Adesk%40social.example.com`,
     `${LOOKUP}?acct=desk`,
   ])
-  assertTokenKept([server], textOf(channel))
+  assertTokenNotSent([server], textOf(channel))
 })
 
 test('a text in a field of the profile proves it', async (t) => {
-  const { serve, ...rest } = await scene(t)
+  const { serve, ...rest } = await startWithChat(t)
   const channel = await rest.agent.add('mastodon', HANDLE)
   serve(account('', { fields: [field('Berlin'), field(null), null, field(textOf(channel))] }))
   await assertProves(rest, channel, HANDLE)
 })
 
-test('an account may live on another server than its handle says, where both say so', async (t) => {
-  const { server, other, ...rest } = await scene(t)
+test('an account may be on another server than its handle names if both servers confirm it', async (t) => {
+  const { server, other, ...rest } = await startWithChat(t)
   const channel = await rest.agent.add('mastodon', HANDLE)
   const split = finger('acct:desk@social.example.com', 'https://elsewhere.example.org/users/desk')
   server.serve(FINGER, split)
@@ -123,11 +123,11 @@ test('an account may live on another server than its handle says, where both say
     `${FINGER}?resource=acct%3Adesk%40elsewhere.example.org`,
     `${LOOKUP}?acct=desk`,
   ])
-  assertTokenKept([server, other], textOf(channel))
+  assertTokenNotSent([server, other], textOf(channel))
 })
 
-test('nobody gets an account of another server by pointing at it', async (t) => {
-  const { server, other, serve, agent } = await scene(t)
+test('pointing at an account of another server does not prove it', async (t) => {
+  const { server, other, serve, agent } = await startWithChat(t)
   const channel = await agent.add('mastodon', HANDLE)
   const there = 'https://elsewhere.example.org/users/desk'
   server.serve(FINGER, finger('acct:desk@social.example.com', there))
@@ -145,17 +145,17 @@ test('nobody gets an account of another server by pointing at it', async (t) => 
   assert.ok(!other.requests.some(({ url }) => url.startsWith(LOOKUP)))
 })
 
-test('a server that is no more has no accounts', async (t) => {
-  const { dns, agent } = await scene(t)
+test('the proof is absent if the server no longer exists in the DNS', async (t) => {
+  const { dns, agent } = await startWithChat(t)
   const channel = await agent.add('mastodon', HANDLE)
   dns.remove('social.example.com')
   assert.equal((await agent.check(channel)).outcome, 'absent')
 })
 
-test('what a server answers otherwise for the account proves nothing', async (t) => {
-  const { serve, agent, newcomer } = await scene(t)
+test('no other response for the account proves anything', async (t) => {
+  const { serve, agent, otherOwnersAgent } = await startWithChat(t)
   const channel = await agent.add('mastodon', HANDLE)
-  const others = textOf(await (await newcomer()).add('mastodon', HANDLE))
+  const others = textOf(await (await otherOwnersAgent()).add('mastodon', HANDLE))
   await assertProvesNothing(agent, channel, serve, {
     absent: {
       'no bio': () => account(''),
@@ -183,13 +183,13 @@ test('what a server answers otherwise for the account proves nothing', async (t)
       'a server that shows profiles to nobody': () => json({ error: 'Forbidden' }, 403),
       'an account without a name': (text) => json({ acct: 'Desk', note: text }),
       'a name of another type': (text) => account(text, { acct: { length: 4 } }),
-      ...UNREADABLE,
+      ...UNUSABLE,
     },
   })
 })
 
-test('what a server answers otherwise to WebFinger proves nothing', async (t) => {
-  const { server, serve, agent } = await scene(t)
+test('no other WebFinger response proves anything', async (t) => {
+  const { server, serve, agent } = await startWithChat(t)
   const channel = await agent.add('mastodon', HANDLE)
   serve(account(textOf(channel)))
   const subject = 'acct:desk@social.example.com'
@@ -204,7 +204,7 @@ test('what a server answers otherwise to WebFinger proves nothing', async (t) =>
     7,
     null,
   ]
-  const { 'a page in the place of the API': page404, ...unreadable } = UNREADABLE
+  const { 'a page in the place of the API': page404, ...unreadable } = UNUSABLE
   await assertProvesNothing(agent, channel, (page) => server.serve(FINGER, page), {
     absent: { nobody: page404 as () => SitePage, suspended: () => ({ status: 410 }) },
     unreachable: {
@@ -217,8 +217,8 @@ test('what a server answers otherwise to WebFinger proves nothing', async (t) =>
   assert.ok(!server.requests.some(({ url }) => url.startsWith(LOOKUP)))
 })
 
-test('an owner reads that a server shows profiles to its own alone', async (t) => {
-  const { serve, agent } = await scene(t)
+test('the owner sees that a server hides profiles from other servers', async (t) => {
+  const { serve, agent } = await startWithChat(t)
   const channel = await agent.add('mastodon', HANDLE)
   for (const status of [401, 403]) {
     serve({ status, body: '{}' })

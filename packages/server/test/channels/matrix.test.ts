@@ -5,12 +5,12 @@ import {
   assertProves,
   assertProvesNothing,
   assertReason,
-  assertTokenKept,
-  chatScene,
+  assertTokenNotSent,
   json,
+  startChatFixture,
   textOf,
-  UNREADABLE,
-} from './support/chat-scene.ts'
+  UNUSABLE,
+} from './support/chat-fixture.ts'
 
 const ID = '@travel/desk:example.com'
 const WELL_KNOWN = '/.well-known/matrix/client'
@@ -24,21 +24,21 @@ const discovery = (base: unknown) =>
 
 const failure = (status: number, errcode: string, error: string) => json({ errcode, error }, status)
 
-async function scene(t: TestContext) {
+async function startWithChat(t: TestContext) {
   const server = await startHttpsSite(t, ['example.com'])
   const api = await startHttpsSite(t, ['matrix.example.com'])
   server.serve(WELL_KNOWN, discovery('https://matrix.example.com/'))
   return {
-    ...(await chatScene(t, [server, api])),
+    ...(await startChatFixture(t, [server, api])),
     server,
     api,
     serve: (page: SitePage) => api.serve(PROFILE, page),
   }
 }
 
-test('a text in the display name proves an account on Matrix, where its server says the API is', async (t) => {
-  const { server, api, serve, ...rest } = await scene(t)
-  await rest.agent.refuses('matrix', '@travel:example.com:8448')
+test('a text in the display name proves an account on Matrix, read from the discovered API', async (t) => {
+  const { server, api, serve, ...rest } = await startWithChat(t)
+  await rest.agent.assertHandleRefused('matrix', '@travel:example.com:8448')
   const channel = await rest.agent.add(
     'matrix',
     'https://matrix.to/#/%40travel%2Fdesk%3AExample.com',
@@ -52,11 +52,11 @@ test('a text in the display name proves an account on Matrix, where its server s
   await assertProves(rest, channel, ID)
   assert.ok(server.requests.every(({ url }) => url === WELL_KNOWN))
   assert.ok(api.requests.every(({ url }) => url === PROFILE))
-  assertTokenKept([server, api], textOf(channel))
+  assertTokenNotSent([server, api], textOf(channel))
 })
 
-test('any text of the profile proves it, and a server that says nothing is its own API', async (t) => {
-  const { server, ...rest } = await scene(t)
+test('a text in any profile field proves it, and a server without a discovery file serves the API itself', async (t) => {
+  const { server, ...rest } = await startWithChat(t)
   const channel = await rest.agent.add('matrix', ID)
   server.serve(WELL_KNOWN, null)
   const fields = { 'm.tz': 'Europe/Berlin', 'org.example.numbers': [1, {}] }
@@ -64,10 +64,10 @@ test('any text of the profile proves it, and a server that says nothing is its o
   await assertProves(rest, channel, ID)
 })
 
-test('what a Matrix server answers otherwise proves nothing', async (t) => {
-  const { serve, agent, newcomer } = await scene(t)
+test('no other response of a Matrix server proves anything', async (t) => {
+  const { serve, agent, otherOwnersAgent } = await startWithChat(t)
   const channel = await agent.add('matrix', ID)
-  const other = textOf(await (await newcomer()).add('matrix', ID))
+  const other = textOf(await (await otherOwnersAgent()).add('matrix', ID))
   await assertProvesNothing(agent, channel, serve, {
     absent: {
       'no profile': () => json({}),
@@ -89,8 +89,8 @@ test('what a Matrix server answers otherwise proves nothing', async (t) => {
   })
 })
 
-test('a server that does not say where its API is, or names a place that is not looked at', async (t) => {
-  const { server, api, serve, agent } = await scene(t)
+test('a discovery file without a usable API address makes the server unreachable', async (t) => {
+  const { server, api, serve, agent } = await startWithChat(t)
   const channel = await agent.add('matrix', ID)
   serve(json({ displayname: textOf(channel) }))
   const places = [
@@ -107,7 +107,7 @@ test('a server that does not say where its API is, or names a place that is not 
     7,
     null,
   ]
-  const { 'a page in the place of the API': _ignored, ...unreadable } = UNREADABLE
+  const { 'a page in the place of the API': _ignored, ...unreadable } = UNUSABLE
   await assertProvesNothing(agent, channel, (page) => server.serve(WELL_KNOWN, page), {
     absent: {},
     unreachable: {
@@ -118,14 +118,14 @@ test('a server that does not say where its API is, or names a place that is not 
   assert.deepEqual(api.requests, [])
 })
 
-/** A profile may have a field of any name, and none of the text. */
+/** The shared cases except one: Matrix profiles may have fields of any name. */
 function except(name: string) {
-  const { [name]: _ignored, ...others } = UNREADABLE
+  const { [name]: _ignored, ...others } = UNUSABLE
   return others
 }
 
-test('an owner reads that a server shows profiles to its own alone', async (t) => {
-  const { serve, agent } = await scene(t)
+test('the owner sees that a server hides profiles from other servers', async (t) => {
+  const { serve, agent } = await startWithChat(t)
   const channel = await agent.add('matrix', ID)
   for (const status of [401, 403]) {
     serve({ status, body: '{}' })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type Did, namingFor } from '@countersign/protocol'
 import type { ChannelKind, Proof } from '../../src/channels/kinds/kind.ts'
-import { forOneCheck, look, type Sought } from '../../src/channels/observe.ts'
+import { type ExpectedProofs, memoizePerspective, observe } from '../../src/channels/observe.ts'
 import { type Perspective, ProofAbsent, Unreachable } from '../../src/core/network/perspective.ts'
 
 const NEVER = new AbortController().signal
@@ -22,13 +22,13 @@ function proofOf(token: string): Proof {
 
 const fresh = proofOf('fresh')
 const known = { proof: proofOf('known'), method: 'a' }
-const FRESH: Sought = { fresh, known: null, now: 0 }
-const BOTH: Sought = { fresh, known, now: 0 }
+const FRESH: ExpectedProofs = { fresh, known: null, now: 0 }
+const BOTH: ExpectedProofs = { fresh, known, now: 0 }
 
-/** A kind with two methods: at each place a token may stand, one may be unreachable, or made by mistake. */
+/** A kind with two methods, `a` and `b`, each of which looks for the token in the TXT records of its name. */
 function kindOf(agreement: 'most' | 'first'): ChannelKind {
   const never = () => {
-    throw new Error('nobody asks for it')
+    throw new Error('not used by observe')
   }
   return {
     id: 'test',
@@ -43,7 +43,7 @@ function kindOf(agreement: 'most' | 'first'): ChannelKind {
     methods: never,
     check: {
       agreement,
-      async look(from, { proof, provenBy }) {
+      async observe(from, { proof, provenBy }) {
         for (const method of ['a', 'b']) {
           if (provenBy !== null && provenBy !== method) continue
           const tokens = await from.txt(method)
@@ -55,62 +55,62 @@ function kindOf(agreement: 'most' | 'first'): ChannelKind {
   }
 }
 
-/** What stands at the places of both methods, as one perspective sees it; null: it cannot see. */
-type Sight = { readonly a?: string; readonly b?: string } | null
+/** The tokens that one perspective finds by each method; null: the perspective is unreachable. */
+type View = { readonly a?: string; readonly b?: string } | null
 
-function seenAs(sights: readonly Sight[]): Perspective[] {
-  return sights.map((sight, i) => ({
+function perspectivesFrom(views: readonly View[]): Perspective[] {
+  return views.map((view, i) => ({
     name: `p${i}`,
     async txt(method) {
-      if (sight === null) throw new Unreachable('no answer')
-      return (sight[method as 'a' | 'b'] ?? '').split(' ')
+      if (view === null) throw new Unreachable('no answer')
+      return (view[method as 'a' | 'b'] ?? '').split(' ')
     },
     get: () => Promise.reject(new Error('not asked for')),
   }))
 }
 
-async function verdict(agreement: 'most' | 'first', sights: readonly Sight[], sought = FRESH) {
-  const seen = await look(kindOf(agreement), seenAs(sights), sought, NEVER)
+async function observedBy(agreement: 'most' | 'first', views: readonly View[], expected = FRESH) {
+  const seen = await observe(kindOf(agreement), perspectivesFrom(views), expected, NEVER)
   return [seen.outcome, seen.token, seen.method]
 }
 
-suite('where most have to agree', () => {
+suite('agreement of most perspectives', () => {
   const A = { a: 'fresh' }
   const B = { b: 'fresh' }
   const NONE = {}
   const PROVEN = (method: string) => ['proven', 'fresh', method]
   const ABSENT = ['absent', null, null]
-  const NOBODY_KNOWS = ['unreachable', null, null]
+  const UNKNOWN_RESULT = ['unreachable', null, null]
 
-  test('more than half see the proof, or that there is none; else nobody knows', async () => {
-    for (const [sights, expected] of [
+  test('takes more than half, for a proof as for its absence; otherwise the result is unreachable', async () => {
+    for (const [views, expected] of [
       [[A], PROVEN('a')],
       [[NONE], ABSENT],
-      [[null], NOBODY_KNOWS],
+      [[null], UNKNOWN_RESULT],
       [[A, A], PROVEN('a')],
-      [[A, NONE], NOBODY_KNOWS],
-      [[NONE, null], NOBODY_KNOWS],
+      [[A, NONE], UNKNOWN_RESULT],
+      [[NONE, null], UNKNOWN_RESULT],
       [[A, A, NONE], PROVEN('a')],
       [[A, null, A], PROVEN('a')],
       [[A, NONE, NONE], ABSENT],
-      [[A, NONE, null], NOBODY_KNOWS],
-      [[A, A, NONE, NONE], NOBODY_KNOWS],
-      [[], NOBODY_KNOWS],
+      [[A, NONE, null], UNKNOWN_RESULT],
+      [[A, A, NONE, NONE], UNKNOWN_RESULT],
+      [[], UNKNOWN_RESULT],
     ] as const) {
-      assert.deepEqual(await verdict('most', sights), expected, JSON.stringify(sights))
+      assert.deepEqual(await observedBy('most', views), expected, JSON.stringify(views))
     }
   })
 
-  test('they have to see it by one method: half of a proof here and half there is none', async () => {
-    assert.deepEqual(await verdict('most', [A, B, null]), NOBODY_KNOWS)
-    assert.deepEqual(await verdict('most', [A, B, NONE]), NOBODY_KNOWS)
-    assert.deepEqual(await verdict('most', [A, B, B]), PROVEN('b'))
+  test('takes a majority for one method: two halves by different methods are no proof', async () => {
+    assert.deepEqual(await observedBy('most', [A, B, null]), UNKNOWN_RESULT)
+    assert.deepEqual(await observedBy('most', [A, B, NONE]), UNKNOWN_RESULT)
+    assert.deepEqual(await observedBy('most', [A, B, B]), PROVEN('b'))
   })
 
-  test('a token that is only known keeps the channel, and what was seen of both is told', async () => {
-    const seen = await look(
+  test('on a known token keeps the channel verified, and the details name both tokens', async () => {
+    const seen = await observe(
       kindOf('most'),
-      seenAs([{ a: 'known' }, { a: 'known fresh' }, { a: 'known', b: 'known' }]),
+      perspectivesFrom([{ a: 'known' }, { a: 'known fresh' }, { a: 'known', b: 'known' }]),
       BOTH,
       NEVER,
     )
@@ -121,24 +121,37 @@ suite('where most have to agree', () => {
         (first) => `The new token: ${first} The token before it: known by a`,
       ),
     )
-    assert.deepEqual(await verdict('most', [{ a: 'known fresh' }], BOTH), ['proven', 'fresh', 'a'])
-    assert.deepEqual(await verdict('most', [{ b: 'known' }], BOTH), ABSENT, 'by its own method')
-    assert.deepEqual(await verdict('most', [null, null], BOTH), NOBODY_KNOWS)
+    assert.deepEqual(await observedBy('most', [{ a: 'known fresh' }], BOTH), [
+      'proven',
+      'fresh',
+      'a',
+    ])
+    assert.deepEqual(
+      await observedBy('most', [{ b: 'known' }], BOTH),
+      ABSENT,
+      'the known token is checked by its own method only',
+    )
+    assert.deepEqual(await observedBy('most', [null, null], BOTH), UNKNOWN_RESULT)
   })
 })
 
-suite('where the first that knows decides', () => {
-  test('the others are asked only while nobody knows', async () => {
-    const seen = await look(kindOf('first'), seenAs([null, { a: 'fresh' }, null]), FRESH, NEVER)
+suite('agreement of the first reachable perspective', () => {
+  test('asks the next perspective only if the one before is unreachable', async () => {
+    const seen = await observe(
+      kindOf('first'),
+      perspectivesFrom([null, { a: 'fresh' }, null]),
+      FRESH,
+      NEVER,
+    )
     assert.deepEqual([seen.outcome, seen.perspectives.length], ['proven', 2])
-    assert.deepEqual(await verdict('first', [{}, { a: 'fresh' }]), ['absent', null, null])
-    assert.deepEqual(await verdict('first', [null, null]), ['unreachable', null, null])
+    assert.deepEqual(await observedBy('first', [{}, { a: 'fresh' }]), ['absent', null, null])
+    assert.deepEqual(await observedBy('first', [null, null]), ['unreachable', null, null])
   })
 
-  test('what was seen of both tokens is told', async () => {
-    const { perspectives } = await look(
+  test('gives details for both tokens', async () => {
+    const { perspectives } = await observe(
       kindOf('first'),
-      seenAs([null, { a: 'known' }]),
+      perspectivesFrom([null, { a: 'known' }]),
       BOTH,
       NEVER,
     )
@@ -152,17 +165,17 @@ suite('where the first that knows decides', () => {
   })
 })
 
-test('a mistake of ours is no outcome of a check', async () => {
-  const [view] = seenAs([{}])
+test('a bug in a check is thrown and is no outcome', async () => {
+  const [view] = perspectivesFrom([{}])
   const broken = { ...(view as Perspective), txt: () => Promise.reject(new TypeError('ours')) }
-  await assert.rejects(look(kindOf('most'), [broken], FRESH, NEVER), TypeError)
+  await assert.rejects(observe(kindOf('most'), [broken], FRESH, NEVER), TypeError)
 })
 
-suite('a perspective for one check', () => {
-  test('asks each question once, and passes failures on like answers', async () => {
+suite('a memoized perspective', () => {
+  test('sends each query once and repeats its result or error', async () => {
     const asked: string[] = []
     const page = { status: 200, mediaType: 'text/plain', text: 'x' }
-    const view = forOneCheck(
+    const view = memoizePerspective(
       {
         name: 'p',
         async txt(name) {
@@ -191,7 +204,7 @@ suite('a perspective for one check', () => {
     ])
   })
 
-  test('knows nothing once the check is over: neither what it waits for nor what comes later', async () => {
+  test('is unreachable once the check has ended, for pending queries and later ones', async () => {
     const over = new AbortController()
     let asked = 0
     const silent: Perspective = {
@@ -202,11 +215,11 @@ suite('a perspective for one check', () => {
       },
       get: () => new Promise(() => undefined),
     }
-    const checked = look(kindOf('first'), [silent, silent, silent], BOTH, over.signal)
+    const checked = observe(kindOf('first'), [silent, silent, silent], BOTH, over.signal)
     await Promise.resolve()
     over.abort()
     const { outcome, token } = await checked
     assert.deepEqual([outcome, token, asked], ['unreachable', null, 1])
-    await assert.rejects(forOneCheck(silent, over.signal).txt('a'), Unreachable)
+    await assert.rejects(memoizePerspective(silent, over.signal).txt('a'), Unreachable)
   })
 })

@@ -18,7 +18,7 @@ import {
 
 const naming = namingFor()
 
-/** An agent whose owner has begun its runtime channel. */
+/** An agent whose owner has added its runtime channel. */
 async function startBegun(t: Parameters<typeof startTestService>[0]): Promise<RuntimeAgent> {
   const agent = await startWithRuntimeAgent(t)
   await agent.add()
@@ -30,7 +30,7 @@ async function assertStillGood(agent: RuntimeAgent): Promise<void> {
   assert.equal(answer.status, 200, answer.text)
 }
 
-/** Refused, though the agent's own key has signed it, and nothing is written. */
+/** Asserts that a challenge is refused although the agent's key has signed it, and that nothing is written. */
 async function assertNotOurs(agent: RuntimeAgent, challenge: string, why?: RegExp): Promise<void> {
   const answer = await unchanged(agent.service, () => agent.answer(challenge))
   assertRefused(answer, 400, 'VALIDATION_ERROR', why)
@@ -40,7 +40,7 @@ function nonceIn(challenge: string): string {
   return challenge.slice(challenge.lastIndexOf(':') + 1)
 }
 
-test('whoever asks for a challenge writes nothing, and each is another one', async (t) => {
+test('requesting a challenge writes nothing, and every challenge is different', async (t) => {
   const agent = await startBegun(t)
   const target = `/api/agents/${agent.did}/runtime/challenge`
   const challenges = new Set<string>()
@@ -54,7 +54,7 @@ test('whoever asks for a challenge writes nothing, and each is another one', asy
   assert.equal(challenges.size, 20)
 })
 
-test('a challenge is good for 5 minutes, and again until then', async (t) => {
+test('a challenge can be answered for 5 minutes, also repeatedly', async (t) => {
   const agent = await startBegun(t)
   const challenge = await agent.challenge()
   agent.clock.move(5 * MINUTE_MS - 1)
@@ -66,7 +66,7 @@ test('a challenge is good for 5 minutes, and again until then', async (t) => {
   await assertStillGood(agent)
 })
 
-test('whichever letter of the nonce is changed, it was not made here', async (t) => {
+test('a nonce with any character changed is refused', async (t) => {
   const agent = await startBegun(t)
   const challenge = await agent.challenge()
   const start = challenge.length - nonceIn(challenge).length
@@ -78,7 +78,7 @@ test('whichever letter of the nonce is changed, it was not made here', async (t)
   assert.equal((await agent.answer(challenge)).status, 200)
 })
 
-test('a longer life cannot be written into a nonce', async (t) => {
+test('the expiry in a nonce cannot be changed', async (t) => {
   const agent = await startBegun(t)
   const bytes = Buffer.from(nonceIn(await agent.challenge()), 'base64url')
   const end = bytes.readUIntBE(0, 6)
@@ -89,7 +89,7 @@ test('a longer life cannot be written into a nonce', async (t) => {
   await assertNotOurs(agent, longer, /not made for this agent/)
 })
 
-test('a nonce that somebody else has authenticated, or nobody, is none', async (t) => {
+test('a nonce with another MAC, or none, is refused', async (t) => {
   const agent = await startBegun(t)
   const audience = agent.service.url
   const said = Buffer.from(nonceIn(await agent.challenge()), 'base64url').subarray(0, 22)
@@ -111,7 +111,7 @@ test('a nonce that somebody else has authenticated, or nobody, is none', async (
   await assertStillGood(agent)
 })
 
-test('a challenge is for one agent, also where one key has two', async (t) => {
+test('a challenge is valid for one agent only, even if one key has two agents', async (t) => {
   const agent = await startBegun(t)
   const other = await newRuntimeAgent(agent.service, agent.clock)
   await assertNotOurs(agent, await other.challenge(), /not made for this agent/)
@@ -121,7 +121,7 @@ test('a challenge is for one agent, also where one key has two', async (t) => {
   assertRefused(relayed, 401, 'INVALID_SIGNATURE')
 })
 
-test('a challenge of another deployment is none here, even of one with the same address', async (t) => {
+test('a challenge of another deployment is refused, even with the same base URL', async (t) => {
   const agent = await startBegun(t)
   const twin = await startTestService(t, { BASE_URL: agent.service.url }, agent.clock.now)
   const stranger = await startTestService(t, {}, agent.clock.now)
@@ -135,7 +135,7 @@ test('a challenge of another deployment is none here, even of one with the same 
   await assertStillGood(agent)
 })
 
-test('whatever else a challenge may be, it is none of this service', async (t) => {
+test('a challenge of any other form is refused', async (t) => {
   const agent = await startBegun(t)
   const nonce = nonceIn(await agent.challenge())
   const { origin, host } = new URL(agent.service.url)
@@ -156,7 +156,7 @@ test('whatever else a challenge may be, it is none of this service', async (t) =
   await assertStillGood(agent)
 })
 
-test('only the agent’s own key, over the challenge as it is, answers', async (t) => {
+test('only a signature by the agent’s key over the exact challenge is accepted', async (t) => {
   const agent = await startBegun(t)
   const challenge = await agent.challenge()
   const good = agent.key.sign(challenge)
@@ -179,7 +179,7 @@ test('only the agent’s own key, over the challenge as it is, answers', async (
   assert.equal((await agent.answer(challenge, good)).status, 200)
 })
 
-test('of all that is wrong the first counts: the form, the agent, the challenge, the signature, the channel', async (t) => {
+test('checks run in order: form, agent, challenge, signature, channel', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   const challenge = await agent.challenge()
   const bad = newKey().sign(challenge)

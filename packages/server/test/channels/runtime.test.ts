@@ -21,7 +21,7 @@ async function proofOf(agent: RuntimeAgent): Promise<RuntimeProof> {
   return jsonOf<RuntimeProof>(answer)
 }
 
-test('an agent answers with its key, and its runtime counts for 30 days', async (t) => {
+test('an answer signed with the agent’s key verifies its runtime for 30 days', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   const { clock, did } = agent
   const added = await agent.add('  Home-Server ')
@@ -50,7 +50,7 @@ test('an agent answers with its key, and its runtime counts for 30 days', async 
   assert.deepEqual((await agent.card()).channels, [PLACE])
 })
 
-test('nobody looks for a runtime: a check is refused, and no day makes it fail', async (t) => {
+test('the service does not check runtimes: a requested check is refused, and no scheduled check fails', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   const { id, nextCheckAt } = await agent.add()
   assert.equal(nextCheckAt, null)
@@ -67,7 +67,7 @@ test('nobody looks for a runtime: a check is refused, and no day makes it fail',
   assert.equal((await agent.channel()).state, 'verified')
 })
 
-test('an answer a day or more after the last moves the dates; one before that is only noted', async (t) => {
+test('an answer a day or more after the last renews the channel; an earlier one only updates the check date', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   const { clock } = agent
   await agent.add()
@@ -83,13 +83,13 @@ test('an answer a day or more after the last moves the dates; one before that is
   assert.deepEqual(await proofOf(agent), later)
   assert.deepEqual((await agent.events()).at(-1), ['channel.verified', PLACE])
 
-  // The first 30 days are over: what readers hold in memory knows of the second.
+  // The first 30 days have passed, so the read model must know the renewed expiry.
   clock.move(30 * DAY_MS - 1)
   assert.deepEqual((await agent.card()).channels, [PLACE])
   assert.equal((await agent.card()).grade, 'B')
 })
 
-test('after 30 days without an answer it is stale, and an answer alone makes it count again', async (t) => {
+test('a runtime is stale after 30 days without an answer, and one answer verifies it again', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   const { clock } = agent
   await agent.add()
@@ -116,7 +116,7 @@ test('after 30 days without an answer it is stale, and an answer alone makes it 
   await untilTicked(agent.service, async () => (await agent.events()).length >= 8)
 })
 
-test('what the owner began has to be answered within 7 days, or renewed', async (t) => {
+test('the first answer must come within 7 days, or the owner renews the channel', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   const { id } = await agent.add()
   agent.clock.move(7 * DAY_MS)
@@ -129,7 +129,7 @@ test('what the owner began has to be answered within 7 days, or renewed', async 
   await proofOf(agent)
 })
 
-test('an owner who asks for a fresh proof gets one by the next answer, however soon', async (t) => {
+test('after the owner requests a fresh proof, the next answer renews the channel, however soon', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   await agent.add()
   await proofOf(agent)
@@ -139,7 +139,7 @@ test('an owner who asks for a fresh proof gets one by the next answer, however s
   assert.equal((await agent.channel()).proof, null)
 })
 
-test('many answers at the same moment are one proof, and one event', async (t) => {
+test('concurrent answers are one proof and one event', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   await agent.add()
   const challenge = await agent.challenge()
@@ -149,7 +149,7 @@ test('many answers at the same moment are one proof, and one event', async (t) =
   assert.equal((await agent.events()).length, 2)
 })
 
-test('an agent has one runtime, under a name that others may use too', async (t) => {
+test('an agent has one runtime channel, and other agents may use the same name', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   await agent.add()
   await proofOf(agent)
@@ -182,7 +182,7 @@ test('an agent has one runtime, under a name that others may use too', async (t)
   }
 })
 
-test('a revoked agent proves nothing; a suspended one keeps its runtime fresh, and is an E', async (t) => {
+test('a revoked agent cannot answer; a suspended one can, with the grade E', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   await agent.add()
   await setStatus(agent.service, agent.did, 'suspended')
@@ -199,7 +199,7 @@ test('a revoked agent proves nothing; a suspended one keeps its runtime fresh, a
   assertRefused(asked, 403, 'FORBIDDEN', /revoked/)
 })
 
-test('under another short name the challenge and the answer carry it', async (t) => {
+test('the challenge and the response use the deployment’s short name', async (t) => {
   const agent = await startWithRuntimeAgent(t, { SHORT_NAME: 'acme' })
   const added = await agent.add()
   assert.match(JSON.stringify(added.proof), /acme-challenge-v1:/)
@@ -213,7 +213,7 @@ test('under another short name the challenge and the answer carry it', async (t)
   assert.equal(proof.acmeDid, agent.did)
 })
 
-test('an agent is named by its DID, its tail or its key, as everywhere', async (t) => {
+test('the path accepts the agent’s DID, tail or key', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   await agent.add()
   const references = [agent.did, agent.did.slice(-24), encodeURIComponent(agent.key.publicKey)]
@@ -226,7 +226,7 @@ test('an agent is named by its DID, its tail or its key, as everywhere', async (
   }
 })
 
-test('a page of any origin may ask and answer: what is signed is all that counts', async (t) => {
+test('pages of any origin may request challenges and answer them, because only the signature counts', async (t) => {
   const agent = await startWithRuntimeAgent(t)
   for (const target of [
     `/api/agents/${agent.did}/runtime/challenge`,

@@ -4,23 +4,23 @@ import { type SitePage, startHttpsSite } from '../../../../test/support/https-si
 import {
   assertProves,
   assertProvesNothing,
-  assertTokenKept,
-  chatScene,
+  assertTokenNotSent,
+  startChatFixture,
   textOf,
-  UNREADABLE,
-} from './support/chat-scene.ts'
+  UNUSABLE,
+} from './support/chat-fixture.ts'
 
 const HTML = { 'content-type': 'text/html; charset=utf-8' }
 
 interface Parts {
   readonly title?: string
   readonly username?: string
-  /** As it stands in an attribute. */
+  /** Escaped for an attribute. */
   readonly description?: string
   readonly body?: string
 }
 
-/** As https://t.me answers, less its styles and scripts. */
+/** A page as https://t.me returns it, without its styles and scripts. */
 function page(parts: Parts): SitePage {
   const { title = 'Travel desk', username = 'travel_desk_bot', description = '', body = '' } = parts
   return {
@@ -60,15 +60,15 @@ const GENERIC = (title: string): SitePage => ({
 <meta property="og:description" content="Fast. Secure. Powerful."></head><body></body></html>`,
 })
 
-async function scene(t: TestContext) {
+async function startWithChat(t: TestContext) {
   const site = await startHttpsSite(t, ['t.me'])
   const serve = (answer: SitePage) => site.serve('/travel_desk_bot', answer)
-  return { ...(await chatScene(t, [site])), site, serve }
+  return { ...(await startChatFixture(t, [site])), site, serve }
 }
 
 test('a text in the bio proves an account on Telegram', async (t) => {
-  const { site, serve, ...rest } = await scene(t)
-  await rest.agent.refuses('telegram', 't.me/s/travel_desk_bot')
+  const { site, serve, ...rest } = await startWithChat(t)
+  await rest.agent.assertHandleRefused('telegram', 't.me/s/travel_desk_bot')
   const channel = await rest.agent.add('telegram', '@Travel_Desk_Bot')
   assert.deepEqual(
     [channel.handleOrDomain, channel.link],
@@ -78,13 +78,13 @@ test('a text in the bio proves an account on Telegram', async (t) => {
   serve(page({ username: 'Travel_Desk_Bot', description, title: 'Desk &lt;&amp;&gt;' }))
   await assertProves(rest, channel, '@travel_desk_bot')
   assert.ok(site.requests.every(({ url }) => url === '/travel_desk_bot'))
-  assertTokenKept([site], textOf(channel))
+  assertTokenNotSent([site], textOf(channel))
 })
 
-test('what Telegram answers otherwise proves nothing', async (t) => {
-  const { serve, agent, newcomer } = await scene(t)
+test('no other response of Telegram proves anything', async (t) => {
+  const { serve, agent, otherOwnersAgent } = await startWithChat(t)
   const channel = await agent.add('telegram', 'travel_desk_bot')
-  const other = textOf(await (await newcomer()).add('telegram', 'travel_desk_bot'))
+  const other = textOf(await (await otherOwnersAgent()).add('telegram', 'travel_desk_bot'))
   await assertProvesNothing(agent, channel, serve, {
     absent: {
       'no bio': () => page({}),
@@ -110,7 +110,7 @@ test('what Telegram answers otherwise proves nothing', async (t) => {
       'the front page': () => GENERIC('Telegram – a new era of messaging'),
     },
     unreachable: {
-      ...UNREADABLE,
+      ...UNUSABLE,
       'the page of another account': (text) =>
         page({ username: 'other_desk_bot', description: text }),
       'a page without an account': (text) => GENERIC(text),

@@ -1,14 +1,13 @@
 import { a2aIdentityUri } from '@countersign/protocol'
 import { type Perspective, ProofAbsent } from '../../core/network/perspective.ts'
 import { type AgentCard, isSignedBy, readAgentCard } from './agent-card.ts'
-import { fetchWellKnown, wellKnownUrl } from './domain.ts'
-import { expiryFault } from './expiry.ts'
-import type { ChannelKind, Found, Proof, Wanted } from './kind.ts'
+import { expiryProblem, fetchWellKnown, wellKnownUrl } from './domain.ts'
+import type { ChannelKind, FoundProof, Proof, ProofQuery } from './kind.ts'
 import { DOMAIN_FIELD, parseDomain } from './names.ts'
 
 const METHOD = 'card'
 
-/** An endpoint of the Agent2Agent protocol, by the card that it publishes. */
+/** An endpoint of the Agent2Agent protocol, proven by the agent card that it publishes. */
 export const a2a: ChannelKind = {
   id: 'a2a',
   label: 'Agent-to-agent (A2A)',
@@ -31,20 +30,20 @@ export const a2a: ChannelKind = {
       ],
     },
   ],
-  check: { agreement: 'most', look },
+  check: { agreement: 'most', observe },
 }
 
-/** Both directions: the card names the agent, and the agent's certified key has signed the card. */
-async function look(from: Perspective, wanted: Wanted): Promise<Found> {
-  const url = cardUrl(wanted.proof)
+/** Checks both directions: the card names the agent, and the agent's certified key has signed the card. */
+async function observe(from: Perspective, query: ProofQuery): Promise<FoundProof> {
+  const url = cardUrl(query.proof)
   const { text } = await fetchWellKnown(from, url, 'application/json')
   const card = await readAgentCard(text)
   if (card === null) throw new ProofAbsent(`What is at ${url} is no agent card of A2A 1.0.`)
-  requireNamed(card, wanted)
+  assertNamesAgent(card, query)
   if (card.signatures.length === 0) {
     throw new ProofAbsent('The agent card names this agent, but nobody has signed it.')
   }
-  if (!(await isSignedBy(wanted.proof, card))) {
+  if (!(await isSignedBy(query.proof, card))) {
     throw new ProofAbsent(
       'The agent card names this agent, but none of its signatures is by the agent’s certified key on the card as it is.',
     )
@@ -55,21 +54,21 @@ async function look(from: Perspective, wanted: Wanted): Promise<Found> {
   }
 }
 
-/** @throws ProofAbsent which says what the card says instead */
-function requireNamed({ extensions }: AgentCard, { proof, provenBy, now }: Wanted): void {
+/** @throws ProofAbsent which says what was found instead */
+function assertNamesAgent({ extensions }: AgentCard, { proof, provenBy, now }: ProofQuery): void {
   const uri = a2aIdentityUri(proof.baseUrl)
   const found = extensions.filter((each) => each.uri === uri).map(({ params }) => params)
   const named = found.filter(({ did }) => did === proof.did)
   const ours = named.filter(({ nonce }) => nonce === proof.token)
-  const faults = ours.map(({ expiry }) => (provenBy === null ? expiryFault(expiry, now) : null))
-  if (faults.includes(null)) return
-  if (ours.length > 0) throw new ProofAbsent(`The agent card names this agent ${faults[0]}.`)
+  const problems = ours.map(({ expiry }) => (provenBy === null ? expiryProblem(expiry, now) : null))
+  if (problems.includes(null)) return
+  if (ours.length > 0) throw new ProofAbsent(`The agent card names this agent ${problems[0]}.`)
   if (named.length > 0) throw new ProofAbsent('The agent card names this agent with another nonce.')
   if (found.length > 0) throw new ProofAbsent('The agent card names another agent.')
   throw new ProofAbsent(`The agent card has no extension ${uri}.`)
 }
 
-/** The extension as it stands in a card (A2A 1.0 section 4.4.4). */
+/** The extension to add to the card (A2A 1.0 section 4.4.4). */
 function extensionOf({ baseUrl, did, token, expiresAt }: Proof) {
   const expiry = new Date(expiresAt).toISOString()
   return { uri: a2aIdentityUri(baseUrl), params: { did, nonce: token, expiry } }
@@ -79,7 +78,7 @@ function signingCommand({ baseUrl }: Proof): string {
   return `countersign sign-card agent-card.json --url ${baseUrl} --output signed-card.json`
 }
 
-/** AGENT_CARD_PATH of the SDK. */
+/** The same path as AGENT_CARD_PATH in @a2a-js/sdk. */
 function cardUrl({ handle }: Proof): URL {
   return wellKnownUrl(handle, 'agent-card.json')
 }

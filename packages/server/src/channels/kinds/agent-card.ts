@@ -3,7 +3,7 @@ import { didWebOf, jwkOf, keyThumbprint } from '@countersign/protocol'
 import { base64url, flattenedVerify } from 'jose'
 import type { Proof } from './kind.ts'
 
-/** An extension of an agent card, as far as its signatures cover it. */
+/** The parts of an agent card's extension that its signatures cover. */
 interface CardExtension {
   readonly uri: unknown
   readonly params: Readonly<Record<string, unknown>>
@@ -11,29 +11,30 @@ interface CardExtension {
 
 /** An Agent Card of A2A 1.0. */
 export interface AgentCard {
-  /** What a signature of it covers: the parts that A2A knows, in their canonical form (RFC 8785). */
+  /** What a signature covers: the members that A2A defines, in canonical JSON (RFC 8785). */
   readonly canonical: string
   readonly extensions: readonly CardExtension[]
-  /** Not covered by any signature, and not looked at yet. */
+  /** Unverified, in any form. */
   readonly signatures: readonly unknown[]
 }
 
-/** Far more than the agents of one card: so many are tried. */
-const MOST_SIGNATURES = 16
+/** How many signatures are tried: far more than a card has agents. */
+const MAX_SIGNATURES = 16
 
 /**
- * Reads an agent card. Extensions are read from the canonical form, since that alone is signed: of what A2A does not
- * know, a signature says nothing.
- * @returns null where it is none
+ * Parses an agent card. Extensions are read from the canonical form, because signatures cover only that.
+ * @returns null if the text is not an agent card
  */
 export async function readAgentCard(text: string): Promise<AgentCard | null> {
-  // Loaded when the first card is looked at: it takes longer than the rest of a start.
+  // Loaded for the first card only, because it takes longer to load than the rest of the service.
   const { canonicalizeAgentCard } = await import('@a2a-js/sdk')
   try {
     const raw: unknown = JSON.parse(text)
     if (!isRecord(raw)) return null
     const canonical = canonicalizeAgentCard({ ...raw, signatures: [] } as unknown as CanonicalInput)
-    const covered = JSON.parse(canonical) as { capabilities?: { extensions?: Loose[] } }
+    const covered = JSON.parse(canonical) as {
+      capabilities?: { extensions?: UncheckedExtension[] }
+    }
     const extensions = (covered.capabilities?.extensions ?? []).map(({ uri, params }) => ({
       uri,
       params: isRecord(params) ? params : {},
@@ -41,35 +42,35 @@ export async function readAgentCard(text: string): Promise<AgentCard | null> {
     const signatures = Array.isArray(raw.signatures) ? raw.signatures : []
     return { canonical, extensions, signatures }
   } catch {
-    // Not JSON, members of other types than a card's, or nested so deep that the stack ends.
+    // Not JSON, wrong types, or nested so deeply that the stack overflows.
     return null
   }
 }
 
 type CanonicalInput = Parameters<typeof import('@a2a-js/sdk').canonicalizeAgentCard>[0]
-type Loose = { readonly uri?: unknown; readonly params?: unknown }
+type UncheckedExtension = { readonly uri?: unknown; readonly params?: unknown }
 
 /**
- * Whether the certified key of an agent has signed a card (JWS, RFC 7515; A2A 1.0 section 8.4). No address in a header
- * is followed, and no other algorithm taken. The SDK's own verifier takes any, and prints what it is given.
+ * Whether the certified key of an agent has signed a card (JWS, RFC 7515; A2A 1.0 section 8.4). URLs in headers are not
+ * followed and only Ed25519 is accepted. The SDK's verifier is not used, because it accepts any algorithm and logs its input.
  */
 export async function isSignedBy(proof: Proof, card: AgentCard): Promise<boolean> {
   const key = createPublicKey({ key: { ...jwkOf(proof.publicKey) }, format: 'jwk' })
-  const names = keyNamesOf(proof)
-  for (const each of card.signatures.slice(0, MOST_SIGNATURES)) {
+  const keyIds = acceptedKeyIds(proof)
+  for (const each of card.signatures.slice(0, MAX_SIGNATURES)) {
     if (!isRecord(each)) continue
     const { protected: header, signature } = each
     if (typeof header !== 'string' || typeof signature !== 'string') continue
     const jws = { protected: header, signature, payload: base64url.encode(card.canonical) }
     const options = { algorithms: ['EdDSA', 'Ed25519'] }
     const verified = await flattenedVerify(jws, key, options).catch(() => null)
-    if (names.includes(String(verified?.protectedHeader?.kid))) return true
+    if (keyIds.includes(String(verified?.protectedHeader?.kid))) return true
   }
   return false
 }
 
-/** What `kid` may call it: a verification method of its DID document, or its thumbprint (RFC 7638). */
-function keyNamesOf({ baseUrl, did, publicKey }: Proof): readonly string[] {
+/** The accepted values of `kid`: the verification methods of the agent's DID document, and the key's thumbprint (RFC 7638). */
+function acceptedKeyIds({ baseUrl, did, publicKey }: Proof): readonly string[] {
   const id = didWebOf(new URL(baseUrl).host, did)
   return [`${id}#key-1`, `${id}#key-1-jwk`, keyThumbprint(publicKey)]
 }

@@ -1,14 +1,14 @@
 import { type Perspective, ProofAbsent } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
-import { askJson, ofKnownHost, ownText, unknownAnswer } from './json-answer.ts'
-import { bareHandle, parseDomain, requireForm } from './names.ts'
+import { askJson, ownString, platformPerspective, unexpectedResponse } from './json-answer.ts'
+import { assertForm, extractHandle, parseDomain } from './names.ts'
 
 const FORM = /^[^\s/:?#@]+\.[^\s/:?#@]+$/
 const ADDRESS = /^(?:https?:\/\/)?bsky\.app\/profile\/([^/?#]+)\/?$/i
-/** What the API says for a handle whose domain no longer names the account. */
-const INVALID = 'handle.invalid'
+/** The handle that the API returns if the account's domain no longer names it. */
+const INVALID_HANDLE = 'handle.invalid'
 
-/** An account on Bluesky, or elsewhere on the AT Protocol. */
+/** An account on Bluesky or another service of the AT Protocol. */
 export const bluesky = chatKind(
   {
     id: 'bluesky',
@@ -21,9 +21,9 @@ export const bluesky = chatKind(
     },
     // https://atproto.com/specs/handle: a handle is a domain name.
     parse(text) {
-      const handle = bareHandle(text, ADDRESS)
+      const handle = extractHandle(text, ADDRESS)
       const hint = 'A handle on Bluesky is a name like name.bsky.social or example.com.'
-      requireForm(handle, FORM, hint)
+      assertForm(handle, FORM, hint)
       return parseDomain(handle)
     },
     link: (handle) => `https://bsky.app/profile/${handle}`,
@@ -43,21 +43,21 @@ export const bluesky = chatKind(
 async function readProfile(from: Perspective, handle: string): Promise<string[]> {
   const url = new URL('https://public.api.bsky.app/xrpc/app.bsky.actor.getProfile')
   url.searchParams.set('actor', handle)
-  const answer = await askJson(ofKnownHost(from), url)
-  if (answer.status === 400 && saysNobody(answer.body)) {
+  const answer = await askJson(platformPerspective(from), url)
+  if (answer.status === 400 && isUnknownProfile(answer.body)) {
     throw new ProofAbsent(`Bluesky shows no account with the handle ${handle}.`)
   }
-  const shown = ownText(answer.body, 'handle')
-  if (answer.status !== 200 || shown === null) throw unknownAnswer(url, answer)
-  if (shown === INVALID || shown.toLowerCase() !== handle) {
+  const shown = ownString(answer.body, 'handle')
+  if (answer.status !== 200 || shown === null) throw unexpectedResponse(url, answer)
+  if (shown === INVALID_HANDLE || shown.toLowerCase() !== handle) {
     throw new ProofAbsent(`The handle ${handle} does not name an account on Bluesky any more.`)
   }
-  return [ownText(answer.body, 'description') ?? '']
+  return [ownString(answer.body, 'description') ?? '']
 }
 
-/** Suspended and deactivated accounts have errors of their own; an unknown handle is an invalid request. */
-function saysNobody(body: unknown): boolean {
-  const error = ownText(body, 'error')
+/** Suspended and deactivated accounts have their own error codes; an unknown handle is an InvalidRequest. */
+function isUnknownProfile(body: unknown): boolean {
+  const error = ownString(body, 'error')
   if (error === 'AccountTakedown' || error === 'AccountDeactivated') return true
-  return error === 'InvalidRequest' && ownText(body, 'message') === 'Profile not found'
+  return error === 'InvalidRequest' && ownString(body, 'message') === 'Profile not found'
 }

@@ -1,40 +1,42 @@
 import type { ProofMethodInWords } from '@countersign/protocol'
 import { type Perspective, ProofAbsent } from '../../core/network/perspective.ts'
-import type { ChannelKind, Found, Proof, Wanted } from './kind.ts'
+import type { ChannelKind, FoundProof, Proof, ProofQuery } from './kind.ts'
 
 const FRESH_FOR_MS = 90 * 24 * 3_600_000
 
-/** A place in which an account of a platform can show a proof. */
-export interface Place {
+/** A part of an account's profile that can hold the proof text. */
+export interface ProfileLocation {
   readonly id: string
   readonly title: string
-  /** In words that follow "in": `the bio of GitHub`. */
+  /** For sentences such as "The text stands in {name}." */
   readonly name: string
-  /** Where exactly the text goes, in a sentence. */
+  /** Instructions for placing the text, as a sentence. */
   readonly step: string
   /**
-   * Reads what the account itself shows there.
-   * @returns its texts
-   * @throws ProofAbsent where there is no such account, Unreachable where nobody knows
+   * Reads the texts that the account shows there.
+   * @throws ProofAbsent if there is no such account, Unreachable if the platform gives no usable answer
    */
   read(from: Perspective, handle: string): Promise<readonly string[]>
 }
 
-type Own = Pick<ChannelKind, 'id' | 'label' | 'proves' | 'field' | 'parse' | 'link'>
+type Platform = Pick<ChannelKind, 'id' | 'label' | 'proves' | 'field' | 'parse' | 'link'>
 
-/** A kind of channel that is an account on a platform where one can chat: tier 1, proven by a text that it shows. */
-export function chatKind(own: Own, places: readonly Place[]): ChannelKind {
+/** Makes a kind of channel for accounts on a chat platform: tier 1, proven by a text in the profile. */
+export function chatKind(platform: Platform, locations: readonly ProfileLocation[]): ChannelKind {
   return {
-    ...own,
+    ...platform,
     tier: 1,
     chat: true,
     freshForMs: FRESH_FOR_MS,
-    methods: (proof) => places.map((place) => inWords(place, proofText(proof))),
-    check: { agreement: 'first', look: (from, wanted) => look(own.label, places, from, wanted) },
+    methods: (proof) => locations.map((each) => describeMethod(each, proofText(proof))),
+    check: {
+      agreement: 'first',
+      observe: (from, query) => observe(platform.label, locations, from, query),
+    },
   }
 }
 
-function inWords({ id, title, step }: Place, text: string): ProofMethodInWords {
+function describeMethod({ id, title, step }: ProfileLocation, text: string): ProofMethodInWords {
   const leave = 'Leave it there: it is looked for every day.'
   return {
     id,
@@ -44,17 +46,17 @@ function inWords({ id, title, step }: Place, text: string): ProofMethodInWords {
   }
 }
 
-async function look(
+async function observe(
   label: string,
-  places: readonly Place[],
+  locations: readonly ProfileLocation[],
   from: Perspective,
-  { proof, provenBy }: Wanted,
-): Promise<Found> {
-  const searched = places.filter(({ id }) => provenBy === null || id === provenBy)
-  for (const place of searched) {
-    const texts = await place.read(from, proof.handle)
-    if (standsIn(texts, proofText(proof))) {
-      return { method: place.id, detail: `The text stands in ${place.name}.` }
+  { proof, provenBy }: ProofQuery,
+): Promise<FoundProof> {
+  const searched = locations.filter(({ id }) => provenBy === null || id === provenBy)
+  for (const location of searched) {
+    const texts = await location.read(from, proof.handle)
+    if (containsProof(texts, proofText(proof))) {
+      return { method: location.id, detail: `The text stands in ${location.name}.` }
     }
   }
   const names = searched.map(({ name }) => name).join(' or ')
@@ -62,24 +64,24 @@ async function look(
 }
 
 /**
- * The text that an account shows to prove that it is the agent's. At most 70 characters, which is what a bio holds on
- * Telegram, and nothing in it of which a platform makes a link, a mention or a hashtag.
+ * The text that an account shows to prove that it belongs to the agent. At most 70 characters, the limit of a Telegram bio,
+ * and without characters that platforms turn into links, mentions or hashtags.
  */
 export function proofText({ naming, did, token }: Proof): string {
   return `${naming.shortName}-proof:${did.slice(naming.didPrefix.length)}-${token}`
 }
 
-// What people write around a text that they copy: brackets, quotes, a full stop, a bar between two things. Of no such
-// sign more than a few, so that a text full of them costs no time.
+// Characters that may surround the text: brackets, quotes, punctuation, separators. At most four in a row, so that a text
+// made of them cannot cause excessive backtracking.
 const OPENING = '[(\\[{<"\'“‘„«]{0,4}'
 const CLOSING = '[)\\]}>"\'”’“»,;.!?]{0,4}'
 const GAP = '[\\s|·•]'
 
 /**
- * Whether one of the texts holds the wanted one by itself: not as a part of a longer word, an address or another proof.
- * @param wanted letters, digits, `-` and `:` alone
+ * Whether one of the texts contains the proof on its own, not as part of a longer word, a URL or another proof.
+ * @param proof only letters, digits, `-` and `:`
  */
-export function standsIn(texts: readonly string[], wanted: string): boolean {
-  const alone = new RegExp(`(?<=(?:^|${GAP})${OPENING})${wanted}(?=${CLOSING}(?:$|${GAP}))`, 'u')
+export function containsProof(texts: readonly string[], proof: string): boolean {
+  const alone = new RegExp(`(?<=(?:^|${GAP})${OPENING})${proof}(?=${CLOSING}(?:$|${GAP}))`, 'u')
   return texts.some((text) => alone.test(text))
 }

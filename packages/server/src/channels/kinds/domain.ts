@@ -4,11 +4,10 @@ import {
   ProofAbsent,
   Unreachable,
 } from '../../core/network/perspective.ts'
-import { expiryFault } from './expiry.ts'
-import type { ChannelKind, Found, Proof, Wanted } from './kind.ts'
+import type { ChannelKind, FoundProof, Proof, ProofQuery } from './kind.ts'
 import { DOMAIN_FIELD, parseDomain } from './names.ts'
 
-/** A domain whose DNS or whose web server names the agent. */
+/** A domain that names the agent in a DNS record or in a file on its web server. */
 export const domain: ChannelKind = {
   id: 'domain',
   label: 'Domain',
@@ -40,22 +39,22 @@ export const domain: ChannelKind = {
       ],
     },
   ],
-  check: { agreement: 'most', look },
+  check: { agreement: 'most', observe },
 }
 
-const PLACES = [
+const METHODS = [
   { method: 'dns', find: findRecord },
   { method: 'file', find: findFile },
 ] as const
 
-/** Either place is enough; that there is no proof takes both to say so. */
-async function look(from: Perspective, wanted: Wanted): Promise<Found> {
-  const { provenBy } = wanted
+/** Either method is enough. The proof is absent only if both methods say so. */
+async function observe(from: Perspective, query: ProofQuery): Promise<FoundProof> {
+  const { provenBy } = query
   const misses: (ProofAbsent | Unreachable)[] = []
-  for (const { method, find } of PLACES) {
+  for (const { method, find } of METHODS) {
     if (provenBy !== null && provenBy !== method) continue
     try {
-      return { method, detail: await find(from, wanted) }
+      return { method, detail: await find(from, query) }
     } catch (error) {
       if (!(error instanceof ProofAbsent || error instanceof Unreachable)) throw error
       misses.push(error)
@@ -67,16 +66,16 @@ async function look(from: Perspective, wanted: Wanted): Promise<Found> {
     : new Unreachable(detail)
 }
 
-async function findRecord(from: Perspective, wanted: Wanted): Promise<string> {
-  const name = recordName(wanted.proof)
-  requireLine(await from.txt(name), wanted, `The TXT records at ${name}`)
+async function findRecord(from: Perspective, query: ProofQuery): Promise<string> {
+  const name = recordName(query.proof)
+  assertLinePresent(await from.txt(name), query, `The TXT records at ${name}`)
   return `A TXT record at ${name} holds the token of this channel.`
 }
 
-async function findFile(from: Perspective, wanted: Wanted): Promise<string> {
-  const url = fileUrl(wanted.proof)
+async function findFile(from: Perspective, query: ProofQuery): Promise<string> {
+  const url = fileUrl(query.proof)
   const { text } = await fetchWellKnown(from, url, 'text/plain')
-  requireLine(text.replace(/^\ufeff/, '').split(/\r?\n/), wanted, `The lines at ${url}`)
+  assertLinePresent(text.replace(/^\ufeff/, '').split(/\r?\n/), query, `The lines at ${url}`)
   return `A line at ${url} holds the token of this channel.`
 }
 
@@ -89,29 +88,29 @@ function fileUrl({ naming, handle }: Proof): URL {
 }
 
 /**
- * The line that proves a domain: token, DID and expiry as fields of key and value, after
- * draft-ietf-dnsop-domain-verification-techniques. Others may stand beside it, for other agents.
+ * The line that proves a domain: token, DID and expiry as `key=value` fields, following
+ * draft-ietf-dnsop-domain-verification-techniques. A domain may hold lines for several agents.
  */
 function challengeLine({ token, did, expiresAt }: Proof): string {
   return `token=${token} did=${did} expiry=${new Date(expiresAt).toISOString()}`
 }
 
 /**
- * Looks for the line among those that stand at a place.
- * @param place in words that `hold` can follow
- * @throws ProofAbsent which says what stands there instead
+ * Asserts that one of the lines is the proof.
+ * @param place the subject of the error's sentence, in the plural: "The lines at …"
+ * @throws ProofAbsent which says what was found instead
  */
-function requireLine(lines: readonly string[], wanted: Wanted, place: string): void {
-  const { token, did } = wanted.proof
-  const found = lines.map(fieldsOf).filter((fields) => fields !== null)
+function assertLinePresent(lines: readonly string[], query: ProofQuery, place: string): void {
+  const { token, did } = query.proof
+  const found = lines.map(parseFields).filter((fields) => fields !== null)
   const ours = found.filter((fields) => fields.get('token') === token)
   const named = ours.filter((fields) => fields.get('did') === did)
-  const faults = named.map((fields) => faultOf(fields.get('expiry'), wanted))
-  if (faults.includes(null)) return
+  const problems = named.map((fields) => problemOf(fields.get('expiry'), query))
+  if (problems.includes(null)) return
   throw new ProofAbsent(`${place} hold ${describe()}.`)
 
   function describe(): string {
-    if (named.length > 0) return `the token of this channel ${faults[0]}`
+    if (named.length > 0) return `the token of this channel ${problems[0]}`
     if (ours.length > 0) return 'the token of this channel, but with the DID of another agent'
     if (found.some((fields) => fields.get('did') === did)) return 'another token for this agent'
     if (found.length > 0) return 'nothing for this agent, but for others'
@@ -119,12 +118,12 @@ function requireLine(lines: readonly string[], wanted: Wanted, place: string): v
   }
 }
 
-function faultOf(expiry: string | undefined, { provenBy, now }: Wanted): string | null {
-  return provenBy === null ? expiryFault(expiry, now) : null
+function problemOf(expiry: string | undefined, { provenBy, now }: ProofQuery): string | null {
+  return provenBy === null ? expiryProblem(expiry, now) : null
 }
 
-/** The fields of a line, or null where it is no such line. A field that is there twice says two things. */
-function fieldsOf(line: string): ReadonlyMap<string, string> | null {
+/** Parses the fields of a line. Returns null if it is not a proof line; a duplicate field makes it ambiguous. */
+function parseFields(line: string): ReadonlyMap<string, string> | null {
   const fields = new Map<string, string>()
   for (const word of line.trim().split(/\s+/)) {
     const [key = '', value] = word.split(/=(.*)/s)
@@ -134,14 +133,15 @@ function fieldsOf(line: string): ReadonlyMap<string, string> | null {
   return fields.has('token') && fields.has('did') ? fields : null
 }
 
-/** The address of what a domain publishes about itself (RFC 8615). */
+/** The well-known URL of a name under a domain (RFC 8615). */
 export function wellKnownUrl(domain: string, name: string): URL {
   return new URL(`https://${domain}/.well-known/${name}`)
 }
 
 /**
- * Fetches it.
- * @throws ProofAbsent where the domain says that there is nothing, Unreachable where it says anything else
+ * Fetches a well-known URL.
+ * @param accept the value of the `Accept` header
+ * @throws ProofAbsent if the domain answers 404 or 410, Unreachable for any other failure
  */
 export async function fetchWellKnown(from: Perspective, url: URL, accept: string): Promise<Page> {
   const page = await from.get(url, accept)
@@ -150,4 +150,30 @@ export async function fetchWellKnown(from: Perspective, url: URL, accept: string
   throw page.status === 404 || page.status === 410
     ? new ProofAbsent(answer)
     : new Unreachable(answer)
+}
+
+const RFC_3339 =
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
+
+/**
+ * Checks the expiry that a proof carries.
+ * @param now milliseconds since 1970
+ * @returns null if the expiry is valid and in the future, otherwise what is wrong, such as "without an expiry"
+ */
+export function expiryProblem(expiry: unknown, now: number): string | null {
+  if (typeof expiry !== 'string') return 'without an expiry'
+  const time = parseTime(expiry)
+  if (time === null) return 'with an expiry that is no RFC 3339 time'
+  return time > now ? null : 'with an expiry that has passed'
+}
+
+/**
+ * Parses a time of RFC 3339. `Date` accepts days that do not exist, such as 30 February; this returns null for them.
+ * @returns milliseconds since 1970, or null
+ */
+function parseTime(text: string): number | null {
+  const date = RFC_3339.exec(text)?.[1]
+  if (date === undefined) return null
+  const midnight = new Date(`${date}T00:00:00Z`)
+  return midnight.toISOString().startsWith(date) ? Date.parse(text.toUpperCase()) : null
 }

@@ -2,19 +2,19 @@ import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/p
 import { chatKind } from './chat-kind.ts'
 import {
   askJson,
-  type JsonAnswer,
-  ofKnownHost,
-  own,
-  ownText,
-  unknownAnswer,
+  type JsonResponse,
+  ownProperty,
+  ownString,
+  platformPerspective,
+  unexpectedResponse,
 } from './json-answer.ts'
-import { bareHandle, requireForm } from './names.ts'
+import { assertForm, extractHandle } from './names.ts'
 
-/** Letters, digits and single hyphens, none of them at either end, as the form of GitHub's sign-up has it. */
+/** The rules of GitHub's sign-up form: letters, digits and single hyphens, no hyphen at either end. */
 const LOGIN = /^(?=.{1,39}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 const ADDRESS = /^(?:https?:\/\/)?(?:www\.)?github\.com\/([^/?#]+)\/?$/i
 const MEDIA_TYPE = 'application/vnd.github+json'
-/** So many gists stay below what is read of an answer. */
+/** How many gists are read. The response must stay below 64 KiB. */
 const GISTS_READ = 10
 
 /** An account of a person or an organization on GitHub. */
@@ -29,8 +29,8 @@ export const github = chatKind(
       hint: 'The username of a person or an organization, as in github.com/octocat.',
     },
     parse(text) {
-      const login = bareHandle(text, ADDRESS).toLowerCase()
-      requireForm(
+      const login = extractHandle(text, ADDRESS).toLowerCase()
+      assertForm(
         login,
         LOGIN,
         'A username on GitHub has 1 to 39 letters, digits and single hyphens between them, such as octocat.',
@@ -61,12 +61,12 @@ export const github = chatKind(
 async function readBio(from: Perspective, login: string): Promise<string[]> {
   const url = new URL(`https://api.github.com/users/${login}`)
   const answer = await ask(from, url, login)
-  const shown = ownText(answer.body, 'login')
-  if (shown === null) throw unknownAnswer(url, answer)
+  const shown = ownString(answer.body, 'login')
+  if (shown === null) throw unexpectedResponse(url, answer)
   if (shown.toLowerCase() !== login) {
     throw new ProofAbsent(`GitHub shows another account in the place of ${login}.`)
   }
-  return [ownText(answer.body, 'bio') ?? '']
+  return [ownString(answer.body, 'bio') ?? '']
 }
 
 /** https://docs.github.com/en/rest/gists/gists#list-gists-for-a-user */
@@ -74,22 +74,22 @@ async function readGists(from: Perspective, login: string): Promise<string[]> {
   const url = new URL(`https://api.github.com/users/${login}/gists`)
   url.searchParams.set('per_page', String(GISTS_READ))
   const answer = await ask(from, url, login)
-  if (!Array.isArray(answer.body)) throw unknownAnswer(url, answer)
+  if (!Array.isArray(answer.body)) throw unexpectedResponse(url, answer)
   return answer.body
-    .filter((gist) => own(gist, 'public') === true)
-    .filter((gist) => ownText(own(gist, 'owner'), 'login')?.toLowerCase() === login)
-    .map((gist) => ownText(gist, 'description') ?? '')
+    .filter((gist) => ownProperty(gist, 'public') === true)
+    .filter((gist) => ownString(ownProperty(gist, 'owner'), 'login')?.toLowerCase() === login)
+    .map((gist) => ownString(gist, 'description') ?? '')
 }
 
-/** https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api: 403 as well as 429. */
-async function ask(from: Perspective, url: URL, login: string): Promise<JsonAnswer> {
-  const answer = await askJson(ofKnownHost(from), url, MEDIA_TYPE)
-  if (answer.status === 404 && ownText(answer.body, 'message') === 'Not Found') {
+/** GitHub answers rate-limited requests with 403 or 429: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api */
+async function ask(from: Perspective, url: URL, login: string): Promise<JsonResponse> {
+  const answer = await askJson(platformPerspective(from), url, MEDIA_TYPE)
+  if (answer.status === 404 && ownString(answer.body, 'message') === 'Not Found') {
     throw new ProofAbsent(`GitHub shows no account ${login}.`)
   }
   if (answer.status === 403) {
     throw new Unreachable('GitHub does not answer now: it has been asked too often.')
   }
-  if (answer.status !== 200) throw unknownAnswer(url, answer)
+  if (answer.status !== 200) throw unexpectedResponse(url, answer)
   return answer
 }

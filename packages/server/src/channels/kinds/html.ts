@@ -1,107 +1,73 @@
-/** A piece of HTML: text as it reads, or a tag. */
-export type HtmlPiece =
-  | { readonly text: string }
-  | {
-      /** Lower-case. */
-      readonly tag: string
-      readonly closing: boolean
-      readonly attributes: ReadonlyMap<string, string>
-    }
-
-const TAG = /^<(\/?)([a-z][a-z0-9-]*)/i
-/** Elements whose content is no text for people, and in which a tag is no tag. */
-const OPAQUE = new Set(['script', 'style', 'template', 'textarea', 'title', 'noscript', 'iframe'])
-const BREAKS = new Set(['br', 'p', 'div', 'li', 'ul', 'ol', 'blockquote', 'pre', 'tr', 'td', 'th'])
-const NAMED: ReadonlyMap<string, string> = new Map([
-  ['amp', '&'],
-  ['lt', '<'],
-  ['gt', '>'],
-  ['quot', '"'],
-  ['apos', "'"],
-  ['nbsp', ' '],
-])
+/** Bounds the time of parsing. `Perspective.get` fetches no larger page. */
+const MAX_LENGTH = 64 * 1024
+/** Elements whose content is not shown as text. */
+const HIDDEN = new Set(['script', 'style', 'template', 'textarea', 'title', 'noscript', 'iframe'])
+const BLOCKS = new Set(['p', 'div', 'li', 'ul', 'ol', 'blockquote', 'pre', 'tr', 'td', 'th'])
 
 /**
- * Takes HTML apart, in one pass and without ever failing: enough to read a profile, and a reader that never runs or
- * shows anything. What a broken tag begins is left out, as it is by browsers.
+ * Reads the visible text of HTML, such as a profile. Blocks and line breaks become new lines. Broken markup never fails: an
+ * unfinished tag or comment at the end is left out, as in browsers.
+ * @param html only its first 64 KiB are read
  */
-export function* piecesOf(html: string): Generator<HtmlPiece> {
-  let at = 0
-  while (at < html.length) {
-    const open = html.indexOf('<', at)
-    const end = open === -1 ? html.length : open
-    if (end > at) yield { text: unescapeHtml(html.slice(at, end)) }
-    if (open === -1) return
-    const match = TAG.exec(html.slice(open, open + 64))
-    if (match === null) {
-      const after = afterOther(html, open)
-      if (after === open + 1) yield { text: '<' }
-      at = after
-      continue
-    }
-    const [start, slash, name = ''] = match
-    const tag = name.toLowerCase()
-    const { after, attributes } = readAttributes(html, open + start.length)
-    if (after === null) return
-    yield { tag, closing: slash === '/', attributes }
-    at = slash === '' && OPAQUE.has(tag) ? afterOpaque(html, after, tag) : after
-  }
-}
-
-/** The text of a piece of HTML: blocks and breaks are new lines, all else leaves words as they were. */
-export function textOfHtml(html: string): string {
+export async function textOfHtml(html: string): Promise<string> {
   let text = ''
-  for (const piece of piecesOf(html)) {
-    if ('text' in piece) text += piece.text
-    else if (BREAKS.has(piece.tag)) text += '\n'
-  }
+  await parse(html, {
+    onText(part) {
+      text += part
+    },
+    onTag(name) {
+      if (name === 'br' || BLOCKS.has(name)) text += '\n'
+    },
+    onEndTag(name) {
+      if (BLOCKS.has(name)) text += '\n'
+    },
+  })
   return text.trim()
 }
 
-/** Where a comment, a declaration or a lone `<` ends. */
-function afterOther(html: string, open: number): number {
-  const [end, length] = html.startsWith('<!--', open)
-    ? [html.indexOf('-->', open + 4), 3]
-    : /[!?/]/.test(html[open + 1] ?? '')
-      ? [html.indexOf('>', open), 1]
-      : [open, 1]
-  return end === -1 ? html.length : end + length
-}
-
-function afterOpaque(html: string, from: number, tag: string): number {
-  const end = new RegExp(`</${tag}(?![a-z0-9-])`, 'gi')
-  end.lastIndex = from
-  return end.exec(html)?.index ?? html.length
-}
-
-const ATTRIBUTE = /[\s/]*([^\s/>=][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/y
-
-/** @returns the attributes of a tag, the first where one is there twice; `after` is null where the tag never ends */
-function readAttributes(html: string, from: number) {
-  const attributes = new Map<string, string>()
-  let at = from
-  for (;;) {
-    ATTRIBUTE.lastIndex = at
-    const match = ATTRIBUTE.exec(html)
-    if (match === null) break
-    at = ATTRIBUTE.lastIndex
-    const [, name = '', double, single, bare] = match
-    const key = name.toLowerCase()
-    if (!attributes.has(key)) attributes.set(key, unescapeHtml(double ?? single ?? bare ?? ''))
-  }
-  const end = html.indexOf('>', at)
-  return { attributes, after: end === -1 ? null : end + 1 }
-}
-
-/** Decodes character references, once. One that is not known stays as it is. */
-function unescapeHtml(text: string): string {
-  return text.replace(
-    /&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]{2,4}));/gi,
-    (whole, hex, dec, name) => {
-      if (name !== undefined) return NAMED.get(name.toLowerCase()) ?? whole
-      const code = hex === undefined ? Number(dec) : Number.parseInt(hex, 16)
-      const isCharacter = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
-      return isCharacter ? String.fromCodePoint(code) : '\ufffd'
+/**
+ * Reads the `<meta property="…" content="…">` tags before the body of a page. If a property occurs twice, the first one wins.
+ * @param html only its first 64 KiB are read
+ * @returns the contents by property
+ */
+export async function metaProperties(html: string): Promise<ReadonlyMap<string, string>> {
+  const properties = new Map<string, string>()
+  let inBody = false
+  await parse(html, {
+    onTag(name, { property, content = '' }) {
+      if (name === 'body') inBody = true
+      if (inBody || name !== 'meta' || property === undefined || properties.has(property)) return
+      properties.set(property, content)
     },
-  )
+  })
+  return properties
+}
+
+interface Handlers {
+  readonly onText?: (text: string) => void
+  /** The name is in lower case; if an attribute occurs twice, the first one wins. */
+  readonly onTag: (name: string, attributes: Readonly<Record<string, string>>) => void
+  /** Called for end tags that are written out, not for those that HTML implies. */
+  readonly onEndTag?: (name: string) => void
+}
+
+/** Parses HTML and reports everything outside of hidden elements. */
+async function parse(html: string, { onText, onTag, onEndTag }: Handlers): Promise<void> {
+  // Loaded for the first page only, because loading it would slow down every start of the service.
+  const { Parser } = await import('htmlparser2')
+  let hiddenDepth = 0
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      if (HIDDEN.has(name)) hiddenDepth += 1
+      else if (hiddenDepth === 0) onTag(name, attributes)
+    },
+    ontext(text) {
+      if (hiddenDepth === 0) onText?.(text)
+    },
+    onclosetag(name, isImplied) {
+      if (HIDDEN.has(name)) hiddenDepth -= 1
+      else if (hiddenDepth === 0 && !isImplied) onEndTag?.(name)
+    },
+  })
+  parser.end(html.slice(0, MAX_LENGTH))
 }

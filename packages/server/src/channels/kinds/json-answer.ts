@@ -6,32 +6,34 @@ import {
   Unreachable,
 } from '../../core/network/perspective.ts'
 
-/** What a platform's API has answered. */
-export interface JsonAnswer {
+/** The response of a platform's API. */
+export interface JsonResponse {
   readonly status: number
-  /** Undefined where it is no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly body: unknown
 }
 
 /**
- * Asks an API of a platform.
- * @throws ProofAbsent where the host has no address, Unreachable where it does not answer as it should or asks us to wait
+ * Fetches JSON from a platform's API. `Perspective.get` limits its time and size.
+ * @param accept the value of the `Accept` header
+ * @returns the response, whatever its status below 500 except 429
+ * @throws ProofAbsent if the host has no address, Unreachable if it fails or limits our requests
  */
 export async function askJson(
   from: Perspective,
   url: URL,
   accept = 'application/json',
-): Promise<JsonAnswer> {
+): Promise<JsonResponse> {
   const page = await from.get(url, accept)
-  requireTime(page, url)
+  assertAvailable(page, url)
   return { status: page.status, body: parseJson(page.text) }
 }
 
 /**
- * A view in which the host of a platform that everybody knows cannot be missing: where a resolver denies it, that says
- * nothing of an account.
+ * Wraps a perspective for requests to a well-known platform's host. If a resolver says that this host does not exist, the
+ * resolver is wrong: that is Unreachable, not a missing proof.
  */
-export function ofKnownHost(from: Perspective): Perspective {
+export function platformPerspective(from: Perspective): Perspective {
   return {
     name: from.name,
     txt: (name) => from.txt(name),
@@ -46,27 +48,30 @@ export function ofKnownHost(from: Perspective): Perspective {
   }
 }
 
-/** @throws Unreachable where a server has failed, or has no time for us now */
-export function requireTime({ status }: Page, { hostname }: URL): void {
+/** @throws Unreachable if the status is 429 or 500 and above */
+export function assertAvailable({ status }: Page, { hostname }: URL): void {
   if (status === 429) {
     throw new Unreachable(`${hostname} has been asked too often and wants us to come back later.`)
   }
   if (status >= 500) throw new Unreachable(`${hostname} has a failure of its own (${status}).`)
 }
 
-/** For an answer of which nothing can be learnt. */
-export function unknownAnswer({ hostname }: URL, { status }: Pick<Page, 'status'>): Unreachable {
+/** The error for a response that proves nothing and disproves nothing. */
+export function unexpectedResponse(
+  { hostname }: URL,
+  { status }: Pick<Page, 'status'>,
+): Unreachable {
   return new Unreachable(`${hostname} gives an answer that cannot be read (${status}).`)
 }
 
-/** A property of its own that a value out of JSON has, else undefined. */
-export function own(value: unknown, name: string): unknown {
+/** An own property of a parsed JSON value; undefined if there is none. */
+export function ownProperty(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
   return (value as Record<string, unknown>)[name]
 }
 
-/** A text that a value out of JSON has as a property of its own, else null. */
-export function ownText(value: unknown, name: string): string | null {
-  const text = own(value, name)
+/** An own property of a parsed JSON value that is a string; null if there is none. */
+export function ownString(value: unknown, name: string): string | null {
+  const text = ownProperty(value, name)
   return typeof text === 'string' ? text : null
 }

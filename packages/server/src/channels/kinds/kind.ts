@@ -1,85 +1,90 @@
 import type { Did, Naming, ProofMethodInWords, Tier } from '@countersign/protocol'
 import type { Perspective } from '../../core/network/perspective.ts'
 
-/** What a proof has to say, and about whom. */
+/** The contents of a proof, and the agent and place that it connects. */
 export interface Proof {
   readonly naming: Naming
   readonly did: Did
   /** 32 bytes. */
   readonly publicKey: Uint8Array
-  /** In the form that `parse` gave it. */
+  /** The handle or domain as returned by `parse`. */
   readonly handle: string
-  /** The origin of this service. */
+  /** The origin of this service, without a trailing slash. */
   readonly baseUrl: string
-  /** Random, for this channel of this agent alone: 22 base58 characters, more than 128 bits. */
+  /** Random, for one channel of one agent: 22 base58 characters, more than 128 bits. */
   readonly token: string
-  /** Until when the token can prove anything for the first time. Milliseconds since 1970. */
+  /** When the token can no longer prove the channel for the first time. Milliseconds since 1970. */
   readonly expiresAt: number
 }
 
-/** What a check looks for. */
-export interface Wanted {
+/** The proof that a check looks for. */
+export interface ProofQuery {
   readonly proof: Proof
   /**
-   * The method by which this token was proven before, of those that `methods` names: only there is looked, and the end of
-   * the token no longer matters. Null while it has proven nothing: everywhere is looked.
+   * The id of the method by which this token has proven the channel: the check uses only this method and ignores the token's
+   * expiry. Null if the token has proven nothing yet: the check tries every method.
    */
   readonly provenBy: string | null
-  /** The moment of the check. Milliseconds since 1970. */
+  /** The time of the check in milliseconds since 1970. */
   readonly now: number
 }
 
 /** A proof that was found. */
-export interface Found {
-  /** Of those that `methods` names. */
+export interface FoundProof {
+  /** The id of the method, one of `ChannelKind.methods`. */
   readonly method: string
-  /** What was seen, in a sentence. */
+  /** What was found, as a sentence for the owner. */
   readonly detail: string
 }
 
 /**
- * A kind of place at which an agent can be reached. Each is a file beside this one, in the list of `kinds.ts`: forms,
- * checks, pages and docs are all made of it.
+ * A kind of channel, such as a domain or an account on a platform. Forms, checks, pages and documentation are generated from
+ * it. Each kind is a file in this folder and an entry in `kinds.ts`.
  */
 export interface ChannelKind {
   readonly id: string
   readonly label: string
   readonly tier: Tier
-  /** Whether one can chat with an agent there, so that the handle stands on the compact card. */
+  /** Whether people can chat with the agent there; the compact card then shows the handle. */
   readonly chat: boolean
-  /** What it proves, in a sentence for people. */
+  /** What a verified channel proves, as a sentence for people. */
   readonly proves: string
   readonly field: {
     readonly label: string
     readonly placeholder: string
     readonly hint: string
   }
-  /** How long a proof counts. */
+  /** How long a proof is valid. */
   readonly freshForMs: number
   /**
-   * The one form in which a handle is stored and compared.
-   * @throws HandleRefusal
+   * Normalizes a handle to the form in which it is stored and compared.
+   * @throws InvalidHandleError
    */
   parse(text: string): string
-  /** Where people find it, or null where there is no page. */
+  /** The page of a handle for people, or null if there is none. */
   link(handle: string): string | null
-  /** How it can be proven: what to place, and where. */
+  /** The ways to prove a handle: what to place, and where. */
   methods(proof: Proof): readonly ProofMethodInWords[]
-  /** How it is looked for; null where the agent comes to us. */
+  /** How this service checks the proof; null if the agent itself proves the channel. */
   readonly check: ChannelCheck | null
 }
 
 interface ChannelCheck {
-  /** `most`: more than half of the perspectives must see the proof. `first`: the first that knows decides. */
+  /** `most`: more than half of the perspectives must find the proof. `first`: the first that can be reached decides. */
   readonly agreement: 'most' | 'first'
   /**
-   * Looks for a proof.
-   * @throws ProofAbsent where the place says that there is none, Unreachable where nobody knows
+   * Looks for a proof from one perspective.
+   * @throws ProofAbsent if the place answers without the proof, Unreachable if it gives no usable answer
    */
-  look(from: Perspective, wanted: Wanted): Promise<Found>
+  observe(from: Perspective, query: ProofQuery): Promise<FoundProof>
 }
 
-/** What was entered is no handle of this kind. The message is for people. */
-export class HandleRefusal extends Error {
-  override readonly name = 'HandleRefusal'
+/** An input is not a handle of a kind of channel. The message is for people. */
+export class InvalidHandleError extends Error {
+  override readonly name = 'InvalidHandleError'
+}
+
+/** Whether this service checks channels of a kind; false if the agent itself proves them by answering a challenge. */
+export function isCheckedByService(kind: ChannelKind): boolean {
+  return kind.check !== null
 }

@@ -8,7 +8,7 @@ import { matrix } from './matrix.ts'
 import { runtime } from './runtime.ts'
 import { telegram } from './telegram.ts'
 
-/** Every kind of channel that can be proven here. A new one is a file beside this one and a word in this list. */
+/** Every kind of channel that this service supports. To add one, add its file to this folder and its name to this list. */
 export const CHANNEL_KINDS: readonly ChannelKind[] = [
   domain,
   a2a,

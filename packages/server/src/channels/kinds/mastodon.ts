@@ -1,16 +1,16 @@
 import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
 import { textOfHtml } from './html.ts'
-import { askJson, own, ownText, unknownAnswer } from './json-answer.ts'
-import { parseDomain, requireForm, trimmed } from './names.ts'
-import { requireHomeOf } from './webfinger.ts'
+import { askJson, ownProperty, ownString, unexpectedResponse } from './json-answer.ts'
+import { assertForm, parseDomain, trimmed } from './names.ts'
+import { resolveHomeServer } from './webfinger.ts'
 
-/** As Mastodon has it, in any length that other servers of the fediverse allow. */
+/** Mastodon's characters for usernames, in lengths up to what other servers of the fediverse allow. */
 const ACCOUNT = /^[a-z0-9_](?:[a-z0-9_.-]{0,62}[a-z0-9_])?@[^\s/:?#@]+$/i
-/** Of an account at home, and of one that a server shows of another. */
+/** Profile URLs: https://server/@user, and https://server/@user@other for an account of another server. */
 const ADDRESS = /^https?:\/\/([^\s/?#@:]+)\/(@[^\s/?#@]+)(@[^\s/?#@]+)?\/?$/i
 
-/** An account on Mastodon, or on another server of the fediverse that speaks its API. */
+/** An account on Mastodon or another fediverse server with the same API. */
 export const mastodon = chatKind(
   {
     id: 'mastodon',
@@ -23,7 +23,7 @@ export const mastodon = chatKind(
     },
     parse(text) {
       const account = withoutAt(fromAddress(trimmed(text)))
-      requireForm(
+      assertForm(
         account,
         ACCOUNT,
         'A handle on Mastodon is a name and a server, such as @name@mastodon.social.',
@@ -64,12 +64,12 @@ function partsOf(handle: string) {
 /** https://docs.joinmastodon.org/methods/accounts/#lookup */
 async function readProfile(from: Perspective, handle: string): Promise<string[]> {
   const { user, server } = partsOf(handle)
-  const home = await requireHomeOf(from, user, server)
+  const home = await resolveHomeServer(from, user, server)
   const url = new URL(`https://${home}/api/v1/accounts/lookup`)
   url.searchParams.set('acct', user)
   const answer = await askJson(from, url)
   const { status, body } = answer
-  if ((status === 404 || status === 410) && ownText(body, 'error') !== null) {
+  if ((status === 404 || status === 410) && ownString(body, 'error') !== null) {
     throw new ProofAbsent(`${home} shows no account ${handle}.`)
   }
   if (status === 401 || status === 403 || status === 422) {
@@ -77,25 +77,27 @@ async function readProfile(from: Perspective, handle: string): Promise<string[]>
       `${home} does not show its profiles to everybody, so nothing can be checked.`,
     )
   }
-  const username = ownText(body, 'username')
-  const acct = ownText(body, 'acct')
-  if (status !== 200 || username === null || acct === null) throw unknownAnswer(url, answer)
-  // Of its own accounts a server leaves itself out: one with a server is another server's.
+  const username = ownString(body, 'username')
+  const acct = ownString(body, 'acct')
+  if (status !== 200 || username === null || acct === null) throw unexpectedResponse(url, answer)
+  // A server omits its own name from the `acct` of local accounts; with a server name it is a remote account.
   if (username.toLowerCase() !== user || acct.toLowerCase() !== user) {
     throw new ProofAbsent(`${home} shows another account in the place of ${handle}.`)
   }
-  requireActive(body, handle)
+  assertActive(body, handle)
   return textsOf(body)
 }
 
 /** https://docs.joinmastodon.org/entities/Account/ */
-function requireActive(body: unknown, handle: string): void {
-  if (own(body, 'suspended') === true) throw new ProofAbsent(`${handle} is suspended.`)
-  if ((own(body, 'moved') ?? null) !== null) throw new ProofAbsent(`${handle} has moved elsewhere.`)
+function assertActive(body: unknown, handle: string): void {
+  if (ownProperty(body, 'suspended') === true) throw new ProofAbsent(`${handle} is suspended.`)
+  if ((ownProperty(body, 'moved') ?? null) !== null)
+    throw new ProofAbsent(`${handle} has moved elsewhere.`)
 }
 
-function textsOf(body: unknown): string[] {
-  const fields = own(body, 'fields')
-  const values = Array.isArray(fields) ? fields.map((field) => ownText(field, 'value')) : []
-  return [ownText(body, 'note'), ...values].map((html) => textOfHtml(html ?? ''))
+function textsOf(body: unknown): Promise<string[]> {
+  const fields = ownProperty(body, 'fields')
+  const values = Array.isArray(fields) ? fields.map((field) => ownString(field, 'value')) : []
+  const all = [ownString(body, 'note'), ...values]
+  return Promise.all(all.map((html) => textOfHtml(html ?? '')))
 }

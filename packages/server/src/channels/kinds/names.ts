@@ -1,17 +1,17 @@
 import { isIP } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { parse } from 'tldts'
-import { HandleRefusal } from './kind.ts'
+import { InvalidHandleError } from './kind.ts'
 
-/** What browsers copy out of their address bar, as long as it says nothing but the host. */
-const BARE_URL = /^https:\/\/([^/]+)\/?$/i
-/** Every ASCII character that is in no host name: percent signs, ports, brackets, white space, underscores. */
-const FOREIGN = /(?![A-Za-z0-9.-])\p{ASCII}/u
+/** A URL with nothing but a host, as copied from a browser's address bar. */
+const HOST_URL = /^https:\/\/([^/]+)\/?$/i
+/** Any ASCII character that host names do not contain: percent signs, colons, brackets, white space, underscores. */
+const NON_HOST_CHARACTER = /(?![A-Za-z0-9.-])\p{ASCII}/u
 /** Letters, digits, hyphens (RFC 1123 section 2.1). */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
-const LONGEST_DOMAIN = 253
-/** In the list of public suffixes, but nobody's to register: RFC 7686, RFC 3172. */
-const NOT_FOR_NAMES: readonly string[] = ['onion', 'arpa']
+const MAX_DOMAIN_LENGTH = 253
+/** On the public suffix list, but not open for registration: RFC 7686, RFC 3172. */
+const SPECIAL_USE_DOMAINS: readonly string[] = ['onion', 'arpa']
 
 export const DOMAIN_FIELD = {
   label: 'Domain',
@@ -20,75 +20,73 @@ export const DOMAIN_FIELD = {
 } as const
 
 /**
- * The one spelling of a domain that somebody can hold: lower case, A-labels (UTS 46), no dot at the end.
- * @throws HandleRefusal for addresses, single labels, ICANN's public suffixes and what no registry hands out
+ * Normalizes a domain: lower case, A-labels (UTS 46), no trailing dot.
+ * @param text a domain, or an https URL with nothing but a host
+ * @throws InvalidHandleError for IP addresses, single labels, ICANN public suffixes and names that cannot be registered
  */
 export function parseDomain(text: string): string {
   const entered = text.trim()
-  const host = BARE_URL.exec(entered)?.[1] ?? entered
-  if (isAddress(host)) throw new HandleRefusal('That is an IP address: enter a domain name.')
-  const name = FOREIGN.test(host) ? '' : withoutDot(domainToASCII(host))
-  if (isAddress(name)) throw new HandleRefusal('That is an IP address: enter a domain name.')
+  const host = HOST_URL.exec(entered)?.[1] ?? entered
+  if (isAddress(host)) throw new InvalidHandleError('That is an IP address: enter a domain name.')
+  const name = NON_HOST_CHARACTER.test(host) ? '' : stripTrailingDot(domainToASCII(host))
+  if (isAddress(name)) throw new InvalidHandleError('That is an IP address: enter a domain name.')
   const labels = name.split('.')
-  if (name.length > LONGEST_DOMAIN || !labels.every(isLabel)) {
-    throw new HandleRefusal(
+  if (name.length > MAX_DOMAIN_LENGTH || !labels.every(isLabel)) {
+    throw new InvalidHandleError(
       'Enter a domain name such as agents.example.com, without path, port or underscore.',
     )
   }
-  requireHeld(name, labels)
+  assertRegistrable(name, labels)
   return name
 }
 
-function requireHeld(name: string, labels: readonly string[]): void {
+function assertRegistrable(name: string, labels: readonly string[]): void {
   const { publicSuffix, isIcann, isPrivate } = parse(name, { allowPrivateDomains: true })
-  if (!(isIcann || isPrivate) || NOT_FOR_NAMES.includes(labels.at(-1) as string)) {
-    throw new HandleRefusal(
+  if (!(isIcann || isPrivate) || SPECIAL_USE_DOMAINS.includes(labels.at(-1) as string)) {
+    throw new InvalidHandleError(
       `Nobody can hold ${name}: its ending is not one under which domains are registered.`,
     )
   }
   if (isIcann && publicSuffix === name) {
-    throw new HandleRefusal(`${name} belongs to a registry: enter a domain under it.`)
+    throw new InvalidHandleError(`${name} belongs to a registry: enter a domain under it.`)
   }
 }
 
-/** 127.0.0.1, [::1], and what URLs take for the former: 127.1, 0x7f000001, 2130706433. */
+/** Whether it is an IP address, in any notation that URLs accept: 127.0.0.1, [::1], 127.1, 0x7f000001, 2130706433. */
 function isAddress(host: string): boolean {
   if (isIP(host.replace(/^\[|\]$/g, '')) !== 0) return true
   return isIP(URL.parse(`https://${host}/`)?.hostname ?? '') !== 0
 }
 
-function withoutDot(name: string): string {
+function stripTrailingDot(name: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name
 }
 
-/** An A-label that stands for nothing stays as it is when it is decoded. */
+/** Whether it is a valid label. An invalid A-label does not change when it is decoded. */
 function isLabel(label: string): boolean {
   if (!LABEL.test(label)) return false
   return !label.startsWith('xn--') || domainToUnicode(label) !== label
 }
 
-/** The longest handle there is: a Matrix ID (https://spec.matrix.org/latest/appendices/#user-identifiers). */
-const LONGEST_HANDLE = 255
+/** The length of the longest handle, a Matrix ID (https://spec.matrix.org/latest/appendices/#user-identifiers). */
+const MAX_HANDLE_LENGTH = 255
 
-/**
- * What somebody has entered, without the white space and the invisible marks of writing direction that are copied along
- * with a handle.
- */
+/** Removes white space and invisible formatting characters, such as direction marks, from both ends. */
 export function trimmed(text: string): string {
   return text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, '')
 }
 
 /**
- * What somebody has entered, without the address of the profile around it, and without the `@` before it.
- * @param address of a profile, with the handle as its first group
+ * Extracts the handle from what was entered: a handle with or without `@`, or the URL of a profile.
+ * @param profileUrl matches profile URLs, with the handle as the first group
  */
-export function bareHandle(text: string, address: RegExp): string {
+export function extractHandle(text: string, profileUrl: RegExp): string {
   const entered = trimmed(text)
-  return (address.exec(entered)?.[1] ?? entered).replace(/^@/, '')
+  return (profileUrl.exec(entered)?.[1] ?? entered).replace(/^@/, '')
 }
 
-/** @throws HandleRefusal with the hint where the handle has another form */
-export function requireForm(handle: string, form: RegExp, hint: string): void {
-  if (handle.length <= LONGEST_HANDLE && form.test(handle)) return
-  throw new HandleRefusal(hint)
+/** @throws InvalidHandleError with the hint as message, if the handle does not match the form or is too long */
+export function assertForm(handle: string, form: RegExp, hint: string): void {
+  if (handle.length <= MAX_HANDLE_LENGTH && form.test(handle)) return
+  throw new InvalidHandleError(hint)
 }

@@ -1,12 +1,12 @@
 import type { ProofMethodInWords } from '@countersign/protocol'
-import { type ChannelKind, HandleRefusal, type Proof } from './kind.ts'
+import { type ChannelKind, InvalidHandleError, type Proof } from './kind.ts'
 
 const DAY_MS = 24 * 3_600_000
 const NAME = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/
 
 /**
- * The agent answers a challenge of this service with its certified key, from wherever it runs (domain/channels/
- * runtime-answer.ts). Nobody looks at the place, so its name is the owner's word and no more.
+ * A running agent, proven by answering a challenge of this service with its certified key. The name of the place is
+ * self-declared by the owner, because the answer does not show where the agent runs.
  */
 export const runtime: ChannelKind = {
   id: 'runtime',
@@ -24,16 +24,16 @@ export const runtime: ChannelKind = {
   parse(text) {
     const name = text.trim().toLowerCase()
     if (NAME.test(name)) return name
-    throw new HandleRefusal(
+    throw new InvalidHandleError(
       'The name of a place is 1 to 64 letters, digits, dots, underscores and hyphens, such as home-server; the first and the last are letters or digits.',
     )
   },
   link: () => null,
-  methods: (proof) => [byCommand(proof), byHttp(proof)],
+  methods: (proof) => [commandMethod(proof), httpMethod(proof)],
   check: null,
 }
 
-function byCommand({ did, baseUrl }: Proof): ProofMethodInWords {
+function commandMethod({ did, baseUrl }: Proof): ProofMethodInWords {
   const command = `npx countersign runtime ${did} --url ${baseUrl}`
   return {
     id: 'command',
@@ -46,8 +46,8 @@ function byCommand({ did, baseUrl }: Proof): ProofMethodInWords {
   }
 }
 
-/** The script puts the challenge together itself, so that nothing else is ever signed. */
-function byHttp({ naming, did, baseUrl }: Proof): ProofMethodInWords {
+/** The script builds the challenge from the nonce, so that a malicious server cannot make the agent sign anything else. */
+function httpMethod({ naming, did, baseUrl }: Proof): ProofMethodInWords {
   const json = `-H 'Content-Type: application/json'`
   const address = `${baseUrl}/api/agents/${did}/runtime`
   const script = [

@@ -1,16 +1,17 @@
 import { type Perspective, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
 import { chatKind } from './chat-kind.ts'
-import { piecesOf } from './html.ts'
-import { ofKnownHost, requireTime, unknownAnswer } from './json-answer.ts'
-import { bareHandle, requireForm } from './names.ts'
+import { metaProperties } from './html.ts'
+import { assertAvailable, platformPerspective, unexpectedResponse } from './json-answer.ts'
+import { assertForm, extractHandle } from './names.ts'
 
 /** https://core.telegram.org/method/account.checkUsername: 5 to 32 letters, digits and underscores, a letter first. */
 const USERNAME = /^[a-z][a-z0-9_]{4,31}$/
 const ADDRESS = /^(?:https?:\/\/)?(?:t|telegram)\.me\/([^/?#]+)\/?$/i
-/** How the page names the account that it is about, for Telegram's own apps: https://core.telegram.org/api/links */
+/** The link to the account for Telegram's apps, which names the page's account: https://core.telegram.org/api/links */
 const APP_LINK = /^tg:\/\/resolve\?domain=([a-z0-9_]+)$/i
-/** The title of the page for a name that nobody has, and of the front page. */
-const NOBODY = /^Telegram(?:: Contact @[a-z0-9_]+| Messenger| [–-] a new era of messaging)$/i
+/** The title of the page for an unused username, and of the start page. */
+const NO_ACCOUNT_TITLE =
+  /^Telegram(?:: Contact @[a-z0-9_]+| Messenger| [–-] a new era of messaging)$/i
 
 /** A person, a bot, a group or a channel on Telegram. */
 export const telegram = chatKind(
@@ -24,8 +25,8 @@ export const telegram = chatKind(
       hint: 'The public username of a bot, a person, a group or a channel, as in t.me/example_bot.',
     },
     parse(text) {
-      const username = bareHandle(text, ADDRESS).toLowerCase()
-      requireForm(
+      const username = extractHandle(text, ADDRESS).toLowerCase()
+      assertForm(
         username,
         USERNAME,
         'A username on Telegram has 5 to 32 letters, digits and underscores and begins with a letter.',
@@ -45,31 +46,17 @@ export const telegram = chatKind(
   ],
 )
 
-/** There is no API for strangers: of the public page nothing counts but the description that the account has set. */
+/** Telegram has no public API for profiles. On the public page, only `og:description` is set by the account. */
 async function readBio(from: Perspective, username: string): Promise<string[]> {
   const url = new URL(`https://t.me/${username}`)
-  const page = await ofKnownHost(from).get(url, 'text/html')
-  requireTime(page, url)
-  const meta = metaOf(page.text)
+  const page = await platformPerspective(from).get(url, 'text/html')
+  assertAvailable(page, url)
+  const meta = await metaProperties(page.text)
   const title = meta.get('og:title')
-  if (page.status !== 200 || title === undefined) throw unknownAnswer(url, page)
-  if (NOBODY.test(title)) throw new ProofAbsent(`Telegram shows no account @${username}.`)
+  if (page.status !== 200 || title === undefined) throw unexpectedResponse(url, page)
+  if (NO_ACCOUNT_TITLE.test(title)) throw new ProofAbsent(`Telegram shows no account @${username}.`)
   if (APP_LINK.exec(meta.get('al:ios:url') ?? '')?.[1]?.toLowerCase() !== username) {
     throw new Unreachable(`t.me gives a page that is not about @${username}.`)
   }
   return [meta.get('og:description') ?? '']
-}
-
-/** The properties that the head of a page states, each as it is stated first. */
-function metaOf(html: string): Map<string, string> {
-  const meta = new Map<string, string>()
-  for (const piece of piecesOf(html)) {
-    if ('text' in piece) continue
-    if (piece.tag === 'body') break
-    const property = piece.tag === 'meta' ? piece.attributes.get('property') : undefined
-    if (property !== undefined && !meta.has(property)) {
-      meta.set(property, piece.attributes.get('content') ?? '')
-    }
-  }
-  return meta
 }

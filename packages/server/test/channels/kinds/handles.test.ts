@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bluesky } from '../../../src/channels/kinds/bluesky.ts'
 import { github } from '../../../src/channels/kinds/github.ts'
-import { type ChannelKind, HandleRefusal } from '../../../src/channels/kinds/kind.ts'
+import { type ChannelKind, InvalidHandleError } from '../../../src/channels/kinds/kind.ts'
 import { mastodon } from '../../../src/channels/kinds/mastodon.ts'
 import { matrix } from '../../../src/channels/kinds/matrix.ts'
 import { telegram } from '../../../src/channels/kinds/telegram.ts'
 
 interface Table {
   readonly kind: ChannelKind
-  /** What is entered, what is stored of it, and where people find it. */
+  /** The input, the stored handle and the link. */
   readonly good: readonly (readonly [entered: string, handle: string, link: string])[]
   readonly bad: readonly string[]
 }
@@ -20,7 +20,7 @@ const TABLES: readonly Table[] = [
     good: [
       ['name.bsky.social', 'name.bsky.social', 'https://bsky.app/profile/name.bsky.social'],
       ['@Name.bsky.Social', 'name.bsky.social', 'https://bsky.app/profile/name.bsky.social'],
-      // As the app copies it: between marks of writing direction.
+      // The app copies handles with direction marks around them.
       ['\u2068@example.com\u2069 ', 'example.com', 'https://bsky.app/profile/example.com'],
       [
         'https://bsky.app/profile/example.com/',
@@ -178,7 +178,7 @@ const TABLES: readonly Table[] = [
 ]
 
 for (const { kind, good, bad } of TABLES) {
-  test(`${kind.label}: one spelling of a handle, whatever is pasted`, () => {
+  test(`${kind.label}: a handle is normalized, whatever is pasted`, () => {
     for (const [entered, handle, link] of good) {
       assert.equal(kind.parse(entered), handle, entered)
       assert.equal(kind.parse(handle), handle, 'what is stored reads as itself')
@@ -186,7 +186,7 @@ for (const { kind, good, bad } of TABLES) {
     }
   })
 
-  test(`${kind.label}: nothing but a handle comes through`, () => {
+  test(`${kind.label}: anything but a handle is refused`, () => {
     const strange = [
       '',
       ' ',
@@ -200,7 +200,7 @@ for (const { kind, good, bad } of TABLES) {
       '@'.repeat(512),
     ]
     for (const text of [...bad, ...strange]) {
-      assert.throws(() => kind.parse(text), HandleRefusal, `${JSON.stringify(text)} was taken`)
+      assert.throws(() => kind.parse(text), InvalidHandleError, `${JSON.stringify(text)} was taken`)
     }
   })
 }

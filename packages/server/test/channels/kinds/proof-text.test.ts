@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { didOf, namingFor, type Tail } from '@countersign/protocol'
 import fc from 'fast-check'
-import { proofText, standsIn } from '../../../src/channels/kinds/chat-kind.ts'
+import { containsProof, proofText } from '../../../src/channels/kinds/chat-kind.ts'
 
 const TAIL = '7sQ2m4VbXk9WcTzRfHpLg3Na' as Tail
 const TOKEN = 'Hn5kQ2vW8xYzR3tB6mCdEf'
@@ -20,14 +20,14 @@ function textFor(shortName: string): string {
 
 const TEXT = textFor('svc')
 
-test('the text fits every bio, under the longest short name too, and nothing in it is a link', () => {
+test('the text fits every bio, also with the longest short name, and platforms make no link of it', () => {
   assert.equal(TEXT, `svc-proof:${TAIL}-${TOKEN}`)
   const longest = textFor('a'.repeat(16))
   assert.ok(longest.length <= 70, `${longest.length} characters`)
   assert.match(longest, /^[A-Za-z0-9:-]+$/)
 })
 
-test('the text is found where it stands by itself', () => {
+test('the text is found if it stands alone', () => {
   const found = [
     TEXT,
     ` ${TEXT} `,
@@ -40,10 +40,10 @@ test('the text is found where it stands by itself', () => {
     `flights · ${TEXT} · hotels`,
     `x${TEXT} and ${TEXT}`,
   ]
-  for (const text of found) assert.ok(standsIn(['another', text], TEXT), text)
+  for (const text of found) assert.ok(containsProof(['another', text], TEXT), text)
 })
 
-test('the text is not found as a part of something longer, or changed', () => {
+test('the text is not found as part of something longer, or changed', () => {
   const missing = [
     '',
     `x${TEXT}`,
@@ -65,22 +65,22 @@ test('the text is not found as a part of something longer, or changed', () => {
     TEXT.replace(':', ': '),
     TEXT.replace('proof', 'prооf'),
   ]
-  for (const text of missing) assert.ok(!standsIn([text], TEXT), text)
+  for (const text of missing) assert.ok(!containsProof([text], TEXT), text)
 })
 
-test('the text is found among any other words', () => {
+test('the text is found among other words', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (before, after) => {
-      assert.ok(standsIn([`${before} ${TEXT}\n${after}`], TEXT))
+      assert.ok(containsProof([`${before} ${TEXT}\n${after}`], TEXT))
     }),
   )
 })
 
-test('letters and digits at either end never make it stand alone', () => {
+test('the text is not found with letters or digits directly before or after it', () => {
   const word = fc.stringMatching(/^[\p{L}\p{N}_]{1,8}$/u)
   fc.assert(
     fc.property(word, word, (before, after) => {
-      assert.ok(!standsIn([`${before}${TEXT}`, `${TEXT}${after}`], TEXT))
+      assert.ok(!containsProof([`${before}${TEXT}`, `${TEXT}${after}`], TEXT))
     }),
   )
 })

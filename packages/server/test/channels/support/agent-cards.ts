@@ -1,29 +1,29 @@
 import { generateAgentCardSignature } from '@a2a-js/sdk'
 import type { OwnerChannel } from '@countersign/protocol'
 import {
-  begin,
+  addChannel,
   check,
   DOMAIN,
-  type Ground,
+  type Fixture,
   newProver,
   type Prover,
-  startGround,
-  toPlace,
-} from './proving.ts'
+  proofField,
+  startChannelFixture,
+} from './channel-fixture.ts'
 
 export const CARD = '/.well-known/agent-card.json'
 
-/** An agent card as it is written, before it is signed. */
+/** An unsigned agent card. */
 export type CardJson = Record<string, unknown>
 
-/** The extension that the owner is asked to place. */
+/** The extension that the owner has to add to the card. */
 export interface Extension {
   readonly uri: string
   readonly params: Record<string, unknown>
 }
 
 export function extensionOf(channel: OwnerChannel): Extension {
-  return JSON.parse(toPlace(channel, 'card')('Extension'))
+  return JSON.parse(proofField(channel, 'card')('Extension'))
 }
 
 export function cardWith(...extensions: readonly unknown[]): CardJson {
@@ -41,7 +41,7 @@ export function cardWith(...extensions: readonly unknown[]): CardJson {
   }
 }
 
-/** Signs a card by the SDK, as an agent would without our command. */
+/** Signs a card with the A2A SDK, as an agent would without the countersign command. */
 export async function signed(
   card: CardJson,
   { key }: Prover,
@@ -51,29 +51,29 @@ export async function signed(
   return { ...(await sign(card as never)) } as unknown as CardJson
 }
 
-/** What the agent's DID document calls its key. */
-export function keyIdOf({ service }: Ground, { did }: Prover): string {
+/** The id of the key in the agent's DID document. */
+export function keyIdOf({ service }: Fixture, { did }: Prover): string {
   return `did:web:${encodeURIComponent(new URL(service.url).host)}:agent:${did}#key-1`
 }
 
-/** Publishes a card, or any text in its place. */
-export function publish({ site }: Ground, card: CardJson | string | Uint8Array): void {
+/** Publishes a card, or any other body at its path. */
+export function publish({ site }: Fixture, card: CardJson | string | Uint8Array): void {
   const text = typeof card === 'string' || card instanceof Uint8Array
   const body = text ? card : JSON.stringify(card)
   site.serve(CARD, { headers: { 'content-type': 'application/json' }, body })
 }
 
-/** A ground with an agent-to-agent channel that is to be proven. */
+/** Starts a fixture with an A2A channel that is not proven yet. */
 export async function startWithChannel(t: { after(end: () => unknown): void }) {
-  const ground = await startGround(t)
-  const prover = await newProver(ground)
-  const channel = await begin(prover, 'a2a')
-  const kid = keyIdOf(ground, prover)
-  /** Publishes, checks. */
+  const fixture = await startChannelFixture(t)
+  const prover = await newProver(fixture)
+  const channel = await addChannel(prover, 'a2a')
+  const kid = keyIdOf(fixture, prover)
+  /** Publishes a card and checks the channel. */
   const see = async (card: CardJson | string | Uint8Array) => {
-    publish(ground, card)
+    publish(fixture, card)
     const { state, outcome, seen } = await check(prover, channel)
     return { state, outcome, detail: seen[0]?.detail ?? '' }
   }
-  return { ground, prover, channel, kid, see, extension: extensionOf(channel) }
+  return { fixture, prover, channel, kid, see, extension: extensionOf(channel) }
 }

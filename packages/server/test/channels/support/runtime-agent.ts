@@ -13,7 +13,7 @@ import { type SignedInOwner, signIn } from '../../../../../test/support/signed-i
 export const MINUTE_MS = 60_000
 export const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** The service's clock, which stands still until it is moved. */
+/** A clock for the service that only moves when told to. */
 export class Clock {
   time = Date.now()
   readonly now = () => this.time
@@ -22,29 +22,29 @@ export class Clock {
     this.time += ms
   }
 
-  /** As the API writes it. */
+  /** The time in the API's format. */
   at(ms = 0): string {
     return new Date(this.time + ms).toISOString()
   }
 }
 
-/** An agent, who holds its key, and whose it is. */
+/** An agent with its key and its owner. */
 export interface RuntimeAgent {
   readonly service: TestService
   readonly clock: Clock
   readonly ownerId: number
   readonly key: TestKey
   readonly did: string
-  /** Its owner, signed in at the clock's time. */
+  /** Signs its owner in at the clock's time. */
   owner(): Promise<SignedInOwner>
-  /** Begins the channel, or asks for a fresh proof of it. */
+  /** Adds the channel, or requests a fresh proof. */
   add(handleOrDomain?: string): Promise<OwnerChannel>
   channel(): Promise<OwnerChannel>
   challenge(): Promise<string>
-  /** Signs a challenge, a new one where none is given, and sends it. */
+  /** Signs a challenge (by default a new one) and sends the answer. */
   answer(challenge?: string, signature?: string): Promise<Answer>
-  /** What was told of the agent after its claim: types and facts. */
-  events(): Promise<[type: string, facts: object][]>
+  /** The agent's events after its claim: types and payloads. */
+  events(): Promise<[type: string, payload: object][]>
   card(): Promise<{ grade: string; channels: object[] }>
 }
 
@@ -56,7 +56,7 @@ export async function startWithRuntimeAgent(
   return newRuntimeAgent(await startTestService(t, env, clock.now), clock)
 }
 
-/** A verified owner with one agent more on the same service. */
+/** Adds a verified owner with an agent to the same service. */
 export async function newRuntimeAgent(service: TestService, clock: Clock): Promise<RuntimeAgent> {
   const ownerId = await service.operator.addVerifiedOwner()
   const key = newKey()

@@ -2,24 +2,30 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../../../../../test/support/until.ts'
 import manifest from '../../../package.json' with { type: 'json' }
-import { begin, check, DOMAIN, newProver, startGround } from '../../channels/support/proving.ts'
+import {
+  addChannel,
+  check,
+  DOMAIN,
+  newProver,
+  startChannelFixture,
+} from '../../channels/support/channel-fixture.ts'
 
 test('a host is told who asks, and where that is', async (t) => {
-  const ground = await startGround(t)
-  const prover = await newProver(ground)
-  await check(prover, await begin(prover, 'domain'))
-  const [request] = ground.site.requests
+  const fixture = await startChannelFixture(t)
+  const prover = await newProver(fixture)
+  await check(prover, await addChannel(prover, 'domain'))
+  const [request] = fixture.site.requests
   assert.equal(
     request?.headers['user-agent'],
-    `Countersign/${manifest.version} (+${ground.service.settings.baseUrl.origin})`,
+    `Countersign/${manifest.version} (+${fixture.service.settings.baseUrl.origin})`,
   )
 })
 
 test('each resolver is looked through by itself, and an owner reads why one of them is refused', async (t) => {
-  const ground = await startGround(t, { resolvers: 3 })
-  const [one, two, three] = ground.dns
-  const prover = await newProver(ground)
-  const channel = await begin(prover, 'domain', 'elsewhere.example.com')
+  const fixture = await startChannelFixture(t, { resolvers: 3 })
+  const [one, two, three] = fixture.dns
+  const prover = await newProver(fixture)
+  const channel = await addChannel(prover, 'domain', 'elsewhere.example.com')
   one?.set('elsewhere.example.com', 'A', ['127.0.0.1'])
   two?.set('elsewhere.example.com', 'AAAA', ['::ffff:169.254.169.254'])
   three?.fail('*', 'SERVFAIL')
@@ -27,34 +33,34 @@ test('each resolver is looked through by itself, and an owner reads why one of t
   assert.equal(outcome, 'unreachable')
   assert.deepEqual(
     seen.map(({ name }) => name),
-    ground.dns.map(({ address }) => address),
+    fixture.dns.map(({ address }) => address),
   )
   const [first, second, third] = seen.map(({ detail }) => detail)
   assert.match(first ?? '', /resolves to 127\.0\.0\.1, which is not a public address/)
   assert.match(second ?? '', /resolves to ::ffff:[0-9a-f.:]+, which is not a public address/)
   assert.match(third ?? '', /fails to look it up \(SERVFAIL\)/)
-  assert.equal(ground.site.connections, 0)
+  assert.equal(fixture.site.connections, 0)
 })
 
 test('a host that may be on loopback may not be anywhere else', async (t) => {
-  const ground = await startGround(t)
-  const prover = await newProver(ground)
-  const channel = await begin(prover, 'domain')
-  ground.dns[0]?.set(DOMAIN, 'A', ['127.0.0.1', '10.0.0.1'])
+  const fixture = await startChannelFixture(t)
+  const prover = await newProver(fixture)
+  const channel = await addChannel(prover, 'domain')
+  fixture.dns[0]?.set(DOMAIN, 'A', ['127.0.0.1', '10.0.0.1'])
   const { outcome, seen } = await check(prover, channel)
   assert.equal(outcome, 'unreachable')
   assert.match(seen[0]?.detail ?? '', /resolves to 10\.0\.0\.1, which is not on loopback/)
-  assert.equal(ground.site.connections, 0)
+  assert.equal(fixture.site.connections, 0)
 })
 
 test('a service that stops does not wait for the outside world', async (t) => {
-  const ground = await startGround(t)
-  const prover = await newProver(ground)
-  const channel = await begin(prover, 'domain')
-  ground.dns[0]?.fail('*', 'silence')
+  const fixture = await startChannelFixture(t)
+  const prover = await newProver(fixture)
+  const channel = await addChannel(prover, 'domain')
+  fixture.dns[0]?.fail('*', 'silence')
   const checked = check(prover, channel)
-  await until(async () => ground.dns[0]?.asked(`_svc-challenge.${DOMAIN}`) !== 0)
-  await ground.service.stop()
+  await until(async () => fixture.dns[0]?.asked(`_svc-challenge.${DOMAIN}`) !== 0)
+  await fixture.service.stop()
   const { outcome, seen } = await checked
   assert.equal(outcome, 'unreachable')
   assert.match(seen[0]?.detail ?? '', /was not waited for/)

@@ -20,19 +20,19 @@ import { type SignedInOwner, signIn } from '../../../../../test/support/signed-i
 export const DOMAIN = 'agents.example.com'
 
 interface Options {
-  /** How many resolvers there are. */
+  /** The number of resolvers. */
   readonly resolvers?: number
-  /** The names of the site. */
+  /** The host names of the site. */
   readonly names?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** How far the service's clock is ahead, in milliseconds: the test moves it. */
+  /** How far the service's clock is ahead, in milliseconds. The test moves it. */
   readonly clock?: { ahead: number }
 }
 
-/** A service, the DNS and the one web server that it sees. */
-export interface Ground {
+/** A service with its DNS servers and one web server. */
+export interface Fixture {
   readonly service: TestService
-  /** Each a perspective. */
+  /** One for each perspective. */
   readonly dns: readonly TestDns[]
   readonly site: HttpsSite
   readonly now: () => number
@@ -40,35 +40,35 @@ export interface Ground {
   txt(name: string, ...records: readonly (string | readonly string[])[]): void
 }
 
-export async function startGround(
+export async function startChannelFixture(
   t: { after(end: () => unknown): void },
   { resolvers = 1, names = [DOMAIN], env = {}, clock = { ahead: 0 } }: Options = {},
-): Promise<Ground> {
+): Promise<Fixture> {
   const dns = await Promise.all(Array.from({ length: resolvers }, () => startDnsServer(t)))
   const site = await startHttpsSite(t, names)
   const now = () => Date.now() + clock.ahead
   const service = await startTestService(t, { ...outsideEnv(dns, [site]), ...env }, now)
-  const txt: Ground['txt'] = (name, ...records) => {
+  const txt: Fixture['txt'] = (name, ...records) => {
     for (const each of dns) each.set(name, 'TXT', records)
   }
   return { service, dns, site, now, txt }
 }
 
-/** An owner who is signed in, and an agent of theirs. */
+/** A signed-in owner and one of their agents. */
 export interface Prover {
   readonly owner: SignedInOwner
   readonly key: TestKey
   readonly did: string
 }
 
-export async function newProver(ground: Ground): Promise<Prover> {
-  const { service } = ground
-  return newAgentOf(ground, await service.operator.addVerifiedOwner())
+export async function newProver(fixture: Fixture): Promise<Prover> {
+  const { service } = fixture
+  return newAgentOf(fixture, await service.operator.addVerifiedOwner())
 }
 
-/** Another agent of an owner. */
+/** Claims another agent of an owner. */
 export async function newAgentOf(
-  { service, now }: Ground,
+  { service, now }: Fixture,
   ownerId: number,
   agentId = 'main',
 ): Promise<Prover> {
@@ -77,9 +77,9 @@ export async function newAgentOf(
   return { owner: await signIn(service, ownerId, now()), key, did }
 }
 
-/** The same owner after the clock has moved so far that the session is over. */
+/** Signs the same owner in again, after the clock has moved past the end of the session. */
 export async function signInAgain(
-  { service, now }: Ground,
+  { service, now }: Fixture,
   { owner, ...rest }: Prover,
 ): Promise<Prover> {
   return { owner: await signIn(service, owner.ownerId, now()), ...rest }
@@ -89,40 +89,40 @@ function channelsOf({ did }: Prover): string {
   return `/api/account/agents/${did}/channels`
 }
 
-export function addChannel(prover: Prover, kind: string, handleOrDomain: string) {
+export function postChannel(prover: Prover, kind: string, handleOrDomain: string) {
   return prover.owner.post(channelsOf(prover), { kind, handleOrDomain })
 }
 
-/** Begins to prove a channel, which has to succeed. */
-export async function begin(
+/** Adds a channel and asserts success. */
+export async function addChannel(
   prover: Prover,
   kind: string,
   handleOrDomain = DOMAIN,
 ): Promise<OwnerChannel> {
-  const answer = await addChannel(prover, kind, handleOrDomain)
+  const answer = await postChannel(prover, kind, handleOrDomain)
   assert.equal(answer.status, 201, answer.text)
   return jsonOf<OwnerChannel>(answer)
 }
 
-/** Asks for a check or for a fresh token. */
-export function askFor(prover: Prover, { id }: OwnerChannel, action: 'check' | 'renew') {
+/** Requests a check or a fresh token. */
+export function postAction(prover: Prover, { id }: OwnerChannel, action: 'check' | 'renew') {
   return prover.owner.post(`${channelsOf(prover)}/${id}/${action}`)
 }
 
-/** The same, where it has to succeed. */
-export async function act(
+/** Requests a check or a fresh token and asserts success. */
+export async function runAction(
   prover: Prover,
   channel: OwnerChannel,
   action: 'check' | 'renew',
 ): Promise<OwnerChannel> {
-  const answer = await askFor(prover, channel, action)
+  const answer = await postAction(prover, channel, action)
   assert.equal(answer.status, 200, answer.text)
   return jsonOf<OwnerChannel>(answer)
 }
 
-/** Checks a channel. @returns its state after it, what all perspectives agree on, and what each saw */
+/** Checks a channel. @returns its state afterwards, the outcome, and the result of each perspective */
 export async function check(prover: Prover, channel: OwnerChannel) {
-  const after = await act(prover, channel, 'check')
+  const after = await runAction(prover, channel, 'check')
   const [last] = after.checks
   assert.ok(last, 'the check is recorded')
   return { state: after.state, outcome: outcomeOf(last), seen: last.perspectives, channel: after }
@@ -138,19 +138,19 @@ export async function listChannels(prover: Prover): Promise<OwnerChannel[]> {
   return jsonOf<{ channels: OwnerChannel[] }>(answer).channels
 }
 
-/** What there is to copy, by its label, of one way to prove a channel. */
-export function toPlace(channel: OwnerChannel, method: string): (label: string) => string {
+/** The fields to copy for one method of proof. @returns a function from a field's label to its value */
+export function proofField(channel: OwnerChannel, method: string): (label: string) => string {
   const found = channel.proof?.methods.find(({ id }) => id === method)
-  assert.ok(found, `${method} is a way to prove it`)
+  assert.ok(found, `${method} is a method of proof`)
   return (label) => {
     const field = found.fields.find((each) => each.label === label)
-    assert.ok(field, `${label} is there to copy`)
+    assert.ok(field, `${label} is a field to copy`)
     return field.value
   }
 }
 
-/** What everyone sees of an agent. */
-export async function publicSide({ service }: Ground, { did }: Prover) {
+/** The public view of an agent: its grade and channels. */
+export async function publicView({ service }: Fixture, { did }: Prover) {
   const [grade, card] = await Promise.all([
     ask(service, `/api/agents/${did}/grade`),
     ask(service, `/api/agents/${did}/card`),

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import {
-  type AfterCheck,
-  afterCheck,
+  applyCheckResult,
+  type CheckEffect,
   type CheckResult,
-  isCounting,
-  spread,
+  isVerified,
   TOKEN_LIFETIME_MS,
-} from '../../src/channels/schedule.ts'
+  withJitter,
+} from '../../src/channels/channel-state.ts'
 import type { ChannelRow } from '../../src/core/database/database.ts'
 
 const HOUR = 3_600_000
@@ -54,16 +54,16 @@ const PENDING = {
   fresh_until: null,
 } as const
 
-/** A channel that is checked at hours after its proof. */
-class Checked {
+/** A channel, with checks at given hours after its proof. */
+class CheckedChannel {
   row: ChannelRow
 
   constructor(row = channel()) {
     this.row = row
   }
 
-  at(hour: number, result: CheckResult): AfterCheck {
-    const after = afterCheck(this.row, result, FRESH_FOR, START + hour * HOUR)
+  at(hour: number, result: CheckResult): CheckEffect {
+    const after = applyCheckResult(this.row, result, FRESH_FOR, START + hour * HOUR)
     this.row = { ...this.row, ...after.patch }
     return after
   }
@@ -71,90 +71,94 @@ class Checked {
 
 suite('three failures over 72 hours', () => {
   test('make a channel stale, and not before', () => {
-    const checked = new Checked()
+    const checked = new CheckedChannel()
     for (const [hour, due] of [
       [24, 48],
       [48, 72],
       [72, 96],
     ] as const) {
-      const { told, dueAt } = checked.at(hour, ABSENT)
-      assert.deepEqual([told, dueAt], [null, START + due * HOUR])
+      const { event, dueAt } = checked.at(hour, ABSENT)
+      assert.deepEqual([event, dueAt], [null, START + due * HOUR])
     }
-    const { told, dueAt, patch } = checked.at(96, ABSENT)
-    assert.deepEqual([told, dueAt], ['stale', null])
+    const { event, dueAt, patch } = checked.at(96, ABSENT)
+    assert.deepEqual([event, dueAt], ['stale', null])
     assert.equal(patch.stale_since, START + 96 * HOUR)
   })
 
-  test('are over at the hour, wherever the checks in between fell', () => {
-    const checked = new Checked()
+  test('make it stale after exactly 72 hours, whenever the checks in between ran', () => {
+    const checked = new CheckedChannel()
     checked.at(24, ABSENT)
     checked.at(47, ABSENT)
     checked.at(70, ABSENT)
     assert.equal(checked.at(90, ABSENT).dueAt, START + 96 * HOUR)
-    assert.equal(checked.at(96, ABSENT).told, 'stale')
+    assert.equal(checked.at(96, ABSENT).event, 'stale')
   })
 
-  test('are three: two of them are not enough, however long they take', () => {
-    const checked = new Checked()
+  test('must be three: two failures are not enough, however far apart', () => {
+    const checked = new CheckedChannel()
     checked.at(24, ABSENT)
-    assert.equal(checked.at(24 * 20, ABSENT).told, null)
-    assert.equal(checked.at(24 * 21, ABSENT).told, 'stale')
+    assert.equal(checked.at(24 * 20, ABSENT).event, null)
+    assert.equal(checked.at(24 * 21, ABSENT).event, 'stale')
   })
 
-  test('are days apart: asking again and again is one failure', () => {
-    const checked = new Checked()
+  test('count once within 12 hours, so that repeated requests are one failure', () => {
+    const checked = new CheckedChannel()
     for (let hour = 24; hour < 36; hour++) {
-      assert.equal(checked.at(hour, ABSENT).dueAt, START + 48 * HOUR, 'the day’s own check stays')
+      assert.equal(
+        checked.at(hour, ABSENT).dueAt,
+        START + 48 * HOUR,
+        'the daily check stays scheduled',
+      )
     }
     assert.equal(checked.row.failures, 1)
-    for (let hour = 36; hour < 96; hour++) assert.equal(checked.at(hour, ABSENT).told, null)
-    assert.equal(checked.at(96, ABSENT).told, 'stale')
+    for (let hour = 36; hour < 96; hour++) assert.equal(checked.at(hour, ABSENT).event, null)
+    assert.equal(checked.at(96, ABSENT).event, 'stale')
   })
 
-  test('begin anew once the proof was seen', () => {
-    const checked = new Checked()
+  test('start over once the proof is found again', () => {
+    const checked = new CheckedChannel()
     for (const hour of [24, 48, 72]) checked.at(hour, ABSENT)
     checked.at(80, KNOWN)
     const { failures, failing_since, failed_at } = checked.row
     assert.deepEqual([failures, failing_since, failed_at], [0, null, null])
-    for (const hour of [96, 120, 144]) assert.equal(checked.at(hour, ABSENT).told, null)
-    assert.equal(checked.at(168, ABSENT).told, 'stale')
+    for (const hour of [96, 120, 144]) assert.equal(checked.at(hour, ABSENT).event, null)
+    assert.equal(checked.at(168, ABSENT).event, 'stale')
   })
 
-  test('are of absence: that nobody knows neither counts nor forgives', () => {
-    const checked = new Checked()
+  test('count absence only: an unreachable place neither adds a failure nor resets them', () => {
+    const checked = new CheckedChannel()
     checked.at(24, ABSENT)
     for (let hour = 25; hour < 200; hour++) {
-      const { patch, told, dueAt } = checked.at(hour, UNREACHABLE)
-      assert.deepEqual([patch, told, dueAt], [{}, null, START + (hour + 1) * HOUR])
+      const { patch, event, dueAt } = checked.at(hour, UNREACHABLE)
+      assert.deepEqual([patch, event, dueAt], [{}, null, START + (hour + 1) * HOUR])
     }
     checked.at(200, ABSENT)
-    assert.equal(checked.at(224, ABSENT).told, 'stale')
+    assert.equal(checked.at(224, ABSENT).event, 'stale')
   })
 })
 
-suite('the end of 90 days', () => {
-  test('is not put off by a proof that is still there', () => {
-    const checked = new Checked()
+suite('the expiry after 90 days', () => {
+  test('is not extended by finding the same proof again', () => {
+    const checked = new CheckedChannel()
     for (let day = 1; day < 90; day++) checked.at(24 * day, KNOWN)
     assert.equal(checked.row.fresh_until, START + FRESH_FOR)
-    assert.equal(isCounting(checked.row, START + FRESH_FOR - 1), true)
-    assert.equal(isCounting(checked.row, START + FRESH_FOR), false)
+    assert.equal(isVerified(checked.row, START + FRESH_FOR - 1), true)
+    assert.equal(isVerified(checked.row, START + FRESH_FOR), false)
   })
 
-  test('comes before a last failure at the same moment: it is the end that is told', () => {
-    const checked = new Checked()
+  test('comes before a third failure at the same time, so that the reason is the expiry', () => {
+    const checked = new CheckedChannel()
     for (const day of [87, 88, 89]) checked.at(24 * day, ABSENT)
-    const { patch, told, dueAt } = checked.at(24 * 90, ABSENT)
-    assert.deepEqual([patch, told, dueAt], [{}, null, null])
+    const { patch, event, dueAt } = checked.at(24 * 90, ABSENT)
+    assert.deepEqual([patch, event, dueAt], [{}, null, null])
   })
 
-  test('is put off by a fresh token alone, which takes the place of the one before it', () => {
+  test('is extended only by a fresh token, which replaces the one before it', () => {
     const expires = START + 95 * DAY
-    const checked = new Checked(channel({ proof_token: 'new', proof_expires_at: expires }))
+    const checked = new CheckedChannel(channel({ proof_token: 'new', proof_expires_at: expires }))
     for (const day of [87, 88]) checked.at(24 * day, ABSENT)
-    const { told, patch, dueAt } = checked.at(24 * 89, FRESH)
-    assert.deepEqual([told, dueAt], ['verified', START + 90 * DAY])
+    const { event, patch, dueAt } = checked.at(24 * 89, FRESH)
+    assert.deepEqual([event, dueAt], ['verified', START + 90 * DAY])
     assert.deepEqual(patch, {
       checked_at: START + 89 * DAY,
       failures: 0,
@@ -171,23 +175,23 @@ suite('the end of 90 days', () => {
   })
 })
 
-suite('when it is checked next', () => {
-  test('a channel that counts no more is looked for no more, whatever was seen', () => {
+suite('the next check', () => {
+  test('is not scheduled for a stale channel, whatever a check found', () => {
     const stale = channel({ stale_since: START + DAY })
     for (const result of [KNOWN, ABSENT, UNREACHABLE]) {
-      const { told, dueAt, patch } = afterCheck(stale, result, FRESH_FOR, START + 2 * DAY)
-      assert.deepEqual([told, dueAt], [null, null])
+      const { event, dueAt, patch } = applyCheckResult(stale, result, FRESH_FOR, START + 2 * DAY)
+      assert.deepEqual([event, dueAt], [null, null])
       assert.equal({ ...stale, ...patch }.stale_since, START + DAY)
     }
   })
 
-  test('a token that is to be placed is looked for a few times, and then daily, while it lives', () => {
+  test('of an open token comes a few times on the first day, then daily until the token expires', () => {
     const rows = [channel(PENDING), channel({ ...PENDING, verified_at: START, stale_since: START })]
     for (const row of rows) {
       const hours: number[] = []
       for (let at = START; ; ) {
-        const { dueAt, told } = afterCheck(row, ABSENT, FRESH_FOR, at)
-        assert.equal(told, null)
+        const { dueAt, event } = applyCheckResult(row, ABSENT, FRESH_FOR, at)
+        assert.equal(event, null)
         if (dueAt === null) break
         hours.push((dueAt - START) / HOUR)
         at = dueAt
@@ -196,27 +200,27 @@ suite('when it is checked next', () => {
     }
   })
 
-  test('a channel with a proof and a token to be placed is checked when the first of both is due', () => {
+  test('of a verified channel with an open token comes when the first of both is due', () => {
     const row = channel({ proof_token: 'new', proof_expires_at: START + 8 * DAY })
     const dueAfter = (hours: number) => {
-      const { dueAt } = afterCheck(row, KNOWN, FRESH_FOR, START + hours * HOUR)
+      const { dueAt } = applyCheckResult(row, KNOWN, FRESH_FOR, START + hours * HOUR)
       return ((dueAt as number) - START) / HOUR
     }
     assert.deepEqual([24, 25, 30, 31].map(dueAfter), [24 + 1 / 6, 30, 48, 48])
-    assert.equal(dueAfter(8 * 24), 9 * 24, 'its time is over')
+    assert.equal(dueAfter(8 * 24), 9 * 24, 'the token has expired')
   })
 
-  test('a day is shortened by less than an hour, and nothing else is', () => {
+  test('of a daily check has a jitter of less than an hour, and others have none', () => {
     const bytes = (value: number) => (count: number) => new Uint8Array(count).fill(value)
-    assert.equal(spread(START + DAY, START, bytes(0)), START + DAY)
-    const least = spread(START + DAY, START, bytes(255)) as number
+    assert.equal(withJitter(START + DAY, START, bytes(0)), START + DAY)
+    const least = withJitter(START + DAY, START, bytes(255)) as number
     assert.ok(least > START + DAY - HOUR && least < START + DAY - 0.99 * HOUR)
-    assert.equal(spread(START + DAY - 1, START, bytes(255)), START + DAY - 1)
-    assert.equal(spread(null, START, bytes(255)), null)
+    assert.equal(withJitter(START + DAY - 1, START, bytes(255)), START + DAY - 1)
+    assert.equal(withJitter(null, START, bytes(255)), null)
   })
 })
 
-suite('whatever is seen, whenever', () => {
+suite('any sequence of results', () => {
   const result = fc.constantFrom(
     ...([KNOWN, ABSENT, ABSENT, ABSENT, ABSENT, UNREACHABLE, FRESH] as const),
   )
@@ -227,7 +231,7 @@ suite('whatever is seen, whenever', () => {
   )
   const steps = fc.array(fc.tuple(pause, result), { minLength: 1, maxLength: 60 })
 
-  /** How many failures there are of which each is at least 12 hours after the one before it. */
+  /** Counts failures, ignoring those within 12 hours of the last one counted. */
   const apart = (hours: readonly number[]) => {
     let count = 0
     let last = Number.NEGATIVE_INFINITY
@@ -239,10 +243,10 @@ suite('whatever is seen, whenever', () => {
     return count
   }
 
-  test('it goes stale at the third failure after 72 hours of them, exactly then; nothing else changes it but a fresh token', () => {
+  test('makes the channel stale at exactly the third failure over 72 hours; only a fresh token changes it otherwise', () => {
     fc.assert(
       fc.property(steps, (all) => {
-        const checked = new Checked()
+        const checked = new CheckedChannel()
         let hour = 0
         let verified = 0
         let absences: number[] = []
@@ -251,10 +255,10 @@ suite('whatever is seen, whenever', () => {
           hour += wait
           const now = START + hour * HOUR
           const before = checked.row
-          const counted = isCounting(before, now)
+          const counted = isVerified(before, now)
           assert.equal(counted, !stale && hour - verified < 90 * 24)
           if (seen === FRESH) checked.row = { ...before, ...PENDING, ...proofOf(before) }
-          const { told, patch, dueAt } = checked.at(hour, seen)
+          const { event, patch, dueAt } = checked.at(hour, seen)
 
           if (seen === FRESH) {
             verified = hour
@@ -267,12 +271,12 @@ suite('whatever is seen, whenever', () => {
             counted && seen === ABSENT && apart(absences) >= 3 && hour - first >= 72 && !stale
           stale ||= goes
 
-          assert.equal(told, seen === FRESH ? 'verified' : goes ? 'stale' : null)
+          assert.equal(event, seen === FRESH ? 'verified' : goes ? 'stale' : null)
           assert.equal(checked.row.stale_since !== null, stale)
           assert.equal(checked.row.verified_at, START + verified * HOUR)
           assert.equal(checked.row.fresh_until, START + (verified + 90 * 24) * HOUR)
           if (seen === UNREACHABLE) assert.deepEqual(patch, {})
-          const counts = isCounting(checked.row, now)
+          const counts = isVerified(checked.row, now)
           assert.equal(dueAt !== null, counts)
           if (dueAt !== null) assert.ok(dueAt > now && dueAt <= now + 24 * HOUR)
         }
@@ -281,12 +285,12 @@ suite('whatever is seen, whenever', () => {
     )
   })
 
-  /** What proved it stays known while another token is to be placed. */
+  /** The columns of the earlier proof, which stay while another token is open. */
   function proofOf({ verified_at, checked_at, fresh_until, proven_token, proven_by }: ChannelRow) {
     return { verified_at, checked_at, fresh_until, proven_token, proven_by }
   }
 
-  test('a proof that is gone for good is found out 72 hours after the first failure, by the checks alone', () => {
+  test('finds a permanently removed proof 72 hours after the first failure by scheduled checks alone', () => {
     const early = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 8, maxLength: 8 })
     const transient = fc.array(fc.boolean(), { maxLength: 40 })
     fc.assert(
@@ -297,9 +301,9 @@ suite('whatever is seen, whenever', () => {
         for (let i = 0; i < 200; i++) {
           const result = unknown[i] ? UNREACHABLE : ABSENT
           if (result === ABSENT) first ??= now
-          const after = afterCheck(row, result, FRESH_FOR, now)
+          const after = applyCheckResult(row, result, FRESH_FOR, now)
           row = { ...row, ...after.patch }
-          if (after.told === 'stale') {
+          if (after.event === 'stale') {
             const late = unknown.filter(Boolean).length * HOUR
             assert.ok(first !== null && now - first >= 72 * HOUR)
             if (late === 0) assert.equal(now - first, 72 * HOUR)
@@ -307,7 +311,7 @@ suite('whatever is seen, whenever', () => {
             return
           }
           const random = (count: number) => new Uint8Array(count).fill(bytes[i % 8] as number)
-          now = spread(after.dueAt, now, random) as number
+          now = withJitter(after.dueAt, now, random) as number
         }
         assert.fail('it never went stale')
       }),

@@ -18,33 +18,36 @@ import { type SignedInOwner, signIn } from '../../../../../test/support/signed-i
 
 type Cleanup = Parameters<typeof startTestService>[0]
 
-/** An agent whose owner proves accounts on platforms that are https servers of the test. */
-export interface ChatScene {
+/** A service with an agent whose owner proves accounts. The platforms are HTTPS servers of the test. */
+export interface ChatFixture {
   readonly service: TestService
   readonly dns: TestDns
   readonly agent: ChatAgent
   /** Another agent, of another owner. */
-  newcomer(): Promise<ChatAgent>
+  otherOwnersAgent(): Promise<ChatAgent>
 }
 
 export interface ChatAgent {
   readonly did: string
   add(kind: string, handle: string): Promise<OwnerChannel>
-  /** @returns what the last perspective saw, and the channel after it */
-  check(channel: OwnerChannel): Promise<Seen>
-  refuses(kind: string, handle: string): Promise<void>
+  /** @returns the result of the last perspective, and the channel after the check */
+  check(channel: OwnerChannel): Promise<CheckView>
+  assertHandleRefused(kind: string, handle: string): Promise<void>
 }
 
-export interface Seen {
+export interface CheckView {
   readonly outcome: CheckOutcome
   readonly detail: string
   readonly channel: OwnerChannel
 }
 
-export async function chatScene(t: Cleanup, sites: readonly HttpsSite[]): Promise<ChatScene> {
+export async function startChatFixture(
+  t: Cleanup,
+  sites: readonly HttpsSite[],
+): Promise<ChatFixture> {
   const dns = await startDnsServer(t)
   const service = await startTestService(t, outsideEnv([dns], sites))
-  return { service, dns, agent: await newAgent(service), newcomer: () => newAgent(service) }
+  return { service, dns, agent: await newAgent(service), otherOwnersAgent: () => newAgent(service) }
 }
 
 async function newAgent(service: TestService): Promise<ChatAgent> {
@@ -52,32 +55,32 @@ async function newAgent(service: TestService): Promise<ChatAgent> {
   const did = await claimAgent(service, ownerId, newKey())
   const owner = await signIn(service, ownerId)
   const channels = `/api/account/agents/${did}/channels`
-  const begin = (kind: string, handle: string) =>
+  const addChannel = (kind: string, handle: string) =>
     owner.post(channels, { kind, handleOrDomain: handle })
   return {
     did,
     async add(kind, handle) {
-      const answer = await begin(kind, handle)
+      const answer = await addChannel(kind, handle)
       assert.equal(answer.status, 201, answer.text)
       return jsonOf<OwnerChannel>(answer)
     },
     check: (channel) => check(owner, channels, channel),
-    async refuses(kind, handle) {
-      assertRefused(await begin(kind, handle), 400, 'VALIDATION_ERROR')
+    async assertHandleRefused(kind, handle) {
+      assertRefused(await addChannel(kind, handle), 400, 'VALIDATION_ERROR')
     },
   }
 }
 
-async function check(owner: SignedInOwner, path: string, { id }: OwnerChannel): Promise<Seen> {
+async function check(owner: SignedInOwner, path: string, { id }: OwnerChannel): Promise<CheckView> {
   const answer = await owner.post(`${path}/${id}/check`)
   assert.equal(answer.status, 200, answer.text)
   const channel = jsonOf<OwnerChannel>(answer)
   const seen = channel.checks[0]?.perspectives.at(-1)
-  assert.ok(seen, 'somebody has looked')
+  assert.ok(seen, 'the check has a result')
   return { outcome: seen.outcome, detail: seen.detail, channel }
 }
 
-/** The text that an owner is asked to copy. */
+/** The text that the owner has to copy. */
 export function textOf({ proof }: OwnerChannel): string {
   const values = (proof?.methods ?? []).flatMap(({ fields }) => fields.map(({ value }) => value))
   const [text] = values
@@ -85,13 +88,13 @@ export function textOf({ proof }: OwnerChannel): string {
   return text
 }
 
-/** What a platform answers, by the name of the case; `text` is what the owner was asked to place. */
+/** A platform's responses by case name; `text` is the proof text. */
 export interface Cases {
   readonly absent: Readonly<Record<string, (text: string) => SitePage>>
   readonly unreachable: Readonly<Record<string, (text: string) => SitePage>>
 }
 
-/** Checks that an owner reads why nothing is known. */
+/** Asserts that a check is unreachable and that its details give the reason. */
 export async function assertReason(
   agent: ChatAgent,
   channel: OwnerChannel,
@@ -102,7 +105,7 @@ export async function assertReason(
   assert.match(detail, reason)
 }
 
-/** Checks a channel that was never proven under every case in turn: none of them proves it. */
+/** Asserts that no case proves a pending channel, and that each has the expected outcome. */
 export async function assertProvesNothing(
   agent: ChatAgent,
   channel: OwnerChannel,
@@ -121,9 +124,9 @@ export async function assertProvesNothing(
   }
 }
 
-/** Checks a channel that now shows its text, and all that the proof brings. */
+/** Asserts that a check proves a channel, with its state, expiry, grade and cards. */
 export async function assertProves(
-  { service, agent }: ChatScene,
+  { service, agent }: ChatFixture,
   channel: OwnerChannel,
   chatHandle: string,
 ): Promise<void> {
@@ -139,14 +142,14 @@ export async function assertProves(
   assert.deepEqual(card.channels, [{ kind, handleOrDomain }])
   const compact = jsonOf<CompactCard>(await ask(service, `/api/v1/agent/${agent.did}/card`))
   assert.equal(compact.chatHandle, chatHandle)
-  // The proof stays as it is where it is looked for the next day.
+  // The next check finds the known token.
   assert.equal((await agent.check(after)).channel.state, 'verified')
 }
 
 const html = { 'content-type': 'text/html; charset=utf-8' }
 
-/** Answers of which nothing can be learnt. */
-export const UNREADABLE: Cases['unreachable'] = {
+/** Responses that neither prove nor disprove anything. */
+export const UNUSABLE: Cases['unreachable'] = {
   'an empty answer': () => ({ body: '' }),
   null: () => ({ body: 'null' }),
   'a text': (text) => ({ body: JSON.stringify(text) }),
@@ -162,14 +165,14 @@ export const UNREADABLE: Cases['unreachable'] = {
   'a failure in front of it': () => ({ status: 502, headers: html, body: '<h1>Bad Gateway</h1>' }),
 }
 
-/** The page of a JSON API. */
+/** A response with a JSON body. */
 export function json(body: unknown, status = 200, mediaType = 'application/json'): SitePage {
   const type = `${mediaType}; charset=utf-8`
   return { status, headers: { 'content-type': type }, body: JSON.stringify(body) }
 }
 
-/** Every request that reached the servers. None of them may hold a token. */
-export function assertTokenKept(sites: readonly HttpsSite[], text: string): void {
+/** Asserts that no request to the platforms contains the token. */
+export function assertTokenNotSent(sites: readonly HttpsSite[], text: string): void {
   const token = text.slice(text.lastIndexOf('-') + 1)
   const requests = JSON.stringify(sites.flatMap(({ requests }) => requests))
   assert.ok(requests.length > 2, 'something was asked')

@@ -7,57 +7,57 @@ import type { Answer } from '../../../../test/support/answer.ts'
 import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { until as untilTrue } from '../../../../test/support/until.ts'
-import { channelHistory, DAY, onlyChannel, until } from './support/days.ts'
 import {
-  act,
-  begin,
+  addChannel,
   check,
   DOMAIN,
-  type Ground,
+  type Fixture,
   listChannels,
   newProver,
   type Prover,
-  publicSide,
+  proofField,
+  publicView,
+  runAction,
   signInAgain,
-  startGround,
-  toPlace,
-} from './support/proving.ts'
+  startChannelFixture,
+} from './support/channel-fixture.ts'
+import { channelHistory, DAY, onlyChannel, until } from './support/scheduled-checks.ts'
 
 const FILE = '/.well-known/svc-challenge.txt'
 const NAME = `_svc-challenge.${DOMAIN}`
 const PLACE = `domain ${DOMAIN}`
 
-interface Held {
+interface PausedCheck {
   readonly clock: { ahead: number }
-  readonly ground: Ground
+  readonly fixture: Fixture
   readonly prover: Prover
   readonly channel: OwnerChannel
   readonly path: string
-  /** The check that is under way, which is about to find the token. */
+  /** The check in progress, which is about to find the token. */
   readonly checked: Promise<Answer>
   /** Lets it find the token. */
   release(): void
 }
 
-/** A check that has asked for the file with the token, and waits for the answer. */
-async function holdCheck(t: { after(end: () => unknown): void }): Promise<Held> {
+/** Starts a check that has requested the file with the token and waits for the response. */
+async function pauseCheck(t: { after(end: () => unknown): void }): Promise<PausedCheck> {
   const clock = { ahead: 0 }
-  const ground = await startGround(t, { clock })
-  const prover = await newProver(ground)
-  const channel = await begin(prover, 'domain')
+  const fixture = await startChannelFixture(t, { clock })
+  const prover = await newProver(fixture)
+  const channel = await addChannel(prover, 'domain')
   const gate = Promise.withResolvers<void>()
-  const line = toPlace(channel, 'file')('Line')
-  ground.site.serve(FILE, async (_request, response) => {
+  const line = proofField(channel, 'file')('Line')
+  fixture.site.serve(FILE, async (_request, response) => {
     await gate.promise
     response.writeHead(200, { 'content-type': 'text/plain' }).end(line)
   })
   const path = `/api/account/agents/${prover.did}/channels/${channel.id}`
   const checked = prover.owner.post(`${path}/check`)
-  await untilTrue(async () => ground.site.requests.length > 0)
-  return { clock, ground, prover, channel, path, checked, release: gate.resolve }
+  await untilTrue(async () => fixture.site.requests.length > 0)
+  return { clock, fixture, prover, channel, path, checked, release: gate.resolve }
 }
 
-/** Counts the requests for an address that reach a server of this process. */
+/** Counts the requests for a path that reach any server in this process. */
 function requestsFor(t: { after(end: () => unknown): void }, path: string): () => number {
   let count = 0
   const onRequest = (message: unknown) => {
@@ -68,71 +68,71 @@ function requestsFor(t: { after(end: () => unknown): void }, path: string): () =
   return () => count
 }
 
-function rowsOf({ service }: Ground, table: 'channels' | 'channel_checks' | 'channel_leases') {
+function rowsOf({ service }: Fixture, table: 'channels' | 'channel_checks' | 'channel_leases') {
   return service.operator.db.read.selectFrom(table).selectAll().execute()
 }
 
-test('a token that is replaced while a check finds it proves nothing', async (t) => {
-  const { ground, prover, channel, checked, release } = await holdCheck(t)
-  const renewed = await act(prover, channel, 'renew')
+test('a token that is replaced during a check proves nothing', async (t) => {
+  const { fixture, prover, channel, checked, release } = await pauseCheck(t)
+  const renewed = await runAction(prover, channel, 'renew')
   release()
   const answer = await checked
   assert.equal(answer.status, 200, answer.text)
   const after = jsonOf<OwnerChannel>(answer)
   assert.deepEqual([after.state, after.checks], ['pending', []])
   assert.deepEqual(after.proof, renewed.proof, 'the new token is open')
-  assert.deepEqual(await channelHistory(ground, prover), [])
-  ground.site.serve(FILE, { body: toPlace(renewed, 'file')('Line') })
+  assert.deepEqual(await channelHistory(fixture, prover), [])
+  fixture.site.serve(FILE, { body: proofField(renewed, 'file')('Line') })
   assert.equal((await check(prover, renewed)).state, 'verified')
 })
 
-test('a channel that is removed while it is checked is gone, with its checks and leases', async (t) => {
-  const { ground, prover, path, checked, release } = await holdCheck(t)
+test('a channel that is removed during a check is gone, with its checks and leases', async (t) => {
+  const { fixture, prover, path, checked, release } = await pauseCheck(t)
   assert.equal((await prover.owner.send('DELETE', path)).status, 204)
   release()
   assertRefused(await checked, 404, 'NOT_FOUND')
   for (const table of ['channels', 'channel_checks', 'channel_leases'] as const) {
-    assert.deepEqual(await rowsOf(ground, table), [])
+    assert.deepEqual(await rowsOf(fixture, table), [])
   }
-  assert.deepEqual(await channelHistory(ground, prover), [])
-  assert.equal((await publicSide(ground, prover)).grade, 'C')
+  assert.deepEqual(await channelHistory(fixture, prover), [])
+  assert.equal((await publicView(fixture, prover)).grade, 'C')
 })
 
-test('an agent that is revoked while its channel is checked gets nothing more', async (t) => {
-  const { ground, prover, checked, release } = await holdCheck(t)
-  await setStatus(ground.service, prover.did, 'revoked', 'key_compromised')
+test('a channel of an agent that is revoked during a check is not verified', async (t) => {
+  const { fixture, prover, checked, release } = await pauseCheck(t)
+  await setStatus(fixture.service, prover.did, 'revoked', 'key_compromised')
   release()
   assert.equal(jsonOf<OwnerChannel>(await checked).state, 'pending')
-  const [lease] = await rowsOf(ground, 'channel_leases')
+  const [lease] = await rowsOf(fixture, 'channel_leases')
   assert.deepEqual({ ...lease }, { ...lease, due_at: null, holder: null, held_until: 0 })
-  assert.deepEqual(await channelHistory(ground, prover), ['agent.grade_changed C E'])
-  assert.deepEqual((await publicSide(ground, prover)).channels, [])
+  assert.deepEqual(await channelHistory(fixture, prover), ['agent.grade_changed C E'])
+  assert.deepEqual((await publicView(fixture, prover)).channels, [])
 })
 
-test('a suspended agent’s channel is proven all the same, and counts when it is back', async (t) => {
-  const { clock, ground, prover, checked, release } = await holdCheck(t)
-  await setStatus(ground.service, prover.did, 'suspended', 'abuse')
+test('a suspended agent’s channel can be proven and counts after reactivation', async (t) => {
+  const { clock, fixture, prover, checked, release } = await pauseCheck(t)
+  await setStatus(fixture.service, prover.did, 'suspended', 'abuse')
   release()
   assert.equal(jsonOf<OwnerChannel>(await checked).state, 'verified')
-  assert.equal((await publicSide(ground, prover)).grade, 'E')
-  const before = await onlyChannel(ground, prover)
+  assert.equal((await publicView(fixture, prover)).grade, 'E')
+  const before = await onlyChannel(fixture, prover)
   clock.ahead += DAY
   await until(
-    ground,
-    () => onlyChannel(ground, prover),
+    fixture,
+    () => onlyChannel(fixture, prover),
     ({ checkedAt }) => checkedAt !== before.checkedAt,
-    'it is checked on',
+    'it is still checked',
   )
-  await setStatus(ground.service, prover.did, 'active')
-  assert.deepEqual(await publicSide(ground, prover), { grade: 'A', channels: [PLACE] })
+  await setStatus(fixture.service, prover.did, 'active')
+  assert.deepEqual(await publicView(fixture, prover), { grade: 'A', channels: [PLACE] })
 })
 
-test('checks that are asked for at once come one after another, and prove it once', async (t) => {
-  const { ground, prover, path, channel, checked, release } = await holdCheck(t)
-  const line = toPlace(channel, 'file')('Line')
+test('concurrent requests for a check run one after another and prove the channel once', async (t) => {
+  const { fixture, prover, path, channel, checked, release } = await pauseCheck(t)
+  const line = proofField(channel, 'file')('Line')
   let inside = 1
   let most = 1
-  ground.site.serve(FILE, async (_request, response) => {
+  fixture.site.serve(FILE, async (_request, response) => {
     inside += 1
     most = Math.max(most, inside)
     await new Promise((resolve) => setImmediate(resolve))
@@ -142,7 +142,7 @@ test('checks that are asked for at once come one after another, and prove it onc
   const arrived = requestsFor(t, `${path}/check`)
   const more = [1, 2, 3].map(() => prover.owner.post(`${path}/check`))
   await untilTrue(async () => arrived() === 3)
-  assert.equal(ground.site.requests.length, 1, 'they wait')
+  assert.equal(fixture.site.requests.length, 1, 'they wait')
   inside -= 1
   release()
   for (const answer of await Promise.all([checked, ...more])) {
@@ -150,15 +150,15 @@ test('checks that are asked for at once come one after another, and prove it onc
     assert.equal(jsonOf<OwnerChannel>(answer).state, 'verified')
   }
   assert.equal(most, 1)
-  assert.deepEqual(await channelHistory(ground, prover), [
+  assert.deepEqual(await channelHistory(fixture, prover), [
     `channel.verified ${PLACE}`,
     'agent.grade_changed C A',
   ])
 })
 
-test('an account that is deleted while a channel is checked leaves nothing of it', async (t) => {
-  const { ground, prover, checked, release } = await holdCheck(t)
-  const { username } = await ground.service.operator.db.read
+test('an account that is deleted during a check leaves no channel data', async (t) => {
+  const { fixture, prover, checked, release } = await pauseCheck(t)
+  const { username } = await fixture.service.operator.db.read
     .selectFrom('owners')
     .select('username')
     .where('id', '=', prover.owner.ownerId)
@@ -168,18 +168,18 @@ test('an account that is deleted while a channel is checked leaves nothing of it
   release()
   assertRefused(await checked, 404, 'NOT_FOUND')
   for (const table of ['channels', 'channel_checks', 'channel_leases'] as const) {
-    assert.deepEqual(await rowsOf(ground, table), [])
+    assert.deepEqual(await rowsOf(fixture, table), [])
   }
 })
 
-test('a revoked agent’s channels are checked no more and not told of; nothing is added, all can be removed', async (t) => {
+test('a revoked agent’s channels are not checked and write no events; none can be added, all can be removed', async (t) => {
   const clock = { ahead: 0 }
-  const ground = await startGround(t, { clock })
-  const prover = await newProver(ground)
-  const channel = await begin(prover, 'domain')
-  ground.txt(NAME, toPlace(channel, 'dns')('Value'))
+  const fixture = await startChannelFixture(t, { clock })
+  const prover = await newProver(fixture)
+  const channel = await addChannel(prover, 'domain')
+  fixture.txt(NAME, proofField(channel, 'dns')('Value'))
   await check(prover, channel)
-  await begin(prover, 'domain', 'other.example.net')
+  await addChannel(prover, 'domain', 'other.example.net')
   const path = `/api/account/agents/${prover.did}/channels`
   assert.equal(
     (await prover.owner.post(`/api/account/agents/${prover.did}/revoke`, { reason: 'retired' }))
@@ -187,30 +187,30 @@ test('a revoked agent’s channels are checked no more and not told of; nothing 
     200,
   )
 
-  for (const { due_at } of await rowsOf(ground, 'channel_leases')) assert.equal(due_at, null)
-  const { read } = ground.service.operator.db
+  for (const { due_at } of await rowsOf(fixture, 'channel_leases')) assert.equal(due_at, null)
+  const { read } = fixture.service.operator.db
   assert.deepEqual(await read.selectFrom('jobs').selectAll().execute(), [])
-  const asked = ground.dns[0]?.asked(NAME)
+  const asked = fixture.dns[0]?.asked(NAME)
   clock.ahead += 91 * DAY
-  const late = await signInAgain(ground, prover)
+  const late = await signInAgain(fixture, prover)
   const more = { kind: 'domain', handleOrDomain: 'more.example.net' }
   assertRefused(await late.owner.post(path, more), 400, 'VALIDATION_ERROR', /revoked/)
   for (const action of ['check', 'renew']) {
     const answer = await late.owner.post(`${path}/${channel.id}/${action}`)
     assertRefused(answer, 400, 'VALIDATION_ERROR', /revoked/)
   }
-  // Another agent's channel, begun now, shows that the service has looked for what is due.
-  const other = await newProver(ground)
-  await begin(other, 'domain', 'else.example.net')
+  // Another agent's due check shows that the service has looked for due checks.
+  const other = await newProver(fixture)
+  await addChannel(other, 'domain', 'else.example.net')
   clock.ahead += DAY
   await until(
-    ground,
-    () => onlyChannel(ground, other),
+    fixture,
+    () => onlyChannel(fixture, other),
     ({ checks }) => checks.length > 0,
-    'it has looked',
+    'the other channel is checked',
   )
-  assert.equal(ground.dns[0]?.asked(NAME), asked)
-  assert.deepEqual(await channelHistory(ground, prover), [
+  assert.equal(fixture.dns[0]?.asked(NAME), asked)
+  assert.deepEqual(await channelHistory(fixture, prover), [
     `channel.verified ${PLACE}`,
     'agent.grade_changed C A',
     'agent.grade_changed A E',

@@ -5,20 +5,20 @@ import { jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
 import { withRaw } from '../../../../test/support/raw-database.ts'
 import type { TestService } from '../../../../test/support/service.ts'
-import { onlyChannel } from './support/days.ts'
 import {
-  act,
-  begin,
+  addChannel,
   check,
   DOMAIN,
-  type Ground,
+  type Fixture,
   newAgentOf,
   newProver,
   type Prover,
-  publicSide,
-  startGround,
-  toPlace,
-} from './support/proving.ts'
+  proofField,
+  publicView,
+  runAction,
+  startChannelFixture,
+} from './support/channel-fixture.ts'
+import { onlyChannel } from './support/scheduled-checks.ts'
 
 const NAME = `_svc-challenge.${DOMAIN}`
 const PLACE = `domain ${DOMAIN}`
@@ -27,16 +27,16 @@ function tokenIn(line: string): string {
   return /token=(\w{22})/.exec(line)?.[1] as string
 }
 
-/** @returns the token that has proven the domain */
-async function prove(ground: Ground, prover: Prover): Promise<string> {
-  const channel = await begin(prover, 'domain')
-  const line = toPlace(channel, 'dns')('Value')
-  ground.txt(NAME, line)
+/** Proves the domain. @returns the token that proved it */
+async function prove(fixture: Fixture, prover: Prover): Promise<string> {
+  const channel = await addChannel(prover, 'domain')
+  const line = proofField(channel, 'dns')('Value')
+  fixture.txt(NAME, line)
   assert.equal((await check(prover, channel)).state, 'verified')
   return tokenIn(line)
 }
 
-async function deleteAccount({ service }: Ground, { owner }: Prover): Promise<void> {
+async function deleteAccount({ service }: Fixture, { owner }: Prover): Promise<void> {
   const { username } = await service.operator.db.read
     .selectFrom('owners')
     .select('username')
@@ -55,28 +55,28 @@ function dump({ settings }: TestService): Promise<string> {
   })
 }
 
-test('an account that is deleted takes the channels with it, and where its agents were reached', async (t) => {
-  const ground = await startGround(t)
-  const prover = await newProver(ground)
-  const revoked = await newAgentOf(ground, prover.owner.ownerId, 'revoked before')
-  const tokens = [await prove(ground, prover), await prove(ground, revoked)]
-  const renewed = await act(prover, await onlyChannel(ground, prover), 'renew')
-  const open = tokenIn(toPlace(renewed, 'dns')('Value'))
-  await begin(prover, 'domain', 'begun.example.net')
+test('deleting an account deletes its channels and every stored handle', async (t) => {
+  const fixture = await startChannelFixture(t)
+  const prover = await newProver(fixture)
+  const revoked = await newAgentOf(fixture, prover.owner.ownerId, 'revoked before')
+  const tokens = [await prove(fixture, prover), await prove(fixture, revoked)]
+  const renewed = await runAction(prover, await onlyChannel(fixture, prover), 'renew')
+  const open = tokenIn(proofField(renewed, 'dns')('Value'))
+  await addChannel(prover, 'domain', 'begun.example.net')
   const path = `/api/account/agents/${revoked.did}/revoke`
   assert.equal((await prover.owner.post(path, { reason: 'retired' })).status, 200)
   const traces = [...tokens, open, DOMAIN, 'begun.example.net', '"channel_id"', 'end-channel']
-  const before = await dump(ground.service)
+  const before = await dump(fixture.service)
   for (const trace of traces) assert.ok(before.includes(trace), `${trace} is there before`)
 
-  await deleteAccount(ground, prover)
+  await deleteAccount(fixture, prover)
 
-  const after = await dump(ground.service)
+  const after = await dump(fixture.service)
   for (const trace of traces) assert.equal(after.includes(trace), false, `${trace} is left`)
   for (const { did } of [prover, revoked]) {
-    const card = jsonOf<Card>(await ask(ground.service, `/api/agents/${did}/card`))
+    const card = jsonOf<Card>(await ask(fixture.service, `/api/agents/${did}/card`))
     assert.deepEqual([card.channels, card.status], [[], 'revoked'])
-    const { read } = ground.service.operator.db
+    const { read } = fixture.service.operator.db
     const events = await read
       .selectFrom('events')
       .select(['type', 'facts'])
@@ -90,35 +90,35 @@ test('an account that is deleted takes the channels with it, and where its agent
         ['channel.verified', '{"erased":true}'],
         ['channel.removed', '{"erased":true}'],
       ],
-      'that there was something is still told',
+      'the event itself stays',
     )
   }
 })
 
-test('what others have proven stays, and so do their histories', async (t) => {
-  const ground = await startGround(t)
-  const leaving = await newProver(ground)
-  await prove(ground, leaving)
-  const staying = await newProver(ground)
-  await prove(ground, staying)
-  await deleteAccount(ground, leaving)
-  assert.deepEqual(await publicSide(ground, staying), { grade: 'A', channels: [PLACE] })
-  assert.equal((await onlyChannel(ground, staying)).state, 'verified')
-  const next = await newProver(ground)
-  await prove(ground, next)
-  assert.deepEqual(await publicSide(ground, next), { grade: 'A', channels: [PLACE] })
+test('deleting an account keeps channels and histories of other owners', async (t) => {
+  const fixture = await startChannelFixture(t)
+  const leaving = await newProver(fixture)
+  await prove(fixture, leaving)
+  const staying = await newProver(fixture)
+  await prove(fixture, staying)
+  await deleteAccount(fixture, leaving)
+  assert.deepEqual(await publicView(fixture, staying), { grade: 'A', channels: [PLACE] })
+  assert.equal((await onlyChannel(fixture, staying)).state, 'verified')
+  const next = await newProver(fixture)
+  await prove(fixture, next)
+  assert.deepEqual(await publicView(fixture, next), { grade: 'A', channels: [PLACE] })
 })
 
-test('the export has the channels with their dates and checks, and no token', async (t) => {
-  const ground = await startGround(t)
-  const prover = await newProver(ground)
-  const stranger = await newProver(ground)
-  await begin(stranger, 'domain', 'stranger.example.net')
-  const proven = await prove(ground, prover)
-  const renewed = await act(prover, await onlyChannel(ground, prover), 'renew')
-  const open = tokenIn(toPlace(renewed, 'dns')('Value'))
+test('the export contains channels with dates and checks, but no tokens', async (t) => {
+  const fixture = await startChannelFixture(t)
+  const prover = await newProver(fixture)
+  const stranger = await newProver(fixture)
+  await addChannel(stranger, 'domain', 'stranger.example.net')
+  const proven = await prove(fixture, prover)
+  const renewed = await runAction(prover, await onlyChannel(fixture, prover), 'renew')
+  const open = tokenIn(proofField(renewed, 'dns')('Value'))
   await check(prover, renewed)
-  const shown = await onlyChannel(ground, prover)
+  const shown = await onlyChannel(fixture, prover)
 
   const answer = await prover.owner.get('/api/account/export')
 

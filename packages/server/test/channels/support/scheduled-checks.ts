@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import type { AgentHistory, OwnerChannel, SessionState } from '@countersign/protocol'
 import { jsonOf } from '../../../../../test/support/answer.ts'
 import { untilTicked } from '../../../../../test/support/until.ts'
-import { type Ground, listChannels, type Prover, signInAgain } from './proving.ts'
+import { type Fixture, listChannels, type Prover, signInAgain } from './channel-fixture.ts'
 
 export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
-/** Waits for what the service does by itself. */
+/** Runs the service's timers until a value satisfies a condition. */
 export async function until<T>(
-  { service }: Ground,
+  { service }: Fixture,
   look: () => Promise<T>,
   holds: (value: T) => boolean,
   what: string,
@@ -23,33 +23,33 @@ export async function until<T>(
   return value
 }
 
-/** The only channel of an agent, as its owner sees it after a sign-in: sessions end while days pass. */
-export async function onlyChannel(ground: Ground, prover: Prover): Promise<OwnerChannel> {
-  const [channel, ...more] = await listChannels(await signInAgain(ground, prover))
+/** The only channel of an agent. Signs the owner in again, because sessions expire while the clock moves. */
+export async function onlyChannel(fixture: Fixture, prover: Prover): Promise<OwnerChannel> {
+  const [channel, ...more] = await listChannels(await signInAgain(fixture, prover))
   assert.ok(channel !== undefined && more.length === 0)
   return channel
 }
 
-/** Moves the clock, and waits until the service has checked the agent's only channel by itself. */
-export async function passTime(
-  ground: Ground,
+/** Moves the clock and waits for the scheduled check of the agent's only channel. */
+export async function advanceToNextCheck(
+  fixture: Fixture,
   prover: Prover,
   clock: { ahead: number },
   milliseconds: number,
 ): Promise<OwnerChannel> {
-  const before = (await onlyChannel(ground, prover)).checks[0]?.at
+  const before = (await onlyChannel(fixture, prover)).checks[0]?.at
   clock.ahead += milliseconds
   return until(
-    ground,
-    () => onlyChannel(ground, prover),
+    fixture,
+    () => onlyChannel(fixture, prover),
     ({ checks }) => checks[0] !== undefined && checks[0].at !== before,
-    'the service has checked it',
+    'the scheduled check has run',
   )
 }
 
-/** What happened to the channels of an agent and to its grade, oldest first. */
-export async function channelHistory(ground: Ground, prover: Prover): Promise<string[]> {
-  const { owner, did } = await signInAgain(ground, prover)
+/** The events of an agent's channels and grade, oldest first. */
+export async function channelHistory(fixture: Fixture, prover: Prover): Promise<string[]> {
+  const { owner, did } = await signInAgain(fixture, prover)
   const answer = await owner.get(`/api/account/agents/${did}/history`)
   assert.equal(answer.status, 200, answer.text)
   return jsonOf<AgentHistory>(answer)
@@ -59,9 +59,9 @@ export async function channelHistory(ground: Ground, prover: Prover): Promise<st
 }
 
 export async function notesOf(
-  ground: Ground,
+  fixture: Fixture,
   prover: Prover,
 ): Promise<SessionState['channelNotes']> {
-  const { owner } = await signInAgain(ground, prover)
+  const { owner } = await signInAgain(fixture, prover)
   return jsonOf<SessionState>(await owner.get('/api/session')).channelNotes
 }

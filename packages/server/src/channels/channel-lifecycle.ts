@@ -1,0 +1,158 @@
+import { agentByTail, touchAgent } from '../agents/agent-table.ts'
+import { regrade } from '../agents/regrade.ts'
+import type { AgentRow, ChannelRow, JobRow, Tx } from '../core/database/database.ts'
+import { appendEvent } from '../core/database/event-table.ts'
+import { cancelJob, scheduleJob } from '../core/jobs/job-table.ts'
+import type { CheckEffect } from './channel-state.ts'
+import {
+  channelById,
+  channelsOfAgent,
+  channelsOfOthers,
+  channelsOfOwner,
+  deleteChannel,
+  updateChannel,
+} from './channel-table.ts'
+import { insertCheck, scheduleCheck } from './check-table.ts'
+import type { Observation } from './observe.ts'
+
+/** The kind of the job that expires a channel. Stored in the database. */
+export const EXPIRE_CHANNEL = 'end-channel'
+
+interface ChannelEvent {
+  readonly channel: Pick<ChannelRow, 'kind' | 'handle_or_domain'>
+  readonly type: 'channel.verified' | 'channel.stale' | 'channel.removed'
+  /** Stored beside the channel's kind and handle. Public data only. */
+  readonly payload: object
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+/**
+ * Appends the event of a channel's change and updates the agent's grade. Call it after the change was written, in the same
+ * transaction.
+ */
+export async function recordChannelEvent(
+  tx: Tx,
+  agent: AgentRow,
+  { channel, type, payload, at }: ChannelEvent,
+): Promise<void> {
+  const { tail, owner_id: ownerId } = agent
+  const seq = tx.nextSeq()
+  await touchAgent(tx, tail, { at, version: seq })
+  const place = { kind: channel.kind, handleOrDomain: channel.handle_or_domain }
+  await appendEvent(tx, { seq, at, type, tail, ownerId, payload: { ...place, ...payload } })
+  await regrade(tx, tail, at)
+}
+
+/** A check that has ended, with everything `recordCheck` writes. */
+export interface CheckRecord {
+  readonly agent: AgentRow
+  /** As it was before the check. */
+  readonly channel: ChannelRow
+  readonly effect: CheckEffect
+  readonly observation: Pick<Observation, 'outcome' | 'perspectives'>
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** The handle is a label chosen by the owner, not a verified place: other owners may use the same one. */
+  readonly isSelfDeclared?: boolean
+}
+
+/**
+ * Records a check and its effect: the channel's new state, its expiry, the event and the agent's grade. A newly proven
+ * place is removed from other owners' agents, because the last proof decides who holds it.
+ */
+export async function recordCheck(
+  tx: Tx,
+  { agent, channel, effect, observation, at, isSelfDeclared = false }: CheckRecord,
+): Promise<void> {
+  const { id } = channel
+  const { patch, event } = effect
+  const { outcome } = observation
+  const perspectives = JSON.stringify(observation.perspectives)
+  await insertCheck(tx, { channel_id: id, at, outcome, perspectives })
+  if (Object.keys(patch).length > 0) await updateChannel(tx, id, patch)
+  if (event === null) return
+  if (event === 'verified' && !isSelfDeclared) await removeFromOtherOwners(tx, agent, channel, at)
+  await scheduleExpiry(tx, id, event === 'verified' ? (patch.fresh_until ?? null) : null)
+  const payload = event === 'stale' ? { reason: 'not-found' } : {}
+  await recordChannelEvent(tx, agent, { channel, type: `channel.${event}`, payload, at })
+}
+
+async function removeFromOtherOwners(
+  tx: Tx,
+  agent: AgentRow,
+  channel: ChannelRow,
+  at: number,
+): Promise<void> {
+  for (const other of await channelsOfOthers(tx.db, channel, agent.owner_id)) {
+    const loser = await agentByTail(tx.db, other.tail)
+    await deleteWithEvent(tx, loser, other, { reason: 'proven-by-another', at })
+  }
+}
+
+/**
+ * Schedules the expiry of a channel, replacing an earlier schedule.
+ * @param at milliseconds since 1970; null cancels it
+ */
+export async function scheduleExpiry(tx: Tx, channelId: string, at: number | null): Promise<void> {
+  const id = `${EXPIRE_CHANNEL}:${channelId}`
+  if (at === null) return cancelJob(tx, id)
+  await scheduleJob(tx, { id, kind: EXPIRE_CHANNEL, subject: channelId, run_at: at })
+}
+
+/**
+ * The job that makes a channel stale at the end of `fresh_until`. It does nothing for channels of revoked agents, and
+ * reschedules itself if the channel was proven again in the meantime.
+ */
+export async function expireChannel(tx: Tx, { subject: id }: JobRow, at: number): Promise<void> {
+  const channel = await channelById(tx.db, id)
+  const agent = channel && (await agentByTail(tx.db, channel.tail))
+  if (channel === undefined || agent === undefined || agent.status === 'revoked') return
+  if (channel.stale_since !== null || channel.fresh_until === null) return
+  if (channel.fresh_until > at) return scheduleExpiry(tx, id, channel.fresh_until)
+  await updateChannel(tx, id, { stale_since: channel.fresh_until })
+  await scheduleCheck(tx, id, null)
+  const payload = { reason: 'expired' }
+  await recordChannelEvent(tx, agent, { channel, type: 'channel.stale', payload, at })
+}
+
+/**
+ * Deletes a channel with its tokens, checks and scheduled expiry. A channel that was ever proven leaves a `channel.removed`
+ * event.
+ * @param agent the channel's agent; undefined if it no longer exists, then no event is written
+ */
+export async function deleteWithEvent(
+  tx: Tx,
+  agent: AgentRow | undefined,
+  channel: ChannelRow,
+  { reason, at }: { readonly reason: string; readonly at: number },
+): Promise<void> {
+  await deleteChannel(tx, channel.id)
+  await scheduleExpiry(tx, channel.id, null)
+  if (channel.verified_at === null || agent === undefined) return
+  const payload = { reason }
+  await recordChannelEvent(tx, agent, { channel, type: 'channel.removed', payload, at })
+}
+
+/**
+ * Deletes all channels of an owner's agents, because handles and domains can identify the owner. The caller erases the
+ * payloads of the events that this writes.
+ */
+export async function eraseChannels(
+  tx: Tx,
+  ownerId: number,
+  reason: string,
+  at: number,
+): Promise<void> {
+  for (const channel of await channelsOfOwner(tx.db, ownerId)) {
+    await deleteWithEvent(tx, await agentByTail(tx.db, channel.tail), channel, { reason, at })
+  }
+}
+
+/** Stops all checks and expiries of a revoked agent's channels. Revocation is permanent, so nothing restarts them. */
+export async function stopChecks(tx: Tx, tail: string): Promise<void> {
+  for (const { id } of await channelsOfAgent(tx.db, tail)) {
+    await scheduleCheck(tx, id, null)
+    await scheduleExpiry(tx, id, null)
+  }
+}

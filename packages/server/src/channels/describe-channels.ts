@@ -1,0 +1,210 @@
+import {
+  type AccountExport,
+  type ChannelCheck,
+  type ChannelKindInWords,
+  type ChannelState,
+  CodedError,
+  type OwnerChannel,
+  type ProvenBy,
+  type Tier,
+} from '@countersign/protocol'
+import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
+import type {
+  AgentRow,
+  ChannelCheckRow,
+  ChannelLeaseRow,
+  ChannelRow,
+  Db,
+} from '../core/database/database.ts'
+import { timestamp } from '../core/timestamp.ts'
+import { isVerified } from './channel-state.ts'
+import { channelById, channelsOfAgent } from './channel-table.ts'
+import { checksOfAgent, leasesOfAgent } from './check-table.ts'
+import { type ChannelDeps, getKind } from './deps.ts'
+import type { ChannelKind } from './kinds/kind.ts'
+import { openProof } from './proof.ts'
+
+const CHECKS_SHOWN = 10
+
+/** A channel and the agent to which it belongs. */
+export interface OwnChannel {
+  readonly agent: AgentRow
+  readonly channel: ChannelRow
+}
+
+/**
+ * Reads a channel of one of the owner's agents. A channel of another owner is refused like one that does not exist, so that
+ * ids cannot be probed.
+ * @param reference the agent's DID or tail
+ * @param id the channel's id
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND
+ */
+export async function getOwnChannel(
+  db: Db,
+  { site }: Pick<ChannelDeps, 'site'>,
+  ownerId: number,
+  reference: string,
+  id: string,
+): Promise<OwnChannel> {
+  const agent = await requireOwn(db, ownerId, tailOf(site.naming, reference))
+  const channel = await channelById(db, id)
+  if (channel?.tail !== agent.tail) throw notFound()
+  return { agent, channel }
+}
+
+/** The kinds of channel for the API, the highest tier first. */
+export function describeKinds(kinds: readonly ChannelKind[]): ChannelKindInWords[] {
+  return kinds
+    .map(({ id, label, tier, proves, field, check }) => {
+      const provenBy: ProvenBy = check === null ? 'agent' : 'service'
+      return { id, label, tier, proves, provenBy, field }
+    })
+    .sort((a, b) => b.tier - a.tier)
+}
+
+/**
+ * Describes the channels of one of the owner's agents for the API, the oldest first.
+ * @param reference the agent's DID or tail
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND
+ */
+export async function describeOwnChannels(
+  deps: ChannelDeps,
+  ownerId: number,
+  reference: string,
+): Promise<OwnerChannel[]> {
+  const { read } = deps.db
+  const agent = await requireOwn(read, ownerId, tailOf(deps.site.naming, reference))
+  const channels = await channelsWithChecks(read, agent.tail)
+  return channels.map((each) => describeForOwner(deps, agent, each))
+}
+
+/**
+ * Describes one channel like `describeOwnChannels`.
+ * @param id the channel's id
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, also if the channel has been removed in the meantime
+ */
+export async function describeOwnChannel(
+  deps: ChannelDeps,
+  ownerId: number,
+  reference: string,
+  id: string,
+): Promise<OwnerChannel> {
+  const channels = await describeOwnChannels(deps, ownerId, reference)
+  const channel = channels.find((each) => each.id === id)
+  if (channel === undefined) throw notFound()
+  return channel
+}
+
+type ExportedChannel = AccountExport['agents'][number]['channels'][number]
+
+/**
+ * Describes the channels of an agent for the owner's data export. Tokens are left out, because an open token can prove the
+ * channel.
+ * @param now milliseconds since 1970
+ */
+export async function exportChannels(
+  db: Db,
+  tail: string,
+  now: number,
+): Promise<ExportedChannel[]> {
+  const channels = await channelsWithChecks(db, tail)
+  return channels.map(({ channel, lease, checks }) => ({
+    ...describeState(channel, lease, now),
+    id: channel.id,
+    method: channel.proven_by,
+    tokenExpiresAt: timestampOrNull(channel.proof_expires_at),
+    checks: checks.map(describeCheck),
+  }))
+}
+
+interface ChannelWithChecks {
+  readonly channel: ChannelRow
+  readonly lease: ChannelLeaseRow | undefined
+  /** Newest first. */
+  readonly checks: readonly ChannelCheckRow[]
+}
+
+async function channelsWithChecks(db: Db, tail: string): Promise<ChannelWithChecks[]> {
+  const channels = await channelsOfAgent(db, tail)
+  if (channels.length === 0) return []
+  const checksById = Map.groupBy(await checksOfAgent(db, tail), (each) => each.channel_id)
+  const leaseById = new Map((await leasesOfAgent(db, tail)).map((each) => [each.channel_id, each]))
+  return channels.map((channel) => ({
+    channel,
+    lease: leaseById.get(channel.id),
+    checks: checksById.get(channel.id) ?? [],
+  }))
+}
+
+function describeForOwner(
+  { site, channelSources, now }: ChannelDeps,
+  agent: AgentRow,
+  { channel, lease, checks }: ChannelWithChecks,
+): OwnerChannel {
+  const kind = getKind(channelSources, channel.kind)
+  const at = now()
+  const proof = openProof(site, agent, channel, at)
+  return {
+    id: channel.id,
+    label: kind.label,
+    link: kind.link(channel.handle_or_domain),
+    ...describeState(channel, lease, at),
+    proof: proof && { expiresAt: timestamp(proof.expiresAt), methods: [...kind.methods(proof)] },
+    checks: checks.slice(0, CHECKS_SHOWN).map(describeCheck),
+  }
+}
+
+/** The fields that the API and the export share. */
+interface DescribedState {
+  readonly kind: string
+  readonly handleOrDomain: string
+  readonly tier: Tier
+  readonly state: ChannelState
+  readonly createdAt: string
+  readonly verifiedAt: string | null
+  readonly checkedAt: string | null
+  readonly freshUntil: string | null
+  readonly staleSince: string | null
+  readonly failingSince: string | null
+  readonly nextCheckAt: string | null
+}
+
+function describeState(
+  channel: ChannelRow,
+  lease: ChannelLeaseRow | undefined,
+  now: number,
+): DescribedState {
+  const state = stateOf(channel, now)
+  // An expired channel is stale even if the job that records it has not run yet.
+  const staleSince = channel.stale_since ?? (state === 'stale' ? channel.fresh_until : null)
+  return {
+    kind: channel.kind,
+    handleOrDomain: channel.handle_or_domain,
+    tier: channel.tier,
+    state,
+    createdAt: timestamp(channel.created_at),
+    verifiedAt: timestampOrNull(channel.verified_at),
+    checkedAt: timestampOrNull(channel.checked_at),
+    freshUntil: timestampOrNull(channel.fresh_until),
+    staleSince: timestampOrNull(staleSince),
+    failingSince: timestampOrNull(channel.failing_since),
+    nextCheckAt: timestampOrNull(lease?.due_at ?? null),
+  }
+}
+
+function describeCheck({ at, outcome, perspectives }: ChannelCheckRow): ChannelCheck {
+  return { at: timestamp(at), outcome, perspectives: JSON.parse(perspectives) }
+}
+
+function stateOf(channel: ChannelRow, now: number): ChannelState {
+  if (channel.verified_at === null) return 'pending'
+  return isVerified(channel, now) ? 'verified' : 'stale'
+}
+
+function timestampOrNull(time: number | null): string | null {
+  return time === null ? null : timestamp(time)
+}
+
+function notFound(): CodedError {
+  return new CodedError('NOT_FOUND', 'This agent has no such channel.')
+}
