@@ -1,14 +1,15 @@
 import { appendFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { afterEach, beforeEach } from 'node:test'
 import { isMainThread } from 'node:worker_threads'
 
 /**
- * Loaded before the test files of a process: notes which file each test belongs to and what it cost, whoever wrote the
- * call of `test()`, so that the runner sees files of which no test ran.
+ * Loaded before the test files of a process: notes which file each test belongs to and what it cost, so that the runner
+ * sees files of which no test ran.
  */
 const file = process.env.TEST_COSTS as string
 
-/** What one test cost this process; with others inside it, theirs included. */
+/** What one test cost this process. What tests inside another cost is part of that one. */
 export interface Cost {
   readonly path: string
   readonly cpuMs: number
@@ -26,9 +27,12 @@ if (isMainThread) {
 
   afterEach((context) => {
     const isOutermost = --depth === 0
+    const path = 'filePath' in context ? (context.filePath ?? '') : ''
+    // For a file without tests, Node reports one with the name of the file.
+    if (resolve(context.name) === path) return
     const { user, system } = process.cpuUsage(began.cpu)
     const cost: Cost = {
-      path: 'filePath' in context ? (context.filePath ?? '') : '',
+      path,
       cpuMs: isOutermost ? (user + system) / 1000 : 0,
       ms: isOutermost ? performance.now() - began.at : 0,
     }

@@ -77,7 +77,8 @@ function runNode(
 ): Promise<{ code: string; output: string }> {
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
-    env: { ...process.env, ...env },
+    // Within a test, Node would take another `node --test` for a part of it, and run nothing.
+    env: { ...process.env, ...env, NODE_TEST_CONTEXT: undefined },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: JOB_TIMEOUT,
     killSignal: 'SIGKILL',

@@ -86,9 +86,10 @@ async function runJobs(jobs: readonly Job[], postgresUrl: string): Promise<JobRe
 }
 
 function printProgress({ job, reports, problem, ms }: JobResult, done: number, all: number): void {
-  const failed = reports.filter(({ type }) => type === 'failed').length
+  const failed = reports.filter((each) => each.type === 'failed')
   const tests = reports.find((each) => each.type === 'totals')?.counts.tests ?? 0
-  const mark = failed > 0 || problem !== null ? '✖' : '✔'
+  const mark = failed.length > 0 || problem !== null ? '✖' : '✔'
   const what = `${job.paths.length} files, ${tests} tests, ${Math.round(ms / 1000)} s`
   console.log(`${mark} ${done}/${all} ${job.database}: ${what}`)
+  for (const { at, name } of failed) console.log(`    ✖ ${name} (${at})`)
 }

@@ -17,7 +17,7 @@ export interface TestFile {
 const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/**/*.test.ts']
 
 /** Too slow for `npm test`, or in need of programs that npm does not bring. */
-const ALL_ONLY = [
+export const ALL_ONLY = [
   'packages/*/test/published.test.ts',
   'packages/gateway/test/forward-auth/proxies.test.ts',
   'packages/protocol/test/runs-anywhere.test.ts',
@@ -38,7 +38,7 @@ const ALL_ONLY = [
 ]
 
 /** What depends on the database runs on PostgreSQL too in `npm test`; in `npm run test:all` the whole server does. */
-const ON_POSTGRES = [
+export const ON_POSTGRES = [
   'packages/server/test/nodes/**',
   'packages/server/test/core/database/**',
   'packages/server/test/agents/read-model/**',
@@ -48,7 +48,7 @@ const ON_POSTGRES = [
 const SERVER = ['packages/server/test/**']
 
 /** These change what all tests of a process share, such as global functions. */
-const ISOLATED = ['packages/sdk/test/http/patience.test.ts']
+export const ISOLATED = ['packages/sdk/test/http/patience.test.ts']
 
 /** @returns the test files of a tier; some come twice, once for each database */
 export function filesOf(tier: Tier): TestFile[] {
