@@ -47,7 +47,7 @@ async function answersOf(service: TestService, dids: readonly string[]): Promise
 }
 
 test(
-  'a host moves to PostgreSQL, backs it up while it is written to, and restores it, by the book; every answer is the same',
+  'moving to PostgreSQL, backup under writes and restore work as documented; every response is the same',
   POSTGRES_ONLY,
   async (t) => {
     const server = await startPostgres()
@@ -94,7 +94,7 @@ test(
   },
 )
 
-test('a dump that is restored has every row of every table', POSTGRES_ONLY, async (t) => {
+test('a restored dump has every row of every table', POSTGRES_ONLY, async (t) => {
   const server = await startPostgres()
   t.after(() => server.stop())
   const DATA_DIR = tempDir(t)
@@ -116,6 +116,6 @@ test('a dump that is restored has every row of every table', POSTGRES_ONLY, asyn
   assert.match(doctor.stdout, /^ok +database: sound, schema up to date$/m)
 })
 
-test('every block that the book hands to this test was run', POSTGRES_ONLY, () => {
+test('every documented command that names this test was run', POSTGRES_ONLY, () => {
   OPERATING.assertAllTaken()
 })

@@ -4,7 +4,7 @@ import { until } from '../../../../../test/support/until.ts'
 import manifest from '../../../package.json' with { type: 'json' }
 import { begin, check, DOMAIN, newProver, startGround } from '../../channels/support/proving.ts'
 
-test('a host is told who asks, and where that is', async (t) => {
+test('requests carry a User-Agent with the version and the origin', async (t) => {
   const ground = await startGround(t)
   const prover = await newProver(ground)
   await check(prover, await begin(prover, 'domain'))
@@ -15,7 +15,7 @@ test('a host is told who asks, and where that is', async (t) => {
   )
 })
 
-test('each resolver is looked through by itself, and an owner reads why one of them is refused', async (t) => {
+test('each resolver is evaluated separately, and the owner sees why one is rejected', async (t) => {
   const ground = await startGround(t, { resolvers: 3 })
   const [one, two, three] = ground.dns
   const prover = await newProver(ground)
@@ -36,7 +36,7 @@ test('each resolver is looked through by itself, and an owner reads why one of t
   assert.equal(ground.site.connections, 0)
 })
 
-test('a host that may be on loopback may not be anywhere else', async (t) => {
+test('a host in LOOPBACK_HOSTS may not resolve to other addresses', async (t) => {
   const ground = await startGround(t)
   const prover = await newProver(ground)
   const channel = await begin(prover, 'domain')
@@ -47,7 +47,7 @@ test('a host that may be on loopback may not be anywhere else', async (t) => {
   assert.equal(ground.site.connections, 0)
 })
 
-test('a service that stops does not wait for the outside world', async (t) => {
+test('a stop does not wait for network requests', async (t) => {
   const ground = await startGround(t)
   const prover = await newProver(ground)
   const channel = await begin(prover, 'domain')
