@@ -59,28 +59,21 @@ test(
   },
 )
 
-test(
-  'data in PostgreSQL are backed up by its own tools, and the commands say so',
-  POSTGRES_ONLY,
-  async (t) => {
-    const env = await testEnv(t)
-    const file = join(tempDir(t), 'backup.db')
-    const saved = await countersignd(env, 'backup', file)
-    assert.equal(saved.code, 2)
-    assert.match(
-      saved.stderr,
-      /The data are in PostgreSQL: pg_dump "\$DATABASE_URL" makes a backup/,
-    )
-    assert.equal(existsSync(file), false)
-    writeFileSync(file, '')
-    const restored = await countersignd(env, 'restore', file)
-    assert.equal(restored.code, 2)
-    assert.match(restored.stderr, /The data are in PostgreSQL: pg_restore/)
-  },
-)
+test('with PostgreSQL, backup and restore refer to its own tools', POSTGRES_ONLY, async (t) => {
+  const env = await testEnv(t)
+  const file = join(tempDir(t), 'backup.db')
+  const saved = await countersignd(env, 'backup', file)
+  assert.equal(saved.code, 2)
+  assert.match(saved.stderr, /The data are in PostgreSQL: pg_dump "\$DATABASE_URL" makes a backup/)
+  assert.equal(existsSync(file), false)
+  writeFileSync(file, '')
+  const restored = await countersignd(env, 'restore', file)
+  assert.equal(restored.code, 2)
+  assert.match(restored.stderr, /The data are in PostgreSQL: pg_restore/)
+})
 
 test(
-  'a backup with one bad page, or cut short, is refused, and the data stay',
+  'a damaged or truncated backup is rejected, and the data is unchanged',
   SQLITE_ONLY,
   async (t) => {
     const service = await startTestService(t)
@@ -113,24 +106,28 @@ test(
   },
 )
 
-test('of a damaged database no backup is made, and none is left behind', SQLITE_ONLY, async (t) => {
-  const service = await startTestService(t)
-  await claimAgent(service, await service.operator.addVerifiedOwner())
-  // Nothing but the check reads this page.
-  const [{ rootpage }] = (await withRaw(service.settings, (raw) =>
-    raw.all("SELECT rootpage FROM sqlite_master WHERE name = 'claim_tokens'"),
-  )) as [{ rootpage: number }]
-  await service.stop()
-  await withRaw(service.settings, (raw) => raw.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
-  const file = fileOf(service.settings)
-  const bytes = readFileSync(file)
-  writeFileSync(file, bytes.fill(0xa5, (rootpage - 1) * PAGE, rootpage * PAGE))
-  const dir = tempDir(t)
-  const { code, stderr } = await countersignd(service.env, 'backup', join(dir, 'backup.db'))
-  assert.equal(code, 1, stderr)
-  assert.match(stderr, /No backup was made\. The file is damaged\./)
-  assert.deepEqual(readdirSync(dir), [])
-})
+test(
+  'no backup is made of a damaged database, and no file is left behind',
+  SQLITE_ONLY,
+  async (t) => {
+    const service = await startTestService(t)
+    await claimAgent(service, await service.operator.addVerifiedOwner())
+    // Nothing but the check reads this page.
+    const [{ rootpage }] = (await withRaw(service.settings, (raw) =>
+      raw.all("SELECT rootpage FROM sqlite_master WHERE name = 'claim_tokens'"),
+    )) as [{ rootpage: number }]
+    await service.stop()
+    await withRaw(service.settings, (raw) => raw.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
+    const file = fileOf(service.settings)
+    const bytes = readFileSync(file)
+    writeFileSync(file, bytes.fill(0xa5, (rootpage - 1) * PAGE, rootpage * PAGE))
+    const dir = tempDir(t)
+    const { code, stderr } = await countersignd(service.env, 'backup', join(dir, 'backup.db'))
+    assert.equal(code, 1, stderr)
+    assert.match(stderr, /No backup was made\. The file is damaged\./)
+    assert.deepEqual(readdirSync(dir), [])
+  },
+)
 
 test('a backup overwrites nothing', SQLITE_ONLY, async (t) => {
   const { env } = await startTestService(t)
@@ -141,7 +138,7 @@ test('a backup overwrites nothing', SQLITE_ONLY, async (t) => {
   assert.match(stderr, /exists already/)
 })
 
-test('what is no backup is refused before anything has changed', SQLITE_ONLY, async (t) => {
+test('a file that is not a backup is rejected before anything changes', SQLITE_ONLY, async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   await service.stop()
@@ -156,7 +153,7 @@ test('what is no backup is refused before anything has changed', SQLITE_ONLY, as
 })
 
 test(
-  'a log whose file is gone is not taken for that of what is restored',
+  'a write-ahead log without its file is not applied to the restored database',
   SQLITE_ONLY,
   async (t) => {
     const service = await startTestService(t)

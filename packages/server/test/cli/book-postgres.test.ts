@@ -48,7 +48,7 @@ async function answersOf(service: TestService, dids: readonly string[]): Promise
 }
 
 test(
-  'a host moves to PostgreSQL, backs it up while it is written to, and restores it, by the book; every answer is the same',
+  'moving to PostgreSQL, backup under writes and restore work as documented; every response is the same',
   allOf(POSTGRES_ONLY, needs('pg_dump')),
   async (t) => {
     const server = await startPostgres()
@@ -96,7 +96,7 @@ test(
 )
 
 test(
-  'a dump that is restored has every row of every table',
+  'a restored dump has every row of every table',
   allOf(POSTGRES_ONLY, needs('pg_dump')),
   async (t) => {
     const server = await startPostgres()
@@ -122,7 +122,7 @@ test(
 )
 
 test(
-  'every block that the book hands to this test was run',
+  'every documented command that names this test was run',
   allOf(POSTGRES_ONLY, needs('pg_dump')),
   () => {
     OPERATING.assertAllTaken()

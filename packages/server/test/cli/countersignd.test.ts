@@ -14,7 +14,7 @@ import {
 
 const TOKEN = /^svc-verify-[0-9a-f]{32}\n$/
 
-test('token issue prints the token and nothing else on standard output', async (t) => {
+test('token issue prints only the token on standard output', async (t) => {
   const env = await testEnv(t)
   await done(env, 'owner', 'add', 'ada', '--name', 'Ada')
   await done(env, 'owner', 'verify', 'ada', '--provider', 'in-person')
@@ -29,7 +29,7 @@ test('an owner without identity verification gets no token: exit 4', async (t) =
   await refused(env, 4, /no current identity verification/, 'token', 'issue', 'ada')
 })
 
-test('a verification without --assurance is substantial, and can be raised and taken back', async (t) => {
+test('a verification without --assurance is substantial, and can be raised and revoked', async (t) => {
   const env = await testEnv(t)
   await done(env, 'owner', 'add', 'ada', '--name', 'Ada Lovelace')
   await done(env, 'owner', 'verify', 'ada', '--provider', 'in-person')
@@ -52,7 +52,7 @@ test('a verification without --assurance is substantial, and can be raised and t
   )
 })
 
-test('what is wrongly used exits 2 and says how to use it', async (t) => {
+test('wrong usage exits with 2 and prints the usage', async (t) => {
   const env = await testEnv(t)
   await done(env, 'owner', 'add', 'ada', '--name', 'Ada')
   await refused(env, 2, /username ada is taken/, 'owner', 'add', 'ada', '--name', 'Ada')
@@ -88,7 +88,7 @@ test('what is wrongly used exits 2 and says how to use it', async (t) => {
   await refused(env, 3, /no owner nobody/, 'token', 'issue', 'nobody')
 })
 
-test('--help teaches, on the command and on each of its parts', async (t) => {
+test('--help explains the command and each subcommand', async (t) => {
   const env = await testEnv(t)
   const help = await done(env, '--help')
   for (const word of [
@@ -107,7 +107,7 @@ test('--help teaches, on the command and on each of its parts', async (t) => {
   assert.match(await done(env, 'agent', 'revoke', '--help'), /end a certificate, for good/)
 })
 
-test('agents are listed, suspended, reactivated and revoked for good', async (t) => {
+test('agents can be listed, suspended, reactivated and revoked', async (t) => {
   const service = await startTestService(t)
   const { env, operator } = service
   const did = await claimAgent(service, await operator.addVerifiedOwner('ada'))
@@ -135,7 +135,7 @@ test('agents are listed, suspended, reactivated and revoked for good', async (t)
   await refused(env, 2, /A reason is a word/, 'agent', 'suspend', other, '--reason', 'Two Words')
 })
 
-test('migrate says what it did, and the second time that there is nothing to do', async (t) => {
+test('migrate prints what it applied, and the second time that there is nothing to do', async (t) => {
   const env = await testEnv(t)
   // A database of a test comes migrated.
   if (ON_POSTGRES)
@@ -144,14 +144,14 @@ test('migrate says what it did, and the second time that there is nothing to do'
   assert.match(await done(env, 'migrate'), /Nothing to do/)
 })
 
-test('what Node has compiled is kept for the next start, where NODE_COMPILE_CACHE says', async (t) => {
+test('compiled code is cached for the next start in NODE_COMPILE_CACHE', async (t) => {
   const env = { ...(await testEnv(t)), NODE_COMPILE_CACHE: tempDir(t) }
   await done(env, 'owner', 'list')
   assert.equal(readdirSync(env.NODE_COMPILE_CACHE).length, 1)
   await done(env, 'owner', 'list')
 })
 
-test('an older Node is told which one it needs: exit 2', async () => {
+test('an older Node exits with 2 and prints the required version', async () => {
   const older =
     'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"22.9.0"}})'
   const { code, stderr } = await run(process.execPath, ['--import', older, COUNTERSIGND, '--help'])

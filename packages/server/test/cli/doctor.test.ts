@@ -53,7 +53,7 @@ function inventory(dir: string): string[] {
     })
 }
 
-test('the doctor finds nothing wrong with a running service', async (t) => {
+test('doctor finds no problem with a running service', async (t) => {
   const service = await startTestService(t)
   const { code, stdout, stderr } = await countersignd(service.env, 'doctor', '--json')
   assert.equal(code, 0, stderr)
@@ -61,7 +61,7 @@ test('the doctor finds nothing wrong with a running service', async (t) => {
   assert.deepEqual(wrong, [])
 })
 
-test('data without their pepper, or with another one, are found, and no pepper is made', async (t) => {
+test('doctor detects a missing or different pepper, and creates none', async (t) => {
   const { env, settings } = await leaveData(t)
   const pepper = join(settings.dataDir, 'identity-pepper')
   renameSync(pepper, join(tempDir(t), 'kept'))
@@ -83,7 +83,7 @@ test('data without their pepper, or with another one, are found, and no pepper i
   assert.deepEqual([none.code, none.verdict], [1, 'fail'], none.detail)
 })
 
-test('before the first start there is nothing wrong, and nothing is made', async (t) => {
+test('before the first start doctor reports no failure, and creates nothing', async (t) => {
   const env = await testEnv(t)
   const found = await examined(env, 'identity pepper')
   assert.deepEqual([found.code, found.verdict], [0, 'warn'])
@@ -91,7 +91,7 @@ test('before the first start there is nothing wrong, and nothing is made', async
   assert.deepEqual(readdirSync(env.DATA_DIR as string), [])
 })
 
-test('migrations to apply are told and not applied; a pepper is missing there too', async (t) => {
+test('doctor lists pending migrations without applying them, and a missing pepper', async (t) => {
   const { env, settings } = await leaveData(t)
   // As a release left it that noted no pepper.
   await withRaw(settings, (raw) =>
@@ -109,7 +109,7 @@ test('migrations to apply are told and not applied; a pepper is missing there to
   assert.deepEqual([pepper.code, pepper.verdict], [1, 'fail'])
 })
 
-test('an empty database stays empty', async (t) => {
+test('doctor leaves an empty database empty', async (t) => {
   const env = await testEnv(t)
   const settings = readSettings(env)
   if (ON_POSTGRES)
@@ -121,23 +121,27 @@ test('an empty database stays empty', async (t) => {
   assert.deepEqual(await withRaw(settings, (raw) => raw.tables()), [])
 })
 
-test('a file is read before its mode is spoken of, and left as it is', SQLITE_ONLY, async (t) => {
-  const { env, settings } = await leaveData(t)
-  const file = fileOf(settings)
-  chmodSync(file, 0o644)
-  const sound = await examined(env, 'database')
-  assert.deepEqual([sound.code, sound.verdict], [0, 'warn'])
-  assert.match(sound.detail, /^sound, .* chmod 600$/)
-  assert.equal(statSync(file).mode & 0o777, 0o644)
+test(
+  'doctor reads the file before it reports its mode, and does not change it',
+  SQLITE_ONLY,
+  async (t) => {
+    const { env, settings } = await leaveData(t)
+    const file = fileOf(settings)
+    chmodSync(file, 0o644)
+    const sound = await examined(env, 'database')
+    assert.deepEqual([sound.code, sound.verdict], [0, 'warn'])
+    assert.match(sound.detail, /^sound, .* chmod 600$/)
+    assert.equal(statSync(file).mode & 0o777, 0o644)
 
-  writeFileSync(file, Buffer.alloc(100_000, 0x5a))
-  const damaged = await examined(env, 'database')
-  assert.deepEqual([damaged.code, damaged.verdict], [1, 'fail'])
-  assert.match(damaged.detail, /damaged/)
-})
+    writeFileSync(file, Buffer.alloc(100_000, 0x5a))
+    const damaged = await examined(env, 'database')
+    assert.deepEqual([damaged.code, damaged.verdict], [1, 'fail'])
+    assert.match(damaged.detail, /damaged/)
+  },
+)
 
 test(
-  'what a service that was killed has left in its log is read, and stays there',
+  'the write-ahead log of a killed service is read, and left in place',
   SQLITE_ONLY,
   async (t) => {
     const service = await startServiceProcess(t)
@@ -153,7 +157,7 @@ test(
   },
 )
 
-test('free disk is that of the place where the data are', SQLITE_ONLY, async (t) => {
+test("free disk space is that of the data's file system", SQLITE_ONLY, async (t) => {
   const { env, settings } = await leaveData(t)
   const DATA_DIR = join(tempDir(t), 'elsewhere')
   const apart = { ...env, DATA_DIR, DATABASE_URL: `sqlite:${fileOf(settings)}` }
@@ -162,7 +166,7 @@ test('free disk is that of the place where the data are', SQLITE_ONLY, async (t)
   assert.equal(existsSync(DATA_DIR), false)
 })
 
-test('settings that cannot be used are named, by the doctor as by the service: exit 2', async (t) => {
+test('doctor reports invalid settings like the service: exit 2', async (t) => {
   const env = { ...(await testEnv(t)), TRUSTED_PROXIES: '0.0.0.0/0' }
   for (const command of ['doctor', 'serve']) {
     const { code, stdout, stderr } = await countersignd(env, command)

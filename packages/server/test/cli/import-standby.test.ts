@@ -11,7 +11,7 @@ import { openSqlite } from '../../src/core/database/sqlite/sqlite-database.ts'
 const PEPPER = { id: 'p', setting: { name: 'identity-pepper', value: 'v' } }
 
 test(
-  'an import of which the standby has heard nothing is not said to be done',
+  'an import that the standby has not received is not reported as done',
   POSTGRES_ONLY,
   async (t) => {
     const file = join(tempDir(t), 'countersign.db')

@@ -71,7 +71,7 @@ async function emptied(raw: RawDatabase): Promise<boolean> {
 }
 
 test(
-  'a host moves from a file to PostgreSQL: every row arrives, and every agent is found',
+  'an import from a file to PostgreSQL keeps every row, and every agent is found',
   POSTGRES_ONLY,
   async (t) => {
     const { service, dids } = await inAFile(t)
@@ -111,7 +111,7 @@ test(
 )
 
 test(
-  'a second import is refused, and so is one of a file that is served, or that is none',
+  'a second import is rejected, and so is one of a file in use, or of no database',
   POSTGRES_ONLY,
   async (t) => {
     const { service } = await inAFile(t)
@@ -136,7 +136,7 @@ test(
 )
 
 test(
-  'an import that fails at any row leaves nothing behind, and can be made again',
+  'an import that fails at any row leaves nothing behind, and can be repeated',
   POSTGRES_ONLY,
   async (t) => {
     const { service } = await inAFile(t)
@@ -158,7 +158,7 @@ test(
   },
 )
 
-test('nobody changes the file while it is imported', POSTGRES_ONLY, async (t) => {
+test('the file cannot be changed during an import', POSTGRES_ONLY, async (t) => {
   const { service, dids } = await inAFile(t)
   const env = await inPostgres(service)
   const client = new pg.Client({ connectionString: env.DATABASE_URL })
@@ -183,7 +183,7 @@ test('nobody changes the file while it is imported', POSTGRES_ONLY, async (t) =>
 })
 
 test(
-  'data of another identity-pepper are refused: nobody in them would be known again',
+  'data with another identity-pepper is rejected: its owners could not be recognized',
   POSTGRES_ONLY,
   async (t) => {
     const { service } = await inAFile(t)

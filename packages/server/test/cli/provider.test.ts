@@ -11,7 +11,7 @@ async function check(t: Test, providers: readonly unknown[], env: Record<string,
   return countersignd(await testEnv(t, settings), 'provider', 'check', 'test', '--json')
 }
 
-test('provider list shows what there is', async (t) => {
+test('provider list prints the configured providers', async (t) => {
   const text = await countersignd(await testEnv(t), 'provider', 'list')
   assert.equal(text.code, 0, text.stderr)
   assert.equal(text.stderr, '')
@@ -34,7 +34,7 @@ test('provider list shows what there is', async (t) => {
   ])
 })
 
-test('provider check reaches out, and says what works', async (t) => {
+test('provider check contacts the provider and prints what works', async (t) => {
   const server = await startOidcServer(t)
   const { code, stdout } = await check(t, [providerAt(server.url)])
   assert.equal(code, 0, stdout)
@@ -52,13 +52,13 @@ test('provider check reaches out, and says what works', async (t) => {
   )
 })
 
-test('a provider for development passes its check', async (t) => {
+test('a development provider passes its check', async (t) => {
   const { code, stdout } = await countersignd(await testEnv(t), 'provider', 'check', 'dev-high')
   assert.equal(code, 0, stdout)
   assert.match(stdout, /^ok +client authentication +accepted$/m)
 })
 
-test('what does not work is told, without secrets: exit 1', async (t) => {
+test('failed checks are printed without secrets: exit 1', async (t) => {
   const server = await startOidcServer(t)
   const wrong = await check(t, [providerAt(server.url)], { CLIENT_SECRET: 'a-wrong-secret' })
   assert.equal(wrong.code, 1)
@@ -98,7 +98,7 @@ for (const command of [['provider', 'list'], ['serve']]) {
   })
 }
 
-test('at start the log says that the providers are for development, and nothing else is printed', async (t) => {
+test('at startup the log warns about development providers, and nothing else is printed', async (t) => {
   const service = await startServiceProcess(t, { LOG_LEVEL: 'info' })
   await service.stop()
   // The test asks whether it is ready before it is, and that is told.
@@ -112,7 +112,7 @@ test('at start the log says that the providers are for development, and nothing 
   assert.ok(lines.some((line) => line.includes('Identity providers for development')))
 })
 
-test('at start the log says that there are no providers, where the service is not on loopback', async (t) => {
+test('at startup the log warns if there are no providers and the service is not on loopback', async (t) => {
   const service = await startServiceProcess(t, {
     LOG_LEVEL: 'info',
     BASE_URL: 'https://certs.example',

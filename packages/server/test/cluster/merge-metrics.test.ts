@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { mergeMetrics } from '../../src/cluster/merge-metrics.ts'
 import { startWithWorkers, untilAllAnswer } from './worker-service.ts'
 
-test('samples of several processes come under one name, each with a label that says whose it is', () => {
+test('metrics of several processes are merged by name, with the label `worker` on each sample', () => {
   const one = `# HELP up Whether it is up
 # TYPE up gauge
 up 1
@@ -44,7 +44,7 @@ own{worker="2"} -Inf
   )
 })
 
-test('the metrics of a service with workers are one exposition: every name once, every sample somebody’s', async (t) => {
+test('the metrics of a service with workers are one document: each name once, each sample with its worker', async (t) => {
   const service = await startWithWorkers(t, 2)
   await untilAllAnswer(service, 2)
   const [first, second] = await Promise.all([service.metrics(), service.metrics()])

@@ -9,7 +9,7 @@ import { verifyOwner } from '../../src/identity/record-verification.ts'
 import { openStream } from '../dashboard/event-source.ts'
 import { assertNoGap, asTestService, byWorker, startWithWorkers } from './worker-service.ts'
 
-test('what happens at one worker is told in the streams of all', async (t) => {
+test('an event at one worker reaches the streams of all workers', async (t) => {
   const service = asTestService(await startWithWorkers(t, 3))
   const owner = await signIn(service, await service.operator.addVerifiedOwner())
   const streams = await Promise.all(Array.from({ length: 9 }, () => openStream(service, owner)))
@@ -22,7 +22,7 @@ test('what happens at one worker is told in the streams of all', async (t) => {
   }
 })
 
-test('an identity verification may begin at one worker and end at another', async (t) => {
+test('an identity verification can begin at one worker and end at another', async (t) => {
   const service = await startWithWorkers(t, 3)
   const site = asTestService(service)
   const owners = await Promise.all(Array.from({ length: 6 }, () => signInNewcomer(site)))
@@ -37,7 +37,7 @@ test('an identity verification may begin at one worker and end at another', asyn
     assert.ok(byWorker(metrics, name, `route="${route}"`).size > 1, route)
 })
 
-test('what falls due is done once', async (t) => {
+test('a due job runs once', async (t) => {
   const service = await startWithWorkers(t, 3)
   const { operator, settings } = service
   const deps = { db: operator.db, now: Date.now, pepper: loadPepper(settings.dataDir) }

@@ -27,7 +27,7 @@ import {
   workersOf,
 } from './worker-service.ts'
 
-test('every worker answers, on every address of localhost; one line says where they serve', async (t) => {
+test('every worker serves, on every address of localhost; one log line has the address', async (t) => {
   const service = await startWithWorkers(t, 3, { LOG_LEVEL: 'info' })
   assert.equal(workersOf(service).length, 3)
   await untilAllAnswer(service, 3)
@@ -42,7 +42,7 @@ test('every worker answers, on every address of localhost; one line says where t
   assert.match(JSON.parse(serves[0] as string).address, new RegExp(`:${port}$`))
 })
 
-test('an agent whose claim has just been answered is known to every worker', async (t) => {
+test('once a claim is answered every worker knows the agent', async (t) => {
   const service = await startWithWorkers(t, 3)
   await untilAllAnswer(service, 3)
   const owner = await service.operator.addVerifiedOwner()
@@ -55,7 +55,7 @@ test('an agent whose claim has just been answered is known to every worker', asy
   }
 })
 
-test('a revocation shows at every worker, as does a claim', async (t) => {
+test('claims and revocations are visible at every worker', async (t) => {
   const service = await startWithWorkers(t, 3)
   await untilAllAnswer(service, 3)
   const owner = await service.operator.addVerifiedOwner()
@@ -82,7 +82,7 @@ test('a revocation shows at every worker, as does a claim', async (t) => {
 const COUNT = 'http_request_duration_seconds_count'
 const LOOKUP = 'route="/api/v1/agent/'
 
-test('of 25 who redeem one token at once, one gets a DID; events have no gap', async (t) => {
+test('of 25 concurrent claims with one token, one gets a DID; event numbers have no gap', async (t) => {
   const service = await startWithWorkers(t, 3)
   await untilAllAnswer(service, 3)
   const owner = await service.operator.addVerifiedOwner()
@@ -103,7 +103,7 @@ test('of 25 who redeem one token at once, one gets a DID; events have no gap', a
 })
 
 test(
-  'a second start on the same file is refused, in words, and the first goes on',
+  'a second service on the same file is rejected with a clear message, and the first keeps running',
   SQLITE_ONLY,
   async (t) => {
     const first = await startWithWorkers(t, 2)
@@ -117,7 +117,7 @@ test(
   },
 )
 
-test('a damaged file is found before anything serves', SQLITE_ONLY, async (t) => {
+test('a damaged file is detected before any worker serves', SQLITE_ONLY, async (t) => {
   const env = await testEnv(t)
   const file = fileOf(readSettings(env))
   writeFileSync(file, Buffer.alloc(8192, 0xa5))
@@ -127,7 +127,7 @@ test('a damaged file is found before anything serves', SQLITE_ONLY, async (t) =>
   assert.deepEqual([code, stderr], [alone.code, alone.stderr])
 })
 
-test('where no port is asked for, all workers share the one that is found', async (t) => {
+test('with PORT=0 all workers share the port that the system assigns', async (t) => {
   const env = { ...(await testEnv(t)), PORT: '0', BASE_URL: 'http://localhost:1', WORKERS: '3' }
   const child = spawn(process.execPath, [COUNTERSIGND, 'serve'], {
     env: { PATH: process.env.PATH ?? '', ...env, LOG_LEVEL: 'info' },
@@ -149,7 +149,7 @@ test('where no port is asked for, all workers share the one that is found', asyn
   assert.deepEqual(await exited, [0, null])
 })
 
-test('a port that is taken, and settings that cannot be used, end it as without workers', async (t) => {
+test('a port in use and invalid settings end it as without workers', async (t) => {
   const first = await startWithWorkers(t, 2)
   const env = { ...(await testEnv(t)), WORKERS: '2' }
   for (const taken of [{ PORT: first.env.PORT }, { METRICS_PORT: first.env.METRICS_PORT }]) {

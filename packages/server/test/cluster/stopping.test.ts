@@ -12,7 +12,7 @@ import {
 import { until } from '../../../../test/support/until.ts'
 import { getOverNewConnection, startWithWorkers, workersOf } from './worker-service.ts'
 
-test('a stop under load drops no request of callers who heed readiness, and ends with 0', async (t) => {
+test('a stop under load drops no request of clients that stop at the 503 of /readyz, and exits with 0', async (t) => {
   const service = await startWithWorkers(t, 3, { DRAIN_SECONDS: '4' })
   const callers = startCallers(`${service.url}/healthz`, { keeping: 32, anew: 4 })
   await until(async () => callers.answered() > 100)
@@ -25,7 +25,7 @@ test('a stop under load drops no request of callers who heed readiness, and ends
   assert.ok(answered > 100)
 })
 
-test('where the signal reaches the workers as well, as from a terminal, it is one stop', async (t) => {
+test('a signal that also reaches the workers, as from a terminal, causes one stop', async (t) => {
   const service = await startServiceProcess(t, { WORKERS: '2', DRAIN_SECONDS: '5' })
   for (const pid of workersOf(service)) process.kill(pid, 'SIGINT')
   const exited = service.stop('SIGINT')
@@ -36,7 +36,7 @@ test('where the signal reaches the workers as well, as from a terminal, it is on
   assert.equal(await exited, 0)
 })
 
-test('connections that say nothing do not hold the end up', async (t) => {
+test('unused connections do not delay a stop', async (t) => {
   const service = await startServiceProcess(t, { WORKERS: '2' })
   const { hostname, port } = new URL(service.url)
   const silent = Array.from({ length: 100 }, () => connect(Number(port), hostname))
@@ -48,7 +48,7 @@ test('connections that say nothing do not hold the end up', async (t) => {
   for (const socket of silent) socket.destroy()
 })
 
-test('a second signal ends all at once', async (t) => {
+test('a second signal ends all processes at once', async (t) => {
   const service = await startServiceProcess(t, { WORKERS: '2', DRAIN_SECONDS: '60' })
   const workers = workersOf(service)
   const exited = service.stop('SIGTERM')
@@ -58,7 +58,7 @@ test('a second signal ends all at once', async (t) => {
   await until(async () => !workers.some(isAlive), 20_000)
 })
 
-test('workers do not outlive a primary that is killed, and what was acknowledged is there at the next start', async (t) => {
+test('workers exit when the primary is killed, and acknowledged claims survive', async (t) => {
   const service = await startWithWorkers(t, 2)
   const workers = workersOf(service)
   const did = await claimAt(

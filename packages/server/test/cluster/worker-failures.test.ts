@@ -22,11 +22,11 @@ const IN_FLIGHT = 24
 const READY = 'countersign_workers_ready'
 const RESTARTS = 'countersign_worker_restarts_total'
 
-test('many claims over many connections all succeed, and their events have no gap', async (t) => {
+test('concurrent claims over many connections all succeed, and event numbers have no gap', async (t) => {
   const service = await startWithWorkers(t, 3)
   const { dids, refused, unanswered } = await claim(service, await prepare(service, 300))
   assert.deepEqual([dids.length, refused, unanswered], [300, [], 0])
-  await assertThere(service, dids)
+  await assertStored(service, dids)
   const metrics = await service.metrics()
   const route = 'route="/api/v1/claim"'
   const claims = byWorker(metrics, 'http_request_duration_seconds_count', route)
@@ -36,7 +36,7 @@ test('many claims over many connections all succeed, and their events have no ga
   await assertNoGap(service)
 })
 
-test('of what a worker has acknowledged that is killed, nothing is lost; the others go on, and it comes back', async (t) => {
+test('a killed worker loses no acknowledged claim; the others keep serving, and it is replaced', async (t) => {
   const service = await startWithWorkers(t, 3, { LOG_LEVEL: 'info' })
   const [victim] = workersOf(service) as [number]
   const claims = await prepare(service, 330)
@@ -46,7 +46,7 @@ test('of what a worker has acknowledged that is killed, nothing is lost; the oth
   })
   assert.deepEqual(refused, [])
   assert.ok(unanswered <= IN_FLIGHT, `${unanswered} have no answer: more than were in flight`)
-  await assertThere(service, dids)
+  await assertStored(service, dids)
   await untilBack(service, victim)
   assert.match(service.output(), /Worker \d has ended: SIGKILL/)
   assert.match(service.output(), /a worker has been started again/)
@@ -57,7 +57,7 @@ test('of what a worker has acknowledged that is killed, nothing is lost; the oth
 })
 
 test(
-  'a worker that stops in its turn to write is ended; those that wait for theirs answer meanwhile, and then write',
+  'a worker that hangs while it may write is killed; the others keep answering, and then write',
   SQLITE_ONLY,
   async (t) => {
     const service = await startWithWorkers(t, 2, { LOG_LEVEL: 'info' })
@@ -87,12 +87,12 @@ test(
       'one may have been on its way to the one that stopped',
     )
     await untilBack(service, victim)
-    await assertThere(service, dids)
+    await assertStored(service, dids)
     await assertNoGap(service)
   },
 )
 
-test('a worker that stands still is ended, and another takes its place', async (t) => {
+test('a hung worker is killed and replaced', async (t) => {
   const service = await startWithWorkers(t, 2, { LOG_LEVEL: 'info' })
   const [victim] = workersOf(service) as [number]
   process.kill(victim, 'SIGSTOP')
@@ -104,7 +104,7 @@ test('a worker that stands still is ended, and another takes its place', async (
   await untilBack(service, victim)
 })
 
-test('a connection that is on its way to a worker that dies is ended, and its client waits no longer', async (t) => {
+test('a connection sent to a worker that dies before accepting it is closed', async (t) => {
   const service = await startWithWorkers(t, 2)
   const [victim] = workersOf(service) as [number]
   process.kill(victim, 'SIGSTOP')
@@ -130,7 +130,7 @@ test('a connection that is on its way to a worker that dies is ended, and its cl
   assert.equal(all.filter((isAnswered) => isAnswered).length, 7)
 })
 
-/** The process of the worker whose write waits for the file. */
+/** The process id of the worker whose write waits for the file. */
 async function waitingWorker(service: WorkerService): Promise<number> {
   for (;;) {
     const waiting = byWorker(await service.metrics(), 'countersign_writes_waiting')
@@ -145,7 +145,7 @@ async function prepare(service: WorkerService, count: number): Promise<ClaimBody
   return prepareClaims(service.operator, count)
 }
 
-/** Sends claims with many in flight; after so many answers something happens. */
+/** Sends claims, many in flight, and calls `happen` after a number of successes. */
 async function claim(
   { url }: WorkerService,
   claims: readonly ClaimBody[],
@@ -161,8 +161,8 @@ async function claim(
   return { dids, refused, unanswered: claims.length - dids.length - refused.length }
 }
 
-/** What was acknowledged is in the database, and is answered. */
-async function assertThere(service: WorkerService, dids: readonly string[]): Promise<void> {
+/** Asserts that acknowledged claims are in the database and can be looked up. */
+async function assertStored(service: WorkerService, dids: readonly string[]): Promise<void> {
   const rows = await service.operator.db.read.selectFrom('agents').select('tail').execute()
   const tails = new Set(rows.map(({ tail }) => tail))
   for (const did of dids)

@@ -12,11 +12,11 @@ import {
 } from '../../../../test/support/service.ts'
 import { readSettings, type Settings } from '../../src/config/config.ts'
 
-/** A service of several processes, with a port for its metrics, and what its operator does. */
+/** A service with workers, its metrics port, and its operator. */
 export interface WorkerService extends ServiceProcess {
   readonly settings: Settings
   readonly operator: Operator
-  /** What `/metrics` says. */
+  /** Reads `/metrics`. */
   metrics(): Promise<string>
 }
 
@@ -38,13 +38,13 @@ export async function startWithWorkers(
   return { ...service, settings, operator, metrics }
 }
 
-/** The same, for what asks a service that runs in the test's own process. */
+/** Adapts it to helpers that expect a service in the test's own process. */
 export function asTestService(service: WorkerService): TestService {
   const tick = () => undefined
   return { ...service, tick, stop: async () => void (await service.stop()) }
 }
 
-/** The processes of the workers, whose parent is the service's. */
+/** The process ids of the workers: the children of the service's process. */
 export function workersOf({ child }: ServiceProcess): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && parentOf(name) === child.pid)
@@ -53,14 +53,14 @@ export function workersOf({ child }: ServiceProcess): number[] {
 
 function parentOf(pid: string): number | null {
   try {
-    // The name, which comes before, is in parentheses.
+    // The parent follows the process name, which is in parentheses and may contain spaces.
     return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1])
   } catch {
     return null
   }
 }
 
-/** The samples of a metric, by the worker that tells of it: all that come with the labels. */
+/** Sums the samples of a metric that have the labels, by worker. */
 export function byWorker(metrics: string, name: string, labels = ''): Map<string, number> {
   const found = new Map<string, number>()
   for (const line of metrics.split('\n')) {
@@ -72,12 +72,12 @@ export function byWorker(metrics: string, name: string, labels = ''): Map<string
   return found
 }
 
-/** How many requests each worker has answered, whatever they were. */
+/** The number of requests that each worker has answered. */
 export async function answeredBy(service: WorkerService): Promise<Map<string, number>> {
   return byWorker(await service.metrics(), 'http_request_duration_seconds_count')
 }
 
-/** The numbers of all events in their order are 1, 2, 3 and so on. @returns their types */
+/** Asserts that events are numbered 1, 2, 3 and so on. @returns their types */
 export async function assertNoGap({ operator }: WorkerService): Promise<string[]> {
   const events = await operator.db.read
     .selectFrom('events')
@@ -91,7 +91,7 @@ export async function assertNoGap({ operator }: WorkerService): Promise<string[]
   return events.map(({ type }) => type)
 }
 
-/** What an agent is said to be, over a connection of its own, so that any worker may be asked. */
+/** Looks an agent's status up over a new connection, which may reach any worker. */
 export async function statusOverNewConnection(url: string, did: string): Promise<string> {
   const { status, text } = await getOverNewConnection(`${url}/api/v1/agent/${did}`)
   if (status !== 200) return String(status)
@@ -111,7 +111,7 @@ export function getOverNewConnection(url: string): Promise<{ status: number; tex
   })
 }
 
-/** Asks until each of so many workers has answered. */
+/** Sends requests until each of `count` workers has answered one. */
 export async function untilAllAnswer(service: WorkerService, count: number): Promise<void> {
   for (let tries = 0; tries < 50; tries++) {
     const asked = Array.from({ length: 4 * count }, () =>

@@ -8,7 +8,7 @@ import { claimAgent, startTestService, type TestService } from '../../../../test
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { type SignedInOwner, signIn } from '../../../../test/support/signed-in.ts'
 import { AGENTS, editAgent, newOwner, startWithAgent } from '../agent-management/with-agent.ts'
-import { assertTurnedAway } from '../core/limits/overload/support.ts'
+import { assertShed } from '../core/limits/overload/support.ts'
 import { type EventSource, openStream } from './event-source.ts'
 
 async function open(
@@ -206,7 +206,7 @@ test('an owner can have 20 streams, and another after one is closed', async (t) 
   for (let i = 0; i < 20; i++) streams.push(await open(t, service, owner))
   const { cookie } = owner
   const target = '/api/account/stream'
-  assertTurnedAway(await ask(service, target, { headers: { cookie } }))
+  assertShed(await ask(service, target, { headers: { cookie } }))
   await open(t, service, other)
   await streams[0]?.close()
   for (;;) {

@@ -10,13 +10,13 @@ import {
 import { startSessionOf } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config/config.ts'
-import { answerOf, assertTurnedAway } from '../core/limits/overload/support.ts'
+import { answerOf, assertShed } from '../core/limits/overload/support.ts'
 
-/** As many streams as an owner may have. */
+/** The maximum of open streams of one owner. */
 const STREAMS = 20
 const TOO_MANY = 50
 
-test('whoever finds no room leaves no line in the log; what the service is to blame for does, with its request id', async (t) => {
+test('shed requests are not logged; server errors are, with their request id', async (t) => {
   const service = await startServiceProcess(t, { LOG_LEVEL: 'info' })
   const settings = readSettings(service.env)
   const operator = await openOperator(settings)
@@ -31,7 +31,7 @@ test('whoever finds no room leaves no line in the log; what the service is to bl
   t.after(() => Promise.allSettled(streams.map(({ body }) => body?.cancel())))
   assert.ok(streams.every(({ status }) => status === 200))
 
-  for (let i = 0; i < TOO_MANY; i++) assertTurnedAway(await answerOf(await follow()))
+  for (let i = 0; i < TOO_MANY; i++) assertShed(await answerOf(await follow()))
   await withRaw(settings, (raw) => raw.exec('DROP TABLE avatars'))
   const failed = await fetch(`${service.url}/api/agents/${did}/avatar.webp`)
 

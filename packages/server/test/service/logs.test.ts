@@ -8,7 +8,7 @@ import {
 } from '../../../../test/support/service.ts'
 import { readSettings } from '../../src/config/config.ts'
 
-test('at level debug there is a line a request, without the query string and without the body', async (t) => {
+test('at level debug each request is logged, without its query string and body', async (t) => {
   const service = await startServiceProcess(t, { LOG_LEVEL: 'debug' })
   await fetch(`${service.url}/healthz?code=query-secret`)
   await fetch(`${service.url}/nowhere?code=query-secret`)
@@ -28,7 +28,7 @@ test('at level debug there is a line a request, without the query string and wit
   assert.doesNotMatch(service.output(), /query-secret|body-secret/)
 })
 
-test('at level info a request leaves no line', async (t) => {
+test('at level info requests are not logged', async (t) => {
   const service = await startServiceProcess(t, { LOG_LEVEL: 'info' })
   await fetch(`${service.url}/healthz?code=query-secret`)
   await service.stop()

@@ -21,7 +21,7 @@ async function open(t: TestContext, text: () => Promise<string>, failures: unkno
   }
 }
 
-test('metrics that cannot be read are a 500, and the process goes on', async (t) => {
+test('if the metrics cannot be rendered the answer is 500, and the process keeps running', async (t) => {
   const failures: unknown[] = []
   const failure = new Error('no metrics')
   let scrapes = 0
@@ -39,7 +39,7 @@ test('metrics that cannot be read are a 500, and the process goes on', async (t)
   assert.equal((await ask('/')).status, 404)
 })
 
-test('a metric that fails, or never comes, takes no other with it', async (t) => {
+test('a metric that fails or hangs does not affect the others', async (t) => {
   const metrics = new Registry()
   const registrar = new MetricRegistrar(metrics)
   let standbys: () => Promise<[{ standby: string }, number][]> = async () => [[{ standby: 'a' }, 7]]

@@ -24,7 +24,7 @@ import {
   testEnv,
 } from '../../../../test/support/service.ts'
 
-test('what the first start makes is readable by its owner alone', async (t) => {
+test('files that the first start creates are readable by their user only', async (t) => {
   const service = await startServiceProcess(t, { DATA_DIR: join(tempDir(t), 'new', 'data') })
   const { DATA_DIR } = service.env as { DATA_DIR: string }
   await countersignd(service.env, 'owner', 'list')
@@ -36,7 +36,7 @@ test('what the first start makes is readable by its owner alone', async (t) => {
 })
 
 test(
-  'a second start on the same data is refused, in words, and the first goes on',
+  'a second service on the same data is rejected with a clear message, and the first keeps running',
   SQLITE_ONLY,
   async (t) => {
     const first = await startServiceProcess(t)
@@ -50,14 +50,14 @@ test(
   },
 )
 
-test('the lock ends with the process, even with kill -9', SQLITE_ONLY, async (t) => {
+test('the lock is released when the process ends, even with kill -9', SQLITE_ONLY, async (t) => {
   const first = await startServiceProcess(t)
   await first.stop('SIGKILL')
   const second = await startServiceProcess(t, { DATA_DIR: first.env.DATA_DIR as string })
   assert.equal((await fetch(`${second.url}/readyz`)).status, 200)
 })
 
-test('a port that is taken is said in words', async (t) => {
+test('a port in use is reported with a clear message', async (t) => {
   const first = await startServiceProcess(t)
   const env = { ...(await testEnv(t)), PORT: first.env.PORT as string }
   const second = await countersignd(env, 'serve')
@@ -65,7 +65,7 @@ test('a port that is taken is said in words', async (t) => {
   assert.match(second.stderr, /EADDRINUSE.*Set PORT or METRICS_PORT to a free port/)
 })
 
-test('settings that cannot be used are all listed, and nothing is made', async (t) => {
+test('all invalid settings are listed, and nothing is created', async (t) => {
   const env = await testEnv(t, { DATA_DIR: join(tempDir(t), 'never') })
   const { code, stderr } = await countersignd(
     { ...env, PORT: 'x', BASE_URL: 'secret-value' },
@@ -77,7 +77,7 @@ test('settings that cannot be used are all listed, and nothing is made', async (
   assert.equal(existsSync(env.DATA_DIR as string), false)
 })
 
-test('a database of a newer release is refused', async (t) => {
+test('a database of a newer release is rejected', async (t) => {
   const service = await startTestService(t)
   await service.stop()
   await withRaw(service.settings, (raw) =>
@@ -88,7 +88,7 @@ test('a database of a newer release is refused', async (t) => {
   assert.match(stderr, /9999-future/)
 })
 
-test('a damaged file is found at the start', SQLITE_ONLY, async (t) => {
+test('a damaged database file is detected at startup', SQLITE_ONLY, async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   for (let i = 0; i < 30; i++) await claimAgent(service, owner)
@@ -99,24 +99,28 @@ test('a damaged file is found at the start', SQLITE_ONLY, async (t) => {
   assert.match(stderr, /damaged|malformed/)
 })
 
-test('a page that goes bad while the service runs is 503, never 404', SQLITE_ONLY, async (t) => {
-  const service = await startTestService(t, { READ_MODEL_AGENTS: '1' })
-  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-  // More than SQLite keeps in its page cache, so that the disk is read.
-  const tails = multiply(fileOf(service.settings), did.slice(-24), 30_000)
-  damage(fileOf(service.settings))
-  const statuses = new Set<number>()
-  for (const tail of tails.slice(0, 50)) {
-    const response = await fetch(`${service.url}/api/v1/agent/${tail}`)
-    const body = (await response.json()) as { error?: { code: string } }
-    statuses.add(response.status)
-    assert.equal(body.error?.code, response.status === 200 ? undefined : 'UNAVAILABLE')
-  }
-  assert.ok(statuses.has(503), [...statuses].join())
-  assert.ok([...statuses].every((each) => each === 200 || each === 503))
-})
+test(
+  'a database page damaged while the service runs causes 503, never 404',
+  SQLITE_ONLY,
+  async (t) => {
+    const service = await startTestService(t, { READ_MODEL_AGENTS: '1' })
+    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+    // More than fits SQLite's page cache, so that the disk is read.
+    const tails = multiply(fileOf(service.settings), did.slice(-24), 30_000)
+    damage(fileOf(service.settings))
+    const statuses = new Set<number>()
+    for (const tail of tails.slice(0, 50)) {
+      const response = await fetch(`${service.url}/api/v1/agent/${tail}`)
+      const body = (await response.json()) as { error?: { code: string } }
+      statuses.add(response.status)
+      assert.equal(body.error?.code, response.status === 200 ? undefined : 'UNAVAILABLE')
+    }
+    assert.ok(statuses.has(503), [...statuses].join())
+    assert.ok([...statuses].every((each) => each === 200 || each === 503))
+  },
+)
 
-/** Copies an agent so many times under other tails and keys. @returns the tails */
+/** Inserts copies of an agent under other tails and keys. @returns the tails */
 function multiply(databaseFile: string, tail: string, count: number): string[] {
   const file = new DatabaseSync(databaseFile)
   const row = file.prepare('SELECT * FROM agents WHERE tail = ?').get(tail) as Record<string, null>

@@ -17,7 +17,7 @@ import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config/config.ts'
 import { stallWrites } from '../core/limits/rate-limit/support.ts'
 
-test('on SIGTERM readiness goes first, requests are still answered, and the process ends with 0', async (t) => {
+test('on SIGTERM the service first reports not ready, still answers requests, then exits with 0', async (t) => {
   const service = await startServiceProcess(t, { DRAIN_SECONDS: '5' })
   const exited = service.stop('SIGTERM')
   await until(async () => (await fetch(`${service.url}/readyz`)).status === 503, 20_000)
@@ -25,10 +25,10 @@ test('on SIGTERM readiness goes first, requests are still answered, and the proc
   assert.equal(await exited, 0)
 })
 
-test('SIGTERM while it starts is heeded once it has, with 0', async (t) => {
+test('SIGTERM during startup stops the service once it has started, with exit code 0', async (t) => {
   const env = await testEnv(t)
   const settings = readSettings(env)
-  // The tables are there, and what the first start writes in them is held up: it cannot be over too soon.
+  // With the tables in place, blocked writes hold up the startup until the signal is sent.
   await (await openOperator(settings)).close()
   const goOn = await stallWrites(t, settings)
   const child = spawn(process.execPath, [COUNTERSIGND, 'serve'], {
@@ -39,7 +39,7 @@ test('SIGTERM while it starts is heeded once it has, with 0', async (t) => {
   let output = ''
   child.stdout.on('data', (chunk) => (output += chunk))
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  // It is made on the way, before anything listens.
+  // Created during startup, before anything listens.
   await until(async () => existsSync(join(env.DATA_DIR as string, 'identity-pepper')), 20_000)
   assert.equal(await fetch(`http://localhost:${env.PORT}/healthz`).catch(() => null), null)
   child.kill('SIGTERM')
@@ -48,7 +48,7 @@ test('SIGTERM while it starts is heeded once it has, with 0', async (t) => {
   assert.match(output, /"stopping".*"stopped"/s)
 })
 
-test('a stop under load drops no request of callers who heed readiness', async (t) => {
+test('a stop under load drops no request of clients that stop at the 503 of /readyz', async (t) => {
   const service = await startServiceProcess(t, { DRAIN_SECONDS: '4' })
   const callers = startCallers(`${service.url}/healthz`, { keeping: 32, anew: 0 })
   await until(async () => callers.answered() > 100)
@@ -60,7 +60,7 @@ test('a stop under load drops no request of callers who heed readiness', async (
   assert.ok(answered > 100)
 })
 
-test('a claim that is on its way when the service stops is answered', async (t) => {
+test('a claim in progress is answered before the service stops', async (t) => {
   const service = await startServiceProcess(t)
   const operator = await openOperator(readSettings(service.env))
   const token = await operator.issueToken(await operator.addVerifiedOwner())
@@ -71,7 +71,7 @@ test('a claim that is on its way when the service stops is answered', async (t) 
   let answer = ''
   socket.on('data', (chunk) => (answer += chunk))
   const head = `POST /api/v1/claim HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`
-  // It is told to go on once the service has read so much.
+  // 100 Continue arrives once the service has read the headers.
   socket.write(`${head}Expect: 100-continue\r\n\r\n${body.slice(0, 40)}`)
   const goOn = 'HTTP/1.1 100 Continue\r\n\r\n'
   await until(async () => answer === goOn, 20_000)
@@ -91,7 +91,7 @@ function refusesConnections(url: string): Promise<boolean> {
   })
 }
 
-test('connections that say nothing do not hold the end up', async (t) => {
+test('unused connections do not delay a stop', async (t) => {
   const service = await startServiceProcess(t)
   const { hostname, port } = new URL(service.url)
   const silent = Array.from({ length: 100 }, () => connect(Number(port), hostname))
@@ -101,21 +101,17 @@ test('connections that say nothing do not hold the end up', async (t) => {
   )
   const started = performance.now()
   assert.equal(await service.stop('SIGTERM'), 0)
-  // Far below the minute after which the service ends them by itself.
+  // Far below the minute after which the service would close them by itself.
   assert.ok(performance.now() - started < 20_000)
   for (const socket of silent) socket.destroy()
 })
 
-test(
-  'after a stop the file holds everything: nothing is left in the log of the database',
-  SQLITE_ONLY,
-  async (t) => {
-    const service = await startServiceProcess(t)
-    const operator = await openOperator(readSettings(service.env))
-    await operator.issueToken(await operator.addVerifiedOwner())
-    await operator.close()
-    assert.equal(await service.stop('SIGTERM'), 0)
-    const log = join(service.env.DATA_DIR as string, 'countersign.db-wal')
-    assert.equal(existsSync(log), false)
-  },
-)
+test('a stop checkpoints the database: no write-ahead log is left', SQLITE_ONLY, async (t) => {
+  const service = await startServiceProcess(t)
+  const operator = await openOperator(readSettings(service.env))
+  await operator.issueToken(await operator.addVerifiedOwner())
+  await operator.close()
+  assert.equal(await service.stop('SIGTERM'), 0)
+  const log = join(service.env.DATA_DIR as string, 'countersign.db-wal')
+  assert.equal(existsSync(log), false)
+})

@@ -87,7 +87,7 @@ const REFERENCES = [
 const QUERIES = ['', '?', '?a=%ff', '?__proto__=1', '?a[]=1&a[]=2', '?x=/../']
 const BODIES = ['', '{}', '[]', 'null', '"', '{"a":', '\xff', '{"__proto__":1}', '['.repeat(5000)]
 
-test('no request whatever gets a 5xx, another shape of refusal, or no answer', async (t) => {
+test('no request gets a 5xx, an error in another shape, or no response', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)

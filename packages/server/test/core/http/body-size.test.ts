@@ -26,7 +26,7 @@ function padded(body: object, size: number): string {
   return JSON.stringify(body).padStart(size)
 }
 
-test('a body of more than 16 KiB is refused, whatever is in it', async (t) => {
+test('a body of more than 16 KiB is rejected, whatever it contains', async (t) => {
   const bodies: [string, (good: ClaimBody) => string][] = [
     ['a good claim in 16 KiB and one byte', (good) => padded(good, 16 * KIB + 1)],
     ['a good claim in 17 KiB', (good) => padded(good, 17 * KIB)],
@@ -42,7 +42,7 @@ test('a body of more than 16 KiB is refused, whatever is in it', async (t) => {
   )
 })
 
-test('a body nested as deep as 16 KiB can be is refused like any other', async (t) => {
+test('a body nested as deeply as 16 KiB allows is rejected like any other', async (t) => {
   const deep = 8 * KIB - 200
   const bodies: [string, (good: ClaimBody) => string][] = [
     ['arrays', () => '['.repeat(deep) + ']'.repeat(deep)],
@@ -71,7 +71,7 @@ test('a body of exactly 16 KiB is read', async (t) => {
   assert.equal((await post(service, '/api/v1/agent/verify', verification)).status, 200)
 })
 
-test('a verification of more than 16 KiB is refused', async (t) => {
+test('a verification of more than 16 KiB is rejected', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   await claimAgent(service, await service.operator.addVerifiedOwner(), key)
@@ -81,7 +81,7 @@ test('a verification of more than 16 KiB is refused', async (t) => {
   assertRefused(answer, 413, 'PAYLOAD_TOO_LARGE')
 })
 
-test('the limit holds for chunks, which do not say beforehand how many they are', async (t) => {
+test('the limit applies to chunked bodies, whose length is not announced', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const claim = claimBody(await service.operator.issueToken(owner))
@@ -93,14 +93,14 @@ test('the limit holds for chunks, which do not say beforehand how many they are'
   assert.equal((await askRaw(service, chunked(16 * KIB))).status, 200)
 })
 
-test('a body that is announced as too large is refused before it has come', async (t) => {
+test('a body announced as too large is rejected before it arrives', async (t) => {
   const service = await startTestService(t)
   const head = (more: string) =>
     `POST /api/v1/claim HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${17 * KIB}\r\n${more}\r\n`
   assertRefused(await askRaw(service, head(''), { count: 1 }), 413, 'PAYLOAD_TOO_LARGE')
 })
 
-test('who is still sending when a body is refused gets the refusal, and no cut connection', async (t) => {
+test('a client that is still sending a rejected body gets the 413, not a reset connection', async (t) => {
   const service = await startTestService(t)
   const head = `POST /api/v1/claim HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${KIB * KIB}\r\n\r\n`
   const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'

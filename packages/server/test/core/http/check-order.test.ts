@@ -8,7 +8,7 @@ import { newKey } from '../../../../../test/support/key.ts'
 import { verifyBody } from '../../../../../test/support/refused-posts.ts'
 import { claimAgent, claimBody, startTestService } from '../../../../../test/support/service.ts'
 
-/** What can be wrong with a claim, in the order in which it is looked at. */
+/** Faults of a claim, in the order in which they are checked. */
 const CLAIM_FAULTS = ['body', 'token', 'signature', 'pair'] as const
 type ClaimFault = (typeof CLAIM_FAULTS)[number]
 
@@ -19,7 +19,7 @@ const CLAIM_REFUSALS: Readonly<Record<ClaimFault, [number, ErrorCode]>> = {
   pair: [409, 'KEY_ALREADY_CLAIMED'],
 }
 
-test('of all that is wrong with a claim the first counts: body, token, signature, pair', async (t) => {
+test('claim errors are reported in order: body, token, signature, pair', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const key = newKey()
@@ -42,7 +42,7 @@ test('of all that is wrong with a claim the first counts: body, token, signature
   assert.equal((await post(service, '/api/v1/claim', claimWith([]))).status, 200)
 })
 
-test('a token that is spent is told before the signature and the pair are looked at', async (t) => {
+test('a used token is reported before signature and pair are checked', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const key = newKey()
@@ -54,7 +54,7 @@ test('a token that is spent is told before the signature and the pair are looked
   }
 })
 
-test('a key that may not be certified is told before the token is looked at', async (t) => {
+test('a key that may not be certified is reported before the token is checked', async (t) => {
   const service = await startTestService(t)
   const claim = claimBody(`svc-verify-${'0'.repeat(32)}`)
   const smallOrder = Buffer.concat([Buffer.from([1]), Buffer.alloc(31)]).toString('base64')
@@ -71,7 +71,7 @@ const VERIFY_REFUSALS: Readonly<Record<VerifyFault, [number, ErrorCode]>> = {
   key: [404, 'NOT_FOUND'],
 }
 
-test('of all that is wrong with a verification the first counts: body, signature, key', async (t) => {
+test('verification errors are reported in order: body, signature, key', async (t) => {
   const service = await startTestService(t)
   const certified = newKey()
   await claimAgent(service, await service.operator.addVerifiedOwner(), certified)
@@ -91,7 +91,7 @@ test('of all that is wrong with a verification the first counts: body, signature
   assert.equal((await post(service, '/api/v1/agent/verify', verifyWith([]))).status, 200)
 })
 
-test('a challenge that looks like a claim is told before the signature and the key are looked at', async (t) => {
+test('a challenge that looks like a claim is reported before signature and key are checked', async (t) => {
   const service = await startTestService(t)
   const body = verifyBody(newKey(), `svc-verify-${'0'.repeat(32)}|main`)
   for (const each of [body, { ...body, signature: newKey().sign('else') }]) {
@@ -100,7 +100,7 @@ test('a challenge that looks like a claim is told before the signature and the k
   }
 })
 
-/** Every way to choose one or more, in order. */
+/** All non-empty subsets, in order. */
 function combinationsOf<T>(all: readonly T[]): T[][] {
   return Array.from({ length: 2 ** all.length - 1 }, (_, i) =>
     all.filter((_each, bit) => ((i + 1) >> bit) & 1),

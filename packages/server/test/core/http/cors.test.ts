@@ -22,7 +22,7 @@ function publicReads(did: string): string[] {
   ]
 }
 
-test('a page of any origin may read what is public, and its refusals, without credentials', async (t) => {
+test('pages of any origin may read public resources and their errors, without credentials', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const targets = [
@@ -37,7 +37,7 @@ test('a page of any origin may read what is public, and its refusals, without cr
   }
 })
 
-test('a page of any origin may verify a challenge, and read why it was refused', async (t) => {
+test('pages of any origin may verify a challenge and read the error', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   await claimAgent(service, await service.operator.addVerifiedOwner(), key)
@@ -55,7 +55,7 @@ test('a page of any origin may verify a challenge, and read why it was refused',
   }
 })
 
-test('a preflight is told the methods and the headers that are allowed', async (t) => {
+test('a preflight response lists the allowed methods and headers', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const reads = publicReads(did).filter((target) => target !== '/openapi.json')
@@ -81,7 +81,7 @@ test('a preflight is told the methods and the headers that are allowed', async (
   }
 })
 
-test('a page may not claim: neither a preflight nor an answer allows it', async (t) => {
+test('pages of other origins may not claim: neither preflight nor response allows it', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const preflight = await ask(service, '/api/v1/claim', {
@@ -97,7 +97,7 @@ test('a page may not claim: neither a preflight nor an answer allows it', async 
   }
 })
 
-test('the preflight names the header of the deployment', async (t) => {
+test("the preflight response names the deployment's id header", async (t) => {
   const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
   const { headers } = await ask(service, '/api/v1/identify', { method: 'OPTIONS' })
   assert.match(headers.get('access-control-allow-headers') as string, /, AcmeID$/)

@@ -15,7 +15,7 @@ const HOSTS: Readonly<Record<string, string>> = {
   'a header that only looks like Host': 'Hos: a\r\nX-Host: a\r\n',
 }
 
-test('a request without exactly one Host header is refused, whatever it asks for', async (t) => {
+test('a request without exactly one Host header is rejected, whatever its URL', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const did = await claimAgent(service, owner)
@@ -46,7 +46,7 @@ test('a request without exactly one Host header is refused, whatever it asks for
   assert.equal((await askRaw(service, good)).status, 200, 'the token is burned')
 })
 
-test('HTTP/1.0 knows no Host header and needs none, but has at most one', async (t) => {
+test('HTTP/1.0 needs no Host header, but may have at most one', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const line = `GET /api/v1/agent/${did} HTTP/1.0\r\n`
@@ -56,7 +56,7 @@ test('HTTP/1.0 knows no Host header and needs none, but has at most one', async 
   assertRefused(two, 400, 'VALIDATION_ERROR')
 })
 
-test('no answer is built from Host, X-Forwarded-Host or an absolute request target', async (t) => {
+test('no response is built from Host, X-Forwarded-Host or an absolute request target', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const forwarded = 'X-Forwarded-Host: evil.example\r\nForwarded: host=evil.example\r\n'

@@ -25,7 +25,7 @@ function posted(json: string): string {
   return `${POST}Content-Length: ${json.length}\r\n\r\n${json}`
 }
 
-/** Asserts that each answer is the refusal of its row; a row without a code is a claim that went through. */
+/** Asserts status and error code of each response; a row without a code is a successful claim. */
 function assertAnswers(answers: readonly Answer[], rows: readonly [number, ErrorCode?][]): void {
   assert.deepEqual(
     answers.map(({ status }) => status),
@@ -38,7 +38,7 @@ function assertAnswers(answers: readonly Answer[], rows: readonly [number, Error
   }
 }
 
-test('a client that asks first is told to continue, and then gets its answer', async (t) => {
+test('Expect: 100-continue gets 100 and then the response', async (t) => {
   const service = await startTestService(t)
   const json = await goodClaim(service)
   const head = `${POST}Connection: close\r\nExpect: 100-continue\r\n`
@@ -48,7 +48,7 @@ test('a client that asks first is told to continue, and then gets its answer', a
   assertAnswers(answers.slice(1), [[200]])
 })
 
-test('a claim that came in chunks is a claim', async (t) => {
+test('a chunked claim is accepted', async (t) => {
   const service = await startTestService(t)
   const json = await goodClaim(service)
   const chunks = [json.slice(0, 1), json.slice(1, 100), json.slice(100)]
@@ -57,7 +57,7 @@ test('a claim that came in chunks is a claim', async (t) => {
   assertAnswers((await sendRaw(service.url, bytes)).answers, [[200]])
 })
 
-test('a body that breaks off changes nothing, even where what came of it is a good claim', async (t) => {
+test('a truncated body changes nothing, even if the received part is a valid claim', async (t) => {
   const service = await startTestService(t)
   const json = await goodClaim(service)
   const broken = [
@@ -77,7 +77,7 @@ test('a body that breaks off changes nothing, even where what came of it is a go
   assertAnswers(answers, [[200]])
 })
 
-test('requests in a row on one connection are answered in their order', async (t) => {
+test('pipelined requests are answered in order', async (t) => {
   const service = await startTestService(t)
   const claim = posted(await goodClaim(service))
   const forged = posted((await goodClaim(service)).replace('"main"', '"mine"'))
@@ -91,12 +91,12 @@ test('requests in a row on one connection are answered in their order', async (t
   ])
 })
 
-test('rubbish after a request takes nothing from the answer to it', async (t) => {
+test('garbage after a request does not affect its response', async (t) => {
   const service = await startTestService(t)
   for (const rubbish of ['rubbish\r\n\r\n', '\0\x01\x02', 'FOO / HTTP/1.1\r\n\r\n']) {
     await t.test(JSON.stringify(rubbish), async () => {
       const claim = await goodClaim(service)
-      // Requests on one connection are worked on side by side: two claims with one token would race.
+      // Pipelined requests run concurrently: two claims with one token would race.
       const another = claim.replace(/svc-verify-[0-9a-f]{32}/, `svc-verify-${'0'.repeat(32)}`)
       const bytes = posted(claim) + posted(another) + rubbish
       const { answers, rest, closed } = await sendRaw(service.url, bytes)
@@ -107,7 +107,7 @@ test('rubbish after a request takes nothing from the answer to it', async (t) =>
   }
 })
 
-test('what follows the announced length is no part of the body', async (t) => {
+test('bytes after Content-Length are not part of the body', async (t) => {
   const service = await startTestService(t)
   const json = await goodClaim(service)
   const short = `${POST}Content-Length: ${json.length - 1}\r\n\r\n${json}`
@@ -116,7 +116,7 @@ test('what follows the announced length is no part of the body', async (t) => {
   assert.ok(closed)
 })
 
-test('a refused connection is let go, though the other side holds it open', async (t) => {
+test('a rejected connection is closed even if the client keeps it open', async (t) => {
   const service = await startTestService(t)
   const open = () => process.getActiveResourcesInfo().filter((each) => each === 'TCPSocketWrap')
   const before = open().length
@@ -125,11 +125,11 @@ test('a refused connection is let go, though the other side holds it open', asyn
   socket.write('rubbish\r\n\r\n')
   socket.resume()
   await once(socket, 'end')
-  // Our end, and no other.
+  // Only the test's own socket is left.
   await until(async () => open().length === before + 1)
 })
 
-test('a connection survives a refusal that has nothing to do with how it was written', async (t) => {
+test('a connection survives errors that are not HTTP parser errors', async (t) => {
   const service = await startTestService(t)
   const refused = `GET /api/v1/agent/x HTTP/1.1\r\n${HOST}\r\n`
   const { answers, closed } = await sendRaw(service.url, refused.repeat(3), { count: 3 })
@@ -137,7 +137,7 @@ test('a connection survives a refusal that has nothing to do with how it was wri
   assert.ok(!closed)
 })
 
-test('a second request target, HTTP/0.9, gets no answer of another shape', async (t) => {
+test('HTTP/0.9 gets the error envelope', async (t) => {
   const service = await startTestService(t)
   const { answers } = await sendRaw(service.url, 'GET /healthz\r\n\r\n')
   assertRefused(only(answers), 400, 'VALIDATION_ERROR')

@@ -10,7 +10,7 @@ const HEAD = 'Host: x\r\nConnection: close\r\n'
 const GET = `GET /healthz HTTP/1.1\r\n${HEAD}`
 const POST = `POST /api/v1/claim HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
 
-/** What Node's parser does not take for a request, or for the end of one. */
+/** What Node's parser rejects. */
 const NOT_HTTP: Readonly<Record<string, string>> = {
   'the beginning of TLS': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
   'a greeting of SSH': 'SSH-2.0-OpenSSH_9.9\r\n',
@@ -56,7 +56,7 @@ const NOT_HTTP: Readonly<Record<string, string>> = {
   'a chunk whose line ends in LF alone': `${POST}Transfer-Encoding: chunked\r\n\r\n2\n{}\r\n0\r\n\r\n`,
 }
 
-test('what is no HTTP request gets the envelope, and the connection ends', async (t) => {
+test('malformed HTTP gets the error envelope, and the connection is closed', async (t) => {
   const service = await startTestService(t)
   for (const [name, bytes] of Object.entries(NOT_HTTP)) {
     await t.test(name, async () => {
@@ -71,7 +71,7 @@ test('what is no HTTP request gets the envelope, and the connection ends', async
   }
 })
 
-test('what Node would answer on its own, or drop, gets the envelope as well', async (t) => {
+test('requests that Node would answer or drop itself get the error envelope', async (t) => {
   const service = await startTestService(t)
   const host = 'Host: example.org:443\r\n'
   const cases: Record<string, string> = {

@@ -7,7 +7,7 @@ import {
 
 const MALFORMED = { status: 400, code: 'VALIDATION_ERROR' } as const
 
-/** JSON of a good body, and what is made of it. */
+/** Makes a bad body of the JSON of a valid one. */
 type Rewrite = (json: string) => string | Uint8Array
 
 function bytes(text: string): Uint8Array {
@@ -30,7 +30,7 @@ const NOT_UTF8: Readonly<Record<string, Rewrite>> = {
   'UTF-16 with a byte order mark': (json) => Buffer.from(`\ufeff${json}`, 'utf16le'),
 }
 
-/** Bodies that are no JSON text. */
+/** Bodies that are not JSON. */
 const NOT_JSON: Readonly<Record<string, Rewrite>> = {
   nothing: () => '',
   'white space': () => ' \n',
@@ -56,7 +56,7 @@ const NOT_JSON: Readonly<Record<string, Rewrite>> = {
   'an XML text': () => '<claim/>',
 }
 
-/** JSON that two readers could read differently. */
+/** JSON that two parsers could read differently. */
 const AMBIGUOUS: Readonly<Record<string, Rewrite>> = {
   'a key twice, with the same value': (json) => doubled(json, (member) => member),
   'a key twice, the good one last': (json) => json.replace('{', '{"publicKey":"",'),

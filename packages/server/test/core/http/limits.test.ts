@@ -7,7 +7,7 @@ import { verifyBody } from '../../../../../test/support/refused-posts.ts'
 import { claimAgent, claimBody, startTestService } from '../../../../../test/support/service.ts'
 import { readCases, textOf } from '../../../../../test/support/vector-files.ts'
 
-test('every label that the vectors call valid is claimed, 128 code points of four bytes among them', async (t) => {
+test('every valid label of the vectors can be claimed, including 128 code points of four bytes', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   for (const each of readCases<{ text: string; times?: number }>('text.json', 'agentId', 'valid')) {
@@ -20,7 +20,7 @@ test('every label that the vectors call valid is claimed, 128 code points of fou
   }
 })
 
-test('one key claims labels that look alike as agents of their own: nothing is normalised or trimmed', async (t) => {
+test('one key can claim similar labels as separate agents: labels are not normalized or trimmed', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const key = newKey()
@@ -41,7 +41,7 @@ test('one key claims labels that look alike as agents of their own: nothing is n
   assert.equal(dids.size, alike.length)
 })
 
-test('a label with a pipe is signed as it is, and is not another token and label', async (t) => {
+test('a label with a pipe is signed as it is, and cannot be read as another token and label', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const key = newKey()
@@ -58,7 +58,7 @@ test('a label with a pipe is signed as it is, and is not another token and label
   assert.equal((await post(service, '/api/v1/claim', claim)).status, 200)
 })
 
-test('a body says the same in escapes, in UTF-8, in another order and with white space', async (t) => {
+test('equivalent JSON spellings of a body are accepted: escapes, UTF-8, key order, white space', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const rewrites: Record<string, (json: string, body: object) => string> = {
@@ -81,7 +81,7 @@ test('a body says the same in escapes, in UTF-8, in another order and with white
   }
 })
 
-test('every challenge that the vectors call valid is verified, 8,192 bytes among them', async (t) => {
+test('every valid challenge of the vectors is verified, including 8,192 bytes', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   const svcDid = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
@@ -99,7 +99,7 @@ test('every challenge that the vectors call valid is verified, 8,192 bytes among
   }
 })
 
-test('the address of a certificate leads to the agent, by every name that it has', async (t) => {
+test('the certificate page is found by every reference to the agent', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)

@@ -6,7 +6,7 @@ import { freePort } from '../../../../../test/support/ports.ts'
 import { Listeners } from '../../../src/core/http/listeners.ts'
 import { bareApp } from '../../../src/core/http/server.ts'
 
-test('a host name with several addresses is served on each, and a stop ends them all', async (t) => {
+test('a host name with several addresses is served on each, and a stop closes all', async (t) => {
   const { listeners, app } = appOn(['127.0.0.1', '127.0.0.2'])
   t.after(() => listeners.close(app))
   const port = await freePort()
@@ -17,7 +17,7 @@ test('a host name with several addresses is served on each, and a stop ends them
   for (const url of urls) await assert.rejects(fetch(url))
 })
 
-test('an address of the name that the machine lacks is passed over', async (t) => {
+test('an address that the machine does not have is skipped', async (t) => {
   const { listeners, app } = appOn(['127.0.0.1', '2001:db8::1'])
   t.after(() => listeners.close(app))
   const port = await freePort()

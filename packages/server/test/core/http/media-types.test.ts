@@ -46,7 +46,7 @@ const OTHERS = [
   'application/json; charset=utf-16; charset=utf-8',
 ]
 
-test('a claim in another media type or charset is refused and burns no token', async (t) => {
+test('a claim in another media type or charset is rejected and uses no token', async (t) => {
   await assertClaimsRefused(
     t,
     OTHERS.map((contentType) => ({
@@ -58,7 +58,7 @@ test('a claim in another media type or charset is refused and burns no token', a
   )
 })
 
-test('a verification in another media type or charset is refused', async (t) => {
+test('a verification in another media type or charset is rejected', async (t) => {
   await assertVerificationsRefused(
     t,
     OTHERS.map((contentType) => ({
@@ -70,7 +70,7 @@ test('a verification in another media type or charset is refused', async (t) => 
   )
 })
 
-test('JSON in UTF-8 is taken however its media type is spelled', async (t) => {
+test('every spelling of the JSON media type in UTF-8 is accepted', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const spellings = [
@@ -93,7 +93,7 @@ test('JSON in UTF-8 is taken however its media type is spelled', async (t) => {
   }
 })
 
-test('a body without a media type is refused', async (t) => {
+test('a body without a media type is rejected', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   await claimAgent(service, await service.operator.addVerifiedOwner(), key)
@@ -105,7 +105,7 @@ test('a body without a media type is refused', async (t) => {
   }
 })
 
-test('a body in a content coding is refused: nothing here unpacks it', async (t) => {
+test('a body with a content coding is rejected, not decompressed', async (t) => {
   const service = await startTestService(t)
   const key = newKey()
   await claimAgent(service, await service.operator.addVerifiedOwner(), key)
@@ -121,7 +121,7 @@ test('a body in a content coding is refused: nothing here unpacks it', async (t)
   }
 })
 
-test('what is posted as a form or as text from a page of another site changes nothing', async (t) => {
+test('a form or text posted from another site changes nothing', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const claim = claimBody(await service.operator.issueToken(owner))

@@ -18,7 +18,7 @@ const PATTERNS: readonly (readonly [string, readonly ('GET' | 'POST' | 'PUT' | '
   ['/files/:name/history', ['DELETE']],
 ]
 
-/** What the address has: HEAD comes with GET. Null where there is no such address. */
+/** URL, expected pattern and supported methods (HEAD comes with GET); null for an unknown URL. */
 const ADDRESSES: readonly (readonly [string, string, string | null])[] = [
   ['/agents', '/agents', 'GET, HEAD, POST'],
   ['/agents/x', '/agents/:agent', 'GET, HEAD, PUT'],
@@ -38,7 +38,7 @@ const ADDRESSES: readonly (readonly [string, string, string | null])[] = [
   ['/', 'none', null],
 ]
 
-test('of overlapping patterns the one that matches best decides which methods an address has', async () => {
+test('of overlapping patterns the best match decides which methods a URL supports', async () => {
   const metrics = new RequestMetrics()
   const app = fastify()
   const guard = new MethodGuard(app)

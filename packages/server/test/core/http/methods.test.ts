@@ -37,11 +37,11 @@ async function addressesOf(service: TestService): Promise<[string, readonly stri
     ['/healthz', ['GET', 'HEAD']],
     ['/readyz', ['GET', 'HEAD']],
     ['/openapi.json', ['GET', 'HEAD']],
-    // These lie beside a pattern with a parameter, which has other methods.
+    // These overlap a pattern with a parameter, which supports other methods.
     ['/api/agents/token', ['POST']],
     ['/api/account/agents/revoke-all', ['POST']],
     ['/docs/api', ['GET', 'HEAD']],
-    // Other spellings, which the router takes for the same address.
+    // Other spellings of the same URL.
     ['/api/v1/claim?a=b', ['POST']],
     ['/api/v1/%63laim', ['POST']],
     ['http://elsewhere/api/v1/claim', ['POST']],
@@ -61,7 +61,7 @@ after(async () => {
   for (const end of ends.reverse()) await end()
 })
 
-test('every other method of every address is refused with 405 and told which there are', async (t) => {
+test('every unsupported method of every URL gets 405 with the supported methods', async (t) => {
   const claim = JSON.stringify(claimBody(`svc-verify-${'0'.repeat(32)}`))
   for (const [address, known] of addresses) {
     await t.test(address.replace(/svc:agent:\w+|\w{24}/, '{did}'), async () => {
@@ -83,7 +83,7 @@ test('every other method of every address is refused with 405 and told which the
   }
 })
 
-test('addresses that are not there are not found, whatever the method', async (t) => {
+test('unknown URLs get 404, whatever the method', async (t) => {
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const nowhere = [
     '/nowhere',
@@ -128,7 +128,7 @@ test('addresses that are not there are not found, whatever the method', async (t
   }
 })
 
-test('where there is nothing, the body is not looked at', async () => {
+test('at an unknown URL the body is not checked', async () => {
   const bodies: [string, string][] = [
     ['application/json', '{}'],
     ['application/json', 'no JSON'],
@@ -143,14 +143,14 @@ test('where there is nothing, the body is not looked at', async () => {
   }
 })
 
-test('an address without the reference that belongs there names no agent', async () => {
+test('a URL without an agent reference names no agent', async () => {
   for (const address of ['/api/v1/agent/', '/api/agents/', '/agent/', '/api/agents//card']) {
     const answer = await ask(service, address)
     assertRefused(answer, 400, 'VALIDATION_ERROR')
   }
 })
 
-test('HEAD is answered like GET, without the body', async (t) => {
+test('HEAD is answered like GET, without a body', async (t) => {
   for (const [address, known] of addresses) {
     if (!known.includes('GET')) continue
     await t.test(address.replace(/svc:agent:\w+|\w{24}/, '{did}'), async () => {
@@ -163,7 +163,7 @@ test('HEAD is answered like GET, without the body', async (t) => {
   }
 })
 
-test('a refusal of a HEAD request has the status and the headers, and no body', async () => {
+test('an error response to HEAD has status and headers, and no body', async () => {
   const refusals: [string, number][] = [
     ['/api/v1/agent/x', 400],
     [`/api/v1/agent/${'1'.repeat(24)}`, 404],
@@ -180,7 +180,7 @@ test('a refusal of a HEAD request has the status and the headers, and no body', 
   }
 })
 
-test('the body of a GET is ignored, and does not spill into the next request', async () => {
+test('the body of a GET is ignored, and not read as the next request', async () => {
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const plain = await ask(service, `/api/v1/agent/${did}`)
   for (const type of ['application/json', 'text/plain', 'application/json; charset=utf-16']) {
@@ -195,7 +195,7 @@ test('the body of a GET is ignored, and does not spill into the next request', a
   }
 })
 
-/** Without what tells one moment and one connection from another. */
+/** Headers without those that differ between two responses. */
 function headersOf({ headers }: { headers: Headers }): Record<string, string> {
   const { date, connection, 'keep-alive': _, ...rest } = Object.fromEntries(headers)
   return rest

@@ -7,7 +7,7 @@ import { claimAgent, startTestService } from '../../../../../test/support/servic
 
 const DID_JSON = 'application/did+json'
 
-/** What a request says it accepts, as headers; and whether that is the DID document rather than the object. */
+/** Accept headers, and whether they select the DID document instead of the agent object. */
 const ACCEPTS: readonly [string, boolean][] = [
   ['', false],
   ['Accept: */*\r\n', false],
@@ -43,7 +43,7 @@ const ACCEPTS: readonly [string, boolean][] = [
   [`Accept: ${'application/json;q=0.1,'.repeat(500)}text/html\r\n`, false],
 ]
 
-test('the DID document is for those who ask for it by name; everyone else gets the object', async (t) => {
+test('the DID document is served only if Accept names its media type, else the agent object', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   for (const [headers, wantsDocument] of ACCEPTS) {
@@ -59,7 +59,7 @@ test('the DID document is for those who ask for it by name; everyone else gets t
   }
 })
 
-test('the DID document of an active agent has the shape of the contract and no other member', async (t) => {
+test('the DID document of an active agent matches the contract, without other members', async (t) => {
   const service = await startTestService(t, { BASE_URL: 'https://agents.example' })
   const key = newKey()
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
@@ -88,7 +88,7 @@ test('the DID document of an active agent has the shape of the contract and no o
   })
 })
 
-test('where there is only one form, Accept changes nothing', async (t) => {
+test('Accept changes nothing if there is only one representation', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const targets = [`/api/v1/agent/${did}`, `/api/v1/agent/${did}/card`, `/api/agents/${did}/card`]
@@ -102,21 +102,21 @@ test('where there is only one form, Accept changes nothing', async (t) => {
   }
 })
 
-test('a refusal of the API is JSON, whatever the caller would rather have', async (t) => {
+test('API errors are JSON, whatever Accept says', async (t) => {
   const service = await startTestService(t)
   for (const accept of [DID_JSON, 'text/html', 'text/plain', 'application/json;q=0']) {
     const headers = { accept }
     const unknown = await ask(service, `/api/agents/${'1'.repeat(24)}`, { headers })
     assertRefused(unknown, 404, 'NOT_FOUND')
     assertRefused(await ask(service, '/api/agents/x', { headers }), 400, 'VALIDATION_ERROR')
-    // Elsewhere a person may have lost their way: pages/failures.test.ts.
+    // Browsers get the error page outside the API: pages/failures.test.ts.
     if (accept !== 'text/html') {
       assertRefused(await ask(service, '/nowhere', { headers }), 404, 'NOT_FOUND')
     }
   }
 })
 
-/** By media type and by body, which have to agree. */
+/** By media type and by body, which must agree. */
 function isDocument(answer: Answer): boolean {
   const document = answer.headers.get('content-type')?.startsWith(DID_JSON) === true
   assert.equal('verificationMethod' in jsonOf(answer), document)

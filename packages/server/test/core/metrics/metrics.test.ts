@@ -22,7 +22,7 @@ import { VERSION } from '../../../src/config/version.ts'
 import { stallWrites } from '../limits/rate-limit/support.ts'
 import { scraping } from './support/scrape.ts'
 
-test('whoever hosts it sees what runs, in which phase, and how far its answers are', async (t) => {
+test('the metrics show the build, the phase and the position of the read model', async (t) => {
   const { env, scrape } = await scraping()
   const service = await startTestService(t, env)
   const before = await scrape()
@@ -47,7 +47,7 @@ test('whoever hosts it sees what runs, in which phase, and how far its answers a
   assert.match(text, /^# TYPE nodejs_gc_duration_seconds histogram$/m)
 })
 
-test('the disk, the clock and what commits are on are told', async (t) => {
+test('the metrics show free disk space, the clock and the durability of commits', async (t) => {
   const { env, scrape } = await scraping()
   const ahead = 60_000
   const service = await startTestService(t, env, () => Date.now() + ahead)
@@ -63,7 +63,7 @@ test('the disk, the clock and what commits are on are told', async (t) => {
   assert.equal(found.has('countersign_database_connections{state="idle"}'), connected)
 })
 
-test('a draining process says so until it ends', async (t) => {
+test('a draining process reports that phase until it ends', async (t) => {
   const { env, scrape } = await scraping()
   const service = await startTestService(t, { ...env, DRAIN_SECONDS: '3' })
   const stopped = service.stop()
@@ -72,7 +72,7 @@ test('a draining process says so until it ends', async (t) => {
   await assert.rejects(scrape())
 })
 
-test('claims and verifications are counted by how they end', async (t) => {
+test('claims and verifications are counted by outcome', async (t) => {
   const { env, scrape } = await scraping()
   const service = await startTestService(t, env)
   const { url, operator } = service
@@ -117,7 +117,7 @@ interface Answer {
   readonly verified: boolean
 }
 
-test('writes that arrive together are counted one by one, and their transactions as what they are', async (t) => {
+test('grouped writes are counted one by one, and their transactions separately', async (t) => {
   const { env, scrape } = await scraping()
   const service = await startTestService(t, env)
   const claims = await prepareClaims(service.operator, 40)
@@ -134,7 +134,7 @@ test('writes that arrive together are counted one by one, and their transactions
   assert.equal(after.get('countersign_writes_waiting'), 0)
 })
 
-test('a database that is locked for too long shows as failed writes', SQLITE_ONLY, async (t) => {
+test('a database locked for too long shows as failed writes', SQLITE_ONLY, async (t) => {
   const { env, scrape } = await scraping()
   const service = await startTestService(t, env)
   const [claim] = await prepareClaims(service.operator, 1)
@@ -150,7 +150,7 @@ test('a database that is locked for too long shows as failed writes', SQLITE_ONL
   assert.equal(found.get('countersign_claims_total{outcome="unavailable"}'), 1)
 })
 
-test('a commit whose end nobody can tell is counted as unknown', POSTGRES_ONLY, async (t) => {
+test('a commit with an unknown outcome is counted as unknown', POSTGRES_ONLY, async (t) => {
   const { env, scrape } = await scraping()
   const given = await testEnv(t, env)
   const proxy = await startStallingProxy(t, given.DATABASE_URL as string)
@@ -165,7 +165,7 @@ test('a commit whose end nobody can tell is counted as unknown', POSTGRES_ONLY, 
   assert.equal(found.get('countersign_writes_total{outcome="unknown"}'), 1)
 })
 
-test('a database that does not answer takes no other figure away', POSTGRES_ONLY, async (t) => {
+test('a database that does not answer affects no other metric', POSTGRES_ONLY, async (t) => {
   const { env, scrape } = await scraping()
   const given = await testEnv(t, { ...env, MAX_STALENESS: '2' })
   const proxy = await startStallingProxy(t, given.DATABASE_URL as string)
@@ -182,7 +182,7 @@ test('a database that does not answer takes no other figure away', POSTGRES_ONLY
   await until(async () => (await scrape()).get('countersign_vouches') === 1, 20_000)
 })
 
-test('jobs that nobody does are counted, with how late they are', async (t) => {
+test('overdue jobs are counted, with their delay', async (t) => {
   const { env, scrape } = await scraping()
   // A process of its own: who waits for the lock of a file stands still.
   const service = await startServiceProcess(t, env)

@@ -17,31 +17,31 @@ async function siteWith(t: TestContext, options: Parameters<typeof startHttpsSit
   return { site, get: () => get(`https://${HOST}/`) }
 }
 
-test('a certificate for the host from an authority that is trusted is taken, a wildcard too', async (t) => {
+test('a certificate of a trusted authority for the host, or a wildcard, is accepted', async (t) => {
   for (const certifiedFor of [[HOST], ['*.example.com']]) {
     const { get } = await siteWith(t, { certifiedFor })
     assert.ok('found' in (await get()))
   }
 })
 
-test('a certificate for another name is refused, and nothing is asked', async (t) => {
+test('a certificate for another name is rejected before a request is sent', async (t) => {
   const { site, get } = await siteWith(t, { certifiedFor: ['other.example.com'] })
   assert.deepEqual(await get(), {
     error: 'Unreachable',
-    words: `${HOST} shows a certificate that is for another name.`,
+    message: `${HOST} shows a certificate that is for another name.`,
   })
   assert.equal(site.requests.length, 0)
 })
 
-test('a certificate from an authority that nobody knows is refused, and nothing is asked', async (t) => {
+test('a certificate of an unknown authority is rejected before a request is sent', async (t) => {
   const { site, get } = await siteWith(t, { authority: 'unknown' })
   const refused = await get()
   assert.ok('error' in refused && refused.error === 'Unreachable')
-  assert.match(refused.words, /^agents\.example\.com shows a certificate of an authority that /)
+  assert.match(refused.message, /^agents\.example\.com shows a certificate of an authority that /)
   assert.equal(site.requests.length, 0)
 })
 
-test('NODE_TLS_REJECT_UNAUTHORIZED does not switch that off', async (t) => {
+test('NODE_TLS_REJECT_UNAUTHORIZED does not disable certificate verification', async (t) => {
   const { site, get } = await siteWith(t, { authority: 'unknown' })
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   t.after(() => delete process.env.NODE_TLS_REJECT_UNAUTHORIZED)
@@ -50,7 +50,7 @@ test('NODE_TLS_REJECT_UNAUTHORIZED does not switch that off', async (t) => {
   assert.equal(site.requests.length, 0)
 })
 
-test('a host that speaks plain HTTP where TLS is expected is out of reach', async (t) => {
+test('a host that speaks plain HTTP instead of TLS is unreachable', async (t) => {
   const dns = await startDnsServer(t)
   dns.set(HOST, 'A', ['127.0.0.1'])
   const plain = createServer((_request, response) => response.end('hello'))
@@ -60,6 +60,6 @@ test('a host that speaks plain HTTP where TLS is expected is out of reach', asyn
   const { get } = openTestPerspective(t, dns, { loopbackHosts: new Map([[HOST, port]]) })
   assert.deepEqual(await get(`https://${HOST}/`), {
     error: 'Unreachable',
-    words: `${HOST} does not speak TLS as it should.`,
+    message: `${HOST} does not speak TLS as it should.`,
   })
 })

@@ -3,36 +3,36 @@ import { type TestContext, test } from 'node:test'
 import { startDnsServer } from '../../../../../test/support/dns-server.ts'
 import { freePort } from '../../../../../test/support/ports.ts'
 import { DnsClient } from '../../../src/core/network/dns-client.ts'
-import { seen } from './test-perspective.ts'
+import { outcomeOf } from './test-perspective.ts'
 
 async function viewOf(t: TestContext, options: Parameters<typeof startDnsServer>[1] = {}) {
   const dns = await startDnsServer(t, options)
-  // The server is in this process: one that stands still for a moment must not pass for a silent one.
+  // The DNS server is in this process: a short pause of the process must not look like a time-out.
   const view = new DnsClient(dns.address, { timeoutMs: 10_000, tries: 1 })
   t.after(() => view.close())
-  return { dns, txt: (name: string) => seen(view.txt(name)), view }
+  return { dns, txt: (name: string) => outcomeOf(view.txt(name)), view }
 }
 
 const NAME = '_svc-challenge.example.com'
 
-test('the strings of a TXT record are joined, and several records stay several', async (t) => {
+test('the strings of a TXT record are joined, and separate records stay separate', async (t) => {
   const { dns, txt } = await viewOf(t)
   dns.set(NAME, 'TXT', [['token=a', 'b did=', 'c'], 'v=spf1 -all', ''])
   assert.deepEqual(await txt(NAME), { found: ['token=ab did=c', 'v=spf1 -all', ''] })
 })
 
-test('a wildcard answers for names that do not exist, and not for those that do', async (t) => {
+test('a wildcard answers for names that do not exist, not for those that do', async (t) => {
   const { dns, txt } = await viewOf(t)
   dns.set('*.example.com', 'TXT', ['wild'])
   assert.deepEqual(await txt(NAME), { found: ['wild'] })
   dns.set(NAME, 'A', ['192.0.2.1'])
   assert.deepEqual(await txt(NAME), {
     error: 'ProofAbsent',
-    words: `${NAME} has no TXT record in the DNS.`,
+    message: `${NAME} has no TXT record in the DNS.`,
   })
 })
 
-test('a chain of CNAMEs is followed, whether the resolver or we do it', async (t) => {
+test('a chain of CNAMEs is followed, even if the resolver does not follow it', async (t) => {
   for (const followCnames of [true, false]) {
     const { dns, txt, view } = await viewOf(t, { followCnames })
     dns.set(NAME, 'CNAME', ['one.example.net'])
@@ -44,7 +44,7 @@ test('a chain of CNAMEs is followed, whether the resolver or we do it', async (t
   }
 })
 
-test('a CNAME whose target has no such record, or does not exist, is no record', async (t) => {
+test('a CNAME whose target does not exist or has no such record counts as no record', async (t) => {
   for (const followCnames of [true, false]) {
     const { dns, txt } = await viewOf(t, { followCnames })
     dns.set(NAME, 'CNAME', ['other.example.net'])
@@ -55,11 +55,11 @@ test('a CNAME whose target has no such record, or does not exist, is no record',
     const noText = await txt(NAME)
     assert.ok('error' in noText)
     assert.equal(noText.error, 'ProofAbsent')
-    assert.ok(noText.words.startsWith(`other.example.net, to which ${NAME} leads, has no TXT`))
+    assert.ok(noText.message.startsWith(`other.example.net, to which ${NAME} leads, has no TXT`))
   }
 })
 
-test('CNAMEs in a circle are nobody knows', async (t) => {
+test('a loop of CNAMEs is Unreachable', async (t) => {
   for (const followCnames of [true, false]) {
     const { dns, txt } = await viewOf(t, { followCnames })
     dns.set(NAME, 'CNAME', ['other.example.net'])
@@ -69,20 +69,20 @@ test('CNAMEs in a circle are nobody knows', async (t) => {
   }
 })
 
-test('NXDOMAIN and no such record: it is not there', async (t) => {
+test('NXDOMAIN and a missing record type are ProofAbsent', async (t) => {
   const { dns, txt } = await viewOf(t)
   assert.deepEqual(await txt(NAME), {
     error: 'ProofAbsent',
-    words: `${NAME} does not exist in the DNS.`,
+    message: `${NAME} does not exist in the DNS.`,
   })
   dns.set(`below.${NAME}`, 'TXT', ['deeper'])
   assert.deepEqual(await txt(NAME), {
     error: 'ProofAbsent',
-    words: `${NAME} has no TXT record in the DNS.`,
+    message: `${NAME} has no TXT record in the DNS.`,
   })
 })
 
-test('SERVFAIL, REFUSED, silence and a name that is none: nobody knows', async (t) => {
+test('SERVFAIL, REFUSED, a time-out and an invalid name are Unreachable', async (t) => {
   const { dns, txt } = await viewOf(t)
   dns.set(NAME, 'TXT', ['there'])
   const impatient = new DnsClient(dns.address, { timeoutMs: 250, tries: 1 })
@@ -90,10 +90,10 @@ test('SERVFAIL, REFUSED, silence and a name that is none: nobody knows', async (
   const why = { SERVFAIL: 'SERVFAIL', REFUSED: 'REFUSED', silence: 'does not answer in time' }
   for (const failure of ['SERVFAIL', 'REFUSED', 'silence'] as const) {
     dns.fail(NAME, failure)
-    const failed = await (failure === 'silence' ? seen(impatient.txt(NAME)) : txt(NAME))
+    const failed = await (failure === 'silence' ? outcomeOf(impatient.txt(NAME)) : txt(NAME))
     assert.ok('error' in failed && failed.error === 'Unreachable', failure)
-    assert.ok(failed.words.startsWith(`${NAME}: the DNS server ${dns.address} `), failed.words)
-    assert.ok(failed.words.includes(why[failure]), failed.words)
+    assert.ok(failed.message.startsWith(`${NAME}: the DNS server ${dns.address} `), failed.message)
+    assert.ok(failed.message.includes(why[failure]), failed.message)
   }
   dns.fail(NAME, null)
   assert.deepEqual(await txt(NAME), { found: ['there'] })
@@ -101,14 +101,14 @@ test('SERVFAIL, REFUSED, silence and a name that is none: nobody knows', async (
   assert.ok('error' in noName && noName.error === 'Unreachable')
 })
 
-test('a resolver that is not there: nobody knows', async (t) => {
+test('a resolver that does not run is Unreachable', async (t) => {
   const view = new DnsClient(`127.0.0.1:${await freePort()}`, { timeoutMs: 250, tries: 1 })
   t.after(() => view.close())
-  const lost = await seen(view.txt(NAME))
+  const lost = await outcomeOf(view.txt(NAME))
   assert.ok('error' in lost && lost.error === 'Unreachable')
 })
 
-test('a truncated answer is asked for again over TCP', async (t) => {
+test('a truncated answer is retried over TCP', async (t) => {
   const { dns, txt } = await viewOf(t)
   const records = Array.from({ length: 40 }, (_, index) => `${index}:${'x'.repeat(200)}`)
   dns.set(NAME, 'TXT', records)
@@ -117,7 +117,7 @@ test('a truncated answer is asked for again over TCP', async (t) => {
   assert.equal(dns.asked(NAME), 2)
 })
 
-test('nothing is kept: a record that has changed is seen at once', async (t) => {
+test('nothing is cached: a changed record is seen at once', async (t) => {
   const { dns, txt } = await viewOf(t)
   dns.set(NAME, 'TXT', ['before'])
   assert.deepEqual(await txt(NAME), { found: ['before'] })
@@ -128,7 +128,7 @@ test('nothing is kept: a record that has changed is seen at once', async (t) => 
   assert.ok('error' in gone && gone.error === 'ProofAbsent')
 })
 
-test('addresses: one kind is enough, neither is not there, one that fails is nobody knows', async (t) => {
+test('addresses: one family is enough; none is ProofAbsent, a failed query is Unreachable', async (t) => {
   const { dns, view } = await viewOf(t)
   const host = 'agents.example.com'
   dns.set(host, 'AAAA', ['2001:db8::1'])
@@ -136,14 +136,14 @@ test('addresses: one kind is enough, neither is not there, one that fails is nob
   dns.set(host, 'A', ['192.0.2.2', '192.0.2.3'])
   assert.deepEqual(await view.addresses(host), ['192.0.2.2', '192.0.2.3', '2001:db8::1'])
   dns.remove(host)
-  const none = await seen(view.addresses(host))
-  assert.deepEqual(none, { error: 'ProofAbsent', words: `${host} does not exist in the DNS.` })
+  const none = await outcomeOf(view.addresses(host))
+  assert.deepEqual(none, { error: 'ProofAbsent', message: `${host} does not exist in the DNS.` })
   dns.fail(host, 'SERVFAIL')
-  const failed = await seen(view.addresses(host))
+  const failed = await outcomeOf(view.addresses(host))
   assert.ok('error' in failed && failed.error === 'Unreachable')
 })
 
-test('a resolver with an IPv6 address is asked', async (t) => {
+test('a resolver can have an IPv6 address', async (t) => {
   const { dns, txt } = await viewOf(t, { host: '::1' })
   assert.match(dns.address, /^\[::1\]:\d+$/)
   dns.set(NAME, 'TXT', ['by IPv6'])

@@ -36,10 +36,10 @@ function writeForever(response: ServerResponse, chunk: Uint8Array): Promise<numb
   })
 }
 
-const tooMuch = { error: 'Unreachable', words: `${HOST} answers with more than 64 KiB.` }
-const tooLate = { error: 'Unreachable', words: `${HOST} does not answer in time.` }
+const tooMuch = { error: 'Unreachable', message: `${HOST} answers with more than 64 KiB.` }
+const tooLate = { error: 'Unreachable', message: `${HOST} does not answer in time.` }
 
-test('a page of 64 KiB is read, one byte more is too much', async (t) => {
+test('a page of 64 KiB is read, one byte more is rejected', async (t) => {
   for (const announced of [true, false]) {
     let size = LIMIT
     const { get } = await siteThat(t, (_request, response) => {
@@ -54,7 +54,7 @@ test('a page of 64 KiB is read, one byte more is too much', async (t) => {
   }
 })
 
-test('a page without an end is left, and the connection with it', async (t) => {
+test('an endless page is rejected, and its connection closed', async (t) => {
   const ended: Promise<number>[] = []
   const { get } = await siteThat(t, (_request, response) => {
     ended.push(writeForever(response, Buffer.alloc(16 * 1024, 'x')))
@@ -64,7 +64,7 @@ test('a page without an end is left, and the connection with it', async (t) => {
   assert.equal(ended.length, 1)
 })
 
-test('a page that does not come, or comes too slowly, is not waited for', async (t) => {
+test('a page that does not arrive, or arrives too slowly, times out', async (t) => {
   const silent = await siteThat(t, () => undefined, 300)
   assert.deepEqual(await silent.get(), tooLate)
   const slow = await siteThat(
@@ -79,7 +79,7 @@ test('a page that does not come, or comes too slowly, is not waited for', async 
   assert.deepEqual(await slow.get(), tooLate)
 })
 
-test('nor is a host that takes the connection and says nothing, or a resolver that says nothing', async (t) => {
+test('a host or resolver that accepts the connection and never answers times out', async (t) => {
   const dns = await startDnsServer(t)
   dns.set(HOST, 'A', ['127.0.0.1'])
   const mute = createServer((socket) => socket.on('error', () => undefined))
@@ -95,18 +95,18 @@ test('nor is a host that takes the connection and says nothing, or a resolver th
   assert.deepEqual(await impatient.get(`https://${HOST}/`), tooLate)
 })
 
-test('headers that are too large are refused', async (t) => {
+test('headers that are too large are rejected', async (t) => {
   const { get } = await siteThat(t, (_request, response) => {
     for (let index = 0; index < 30; index++) response.setHeader(`x-${index}`, 'y'.repeat(1000))
     response.end('small')
   })
   assert.deepEqual(await get(), {
     error: 'Unreachable',
-    words: `${HOST} answers with headers that are too large.`,
+    message: `${HOST} answers with headers that are too large.`,
   })
 })
 
-test('what comes compressed is not unpacked, be it small or a bomb', async (t) => {
+test('a compressed response is rejected without decompressing it', async (t) => {
   for (const [encoding, body] of [
     ['gzip', gzipSync('small')],
     ['gzip', gzipSync(Buffer.alloc(32 * 1024 * 1024))],
@@ -119,12 +119,12 @@ test('what comes compressed is not unpacked, be it small or a bomb', async (t) =
     })
     assert.deepEqual(await get(), {
       error: 'Unreachable',
-      words: `${HOST} answers compressed, which was not asked for.`,
+      message: `${HOST} answers compressed, which was not asked for.`,
     })
   }
 })
 
-test('a host that hangs up, refuses or does not speak HTTP is out of reach, and is asked once', async (t) => {
+test('a host that closes or refuses the connection, or does not speak HTTP, is unreachable and not retried', async (t) => {
   let asked = 0
   const hangsUp = await siteThat(t, (request) => {
     asked++
@@ -132,7 +132,7 @@ test('a host that hangs up, refuses or does not speak HTTP is out of reach, and 
   })
   assert.deepEqual(await hangsUp.get(), {
     error: 'Unreachable',
-    words: `${HOST} closes the connection.`,
+    message: `${HOST} closes the connection.`,
   })
   assert.equal(asked, 1)
 
@@ -147,7 +147,7 @@ test('a host that hangs up, refuses or does not speak HTTP is out of reach, and 
   const babbles = await siteThat(t, (request) => request.socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
   assert.deepEqual(await babbles.get(), {
     error: 'Unreachable',
-    words: `${HOST} answers with what is not HTTP.`,
+    message: `${HOST} answers with what is not HTTP.`,
   })
 
   const dns = await startDnsServer(t)
@@ -156,21 +156,21 @@ test('a host that hangs up, refuses or does not speak HTTP is out of reach, and 
   const nobody = openTestPerspective(t, dns, { loopbackHosts })
   assert.deepEqual(await nobody.get(`https://${HOST}/`), {
     error: 'Unreachable',
-    words: `${HOST} refuses connections.`,
+    message: `${HOST} refuses connections.`,
   })
 })
 
-test('a host without an address is not there; one that nobody can look up is out of reach', async (t) => {
+test('a host without an address is ProofAbsent; one that cannot be resolved is Unreachable', async (t) => {
   const dns = await startDnsServer(t)
   const { get } = openTestPerspective(t, dns)
   assert.deepEqual(await get(`https://${HOST}/`), {
     error: 'ProofAbsent',
-    words: `${HOST} does not exist in the DNS.`,
+    message: `${HOST} does not exist in the DNS.`,
   })
   dns.set(HOST, 'TXT', ['no address'])
   assert.deepEqual(await get(`https://${HOST}/`), {
     error: 'ProofAbsent',
-    words: `${HOST} has no address in the DNS.`,
+    message: `${HOST} has no address in the DNS.`,
   })
   dns.fail(HOST, 'SERVFAIL')
   const failed = await get(`https://${HOST}/`)

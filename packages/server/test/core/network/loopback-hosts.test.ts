@@ -4,11 +4,11 @@ import { startDnsServer } from '../../../../../test/support/dns-server.ts'
 import { outsideEnv, startHttpsSite } from '../../../../../test/support/https-site.ts'
 import { readSettings } from '../../../src/config/config.ts'
 import { openPerspectives } from '../../../src/core/network/open-perspectives.ts'
-import { openTestPerspective, seen, startCanary } from './test-perspective.ts'
+import { openTestPerspective, outcomeOf, startCanary } from './test-perspective.ts'
 
 const HOST = 'agents.example.com'
 
-test('a host that LOOPBACK_HOSTS names is found there, as the host that it is', async (t) => {
+test('a host in LOOPBACK_HOSTS is reached on loopback under its own name', async (t) => {
   const dns = await startDnsServer(t)
   const site = await startHttpsSite(t, [HOST])
   site.serve('/card.json', {
@@ -54,7 +54,7 @@ test('a page with any status is a page', async (t) => {
   }
 })
 
-test('proxies of the environment are not asked', async (t) => {
+test('proxies configured in the environment are not used', async (t) => {
   const dns = await startDnsServer(t)
   const canary = await startCanary(t)
   for (const name of ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'NODE_USE_ENV_PROXY']) {
@@ -70,7 +70,7 @@ test('proxies of the environment are not asked', async (t) => {
   assert.equal(canary.connections, 0)
 })
 
-test('only the host that is named may be on loopback', async (t) => {
+test('only hosts in LOOPBACK_HOSTS may resolve to loopback', async (t) => {
   const dns = await startDnsServer(t)
   const canary = await startCanary(t)
   for (const name of [`x.${HOST}`, 'other.example.com', 'example.com']) {
@@ -85,7 +85,7 @@ test('only the host that is named may be on loopback', async (t) => {
   assert.equal(canary.connections, 0)
 })
 
-test('and it may be nowhere else: neither on private nor on public addresses', async (t) => {
+test('hosts in LOOPBACK_HOSTS may resolve to nothing but loopback', async (t) => {
   const dns = await startDnsServer(t)
   const canary = await startCanary(t)
   const { get } = openTestPerspective(t, dns, { loopbackHosts: new Map([[HOST, canary.port]]) })
@@ -93,13 +93,13 @@ test('and it may be nowhere else: neither on private nor on public addresses', a
     dns.set(HOST, 'A', ['127.0.0.1', address])
     assert.deepEqual(await get(`https://${HOST}/`), {
       error: 'Unreachable',
-      words: `${HOST} resolves to ${address}, which is not on loopback, as LOOPBACK_HOSTS has it.`,
+      message: `${HOST} resolves to ${address}, which is not on loopback, as LOOPBACK_HOSTS has it.`,
     })
   }
   assert.equal(canary.connections, 0)
 })
 
-test('each resolver is a view of its own, and closing ends what is under way', async (t) => {
+test('each resolver is a separate perspective, and closing aborts requests in progress', async (t) => {
   const servers = await Promise.all([startDnsServer(t), startDnsServer(t), startDnsServer(t)])
   const [one, two, three] = servers
   one.set('x.example.com', 'TXT', ['one'])
@@ -117,12 +117,12 @@ test('each resolver is a view of its own, and closing ends what is under way', a
   assert.deepEqual(await second?.txt('x.example.com'), ['two'])
 
   const waiting = [
-    seen(Promise.resolve(third?.txt('x.example.com'))),
-    seen(Promise.resolve(third?.get(new URL('https://x.example.com/'), 'text/plain'))),
+    outcomeOf(Promise.resolve(third?.txt('x.example.com'))),
+    outcomeOf(Promise.resolve(third?.get(new URL('https://x.example.com/'), 'text/plain'))),
   ]
   await perspectives.close()
   for (const each of await Promise.all(waiting)) {
     assert.ok('error' in each && each.error === 'Unreachable')
-    assert.match(each.words, /was not waited for\.$/)
+    assert.match(each.message, /was not waited for\.$/)
   }
 })

@@ -10,7 +10,7 @@ import {
   startChannelFixture,
 } from '../../channels/support/channel-fixture.ts'
 
-test('a host is told who asks, and where that is', async (t) => {
+test('requests carry a User-Agent with the version and the origin', async (t) => {
   const fixture = await startChannelFixture(t)
   const prover = await newProver(fixture)
   await check(prover, await addChannel(prover, 'domain'))
@@ -21,7 +21,7 @@ test('a host is told who asks, and where that is', async (t) => {
   )
 })
 
-test('each resolver is looked through by itself, and an owner reads why one of them is refused', async (t) => {
+test('each resolver is evaluated separately, and the owner sees why one is rejected', async (t) => {
   const fixture = await startChannelFixture(t, { resolvers: 3 })
   const [one, two, three] = fixture.dns
   const prover = await newProver(fixture)
@@ -42,7 +42,7 @@ test('each resolver is looked through by itself, and an owner reads why one of t
   assert.equal(fixture.site.connections, 0)
 })
 
-test('a host that may be on loopback may not be anywhere else', async (t) => {
+test('a host in LOOPBACK_HOSTS may not resolve to other addresses', async (t) => {
   const fixture = await startChannelFixture(t)
   const prover = await newProver(fixture)
   const channel = await addChannel(prover, 'domain')
@@ -53,7 +53,7 @@ test('a host that may be on loopback may not be anywhere else', async (t) => {
   assert.equal(fixture.site.connections, 0)
 })
 
-test('a service that stops does not wait for the outside world', async (t) => {
+test('a stop does not wait for network requests', async (t) => {
   const fixture = await startChannelFixture(t)
   const prover = await newProver(fixture)
   const channel = await addChannel(prover, 'domain')

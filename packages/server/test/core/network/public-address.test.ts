@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isLoopbackAddress, isPublicAddress } from '../../../src/core/network/guarded-connect.ts'
 
-test('addresses of the public internet are public', () => {
+test('public addresses are recognized', () => {
   for (const address of [
     ...['1.1.1.1', '8.8.8.8', '192.0.1.1', '198.17.255.255', '198.20.0.0', '223.255.255.255'],
     ...['2606:4700:4700::1111', '2a00:1450::', '2001:200::1', '2620:4f:7fff::1', '::ffff:1.1.1.1'],
@@ -44,14 +44,14 @@ for (const [name, addresses] of Object.entries(SPECIAL)) {
   })
 }
 
-test('what is no address is neither public nor on loopback', () => {
+test('text that is not an address is neither public nor loopback', () => {
   for (const text of ['', 'localhost', 'example.com', '1.1.1.1.', '256.1.1.1', '[::1]', 'nobody']) {
     assert.equal(isPublicAddress(text), false, text)
     assert.equal(isLoopbackAddress(text), false, text)
   }
 })
 
-test('loopback is 127.0.0.0/8 and ::1, also in the clothes of IPv6, and nothing else', () => {
+test('loopback is 127.0.0.0/8 and ::1, also IPv4-mapped, and nothing else', () => {
   for (const address of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']) {
     assert.ok(isLoopbackAddress(address), address)
   }

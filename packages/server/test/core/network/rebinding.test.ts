@@ -7,7 +7,7 @@ import { openTestPerspective, startCanary } from './test-perspective.ts'
 
 const HOST = 'agents.example.com'
 
-test('the address that was checked is the one that is connected to, and it is asked for once', async (t) => {
+test('the connection goes to the checked address, which is resolved once', async (t) => {
   const dns = await startDnsServer(t)
   const site = await startHttpsSite(t, [HOST])
   site.serve('/', { body: 'from the first address' })
@@ -28,7 +28,7 @@ test('the address that was checked is the one that is connected to, and it is as
   assert.equal(site.connections, 1)
 })
 
-test('a name that is public when it is checked and on loopback afterwards leads nowhere else', async (t) => {
+test('DNS rebinding: a name that resolves to loopback after the check is not followed there', async (t) => {
   const dns = await startDnsServer(t)
   const canary = await startCanary(t)
   dns.setInTurn(HOST, 'A', [['1.1.1.1'], ['127.0.0.1']])
@@ -46,7 +46,7 @@ test('a name that is public when it is checked and on loopback afterwards leads 
   assert.ok('error' in answer && answer.error === 'Unreachable')
 })
 
-test('where the network leads elsewhere than to a public address, nothing is sent', async (t) => {
+test('nothing is sent if the connected address is not public', async (t) => {
   const dns = await startDnsServer(t)
   const canary = await startCanary(t)
   dns.set(HOST, 'A', ['1.1.1.1'])
@@ -54,7 +54,7 @@ test('where the network leads elsewhere than to a public address, nothing is sen
   const answer = await get(`https://${HOST}/`)
   assert.deepEqual(answer, {
     error: 'Unreachable',
-    words: `${HOST} resolves to 127.0.0.1, which is not a public address.`,
+    message: `${HOST} resolves to 127.0.0.1, which is not a public address.`,
   })
   assert.equal(canary.bytes, 0)
 })

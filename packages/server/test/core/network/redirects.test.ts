@@ -30,7 +30,7 @@ async function redirecting(t: TestContext) {
   return { dns, site, other, canary, redirect, get }
 }
 
-test('redirects within the host are followed, relative or not, at most three', async (t) => {
+test('redirects within the host are followed, relative or absolute, at most three', async (t) => {
   const { dns, site, redirect, get } = await redirecting(t)
   redirect('/1', '/2', 301)
   redirect('/2', `https://${HOST}/3`, 307)
@@ -48,11 +48,11 @@ test('redirects within the host are followed, relative or not, at most three', a
   const tooMany = await get(`https://${HOST}/0`)
   assert.deepEqual(tooMany, {
     error: 'Unreachable',
-    words: `${HOST} redirects more than 3 times.`,
+    message: `${HOST} redirects more than 3 times.`,
   })
 })
 
-test('a circle of redirects ends', async (t) => {
+test('a redirect loop ends', async (t) => {
   const { site, redirect, get } = await redirecting(t)
   redirect('/round', '/round')
   const answer = await get(`https://${HOST}/round`)
@@ -60,7 +60,7 @@ test('a circle of redirects ends', async (t) => {
   assert.equal(site.requests.length, 4)
 })
 
-test('the page that comes with a redirect is not read, not even where it has no end', async (t) => {
+test('the body of a redirect is not read, even if it is endless', async (t) => {
   const { site, get } = await redirecting(t)
   const left: Promise<unknown>[] = []
   site.serve('/', (_request, response) => {
@@ -78,7 +78,7 @@ test('the page that comes with a redirect is not read, not even where it has no 
   await Promise.all(left)
 })
 
-test('no redirect leads to another host, to an address, to plain http or to another port', async (t) => {
+test('redirects to another host, an address, plain http or another port are rejected', async (t) => {
   const { other, canary, redirect, get } = await redirecting(t)
   for (const location of [
     ...[`https://${OTHER}/`, `//${OTHER}/`, `https://x.${HOST}/`, 'https://example.com/'],
@@ -95,13 +95,13 @@ test('no redirect leads to another host, to an address, to plain http or to anot
     redirect('/', location)
     const answer = await get(`https://${HOST}/`)
     assert.ok('error' in answer && answer.error === 'Unreachable', location)
-    assert.ok(!answer.words.includes('secret'), answer.words)
+    assert.ok(!answer.message.includes('secret'), answer.message)
   }
   assert.equal(other.requests.length, 0)
   assert.equal(canary.connections, 0)
 })
 
-test('a host that moves to an address that is not public in mid-redirect is not followed', async (t) => {
+test('a redirect is not followed if the host now resolves to an address that is not public', async (t) => {
   const { dns, site, redirect, get } = await redirecting(t)
   dns.setInTurn(HOST, 'A', [['127.0.0.1'], ['10.0.0.1']])
   redirect('/', '/end')
@@ -110,7 +110,7 @@ test('a host that moves to an address that is not public in mid-redirect is not 
   assert.equal(site.requests.length, 1)
 })
 
-test('the URL that a check begins with has to be https on 443 without credentials', async (t) => {
+test('only https URLs on port 443 without credentials are fetched', async (t) => {
   const { site, canary, get } = await redirecting(t)
   for (const url of [
     ...[`http://${HOST}/end`, `https://${HOST}:8443/`, `https://${HOST}:${canary.port}/`],
@@ -119,7 +119,7 @@ test('the URL that a check begins with has to be https on 443 without credential
   ]) {
     const answer = await get(url)
     assert.ok('error' in answer && answer.error === 'Unreachable', url)
-    assert.ok(!answer.words.includes('secret'), answer.words)
+    assert.ok(!answer.message.includes('secret'), answer.message)
   }
   assert.equal(site.connections, 0)
   assert.equal(canary.connections, 0)

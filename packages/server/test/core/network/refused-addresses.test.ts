@@ -15,7 +15,7 @@ const LITERALS = [
   ...['1.1.1.1', '[2606:4700:4700::1111]'],
 ]
 
-test('no address in the URL is connected to, however it is spelt, nor localhost', async (t) => {
+test('URLs with an address in any spelling, or localhost, are rejected', async (t) => {
   const canary = await startCanary(t)
   const dns = await startDnsServer(t)
   for (const name of ['localhost', '127.0.0.1', '127.1']) dns.set(name, 'A', ['127.0.0.1'])
@@ -23,7 +23,7 @@ test('no address in the URL is connected to, however it is spelt, nor localhost'
   for (const host of LITERALS) {
     const answer = await get(`https://${host}/`)
     assert.ok('error' in answer && answer.error === 'Unreachable', host)
-    assert.match(answer.words, /is not the name of a host on the public internet\.$/, host)
+    assert.match(answer.message, /is not the name of a host on the public internet\.$/, host)
   }
   assert.equal(canary.connections, 0)
 })
@@ -41,7 +41,7 @@ const ANSWERS = {
   ],
 } as const
 
-test('no address that is not public is connected to, whatever the DNS says', async (t) => {
+test('addresses from the DNS that are not public are never connected to', async (t) => {
   const canary = await startCanary(t)
   const dns = await startDnsServer(t)
   const { get } = openTestPerspective(t, dns, { port: canary.port })
@@ -52,7 +52,7 @@ test('no address that is not public is connected to, whatever the DNS says', asy
       const answer = await get('https://agents.example.com/')
       assert.ok('error' in answer && answer.error === 'Unreachable', address)
       assert.match(
-        answer.words,
+        answer.message,
         /^agents\.example\.com resolves to [0-9a-f.:]+, which is not a public address\.$/,
       )
     }
@@ -60,7 +60,7 @@ test('no address that is not public is connected to, whatever the DNS says', asy
   assert.equal(canary.connections, 0)
 })
 
-test('one address that is not public among public ones is enough to refuse them all', async (t) => {
+test('one non-public address among public ones rejects the host', async (t) => {
   const canary = await startCanary(t)
   const dns = await startDnsServer(t)
   const dialled: string[] = []
@@ -78,13 +78,13 @@ test('one address that is not public among public ones is enough to refuse them 
     }
     const answer = await get('https://agents.example.com/')
     assert.ok('error' in answer && answer.error === 'Unreachable')
-    assert.match(answer.words, /resolves to (127\.0\.0\.1|::1), which is not a public address/)
+    assert.match(answer.message, /resolves to (127\.0\.0\.1|::1), which is not a public address/)
   }
   assert.deepEqual(dialled, [])
   assert.equal(canary.connections, 0)
 })
 
-test('the canary is within reach: what may be connected to makes it sing', async (t) => {
+test('the canary server is reachable: an allowed connection is counted', async (t) => {
   const canary = await startCanary(t)
   const dns = await startDnsServer(t)
   const loopbackHosts = new Map([['agents.example.com', canary.port]])

@@ -6,49 +6,49 @@ import { DnsClient } from '../../../src/core/network/dns-client.ts'
 import { type FetchOptions, fetchPage } from '../../../src/core/network/fetch-page.ts'
 import { type Page, ProofAbsent, Unreachable } from '../../../src/core/network/perspective.ts'
 
-/** What came of looking: a page or records, or which of the two errors, in which words. */
-export type Seen<T> =
+/** The outcome of a query or fetch: its result, or one of the two errors with its message. */
+export type Outcome<T> =
   | { readonly found: T }
-  | { readonly error: 'ProofAbsent' | 'Unreachable'; readonly words: string }
+  | { readonly error: 'ProofAbsent' | 'Unreachable'; readonly message: string }
 
-/** @throws what is neither of the two errors that an owner is told of */
-export async function seen<T>(work: Promise<T>): Promise<Seen<T>> {
+/** @throws errors other than ProofAbsent and Unreachable */
+export async function outcomeOf<T>(work: Promise<T>): Promise<Outcome<T>> {
   try {
     return { found: await work }
   } catch (error) {
     if (error instanceof ProofAbsent || error instanceof Unreachable) {
-      return { error: error.name, words: error.message }
+      return { error: error.name, message: error.message }
     }
     throw error
   }
 }
 
-/** A perspective with rules that a test changes: its port, its patience, its network. */
+/** A perspective whose options a test can change: port, time limit, network. */
 export function openTestPerspective(
   t: TestContext,
   dns: TestDns,
-  changed: Partial<FetchOptions> = {},
+  overrides: Partial<FetchOptions> = {},
 ) {
-  // The server is in this process: one that stands still for a moment must not pass for a silent one.
+  // The DNS server is in this process: a short pause of the process must not look like a time-out.
   const view = new DnsClient(dns.address, { timeoutMs: 10_000, tries: 1 })
   t.after(() => view.close())
-  const rules: FetchOptions = {
+  const options: FetchOptions = {
     addressesOf: (host) => view.addresses(host),
     loopbackHosts: new Map(),
     port: 443,
     dial: connect,
     userAgent: 'Countersign/test',
     timeLimitMs: 10_000,
-    ...changed,
+    ...overrides,
   }
   return {
     view,
-    get: (url: string, end = new AbortController().signal): Promise<Seen<Page>> =>
-      seen(fetchPage(new URL(url), 'text/plain', rules, end)),
+    get: (url: string, end = new AbortController().signal): Promise<Outcome<Page>> =>
+      outcomeOf(fetchPage(new URL(url), 'text/plain', options, end)),
   }
 }
 
-/** Sings when somebody connects to it, whatever address of this machine they came by. */
+/** Counts connections to any address of this machine. */
 export interface Canary {
   readonly port: number
   connections: number

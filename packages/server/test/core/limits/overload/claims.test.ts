@@ -15,15 +15,15 @@ import { startSessionOf } from '../../../../../../test/support/signed-in.ts'
 import { until } from '../../../../../../test/support/until.ts'
 import { readSettings } from '../../../../src/config/config.ts'
 import { whileStalled } from '../rate-limit/support.ts'
-import { answerOf, assertTurnedAway, figure, PATIENT, pipeline } from './support.ts'
+import { answerOf, assertShed, figure, PATIENT, pipeline } from './support.ts'
 
 const CLAIM = '/api/v1/claim'
-/** As many as there is room for. */
+/** Together the limit of concurrent claims. */
 const CONNECTIONS = 32
 const EACH = 32
 const MORE = 40
 
-test('while the database takes no write claims past the bound get 503 at once; none is half done, none acknowledged is lost', (t) =>
+test('while the database accepts no write, claims past the limit get 503 at once; none is half done, no acknowledged one is lost', (t) =>
   whileStalled(async (stall) => {
     const env = { ...(await testEnv(t, PATIENT)), METRICS_PORT: String(await freePort()) }
     const settings = readSettings(env)
@@ -51,7 +51,7 @@ test('while the database takes no write claims past the bound get 503 at once; n
     const inside = () => figure(service, 'countersign_inside{room="claims"}')
     await until(async () => (await inside()) === CONNECTIONS * EACH, 6000)
     for (const claim of tooMany) {
-      assertTurnedAway(await answerOf(await postJson(service.url + CLAIM, claim)))
+      assertShed(await answerOf(await postJson(service.url + CLAIM, claim)))
     }
     assert.equal(await figure(service, 'countersign_refused_total{reason="claims"}'), MORE)
     assert.equal((await fetch(`${service.url}/api/v1/agent/${did}`)).status, 200)
@@ -77,11 +77,7 @@ test('while the database takes no write claims past the bound get 503 at once; n
     }
     assert.ok(answers.some(({ status }) => status === 200))
     for (const claim of tooMany) {
-      assert.equal(
-        (await postJson(service.url + CLAIM, claim)).status,
-        200,
-        'its token is as it was',
-      )
+      assert.equal((await postJson(service.url + CLAIM, claim)).status, 200, 'its token is unused')
     }
     const { count } = await operator.db.read
       .selectFrom('agents')
@@ -91,7 +87,7 @@ test('while the database takes no write claims past the bound get 503 at once; n
     assert.equal(await inside(), 0)
   }, 2))
 
-/** The lock was waited for in vain: that is said, and the token is as it was. */
+/** The wait for the lock timed out: the response says so, and the token is unused. */
 function assertNothingDone(answer: Answer, again: Response): void {
   assert.equal(answer.status, 503, answer.text)
   assert.match(answer.headers.get('retry-after') ?? 'none', /^\d+$/)

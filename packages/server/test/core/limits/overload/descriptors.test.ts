@@ -9,7 +9,7 @@ import { until } from '../../../../../../test/support/until.ts'
 const SPARE = 40
 const CONNECTIONS = 200
 
-test('connections that take every file descriptor do not end the process', async (t) => {
+test('connections that use up all file descriptors do not end the process', async (t) => {
   const service = await startServiceProcess(t)
   const pid = service.child.pid as number
   const most = readdirSync(`/proc/${pid}/fd`).length + SPARE
@@ -28,7 +28,6 @@ test('connections that take every file descriptor do not end the process', async
   })
   for (let i = 0; i < CONNECTIONS; i++)
     silent.push(connect(Number(port), hostname).on('error', () => undefined))
-  // Until then nothing is tested.
   await until(async () => readdirSync(`/proc/${pid}/fd`).length >= most - 1, 20_000)
   // What is measured each second has been measured meanwhile, by the service's own clock.
   const began = await timeAt(service.url, kept)
@@ -36,7 +35,7 @@ test('connections that take every file descriptor do not end the process', async
   assert.equal(service.child.exitCode, null, service.output())
 
   for (const socket of silent) socket.destroy()
-  // What it could not take meanwhile it may still turn away.
+  // Connections from before may still be rejected for a moment.
   await until(() => isHealthy(service.url), 20_000)
   assert.equal(await service.stop(), 0)
 })

@@ -8,19 +8,19 @@ import {
 } from '../../../../../../test/support/service.ts'
 import { signIn } from '../../../../../../test/support/signed-in.ts'
 import { scraping } from '../../metrics/support/scrape.ts'
-import { answerOf, assertTurnedAway, PATIENT } from './support.ts'
+import { answerOf, assertShed, PATIENT } from './support.ts'
 
-/** Splits answers into those that were served and those that were turned away, which are all the others. */
+/** The responses with status 200. Asserts that all others are 503 of load shedding. */
 async function servedOf(responses: readonly Response[]): Promise<Response[]> {
   const served = responses.filter(({ status }) => status === 200)
   for (const response of responses) {
-    if (response.status !== 200) assertTurnedAway(await answerOf(response))
+    if (response.status !== 200) assertShed(await answerOf(response))
     else await response.arrayBuffer()
   }
   return served
 }
 
-test('previews past the bound are turned away, and counted; there is room again when the others are drawn', async (t) => {
+test('previews past the limit are rejected and counted; slots are free again once the others are drawn', async (t) => {
   const { env, scrape } = await scraping()
   const service = await startTestService(t, { ...env, ...PATIENT })
   const owner = await service.operator.addVerifiedOwner()
@@ -41,13 +41,13 @@ test('previews past the bound are turned away, and counted; there is room again 
   assert.equal((await servedOf(again)).length, refused.length)
 })
 
-test('pictures past the bound are turned away, and counted; each that is taken or refused makes room', async (t) => {
+test('uploads past the limit are rejected and counted; each finished or rejected upload frees its slot', async (t) => {
   const { env, scrape } = await scraping()
   const service = await startTestService(t, { ...env, ...PATIENT })
   const owner = await signIn(service, await service.operator.addVerifiedOwner())
   const did = await claimAgent(service, owner.ownerId)
   const put = putter(service, did, owner.cookie)
-  // Large enough that others come while it is being read.
+  // Large enough that the others arrive while it is being decoded.
   const colour = { width: 4000, height: 4000, channels: 3, background: '#0f6b3a' } as const
   const png = await sharp({ create: colour }).png().toBuffer()
 

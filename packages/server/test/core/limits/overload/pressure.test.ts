@@ -8,15 +8,15 @@ import { verifyBody } from '../../../../../../test/support/refused-posts.ts'
 import { claimAgent, startTestService } from '../../../../../../test/support/service.ts'
 import { signIn } from '../../../../../../test/support/signed-in.ts'
 import { until } from '../../../../../../test/support/until.ts'
-import { assertTurnedAway, PATIENT } from './support.ts'
+import { assertShed, PATIENT } from './support.ts'
 
-/** Nothing else runs in this process meanwhile, and the service runs in it. */
+/** Blocks the event loop of this process, in which the service runs too. */
 function blockTheLoop(milliseconds: number): void {
   const end = performance.now() + milliseconds
   while (performance.now() < end);
 }
 
-/** Every turn of the event loop takes more than a second, from here until it is told to end. */
+/** Makes every turn of the event loop take more than a second. @returns ends that */
 async function press(): Promise<() => void> {
   let isOver = false
   const turn = async () => {
@@ -32,7 +32,7 @@ async function press(): Promise<() => void> {
   }
 }
 
-test('a process that cannot keep up refuses at once, but for lookups, health and taking an agent back', async (t) => {
+test('a process under pressure rejects requests at once, except lookups, health checks and revocations', async (t) => {
   const metricsPort = String(await freePort())
   const service = await startTestService(t, { METRICS_PORT: metricsPort, ...PATIENT })
   const key = newKey()
@@ -47,13 +47,13 @@ test('a process that cannot keep up refuses at once, but for lookups, health and
     post(service, '/api/v1/agent/verify', verifyBody(key)),
     owner.get('/api/account'),
     ask(service, `/api/v1/agent/${did}`),
-    // Not ahead of the router.
+    // HEAD goes through the router, unlike a plain GET.
     ask(service, `/api/v1/agent/${did}`, { method: 'HEAD' }),
     ask(service, '/healthz'),
     ask(service, '/readyz'),
     owner.post(`/api/account/agents/${did}/revoke`),
   ]).finally(calm)
-  for (const refused of [read, verified, account]) assertTurnedAway(refused)
+  for (const refused of [read, verified, account]) assertShed(refused)
   assert.equal(read.headers.get('access-control-allow-origin'), '*')
   assert.match(read.headers.get('access-control-expose-headers') ?? '', /Retry-After/)
   assert.deepEqual(

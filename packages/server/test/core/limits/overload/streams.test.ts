@@ -4,13 +4,13 @@ import { test } from 'node:test'
 import { startTestService } from '../../../../../../test/support/service.ts'
 import { signIn } from '../../../../../../test/support/signed-in.ts'
 import { until } from '../../../../../../test/support/until.ts'
-import { answerOf, assertTurnedAway, PATIENT } from './support.ts'
+import { answerOf, assertShed, PATIENT } from './support.ts'
 
-/** As many as there is room for, of as many owners as it takes: each may have 20. */
+/** Together the limit of 1,000 streams; each owner may have 20. */
 const OWNERS = 50
 const EACH = 20
 
-test('past the bound a stream is refused with 503, and there is room again when another ends', async (t) => {
+test('past the limit a stream is rejected with 503; when another one ends its slot is free', async (t) => {
   const service = await startTestService(t, PATIENT)
   const owners = await Promise.all(
     Array.from({ length: OWNERS + 1 }, async () =>
@@ -24,7 +24,7 @@ test('past the bound a stream is refused with 503, and there is room again when 
     new Promise<IncomingMessage>((resolve, reject) => {
       get(url, { agent, headers: { cookie } }, resolve).on('error', reject)
     })
-  // A machine that cannot keep up with so many is waited for: that is another refusal.
+  // Retried: a slow machine may reject some under pressure, which is not what is tested here.
   const open = async (cookie: string) => {
     let stream = await openOnce(cookie)
     const isOpen = async () => {
@@ -42,17 +42,17 @@ test('past the bound a stream is refused with 503, and there is room again when 
     streams.push(...(await Promise.all(Array.from({ length: EACH }, () => open(cookie)))))
   }
   for (const stream of streams) {
-    // A stream that is given up ends in an error.
+    // Destroying a stream below emits an error.
     stream.on('error', () => undefined).resume()
     assert.equal(stream.statusCode, 200)
   }
   const ask = () => fetch(url, { headers: { cookie: late.cookie } })
   await until(async () => {
     const refused = await answerOf(await ask())
-    assertTurnedAway(refused)
+    assertShed(refused)
     return refused.text.includes('Too many streams')
   }, 30_000)
-  // Everything else goes on.
+  // Other requests are still answered.
   await until(async () => (await late.get('/api/account')).status === 200, 30_000)
   for (const stream of streams.slice(0, 3)) stream.destroy()
   await until(async () => {

@@ -3,11 +3,11 @@ import type { Answer } from '../../../../../../test/support/answer.ts'
 import { sendRaw } from '../../../../../../test/support/raw-http.ts'
 import type { ServiceProcess } from '../../../../../../test/support/service.ts'
 
-/** With PostgreSQL, who hears nothing of other nodes for so long vouches for nobody: that is another matter. */
+/** A test that blocks the process or the database must not make the read model stale, which is another kind of 503. */
 export const PATIENT = { MAX_STALENESS: '60' } as const
 
 /**
- * Sends requests on one connection without waiting for answers, so that all of them are there at once.
+ * Pipelines requests on one connection, so that all of them arrive at once.
  * @returns the answers, in the order of the requests
  */
 export async function pipeline(
@@ -26,8 +26,8 @@ export async function pipeline(
   return answers
 }
 
-/** Asserts that an answer is our own refusal for too much work, in the envelope. */
-export function assertTurnedAway({ status, headers, text }: Answer): void {
+/** Asserts that a response is a 503 of load shedding, in the error envelope. */
+export function assertShed({ status, headers, text }: Answer): void {
   assert.equal(status, 503, text)
   assert.match(headers.get('content-type') ?? '', /^application\/json/)
   assert.equal(headers.get('cache-control'), 'no-store')
@@ -44,7 +44,7 @@ export async function answerOf(response: Response): Promise<Answer> {
   return { status, headers, text: await response.text() }
 }
 
-/** One figure of `/metrics`. */
+/** The value of one series in `/metrics`; NaN if it is missing. */
 export async function figure({ env }: ServiceProcess, series: string): Promise<number> {
   const text = await (await fetch(`http://localhost:${env.METRICS_PORT}/metrics`)).text()
   const line = text.split('\n').find((each) => each.startsWith(`${series} `))

@@ -15,10 +15,10 @@ import {
 } from '../../../../../../test/support/service.ts'
 import { until } from '../../../../../../test/support/until.ts'
 import { readSettings } from '../../../../src/config/config.ts'
-import { answerOf, assertTurnedAway, figure, PATIENT, pipeline } from './support.ts'
+import { answerOf, assertShed, figure, PATIENT, pipeline } from './support.ts'
 
 const VERIFY = '/api/v1/agent/verify'
-/** More at once than there is room for. */
+/** Together more than the limit of concurrent verifications. */
 const CONNECTIONS = 48
 const EACH = 150
 
@@ -40,7 +40,7 @@ async function start(t: TestContext) {
   return { service, operator, owner, settings, did, good, bad }
 }
 
-test('of more verifications than there is room for each gets its right answer or 503; lookups in between are all answered', async (t) => {
+test('under too many verifications each gets its correct answer or 503, and every lookup is answered', async (t) => {
   const { service, did, good, bad } = await start(t)
   const bodies = Array.from({ length: EACH }, (_, i) => (i % 3 === 0 ? bad : good))
   let isOver = false
@@ -59,7 +59,7 @@ test('of more verifications than there is room for each gets its right answer or
     for (const [i, answer] of answers.entries()) {
       if (answer.status === 503) {
         refused += 1
-        assertTurnedAway(answer)
+        assertShed(answer)
       } else if (i % 3 === 0) assert.equal(answer.status, 401, answer.text)
       else assert.equal(JSON.parse(answer.text).verified, true, answer.text)
     }
@@ -73,7 +73,7 @@ test('of more verifications than there is room for each gets its right answer or
   await assertWell(service, good)
 })
 
-test('requests whose clients have gone leave no place taken', async (t) => {
+test('requests of disconnected clients release their slots', async (t) => {
   const { service, good } = await start(t)
   const text = JSON.stringify(good)
   const request = `POST ${VERIFY} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`
@@ -87,7 +87,7 @@ test('requests whose clients have gone leave no place taken', async (t) => {
   await assertWell(service, good)
 })
 
-test('who sends slowly keeps no place', async (t) => {
+test('slow clients hold no slot', async (t) => {
   const { service, good } = await start(t)
   const { hostname, port } = new URL(service.url)
   const half = `POST ${VERIFY} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`
@@ -108,7 +108,7 @@ test('who sends slowly keeps no place', async (t) => {
   }
 })
 
-/** Everything is answered again, and nobody is inside of any room any more. */
+/** Asserts that all slots are free, and verifications are answered again. */
 async function assertWell(service: ServiceProcess, good: unknown): Promise<void> {
   await until(
     async () => (await figure(service, 'countersign_inside{room="verifications"}')) === 0,

@@ -7,7 +7,7 @@ import { assertLimited, BEHIND_PROXY, failToClaim, LIMITED } from './support.ts'
 
 const ONE = 'failed-claims=1/h'
 
-/** Whether an address has something left, after it has used it. */
+/** Fails a claim from an address. @returns whether its quota had one left */
 async function isNew(service: TestService, from: string): Promise<boolean> {
   const answer = await failToClaim(service, from)
   if (answer.status === 404) return true
@@ -15,7 +15,7 @@ async function isNew(service: TestService, from: string): Promise<boolean> {
   return false
 }
 
-test('IPv4 counts as a whole, IPv6 by its /64, IPv4 in IPv6 as IPv4', async (t) => {
+test('quotas are per IPv4 address and per IPv6 /64; IPv4-mapped addresses count as IPv4', async (t) => {
   const service = await startTestService(t, { ...BEHIND_PROXY, RATE_LIMITS: ONE })
   const expected: [string, boolean][] = [
     ['203.0.113.7', true],
@@ -36,7 +36,7 @@ test('IPv4 counts as a whole, IPv6 by its /64, IPv4 in IPv6 as IPv4', async (t) 
   }
 })
 
-test('what is no address is one and the same', async (t) => {
+test('all invalid addresses share one quota', async (t) => {
   const service = await startTestService(t, { ...BEHIND_PROXY, RATE_LIMITS: ONE })
   assert.equal(await isNew(service, 'unknown'), true)
   for (const made of [
@@ -52,7 +52,7 @@ test('what is no address is one and the same', async (t) => {
   }
 })
 
-test('X-Forwarded-For of whoever is no trusted proxy changes nothing', async (t) => {
+test('X-Forwarded-For is ignored unless it comes from a trusted proxy', async (t) => {
   for (const TRUSTED_PROXIES of ['', '192.0.2.0/24']) {
     const service = await startTestService(t, { ...LIMITED, TRUSTED_PROXIES, RATE_LIMITS: ONE })
     assert.equal(await isNew(service, '203.0.113.7'), true)
@@ -62,7 +62,7 @@ test('X-Forwarded-For of whoever is no trusted proxy changes nothing', async (t)
   }
 })
 
-test('of X-Forwarded-For the last address counts that no trusted proxy has: the ones before are what a client wrote', async (t) => {
+test('the last address in X-Forwarded-For that is not a trusted proxy counts, not what a client wrote before it', async (t) => {
   const TRUSTED_PROXIES = '127.0.0.0/8,::1,192.0.2.0/24'
   const service = await startTestService(t, { ...LIMITED, TRUSTED_PROXIES, RATE_LIMITS: ONE })
   assert.equal(await isNew(service, '203.0.113.7'), true)
@@ -71,7 +71,7 @@ test('of X-Forwarded-For the last address counts that no trusted proxy has: the 
   assert.equal(await isNew(service, '198.51.100.1'), true)
 })
 
-test('no address is kept', async (t) => {
+test('no address is stored', async (t) => {
   const service = await startTestService(t, BEHIND_PROXY)
   await failToClaim(service, '203.0.113.77')
   const text = await textOfTables(service.settings)
@@ -81,7 +81,7 @@ test('no address is kept', async (t) => {
   assert.equal(rows[0]?.key.length, 32)
 })
 
-test('what is counted of an address', () => {
+test('the part of an address that is counted', () => {
   assert.equal(addressKey('::1'), '0:0:0:0::/64')
   assert.equal(addressKey('fe80::1%eth0'), 'fe80:0:0:0::/64')
   assert.equal(addressKey(''), 'unknown')

@@ -17,13 +17,13 @@ import { figure, pipeline } from '../overload/support.ts'
 import { assertLimited, BEHIND_PROXY, statuses, whileStalled } from './support.ts'
 
 const CONNECTIONS = 20
-/** Who waits for a write gives up before that. */
+/** Longer than a request waits for a write. */
 const IN_TIME_MS = 6000
 const CLAIM = '/api/v1/claim'
 const OPTIONS = '/api/sign-in/passkey/options'
 const WAITING = 'countersign_writes_waiting'
 
-/** A process, and the means to stop its writes. */
+/** Starts a service in a process of its own, so that stalled writes do not block the test. */
 async function start(t: TestContext, RATE_LIMITS: string) {
   const METRICS_PORT = String(await freePort())
   const env = { ...(await testEnv(t)), ...BEHIND_PROXY, METRICS_PORT, RATE_LIMITS }
@@ -47,7 +47,7 @@ function requestOf(
   return `${lines.join('\r\n')}\r\nX-Forwarded-For: ${from}\r\n\r\n${text}`
 }
 
-/** Begins to sign in so often, a few connections at once and everything in them at once. */
+/** Sends that many sign-in requests, pipelined over a few connections. */
 async function beginSignIns(service: ServiceProcess, froms: readonly string[]) {
   const each = froms.length / CONNECTIONS
   const exchanges = await Promise.all(
@@ -63,7 +63,7 @@ async function beginSignIns(service: ServiceProcess, froms: readonly string[]) {
   return exchanges.flatMap(({ answers }) => answers)
 }
 
-test('of all who come at once from one address no more write than have something left; the others are refused at once', (t) =>
+test('of concurrent requests from one address only as many as the quota allows write; the others are rejected at once', (t) =>
   whileStalled(async (stall) => {
     const { service, settings } = await start(t, 'sign-ins=30/h')
     const goOn = await stall(t, settings)
@@ -72,13 +72,13 @@ test('of all who come at once from one address no more write than have something
     const refused = 'countersign_rate_limited_total{limit="sign-ins"}'
     await until(async () => (await figure(service, refused)) >= 370, IN_TIME_MS)
     const waiting = await figure(service, WAITING)
-    // The question, and, where no answer comes, what was asked for; a second later they are asked again.
+    // For each allowed request a count and, once that times out, the write itself; repeated after a second.
     assert.ok(waiting <= 60 * Math.ceil((performance.now() - since) / 1000), `${waiting} wait`)
     await goOn()
     assert.deepEqual(statuses(await all), { 200: 30, 429: 370 })
   }))
 
-test('nor is there an end of questions where they come from many addresses: past 512 each process counts alone', (t) =>
+test('past 512 pending queries, from however many addresses, each process counts on its own', (t) =>
   whileStalled(async (stall) => {
     const { service, settings } = await start(t, 'sign-ins=30/h')
     const goOn = await stall(t, settings)
@@ -91,20 +91,20 @@ test('nor is there an end of questions where they come from many addresses: past
       return (await figure(service, refused)) >= 1600 - 512
     }, IN_TIME_MS)
     assert.ok(most >= 512, 'they are still counted')
-    // Of questions as many as that, and what the room for sign-ins has let in.
+    // 512 counts, and the writes of 512 concurrent sign-ins.
     assert.ok(most <= 512 + 512, `${most} writes waited`)
     await goOn()
     assert.deepEqual(statuses(await all), { 200: 512, 503: 1600 - 512 })
   }))
 
-test('of 300 wrong claims at once from one address ten are told so; the others get 429, and nothing of them is looked at', (t) =>
+test('of 300 concurrent wrong claims from one address ten are answered; the others get 429 without being processed', (t) =>
   whileStalled(async (stall) => {
     const { service, operator, settings } = await start(t, 'failed-claims=10/h')
     const [good] = await prepareClaims(operator, 1)
     const badlySigned = { ...good, signature: newKey().sign('x') }
     const unknown = claimBody(`svc-verify-${'0'.repeat(32)}`, newKey())
     const bodies = Array.from({ length: 15 }, (_, i) => (i % 5 === 4 ? badlySigned : unknown))
-    // So that none of them is counted before the others are there.
+    // Writes stall until all claims have arrived, so that none is counted before.
     const goOn = await stall(t, settings)
     const all = Promise.all(
       Array.from({ length: CONNECTIONS }, () => pipeline(service.url, CLAIM, bodies)),
@@ -118,7 +118,7 @@ test('of 300 wrong claims at once from one address ten are told so; the others g
     const wrong = ['not_found', 'invalid_signature'].map((outcome) =>
       figure(service, `countersign_claims_total{outcome="${outcome}"}`),
     )
-    // What has never been is not there.
+    // An outcome that never occurred has no series.
     const counts = (await Promise.all(wrong)).filter((each) => !Number.isNaN(each))
     assert.equal(
       counts.reduce((sum, each) => sum + each),
@@ -126,7 +126,7 @@ test('of 300 wrong claims at once from one address ten are told so; the others g
     )
   }))
 
-test('the line behind claims that take long has an end, past which it is 503; whoever is in it has what is left after them', (t) =>
+test('the queue behind slow claims is bounded, with 503 past its limit; queued claims get the quota that is left', (t) =>
   whileStalled(async (stall) => {
     const { service, operator, settings } = await start(t, 'failed-claims=10/h,claims=off')
     const honest = await prepareClaims(operator, 10)

@@ -14,7 +14,7 @@ import {
   policiesOf,
 } from './support.ts'
 
-test('failed claims of one address are 429 after ten, whatever they fail for; a good one is then not even looked at', async (t) => {
+test('after ten failed claims from one address, for whatever reason, every claim gets 429 unprocessed', async (t) => {
   const service = await startTestService(t, LIMITED)
   const owner = await service.operator.addVerifiedOwner()
   const good = claimBody(await service.operator.issueToken(owner))
@@ -56,7 +56,7 @@ test('a quota refills as time passes', async (t) => {
   assertLimited(await failToClaim(service), 'failed-claims')
 })
 
-test('claims that succeed are no failures, nor are malformed ones and those that come too late', async (t) => {
+test('successful, malformed and expired claims do not count as failures', async (t) => {
   const service = await startTestService(t, { ...LIMITED, RATE_LIMITS: 'failed-claims=2/h' })
   const owner = await service.operator.addVerifiedOwner()
   for (let i = 0; i < 12; i++) await claimAgent(service, owner, newKey())
@@ -69,7 +69,7 @@ test('claims that succeed are no failures, nor are malformed ones and those that
   assert.equal((await failToClaim(service)).status, 404)
 })
 
-test('a stranger who fails at one address locks out nobody at another', async (t) => {
+test('failures from one address do not limit another', async (t) => {
   const service = await startTestService(t, BEHIND_PROXY)
   const owner = await service.operator.addVerifiedOwner()
   for (let i = 0; i < 11; i++) await failToClaim(service, '203.0.113.7')
@@ -78,7 +78,7 @@ test('a stranger who fails at one address locks out nobody at another', async (t
   assert.equal((await claimFrom(service, good, '203.0.113.8')).status, 200)
 })
 
-test('wrong signatures for one token are 429 after ten, from however many addresses', async (t) => {
+test('after ten wrong signatures for one token its claims get 429, from however many addresses', async (t) => {
   const service = await startTestService(t, BEHIND_PROXY)
   const owner = await service.operator.addVerifiedOwner()
   const good = claimBody(await service.operator.issueToken(owner))

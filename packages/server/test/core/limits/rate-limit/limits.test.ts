@@ -16,7 +16,7 @@ import { assertLimited, BEHIND_PROXY, failToClaim, LIMITED, leftOf, policiesOf }
 
 const VERIFY = '/api/v1/agent/verify'
 
-test('without the preview nothing is limited, and nothing tells of limits', async (t) => {
+test('without the preview nothing is limited, and no header mentions limits', async (t) => {
   const service = await startTestService(t, { RATE_LIMITS: 'failed-claims=1/h,reads=1/h' })
   for (let i = 0; i < 15; i++) {
     const answer = await failToClaim(service)
@@ -32,7 +32,7 @@ test('without the preview nothing is limited, and nothing tells of limits', asyn
   assert.deepEqual(limited, [])
 })
 
-test('with it /openapi.json says of every operation but those that are always answered that it can be too much', async (t) => {
+test('with it /openapi.json lists RATE_LIMITED for every operation that is not exempt', async (t) => {
   const service = await startTestService(t, LIMITED)
   const { document } = await openApiOf(service)
   const free = Object.values(document.paths).flatMap((operations) =>
@@ -53,7 +53,7 @@ test('with it /openapi.json says of every operation but those that are always an
   ])
 })
 
-test('minting tokens is limited by the session and by the address', async (t) => {
+test('issuing tokens is limited by session and by address', async (t) => {
   const RATE_LIMITS = 'mint=3/h,mint-address=5/h'
   const service = await startTestService(t, { ...LIMITED, RATE_LIMITS })
   const sign = async () => signIn(service, await service.operator.addVerifiedOwner())
@@ -70,7 +70,7 @@ test('minting tokens is limited by the session and by the address', async (t) =>
   assert.equal((await one.post(`/api/account/agents/${agent}/revoke`)).status, 200)
 })
 
-test('signing in is limited by the address: by recovery codes twice', async (t) => {
+test('sign-in is limited by address, with a second limit for recovery codes', async (t) => {
   const RATE_LIMITS = 'sign-ins=6/h,recovery-codes=4/h,sign-ups=1/h'
   const service = await startTestService(t, { ...BEHIND_PROXY, RATE_LIMITS })
   const guess = (from: string) =>
@@ -91,7 +91,7 @@ test('signing in is limited by the address: by recovery codes twice', async (t) 
   assertLimited(await ownersPost(service, '/api/sign-up/options', up, '203.0.113.7'), 'sign-ups')
 })
 
-test('checking a channel now is limited by the session', async (t) => {
+test('channel checks on request are limited by session', async (t) => {
   const service = await startTestService(t, { ...LIMITED, RATE_LIMITS: 'channel-checks=1/h' })
   const owner = await signIn(service, await service.operator.addVerifiedOwner())
   const agent = await claimAgent(service, owner.ownerId)
@@ -100,7 +100,7 @@ test('checking a channel now is limited by the session', async (t) => {
   assertLimited(await check(), 'channel-checks')
 })
 
-test('verifications and reads are limited by the address, plain lookups among them; HEAD counts once', async (t) => {
+test('verifications and reads, including plain lookups, are limited by address; HEAD counts once', async (t) => {
   const RATE_LIMITS = 'verifications=2/h,reads=4/h'
   let now = Date.now()
   const service = await startTestService(t, { ...LIMITED, RATE_LIMITS }, () => now)
@@ -134,7 +134,7 @@ test('verifications and reads are limited by the address, plain lookups among th
   assert.equal((await ask(service, lookup)).status, 200)
 })
 
-test('a limit that is off is none; refusals are counted for the host', async (t) => {
+test('a limit that is off does not apply; rejected requests are counted in the metrics', async (t) => {
   const METRICS_PORT = String(await freePort())
   const RATE_LIMITS = 'failed-claims=off,claims=12/h'
   const service = await startTestService(t, { ...LIMITED, METRICS_PORT, RATE_LIMITS })

@@ -22,7 +22,7 @@ function times<T>(count: number, make: (i: number) => Promise<T>): Promise<T[]> 
   return Promise.all(Array.from({ length: count }, (_, i) => make(i)))
 }
 
-test('of 100 wrong signatures at once for one token, each from another address, ten are told so', async (t) => {
+test('of 100 concurrent wrong signatures for one token, each from another address, ten get 401', async (t) => {
   const service = await startTestService(t, BEHIND_PROXY)
   const owner = await service.operator.addVerifiedOwner()
   const good = claimBody(await service.operator.issueToken(owner))
@@ -37,7 +37,7 @@ for (const quota of [1, 10]) {
       ...LIMITED,
       RATE_LIMITS: `failed-claims=${quota}/h`,
     })
-    // Where one may fail they come one after another, and who has been in line for 5 s is sent away.
+    // With a quota of one they run one after another, and a claim queued for 5 s is rejected.
     const count = quota === 1 ? 32 : 128
     const claims = await prepareClaims(service.operator, count)
     const answers = await Promise.all(claims.map((claim) => claimFrom(service, claim)))
@@ -48,7 +48,7 @@ for (const quota of [1, 10]) {
   })
 }
 
-test('a few wrong claims between honest ones hold none of those off', async (t) => {
+test('a few wrong claims do not block the valid ones beside them', async (t) => {
   const service = await startTestService(t, LIMITED)
   const claims = await prepareClaims(service.operator, 120)
   const answers = await times(128, (i) =>
@@ -57,7 +57,7 @@ test('a few wrong claims between honest ones hold none of those off', async (t) 
   assert.deepEqual(statuses(answers), { 200: 120, 404: 8 })
 })
 
-test('claims whose clients have gone keep nobody waiting', async (t) => {
+test('claims of disconnected clients do not block others', async (t) => {
   const service = await startTestService(t, { ...LIMITED, RATE_LIMITS: 'failed-claims=1/h' })
   const [used, good] = await prepareClaims(service.operator, 2)
   assert.equal((await claimFrom(service, used)).status, 200)
@@ -73,7 +73,7 @@ test('claims whose clients have gone keep nobody waiting', async (t) => {
 })
 
 test(
-  'of wrong claims at several nodes at once no more are told so than one would tell',
+  'concurrent wrong claims at several nodes get no more answers than at one node',
   needs('redis-server'),
   async (t) => {
     const redis = await startRedis(t)
@@ -83,7 +83,7 @@ test(
   },
 )
 
-test('the same where they count in one database', POSTGRES_ONLY, async (t) => {
+test('the same with nodes that count in one database', POSTGRES_ONLY, async (t) => {
   const env = { ...LIMITED, DATA_DIR: tempDir(t) }
   const nodes = [await startTestService(t, env), await startTestService(t, env)] as const
   const answers = await times(200, (i) => failToClaim(nodes[i % 2 === 0 ? 0 : 1]))

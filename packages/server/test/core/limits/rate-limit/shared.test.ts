@@ -23,7 +23,7 @@ import {
 } from '../../../../src/core/limits/rate-count-table.ts'
 import { assertLimited, failToClaim, LIMITED, leftOf, startTwo } from './support.ts'
 
-/** Fails at each node in turn. @returns how many were left after each */
+/** Fails claims at each node in turn. @returns the remaining quota after each */
 async function failInTurn(nodes: readonly TestService[], times: number): Promise<number[]> {
   const left = []
   for (let i = 0; i < times; i++) {
@@ -36,14 +36,14 @@ async function failInTurn(nodes: readonly TestService[], times: number): Promise
 
 const DOWN_TO_NONE = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
 
-test('nodes on one database share their limits', POSTGRES_ONLY, async (t) => {
+test('nodes on one database share their quotas', POSTGRES_ONLY, async (t) => {
   const env = { ...LIMITED, DATA_DIR: tempDir(t) }
   const nodes = [await startTestService(t, env), await startTestService(t, env)]
   assert.deepEqual(await failInTurn(nodes, 10), DOWN_TO_NONE)
   for (const node of nodes) assertLimited(await failToClaim(node), 'failed-claims')
 })
 
-test('what has been counted outlives the process', async (t) => {
+test('counts survive a restart', async (t) => {
   const env = { ...LIMITED, DATA_DIR: tempDir(t), RATE_LIMITS: 'failed-claims=3/h' }
   const first = await startTestService(t, env)
   for (let i = 0; i < 3; i++) await failToClaim(first)
@@ -51,7 +51,7 @@ test('what has been counted outlives the process', async (t) => {
   assertLimited(await failToClaim(await startTestService(t, env)), 'failed-claims')
 })
 
-test('of many who ask at once no more get one than there are', async (t) => {
+test('concurrent takes never exceed the quota', async (t) => {
   const service = await startTestService(t, LIMITED)
   const { db } = service.operator
   const key = Buffer.alloc(32, 7)
@@ -62,7 +62,7 @@ test('of many who ask at once no more get one than there are', async (t) => {
   assert.equal(rows.filter(({ taken }) => taken === 1).length, 7)
   const whole = await quotaResetAt(db.read, key)
   assert.ok(Math.abs(whole - 1_060_000) < 0.01)
-  // A node whose clock is far ahead takes no more than a window from the others.
+  // A node whose clock is far ahead blocks the others for one window at most.
   await db.write((tx) => takeFromQuota(tx, key, { ...taking, now: 900_000_000 }))
   const { taken } = await db.write((tx) => takeFromQuota(tx, key, { ...taking, now: 1_000_001 }))
   assert.equal(taken, 0)
@@ -74,7 +74,7 @@ test('of many who ask at once no more get one than there are', async (t) => {
 })
 
 test(
-  'nodes with one Redis share their limits there, and keep none in the database',
+  'nodes with one Redis share their quotas there, and store none in the database',
   needs('redis-server'),
   async (t) => {
     const redis = await startRedis(t)
@@ -87,7 +87,7 @@ test(
 )
 
 test(
-  'where Redis goes away each node counts for itself, and says so; with Redis again they share again',
+  'without Redis each node counts on its own and logs it; once Redis is back they share again',
   needs('redis-server'),
   async (t) => {
     const redis = await startRedis(t)
@@ -125,32 +125,28 @@ test(
   },
 )
 
-test('a Redis that is not there is no reason not to start', async (t) => {
+test('the service starts without Redis', async (t) => {
   const REDIS_URL = `redis://127.0.0.1:${await freePort('127.0.0.1')}`
   const service = await startTestService(t, { ...LIMITED, REDIS_URL })
   for (let i = 0; i < 10; i++) assert.equal((await failToClaim(service)).status, 404)
   assertLimited(await failToClaim(service), 'failed-claims')
 })
 
-test(
-  'a Redis that wants another password: the log says so, without the one that it was given',
-  needs('redis-server'),
-  async (t) => {
-    const redis = await startRedis(t)
-    await tellRedis(redis.url, 'CONFIG SET requirepass the-right-one')
-    const PASSWORD = 'not-the-right-one'
-    const REDIS_URL = redis.url.replace('//', `//:${PASSWORD}@`)
-    const service = await startServiceProcess(t, { ...LIMITED, REDIS_URL, LOG_LEVEL: 'info' })
-    const url = `${service.url}/api/v1/claim`
-    assert.equal((await postJson(url, claimBody(`svc-verify-${'0'.repeat(32)}`))).status, 404)
-    await until(async () => /rate limits cannot be counted together/.test(service.output()), 20_000)
-    assert.match(service.output(), /WRONGPASS/)
-    assert.ok(!service.output().includes(PASSWORD))
-  },
-)
+test('a wrong Redis password is logged without the password', needs('redis-server'), async (t) => {
+  const redis = await startRedis(t)
+  await sendRedisCommand(redis.url, 'CONFIG SET requirepass the-right-one')
+  const PASSWORD = 'not-the-right-one'
+  const REDIS_URL = redis.url.replace('//', `//:${PASSWORD}@`)
+  const service = await startServiceProcess(t, { ...LIMITED, REDIS_URL, LOG_LEVEL: 'info' })
+  const url = `${service.url}/api/v1/claim`
+  assert.equal((await postJson(url, claimBody(`svc-verify-${'0'.repeat(32)}`))).status, 404)
+  await until(async () => /rate limits cannot be counted together/.test(service.output()), 20_000)
+  assert.match(service.output(), /WRONGPASS/)
+  assert.ok(!service.output().includes(PASSWORD))
+})
 
-/** One command, as it would be typed. */
-async function tellRedis(url: string, command: string): Promise<void> {
+/** Sends one inline command. */
+async function sendRedisCommand(url: string, command: string): Promise<void> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })
   socket.write(`${command}\r\n`)
@@ -159,7 +155,7 @@ async function tellRedis(url: string, command: string): Promise<void> {
   socket.destroy()
 }
 
-test('a database that takes no write is no reason to refuse, nor to let everything pass', async (t) => {
+test('while the database accepts no write, requests are still limited but not blocked', async (t) => {
   const service = await startTestService(t, { ...LIMITED, RATE_LIMITS: 'failed-claims=3/h' })
   const raw = await openRaw(service.settings)
   t.after(() => raw.close())
@@ -169,6 +165,6 @@ test('a database that takes no write is no reason to refuse, nor to let everythi
   await raw.exec('ALTER TABLE gone RENAME TO rate_counts')
 })
 
-/** The base point, encoded; a signature that is well-formed. */
+/** The encoded base point, and a well-formed signature. */
 const KEY = 'WGZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmY='
 const SIGNATURE = `${'A'.repeat(86)}==`

@@ -15,17 +15,17 @@ import {
 } from '../../../../../../test/support/service.ts'
 import type { Settings } from '../../../../src/config/config.ts'
 
-/** In an hour, so that nothing is there again before a slow test ends. */
+/** Per hour, so that the quota does not refill during a slow test. */
 export const LIMITED = { PREVIEWS: 'rate-limit', RATE_LIMITS: 'failed-claims=10/h' } as const
-/** The test's own connection counts as a proxy, so that it can come from any address. */
+/** Trusts the test's connection as a proxy, so that the test can use any client address. */
 export const BEHIND_PROXY = { ...LIMITED, TRUSTED_PROXIES: '127.0.0.1,::1' } as const
 
-/** A token that nobody was given. */
+/** A token that was never issued. */
 export function unknownToken(service: TestService): string {
   return `${service.settings.naming.shortName}-verify-${'0'.repeat(32)}`
 }
 
-/** Claims with a token that nobody was given. @param from an address, for a service that believes us */
+/** Claims with a token that was never issued. @param from the client address, if the service trusts our proxy header */
 export function failToClaim(service: TestService, from?: string): Promise<Answer> {
   return claimFrom(service, claimBody(unknownToken(service), newKey()), from)
 }
@@ -35,7 +35,7 @@ export function claimFrom(service: TestService, body: unknown, from?: string): P
   return post(service, '/api/v1/claim', body, 'application/json', headers)
 }
 
-/** Asserts that an answer says that it was too much, of what, and when to come back. */
+/** Asserts that a response is 429 with the name of the limit and Retry-After. */
 export function assertLimited(answer: Answer, name: string): void {
   assertRefused(answer, 429, 'RATE_LIMITED', /Try again in \d+ s/)
   assert.match(answer.headers.get('retry-after') ?? 'none', /^[1-9]\d*$/)
@@ -43,12 +43,12 @@ export function assertLimited(answer: Answer, name: string): void {
   assert.equal(leftOf(answer).get(name)?.get('r'), 0)
 }
 
-/** `RateLimit-Policy`: its parameters, by name. */
+/** The parameters in `RateLimit-Policy`, by the name of the limit. */
 export function policiesOf({ headers }: Answer): Map<string, Map<string, number>> {
   return itemsOf(headers.get('ratelimit-policy'))
 }
 
-/** `RateLimit`. */
+/** The parameters in `RateLimit`, by the name of the limit. */
 export function leftOf({ headers }: Answer): Map<string, Map<string, number>> {
   return itemsOf(headers.get('ratelimit'))
 }
@@ -69,12 +69,12 @@ function itemsOf(header: string | null): Map<string, Map<string, number>> {
   )
 }
 
-/** The lock that whoever writes in PostgreSQL takes. */
+/** The advisory lock that every writer in PostgreSQL takes. */
 const WRITER_LOCK = 0x6373676e
 const STALL = ON_POSTGRES ? `select pg_advisory_lock(${WRITER_LOCK})` : 'begin immediate'
 const GO_ON = ON_POSTGRES ? `select pg_advisory_unlock(${WRITER_LOCK})` : 'rollback'
 
-/** Stops every write, in a connection of the test's own. @returns lets them go on */
+/** Blocks all writes from a separate connection. @returns unblocks them */
 export async function stallWrites(t: Cleanup, settings: Settings): Promise<() => Promise<unknown>> {
   const raw = await openRaw(settings)
   t.after(() => raw.close())
@@ -82,14 +82,14 @@ export async function stallWrites(t: Cleanup, settings: Settings): Promise<() =>
   return () => raw.exec(GO_ON)
 }
 
-/** Those who wait for a write, or in line for one, give up after 5 s. */
-const PATIENCE_MS = 4500
+/** Below the 5 s after which a request stops waiting for a write. */
+const WRITE_WAIT_MS = 4500
 
 /**
- * Tries something while no write gets on. Where that fails on a machine so slow that whoever waits had given up before
- * the writes went on, it has shown nothing, and is tried again.
- * @param attempt with services of its own; it calls `stall`, which is `stallWrites`
- * @param most how often it is tried
+ * Runs a test while writes are blocked. On a slow machine the waiting requests may time out before the writes are
+ * unblocked; a failure then proves nothing, and the test is repeated.
+ * @param attempt starts services of its own, and calls `stall`, which is `stallWrites`
+ * @param most the number of attempts
  */
 export async function whileStalled(
   attempt: (stall: typeof stallWrites) => Promise<void>,
@@ -111,19 +111,19 @@ export async function whileStalled(
       })
     } catch (error) {
       await release()
-      if (tries === most || stalledFor < PATIENCE_MS) throw error
+      if (tries === most || stalledFor < WRITE_WAIT_MS) throw error
     }
   }
 }
 
-/** How many answers there are of each status. */
+/** Counts responses by status. */
 export function statuses(answers: readonly { readonly status: number }[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }
 
-/** Two that share nothing but the secret that names what is counted, and the Redis. */
+/** Two services that share only the pepper, under which keys are hashed, and the Redis in `env`. */
 export async function startTwo(t: Cleanup, env: Readonly<Record<string, string>>) {
   const dirs = [tempDir(t), tempDir(t)] as const
   const first = await startTestService(t, { ...LIMITED, ...env, DATA_DIR: dirs[0] })
