@@ -202,12 +202,12 @@ export interface Tx {
 /** What became of one of several that were done together. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown }
 
-/** A write that many ask for at once: in a database that is far away, all of them take few statements. */
-export interface Batch<I, T> {
-  one(tx: Tx, item: I): Promise<T>
-  /** Has the outcomes of `one`, one after another, in their order. Where it throws, each is done by `one`. */
-  all(tx: Tx, items: readonly I[]): Promise<Outcome<T>[]>
-}
+/**
+ * Does several writes of one kind in one transaction, so that they can share statements.
+ * @returns their outcomes, in their order; an item whose outcome is an error has changed nothing
+ * @throws if nothing of it may be committed: each item is then tried again by itself
+ */
+export type Batch<I, T> = (tx: Tx, items: readonly I[]) => Promise<Outcome<T>[]>
 
 /**
  * What the service asks of a database. Writing transactions run one after another; those asked for at the same
@@ -225,7 +225,7 @@ export interface Database {
    * @throws StorageFailure where it could not be committed
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** The same, of a write that may be done together with others of its kind. */
+  /** Runs a write together with others of its kind that are asked for at the same time. */
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T>
   /** Null where the data are in a file. */
   readonly connections: ConnectionStats | null

@@ -67,8 +67,8 @@ export class GroupCommit {
   }
 
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
-    const together = { batch: batch as unknown as Batch<unknown, unknown>, item }
-    return this.#ask<T>({ run: (tx) => batch.one(tx, item), together })
+    const run = async (tx: Tx) => unwrap((await batch(tx, [item]))[0] as Outcome<T>)
+    return this.#ask<T>({ run, together: { batch: batch as Batch<unknown, unknown>, item } })
   }
 
   /** How many writes have been asked for and not answered. */
@@ -171,8 +171,8 @@ export class GroupCommit {
       while (outcomes.length < group.length) {
         const run = sameKind(group, outcomes.length)
         const [first] = run as [Write]
-        if (run.length === 1) outcomes.push({ value: await first.run(tx) })
-        else outcomes.push(...((await first.together?.batch.all(tx, run.map(itemOf))) ?? []))
+        if (first.together === null) outcomes.push({ value: await first.run(tx) })
+        else outcomes.push(...(await first.together.batch(tx, run.map(itemOf))))
       }
     } catch (error) {
       throw new WriteThrew('a write threw', { cause: error })
@@ -213,6 +213,11 @@ function sameKind(group: readonly Write[], from: number): readonly Write[] {
   let to = from + 1
   while (batch !== undefined && group[to]?.together?.batch === batch) to += 1
   return group.slice(from, to)
+}
+
+function unwrap<T>(outcome: Outcome<T>): T {
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
 }
 
 function itemOf(write: Write): unknown {

@@ -90,9 +90,8 @@ class SqliteDatabase implements Database {
     return this.#commits.write(work)
   }
 
-  /** Statements cost no round trip here: each by itself is as cheap. */
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
-    return this.write((tx) => batch.one(tx, item))
+    return this.#commits.writeBatched(batch, item)
   }
 
   get connections(): null {
