@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   type ClaimRequest,
   type ClaimToken,
@@ -11,6 +10,7 @@ import {
 } from '@countersign/protocol'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import { type Ed25519Verifier, isCertifiableKey } from '../core/crypto/ed25519.ts'
+import { hashToken } from '../core/crypto/hash-token.ts'
 import type { Database } from '../core/database/database.ts'
 import { type DecodedClaim, tokenByHash } from './claim-table.ts'
 import { MINTING, type MintDeps, tokenRefusal } from './mint.ts'
@@ -38,11 +38,6 @@ export async function claim(deps: ClaimDeps, request: ClaimRequest): Promise<Did
   return deps.db.writeBatched(MINTING, { deps, claim: decoded })
 }
 
-/** The hash under which a token is stored: a stolen database redeems nothing. */
-export function hashOfToken(token: ClaimToken): Uint8Array {
-  return createHash('sha256').update(token).digest()
-}
-
 function decodeClaim(deps: ClaimDeps, request: ClaimRequest): Claim {
   const { claimToken: token, agentId } = request
   const publicKey = decodeKey(request.publicKey)
@@ -56,7 +51,7 @@ function decodeClaim(deps: ClaimDeps, request: ClaimRequest): Claim {
       'publicKey is not a sound Ed25519 key: not canonical, not on the curve, or not of the prime order.',
     )
   }
-  return { token, tokenHash: hashOfToken(token), agentId, publicKey, signature }
+  return { token, tokenHash: hashToken(token), agentId, publicKey, signature }
 }
 
 async function requireSignature(deps: ClaimDeps, decoded: Claim): Promise<void> {

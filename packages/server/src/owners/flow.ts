@@ -1,4 +1,5 @@
 import { CodedError } from '@countersign/protocol'
+import { hashToken } from '../core/crypto/hash-token.ts'
 import type { Database, FlowRow } from '../core/database/database.ts'
 import {
   deleteExpiredFlows,
@@ -7,7 +8,6 @@ import {
   insertFlow,
   takeFlow,
 } from './flow-table.ts'
-import { hashOfSecret } from './session.ts'
 
 /** Long enough to find one's phone, and for most identity providers. */
 export const FLOW_LIFETIME_MS = 15 * 60_000
@@ -50,7 +50,7 @@ export async function beginFlow<S extends object>(
   const token = Buffer.from(deps.randomBytes(32)).toString('base64url')
   const at = deps.now()
   const row: FlowRow = {
-    hash: hashOfSecret(token),
+    hash: hashToken(token),
     kind: flow.kind,
     owner_id: flow.ownerId,
     provider: flow.provider ?? null,
@@ -76,7 +76,7 @@ export async function completeFlow<S>(
   expected: Expected,
 ): Promise<Flow<S>> {
   const row =
-    token === null ? undefined : await deps.db.write((tx) => takeFlow(tx, hashOfSecret(token)))
+    token === null ? undefined : await deps.db.write((tx) => takeFlow(tx, hashToken(token)))
   return flowOf(row, deps.now(), expected)
 }
 
@@ -95,7 +95,7 @@ export async function openFlow<S>(
   token: string | null,
   expected: Expected,
 ): Promise<OpenFlow<S>> {
-  const hash = hashOfSecret(token ?? '')
+  const hash = hashToken(token ?? '')
   const row = token === null ? undefined : await flowByHash(deps.db.read, hash)
   return { ...flowOf<S>(row, deps.now(), expected), hash }
 }

@@ -1,8 +1,9 @@
 import { CodedError, RECOVERY_CODES } from '@countersign/protocol'
 import { ownerByUsername } from '../agents/owner-table.ts'
+import { hashToken } from '../core/crypto/hash-token.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { takeRecoveryCode } from './recovery-code-table.ts'
-import { type Browser, hashOfSecret, startSession } from './session.ts'
+import { type Browser, startSession } from './session.ts'
 import type { SignedInOwner } from './sign-in-passkey.ts'
 
 /** Crockford's base32: no letter that could be read as a digit or another letter. */
@@ -34,7 +35,7 @@ function hashOfCode(typed: string): Uint8Array {
     .replaceAll(/[^0-9A-Z]/g, '')
     .replaceAll('O', '0')
     .replaceAll(/[IL]/g, '1')
-  return hashOfSecret(plain)
+  return hashToken(plain)
 }
 
 /**
