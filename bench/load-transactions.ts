@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { namingFor } from '@countersign/protocol'
-import { MINTING } from '../packages/server/src/claims/claim.ts'
+import { MINTING } from '../packages/server/src/claims/mint.ts'
 import {
   type DatabaseLocation,
   openDatabase,
@@ -66,9 +66,9 @@ async function claimUntil(deadline: number): Promise<number[]> {
       const at = used * HASH_BYTES
       used += 1
       const tokenHash = hashes.subarray(at, at + HASH_BYTES)
-      const decoded = { tokenHash, agentId: 'main', publicKey: randomBytes(KEY_BYTES) }
+      const claim = { tokenHash, agentId: 'main', publicKey: randomBytes(KEY_BYTES) }
       const asked = performance.now()
-      await db.writeBatched(MINTING, { deps, decoded })
+      await db.writeBatched(MINTING, { deps, claim })
       times.push(performance.now() - asked)
     }
   }

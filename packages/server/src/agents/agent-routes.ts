@@ -4,7 +4,6 @@ import {
   type Naming,
   resolvableDidDocumentSchema,
 } from '@countersign/protocol'
-import Negotiator from 'negotiator'
 import { Type } from 'typebox'
 import { REVALIDATE } from '../core/http/caching.ts'
 import { agentParam, publicRead } from '../core/http/public-read.ts'
@@ -12,6 +11,7 @@ import type { App } from '../core/http/server.ts'
 import { agentObjectOf } from './agent-object.ts'
 import { didDocumentOf, resolvableDidDocumentOf } from './did-document.ts'
 import { findAgent, findAgentByTail, type ReadDeps } from './find-agent.ts'
+import { preferredType } from './preferred-type.ts'
 
 const JSON_TYPE = 'application/json'
 const DID_JSON = 'application/did+json'
@@ -35,10 +35,7 @@ export function agentRoute(app: App, deps: ReadDeps): void {
 
 function prefersDidDocument(accept: string | undefined): boolean {
   if (!accept?.toLowerCase().includes(DID_JSON)) return false
-  // A charset changes nothing of what is asked for, and to the letter it would match nothing.
-  const bare = accept.replaceAll(/;\s*charset=[^;,]*/gi, '')
-  const negotiator = new Negotiator({ headers: { accept: bare } })
-  return negotiator.mediaType([DID_JSON, JSON_TYPE]) === DID_JSON
+  return preferredType(accept, [DID_JSON, JSON_TYPE]) === DID_JSON
 }
 
 function schemaOf(naming: Naming) {

@@ -7,6 +7,7 @@ import type { App } from '../core/http/server.ts'
 import { cardOf, compactCardOf } from './card.ts'
 import { cardText, compactCardText } from './card-text.ts'
 import { findAgent, type ReadDeps } from './find-agent.ts'
+import { preferredType } from './preferred-type.ts'
 import { type PublicChannel, publicChannel } from './public-channel.ts'
 
 /**
@@ -74,9 +75,7 @@ export function compactCardRoute(
   })
 }
 
-/** What cards can be sent as. Of those that the caller likes best, the first one is. */
 const FORMATS = ['application/json', 'text/plain', 'text/html'] as const
-type Format = (typeof FORMATS)[number]
 
 /** A card, and how it is written for people. */
 interface WritableCard<C> {
@@ -89,15 +88,15 @@ interface WritableCard<C> {
 const SNIPPET_CSP = "default-src 'none'; img-src 'self'; base-uri 'none'; form-action 'none'"
 
 /**
- * The body of a card in the format that `Accept` asks for (contract 4.5, planned: the preview `card-formats`). JSON
- * where it is as welcome as another, and where nothing is welcome: a card has no other refusal than those of the contract.
+ * The body of a card in the format that `Accept` asks for (contract 4.5, planned: the preview `card-formats`). If it
+ * accepts none of them, the card is JSON: the contract knows no 406.
  */
 function cardBody<C>(
   reply: FastifyReply,
   accept: string | undefined,
   { card, text, html }: WritableCard<C>,
 ): C | string {
-  const format = formatFor(accept)
+  const format = preferredType(accept, FORMATS) ?? 'application/json'
   reply.type(`${format}; charset=utf-8`)
   if (format === 'application/json') return card
   if (format === 'text/plain') return text()
@@ -120,40 +119,4 @@ function cardResponse(schema: TSchema) {
       },
     },
   }
-}
-
-function formatFor(accept: string | undefined): Format {
-  let best: Format = 'application/json'
-  if (accept === undefined) return best
-  const ranges = accept.split(',').map(parseRange)
-  for (const format of FORMATS) {
-    if (quality(ranges, format) > quality(ranges, best)) best = format
-  }
-  return best
-}
-
-interface Range {
-  readonly type: string
-  readonly q: number
-}
-
-/** A media range with its weight (RFC 9110 section 12.5.1). One whose weight cannot be read weighs nothing. */
-function parseRange(text: string): Range {
-  const [type = '', ...parameters] = text
-    .toLowerCase()
-    .split(';')
-    .map((each) => each.trim())
-  const weight = parameters.find((each) => each.startsWith('q='))?.slice(2) ?? '1'
-  return { type, q: WEIGHT.test(weight) ? Number(weight) : 0 }
-}
-
-const WEIGHT = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
-
-/** How welcome a format is: the most specific range that it is in decides. */
-function quality(ranges: readonly Range[], format: Format): number {
-  for (const type of [format, format.replace(/\/.*/, '/*'), '*/*']) {
-    const found = ranges.filter((each) => each.type === type)
-    if (found.length > 0) return Math.max(...found.map(({ q }) => q))
-  }
-  return 0
 }

@@ -30,9 +30,9 @@ export function lookupRoute(app: App, deps: ReadDeps): void {
     },
     handler: async (params: { agent: string }, reply) => {
       const view = await findAgent(deps, params.agent)
-      const now = deps.now()
-      reply.header('etag', `"${lookupTag(deps.site, view, now)}"`)
-      return lookupOf(deps.site, view, now)
+      const lookup = lookupOf(deps.site, view, deps.now())
+      reply.header('etag', `"${lookupTag(lookup, view)}"`)
+      return lookup
     },
   })
 }

@@ -37,12 +37,6 @@ export async function tellOfGrade(
   await appendEvent(tx, { seq, at, type: 'agent.grade_changed', tail, ownerId, payload })
 }
 
-/** The grade with which an agent of an owner begins: it has been reached nowhere yet. */
-export async function gradeAtClaim(db: Db, ownerId: number, now: number): Promise<Grade> {
-  const verifications = (await verificationsOfOwner(db, ownerId)).map(factsOfVerification)
-  return gradeOf({ status: 'active', verifications, channels: [], now }).grade
-}
-
 /** The grade that the database's rows make at a moment. */
 async function gradeNow(
   db: Db,

@@ -1,4 +1,5 @@
-import { sql } from 'kysely'
+import { SqliteAdapter, sql } from 'kysely'
+import { verificationsOfOwner } from '../agents/verification-table.ts'
 import type {
   AgentRow,
   ClaimTokenRow,
@@ -6,75 +7,8 @@ import type {
   IdentityVerificationRow,
   Tx,
 } from '../core/database/database.ts'
-import type { NewEvent } from '../core/database/event-table.ts'
+import { appendEvent, type NewEvent } from '../core/database/event-table.ts'
 import { prepared } from '../core/database/prepared.ts'
-
-/** What many claims at once take in PostgreSQL: an array for each column, so that few statements carry them all. */
-
-export type LiveAgent = Pick<AgentRow, 'public_key' | 'agent_id' | 'owner_id'>
-
-export async function tokensByHash(
-  tx: Tx,
-  hashes: readonly Uint8Array[],
-): Promise<ClaimTokenRow[]> {
-  const { rows } = await sql<ClaimTokenRow>`select * from claim_tokens
-    where hash = any(${hashes}::bytea[])`.execute(tx.db)
-  return rows
-}
-
-/** Of the owners to whom tokens were issued. */
-export async function verificationsByTokens(
-  tx: Tx,
-  hashes: readonly Uint8Array[],
-): Promise<IdentityVerificationRow[]> {
-  const { rows } = await sql<IdentityVerificationRow>`select * from identity_verifications
-    where owner_id in (select owner_id from claim_tokens where hash = any(${hashes}::bytea[]))
-    order by verified_at`.execute(tx.db)
-  return rows
-}
-
-/** Agents of some keys that are not revoked. */
-export async function liveAgentsOfKeys(tx: Tx, keys: readonly Uint8Array[]): Promise<LiveAgent[]> {
-  const { rows } = await sql<LiveAgent>`select public_key, agent_id, owner_id from agents
-    where public_key = any(${keys}::bytea[]) and status <> 'revoked'`.execute(tx.db)
-  return rows
-}
-
-/** @returns how many of them could be redeemed, and now are */
-export async function redeemTokens(
-  tx: Tx,
-  hashes: readonly Uint8Array[],
-  now: number,
-): Promise<number> {
-  const { rows } = await sql`update claim_tokens set used_at = ${now}::bigint
-    where hash = any(${hashes}::bytea[]) and used_at is null and superseded_at is null
-      and expires_at > ${now}::bigint
-    returning 1`.execute(tx.db)
-  return rows.length
-}
-
-/** @throws where a pair of key and label is taken: the unique index has the last word */
-export async function insertAgents(tx: Tx, agents: readonly NewAgent[]): Promise<void> {
-  const column = <K extends keyof NewAgent>(name: K) => agents.map((agent) => agent[name])
-  await sql`insert into agents (seq, tail, public_key, agent_id, owner_id, claimed_at, grade,
-      status, status_set_by, pair_slot, status_changed_at, updated_at, version)
-    select seq, tail, public_key, agent_id, owner_id, claimed_at, grade,
-      'active', 'owner', 0, claimed_at, claimed_at, seq
-    from unnest(${column('seq')}::bigint[], ${column('tail')}::text[],
-      ${column('public_key')}::bytea[], ${column('agent_id')}::text[],
-      ${column('owner_id')}::bigint[], ${column('claimed_at')}::bigint[],
-      ${column('grade')}::text[])
-      as claim (seq, tail, public_key, agent_id, owner_id, claimed_at, grade)`.execute(tx.db)
-}
-
-export async function appendEvents(tx: Tx, events: readonly NewEvent[]): Promise<void> {
-  const column = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name])
-  const payloads = events.map((event) => JSON.stringify(event.payload))
-  await sql`insert into events (seq, at, type, tail, owner_id, facts)
-    select * from unnest(${column('seq')}::bigint[], ${column('at')}::bigint[],
-      ${column('type')}::text[], ${column('tail')}::text[], ${column('ownerId')}::bigint[],
-      ${payloads}::text[])`.execute(tx.db)
-}
 
 /** Makes the owner's token that could still be used unusable. At most one can be there. */
 export async function supersedeTokens(tx: Tx, ownerId: number, now: number): Promise<void> {
@@ -97,35 +31,54 @@ export async function insertToken(
     .execute()
 }
 
-const selectByHash = prepared<{ hash: Uint8Array }, ClaimTokenRow>((db, param) =>
+const selectToken = prepared<{ hash: Uint8Array }, ClaimTokenRow>((db, param) =>
   db.selectFrom('claim_tokens').selectAll().where('hash', '=', param('hash')),
 )
 
 export async function tokenByHash(db: Db, hash: Uint8Array): Promise<ClaimTokenRow | undefined> {
-  return (await selectByHash(db, { hash }))[0]
+  return (await selectToken(db, { hash }))[0]
 }
 
-const update = prepared<{ hash: Uint8Array; now: number }, { owner_id: number }>((db, param) =>
-  db
-    .updateTable('claim_tokens')
-    .set({ used_at: param('now') })
-    .where('hash', '=', param('hash'))
-    .where('used_at', 'is', null)
-    .where('superseded_at', 'is', null)
-    .where('expires_at', '>', param('now'))
-    .returning('owner_id'),
-)
+/** A claim whose signature has been verified. */
+export interface DecodedClaim {
+  /** SHA-256, 32 bytes. */
+  readonly tokenHash: Uint8Array
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+  /** The label that the owner chose. */
+  readonly agentId: string
+}
+
+/** What the outcome of a claim depends on. Nothing of it changes within the writing transaction that reads it. */
+export interface ClaimState {
+  readonly token: ClaimTokenRow | undefined
+  /** Of the owner to whom the token was issued. */
+  readonly verifications: readonly IdentityVerificationRow[]
+  /** Whether an agent that is not revoked has this key and label. */
+  readonly isPairTaken: boolean
+  /** Whether an agent of another owner that is not revoked has this key; false where that was not asked for. */
+  readonly isHeldByAnother: boolean
+}
 
 /**
- * Redeems a token: of all who race for it, one.
- * @returns the owner who issued it, or undefined where it can no longer be redeemed
+ * Reads the states of several claims, in their order. In PostgreSQL all claims share two statements, since each costs a
+ * round trip; in SQLite each has prepared statements of its own, since a round trip costs nothing.
+ * @param asksHolders whether `isHeldByAnother` is asked for
  */
-export async function redeemToken(
+export function claimStates(
   tx: Tx,
-  hash: Uint8Array,
-  now: number,
-): Promise<number | undefined> {
-  return (await update(tx.db, { hash, now }))[0]?.owner_id
+  claims: readonly DecodedClaim[],
+  asksHolders: boolean,
+): Promise<ClaimState[]> {
+  const read = isSqlite(tx.db) ? claimStatesInSqlite : claimStatesInPostgres
+  return read(tx.db, claims, asksHolders)
+}
+
+/** What claims that succeed leave behind. */
+export interface Minted {
+  readonly tokenHashes: readonly Uint8Array[]
+  readonly agents: readonly NewAgent[]
+  readonly events: readonly NewEvent[]
 }
 
 export type NewAgent = Pick<
@@ -133,40 +86,27 @@ export type NewAgent = Pick<
   'seq' | 'tail' | 'public_key' | 'agent_id' | 'owner_id' | 'claimed_at' | 'grade'
 >
 
-const insert = prepared<NewAgent, { seq: number }>((db, param) =>
-  db
-    .insertInto('agents')
-    .values({
-      seq: param('seq'),
-      tail: param('tail'),
-      public_key: param('public_key'),
-      key_sequence: 1,
-      key_changed_at: null,
-      agent_id: param('agent_id'),
-      owner_id: param('owner_id'),
-      status: 'active',
-      status_reason: null,
-      status_set_by: 'owner',
-      pair_slot: 0,
-      claimed_at: param('claimed_at'),
-      status_changed_at: param('claimed_at'),
-      updated_at: param('claimed_at'),
-      version: param('seq'),
-      username: null,
-      display_name: null,
-      description: null,
-      username_skeleton: null,
-      avatar: null,
-      grade: param('grade'),
-    })
-    .onConflict((conflict) => conflict.columns(['public_key', 'agent_id', 'pair_slot']).doNothing())
-    .returning('seq'),
-)
-
-/** @returns false where the pair of key and label is taken by an agent that is not revoked */
-export async function insertAgent(tx: Tx, agent: NewAgent): Promise<boolean> {
-  return (await insert(tx.db, agent)).length > 0
+/**
+ * Redeems tokens and inserts the agents that were claimed with them, and their events.
+ * @throws Error if a token can no longer be redeemed or a pair is taken: the conditional update and the unique index
+ * decide, whatever was read before
+ */
+export async function insertMinted(tx: Tx, minted: Minted, now: number): Promise<void> {
+  await (isSqlite(tx.db) ? insertInSqlite : insertInPostgres)(tx, minted, now)
 }
+
+function isSqlite(db: Db): boolean {
+  return db.getExecutor().adapter instanceof SqliteAdapter
+}
+
+const selectLivePair = prepared<{ key: Uint8Array; label: string }, { seq: number }>((db, param) =>
+  db
+    .selectFrom('agents')
+    .select('seq')
+    .where('public_key', '=', param('key'))
+    .where('agent_id', '=', param('label'))
+    .where('pair_slot', '=', 0),
+)
 
 const selectOtherHolder = prepared<{ key: Uint8Array; owner: number }, { seq: number }>(
   (db, param) =>
@@ -179,7 +119,143 @@ const selectOtherHolder = prepared<{ key: Uint8Array; owner: number }, { seq: nu
       .limit(1),
 )
 
-/** Whether a key has a live certificate under another owner. Certain, since it is asked under the writer's lock. */
-export async function isHeldByAnother(tx: Tx, key: Uint8Array, owner: number): Promise<boolean> {
-  return (await selectOtherHolder(tx.db, { key, owner })).length > 0
+async function claimStatesInSqlite(
+  db: Db,
+  claims: readonly DecodedClaim[],
+  asksHolders: boolean,
+): Promise<ClaimState[]> {
+  const states: ClaimState[] = []
+  for (const { tokenHash, publicKey: key, agentId: label } of claims) {
+    const token = await tokenByHash(db, tokenHash)
+    const owner = token?.owner_id
+    states.push({
+      token,
+      verifications: owner === undefined ? [] : await verificationsOfOwner(db, owner),
+      isPairTaken: (await selectLivePair(db, { key, label })).length > 0,
+      isHeldByAnother:
+        asksHolders &&
+        owner !== undefined &&
+        (await selectOtherHolder(db, { key, owner })).length > 0,
+    })
+  }
+  return states
+}
+
+type StateRow = (ClaimTokenRow | { readonly hash: null }) & {
+  readonly pair_taken: boolean
+  /** Null without a token. */
+  readonly held_by_another: boolean | null
+}
+
+async function claimStatesInPostgres(
+  db: Db,
+  claims: readonly DecodedClaim[],
+  asksHolders: boolean,
+): Promise<ClaimState[]> {
+  const hashes = claims.map(({ tokenHash }) => tokenHash)
+  const keys = claims.map(({ publicKey }) => publicKey)
+  const labels = claims.map(({ agentId }) => agentId)
+  const [states, verified] = await Promise.all([
+    sql<StateRow>`select token.*,
+        exists (select from agents
+          where public_key = claim.key and agent_id = claim.label and pair_slot = 0) as pair_taken,
+        ${asksHolders}::boolean and exists (select from agents
+          where public_key = claim.key and owner_id <> token.owner_id and status <> 'revoked')
+          as held_by_another
+      from unnest(${hashes}::bytea[], ${keys}::bytea[], ${labels}::text[])
+        with ordinality as claim (hash, key, label, place)
+      left join claim_tokens as token on token.hash = claim.hash
+      order by claim.place`.execute(db),
+    sql<IdentityVerificationRow>`select * from identity_verifications
+      where owner_id in (select owner_id from claim_tokens where hash = any(${hashes}::bytea[]))
+      order by verified_at`.execute(db),
+  ])
+  const verifications = Map.groupBy(verified.rows, ({ owner_id }) => owner_id)
+  return states.rows.map((row) => ({
+    token: row.hash === null ? undefined : row,
+    verifications: (row.hash === null ? undefined : verifications.get(row.owner_id)) ?? [],
+    isPairTaken: row.pair_taken,
+    isHeldByAnother: row.held_by_another === true,
+  }))
+}
+
+const redeem = prepared<{ hash: Uint8Array; now: number }, { owner_id: number }>((db, param) =>
+  db
+    .updateTable('claim_tokens')
+    .set({ used_at: param('now') })
+    .where('hash', '=', param('hash'))
+    .where('used_at', 'is', null)
+    .where('superseded_at', 'is', null)
+    .where('expires_at', '>', param('now'))
+    .returning('owner_id'),
+)
+
+const insert = prepared<NewAgent, object>((db, param) =>
+  db.insertInto('agents').values({
+    seq: param('seq'),
+    tail: param('tail'),
+    public_key: param('public_key'),
+    key_sequence: 1,
+    key_changed_at: null,
+    agent_id: param('agent_id'),
+    owner_id: param('owner_id'),
+    status: 'active',
+    status_reason: null,
+    status_set_by: 'owner',
+    pair_slot: 0,
+    claimed_at: param('claimed_at'),
+    status_changed_at: param('claimed_at'),
+    updated_at: param('claimed_at'),
+    version: param('seq'),
+    username: null,
+    display_name: null,
+    description: null,
+    username_skeleton: null,
+    avatar: null,
+    grade: param('grade'),
+  }),
+)
+
+/** @throws Error if an agent that is not revoked has the same key and label */
+export async function insertAgent(tx: Tx, agent: NewAgent): Promise<void> {
+  await insert(tx.db, agent)
+}
+
+async function insertInSqlite(tx: Tx, minted: Minted, now: number): Promise<void> {
+  for (const hash of minted.tokenHashes) {
+    if ((await redeem(tx.db, { hash, now })).length !== 1) throw tokenNotRedeemable()
+  }
+  for (const agent of minted.agents) await insertAgent(tx, agent)
+  for (const event of minted.events) await appendEvent(tx, event)
+}
+
+async function insertInPostgres({ db }: Tx, minted: Minted, now: number): Promise<void> {
+  const { tokenHashes, agents, events } = minted
+  const agentColumn = <K extends keyof NewAgent>(name: K) => agents.map((agent) => agent[name])
+  const eventColumn = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name])
+  const payloads = events.map((event) => JSON.stringify(event.payload))
+  const [redeemed] = await Promise.all([
+    sql`update claim_tokens set used_at = ${now}::bigint
+      where hash = any(${tokenHashes}::bytea[]) and used_at is null and superseded_at is null
+        and expires_at > ${now}::bigint
+      returning 1`.execute(db),
+    sql`insert into agents (seq, tail, public_key, agent_id, owner_id, claimed_at, grade,
+        status, status_set_by, pair_slot, status_changed_at, updated_at, version)
+      select seq, tail, public_key, agent_id, owner_id, claimed_at, grade,
+        'active', 'owner', 0, claimed_at, claimed_at, seq
+      from unnest(${agentColumn('seq')}::bigint[], ${agentColumn('tail')}::text[],
+        ${agentColumn('public_key')}::bytea[], ${agentColumn('agent_id')}::text[],
+        ${agentColumn('owner_id')}::bigint[], ${agentColumn('claimed_at')}::bigint[],
+        ${agentColumn('grade')}::text[])
+        as claim (seq, tail, public_key, agent_id, owner_id, claimed_at, grade)`.execute(db),
+    sql`insert into events (seq, at, type, tail, owner_id, facts)
+      select * from unnest(${eventColumn('seq')}::bigint[], ${eventColumn('at')}::bigint[],
+        ${eventColumn('type')}::text[], ${eventColumn('tail')}::text[],
+        ${eventColumn('ownerId')}::bigint[], ${payloads}::text[])`.execute(db),
+  ])
+  if (redeemed.rows.length !== tokenHashes.length) throw tokenNotRedeemable()
+}
+
+function tokenNotRedeemable(): Error {
+  return new Error('a token could not be redeemed that was redeemable in the same transaction')
 }

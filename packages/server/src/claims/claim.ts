@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   type ClaimRequest,
   type ClaimToken,
@@ -11,10 +10,10 @@ import {
 } from '@countersign/protocol'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import { type Ed25519Verifier, isCertifiableKey } from '../core/crypto/ed25519.ts'
-import type { Batch, Database } from '../core/database/database.ts'
-import { tokenByHash } from './claim-table.ts'
-import { type DecodedClaim, type MintDeps, mint, requireRedeemable } from './mint.ts'
-import { mintMany } from './mint-many.ts'
+import { hashToken } from '../core/crypto/hash-token.ts'
+import type { Database } from '../core/database/database.ts'
+import { type DecodedClaim, tokenByHash } from './claim-table.ts'
+import { MINTING, type MintDeps, tokenRefusal } from './mint.ts'
 
 export interface ClaimDeps extends MintDeps {
   readonly db: Database
@@ -33,32 +32,10 @@ interface Claim extends DecodedClaim {
  */
 export async function claim(deps: ClaimDeps, request: ClaimRequest): Promise<Did> {
   const decoded = decodeClaim(deps, request)
-  requireRedeemable(await tokenByHash(deps.db.read, decoded.tokenHash), deps.now())
+  const refusal = tokenRefusal(await tokenByHash(deps.db.read, decoded.tokenHash), deps.now())
+  if (refusal !== null) throw refusal
   await requireSignature(deps, decoded)
-  return deps.db.writeBatched(MINTING, { deps, decoded })
-}
-
-/** The hash under which a token is stored: a stolen database redeems nothing. */
-export function hashOfToken(token: ClaimToken): Uint8Array {
-  return createHash('sha256').update(token).digest()
-}
-
-interface Minting {
-  readonly deps: MintDeps
-  readonly decoded: DecodedClaim
-}
-
-/** The part that races: one by one, or all that wait at once where that saves round trips. */
-export const MINTING: Batch<Minting, Did> = {
-  one: (tx, { deps, decoded }) => mint(deps, tx, decoded),
-  all: (tx, items) => {
-    const [first] = items as [Minting]
-    return mintMany(
-      first.deps,
-      tx,
-      items.map(({ decoded }) => decoded),
-    )
-  },
+  return deps.db.writeBatched(MINTING, { deps, claim: decoded })
 }
 
 function decodeClaim(deps: ClaimDeps, request: ClaimRequest): Claim {
@@ -74,7 +51,7 @@ function decodeClaim(deps: ClaimDeps, request: ClaimRequest): Claim {
       'publicKey is not a sound Ed25519 key: not canonical, not on the curve, or not of the prime order.',
     )
   }
-  return { token, tokenHash: hashOfToken(token), agentId, publicKey, signature }
+  return { token, tokenHash: hashToken(token), agentId, publicKey, signature }
 }
 
 async function requireSignature(deps: ClaimDeps, decoded: Claim): Promise<void> {

@@ -6,8 +6,8 @@ import {
   randomClaimToken,
 } from '@countersign/protocol'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
+import { hashToken } from '../core/crypto/hash-token.ts'
 import type { Database } from '../core/database/database.ts'
-import { hashOfToken } from './claim.ts'
 import { insertToken, supersedeTokens } from './claim-table.ts'
 
 export interface IssueTokenDeps {
@@ -29,7 +29,7 @@ export interface IssuedToken {
  */
 export async function issueToken(deps: IssueTokenDeps, ownerId: number): Promise<IssuedToken> {
   const claimToken = randomClaimToken(deps.naming, deps.randomBytes)
-  const hash = hashOfToken(claimToken)
+  const hash = hashToken(claimToken)
   return deps.db.write(async (tx) => {
     const at = deps.now()
     const verifications = await verificationsOfOwner(tx.db, ownerId)

@@ -1,6 +1,6 @@
 import { CodedError } from '@countersign/protocol'
+import { hashToken } from '../core/crypto/hash-token.ts'
 import type { Database, FlowRow } from '../core/database/database.ts'
-import { hashOfSecret } from './session.ts'
 import {
   deleteExpiredFlows,
   deleteFlow,
@@ -54,7 +54,7 @@ export async function beginFlow<S extends object>(
   const token = Buffer.from(deps.randomBytes(32)).toString('base64url')
   const at = deps.now()
   const row: FlowRow = {
-    hash: hashOfSecret(token),
+    hash: hashToken(token),
     kind: flow.kind,
     owner_id: flow.ownerId,
     provider: flow.provider ?? null,
@@ -80,7 +80,7 @@ export async function consumeFlow<S>(
   expected: Expected,
 ): Promise<Flow<S>> {
   const row =
-    token === null ? undefined : await deps.db.write((tx) => deleteFlow(tx, hashOfSecret(token)))
+    token === null ? undefined : await deps.db.write((tx) => deleteFlow(tx, hashToken(token)))
   return validateFlow(row, deps.now(), expected)
 }
 
@@ -100,7 +100,7 @@ export async function readFlow<S>(
   token: string | null,
   expected: Expected,
 ): Promise<StoredFlow<S>> {
-  const hash = hashOfSecret(token ?? '')
+  const hash = hashToken(token ?? '')
   const row = token === null ? undefined : await flowByHash(deps.db.read, hash)
   return { ...validateFlow<S>(row, deps.now(), expected), hash }
 }

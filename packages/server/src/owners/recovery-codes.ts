@@ -1,7 +1,8 @@
 import { CodedError, RECOVERY_CODES } from '@countersign/protocol'
 import { ownerByUsername } from '../agents/owner-table.ts'
+import { hashToken } from '../core/crypto/hash-token.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { type Browser, hashOfSecret, startSession } from './session.ts'
+import { type Browser, startSession } from './session.ts'
 import { deleteRecoveryCode } from './sign-in-method-table.ts'
 import type { SignedInOwner } from './sign-in-with-passkey.ts'
 
@@ -34,7 +35,7 @@ function hashCode(typed: string): Uint8Array {
     .replaceAll(/[^0-9A-Z]/g, '')
     .replaceAll('O', '0')
     .replaceAll(/[IL]/g, '1')
-  return hashOfSecret(plain)
+  return hashToken(plain)
 }
 
 /**

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { CodedError, type SignInMethod } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
+import { hashToken } from '../core/crypto/hash-token.ts'
 import type { Database, SessionRow, Tx } from '../core/database/database.ts'
 import {
   deleteEndedSessions,
@@ -64,7 +64,7 @@ export async function startSession(
   if (owner.browser.session !== null) await deleteSession(tx, owner.browser.session.hash)
   await deleteEndedSessions(tx, at, at - SESSION_IDLE_MS)
   await insertSession(tx, {
-    hash: hashOfSecret(token),
+    hash: hashToken(token),
     id: Buffer.from(deps.randomBytes(9)).toString('base64url'),
     owner_id: owner.id,
     method: owner.method,
@@ -99,7 +99,7 @@ export async function assertStillSignedIn(tx: Tx, session: Session): Promise<voi
  * @returns null if there is none or it has ended
  */
 export async function findSession(deps: SessionDeps, token: string): Promise<Session | null> {
-  const row = await sessionByHash(deps.db.read, hashOfSecret(token))
+  const row = await sessionByHash(deps.db.read, hashToken(token))
   const at = deps.now()
   if (row === undefined || !isSessionValid(row, at)) return null
   if (at - row.last_seen_at >= TOUCH_MS) await deps.db.write((tx) => touchSession(tx, row.hash, at))
@@ -136,9 +136,4 @@ export function assertRecentSignIn(session: Session, now: number): void {
     'RECENT_SIGN_IN_REQUIRED',
     'Sign in once more: this needs a sign-in within the last 10 minutes.',
   )
-}
-
-/** The hash under which what a browser or an owner holds is stored: a stolen database signs nobody in. */
-export function hashOfSecret(secret: string): Uint8Array {
-  return createHash('sha256').update(secret).digest()
 }

@@ -1,7 +1,8 @@
 import { CodedError } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
+import { hashToken } from '../core/crypto/hash-token.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { type Browser, hashOfSecret, startSession } from './session.ts'
+import { type Browser, startSession } from './session.ts'
 import { deleteSignInLink, replaceSignInLink } from './sign-in-method-table.ts'
 import type { SignedInOwner } from './sign-in-with-passkey.ts'
 
@@ -25,7 +26,7 @@ export async function issueSignInLink(
 ): Promise<SignInLink> {
   const token = Buffer.from(deps.randomBytes(32)).toString('base64url')
   const expiresAt = deps.now() + SIGN_IN_LINK_LIFETIME_MS
-  const row = { hash: hashOfSecret(token), owner_id: ownerId, expires_at: expiresAt }
+  const row = { hash: hashToken(token), owner_id: ownerId, expires_at: expiresAt }
   await deps.db.write((tx) => replaceSignInLink(tx, row))
   return { url: `${baseUrl}/dashboard/sign-in#link=${token}`, expiresAt }
 }
@@ -40,7 +41,7 @@ export async function signInWithLink(
   token: string,
   browser: Browser,
 ): Promise<SignedInOwner> {
-  const hash = hashOfSecret(token)
+  const hash = hashToken(token)
   return deps.db.write(async (tx) => {
     const link = await deleteSignInLink(tx, hash)
     const owner = link && (await ownerById(tx.db, link.owner_id))

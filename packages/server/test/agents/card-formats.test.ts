@@ -60,17 +60,21 @@ const ACCEPTS: readonly [string, string][] = [
   ['Accept: text/html;q=0.8, text/plain;q=0.9\r\n', TEXT],
   // As browsers have it: HTML before the rest.
   ['Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n', HTML],
-  // JSON where it is as welcome as another.
-  ['Accept: text/html, application/json\r\n', JSON_TYPE],
-  ['Accept: text/html, */*\r\n', JSON_TYPE],
-  ['Accept: text/plain;q=0.5, application/json;q=0.5\r\n', JSON_TYPE],
+  // Of equal weights the more specific range decides, then the order of the header.
+  ['Accept: application/json, text/html\r\n', JSON_TYPE],
+  ['Accept: text/html, application/json\r\n', HTML],
+  ['Accept: */*, text/html\r\n', HTML],
+  ['Accept: text/plain;q=0.5, application/json;q=0.5\r\n', TEXT],
+  ['Accept: application/json;q=0.5, text/plain;q=0.5\r\n', JSON_TYPE],
   ['Accept: application/json;q=0.4, text/plain;q=0.5\r\n', TEXT],
   // The most specific range decides: */* does not make JSON welcome that is not.
   ['Accept: */*, application/json;q=0\r\n', TEXT],
   ['Accept: */*, application/json;q=0.2, text/*;q=0.1, text/html;q=0.3\r\n', HTML],
   ['Accept: text/html\r\nAccept: application/json;q=0.5\r\n', HTML],
   ['Accept: text/htmlx, xtext/plain, text, /, ;q=1,,\r\n', JSON_TYPE],
-  ['Accept: text/html;q=2, text/plain;q=-1, text/plain;q=x, text/html;q=\r\n', JSON_TYPE],
+  // Weights that RFC 9110 does not allow: a number counts as that number, anything else as none.
+  ['Accept: text/plain;q=-1, text/html;q=x\r\n', JSON_TYPE],
+  ['Accept: text/html;q=2, text/plain\r\n', HTML],
   [`Accept: ${'text/html;q=0.1,'.repeat(700)}text/plain\r\n`, TEXT],
 ]
 

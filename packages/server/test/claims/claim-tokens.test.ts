@@ -6,7 +6,7 @@ import { post } from '../../../../test/support/ask.ts'
 import { unchanged } from '../../../../test/support/database-digest.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { claimBody, startTestService, type TestService } from '../../../../test/support/service.ts'
-import { hashOfToken } from '../../src/claims/claim.ts'
+import { hashToken } from '../../src/core/crypto/hash-token.ts'
 
 const TEN_MINUTES = 10 * 60 * 1000
 
@@ -73,7 +73,7 @@ async function moveExpiry(service: TestService, token: string, expiresAt: number
     tx.db
       .updateTable('claim_tokens')
       .set({ expires_at: expiresAt })
-      .where('hash', '=', hashOfToken(token as ClaimToken))
+      .where('hash', '=', hashToken(token as ClaimToken))
       .executeTakeFirstOrThrow(),
   )
 }

@@ -278,17 +278,12 @@ export interface Tx {
 /** The result of one write of a batch. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown }
 
-/** A write that can be done for several items at once, to save round trips to a remote database. */
-export interface Batch<I, T> {
-  /** Does the write for one item. */
-  one(tx: Tx, item: I): Promise<T>
-  /**
-   * Does it for several.
-   * @returns what `one` would have returned or thrown for each item, in their order
-   * @throws to have all items done by `one` instead
-   */
-  all(tx: Tx, items: readonly I[]): Promise<Outcome<T>[]>
-}
+/**
+ * Does several writes of one kind in one transaction, so that they can share statements.
+ * @returns their outcomes, in their order; an item whose outcome is an error has changed nothing
+ * @throws if nothing of it may be committed: each item is then tried again by itself
+ */
+export type Batch<I, T> = (tx: Tx, items: readonly I[]) => Promise<Outcome<T>[]>
 
 /**
  * What the service needs from a database. SQLite and PostgreSQL implement it.
@@ -317,7 +312,7 @@ export interface Database {
    * @throws whatever `work` throws
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** Like `write`, for a write that may run together with others of the same batch. */
+  /** Runs a write together with others of its kind that are asked for at the same time. */
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T>
   /** Read connections in use. Null for SQLite. */
   readonly connections: ConnectionStats | null

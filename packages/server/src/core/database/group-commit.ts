@@ -67,8 +67,8 @@ export class GroupCommit {
   }
 
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
-    const batched = { batch: batch as unknown as Batch<unknown, unknown>, item }
-    return this.#enqueue<T>({ run: (tx) => batch.one(tx, item), batched })
+    const run = async (tx: Tx) => unwrap((await batch(tx, [item]))[0] as Outcome<T>)
+    return this.#enqueue<T>({ run, batched: { batch: batch as Batch<unknown, unknown>, item } })
   }
 
   /** Writes requested but not yet resolved. */
@@ -170,8 +170,8 @@ export class GroupCommit {
       while (outcomes.length < group.length) {
         const run = batchFrom(group, outcomes.length)
         const [first] = run as [Write]
-        if (run.length === 1) outcomes.push({ value: await first.run(tx) })
-        else outcomes.push(...((await first.batched?.batch.all(tx, run.map(itemOf))) ?? []))
+        if (first.batched === null) outcomes.push({ value: await first.run(tx) })
+        else outcomes.push(...(await first.batched.batch(tx, run.map(itemOf))))
       }
     } catch (error) {
       throw new WriteThrew('a write threw', { cause: error })
@@ -212,6 +212,11 @@ function batchFrom(group: readonly Write[], from: number): readonly Write[] {
   let to = from + 1
   while (batch !== undefined && group[to]?.batched?.batch === batch) to += 1
   return group.slice(from, to)
+}
+
+function unwrap<T>(outcome: Outcome<T>): T {
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
 }
 
 function itemOf(write: Write): unknown {

@@ -6,8 +6,7 @@ import type { Batch, Database, Db, Tx } from '../database.ts'
 import { lastSeq } from '../event-table.ts'
 import { GroupCommit, type Writer } from '../group-commit.ts'
 import { isUpToDate, migrate } from '../migrate.ts'
-import type { TransactionEnd } from '../stats.ts'
-import { type DatabaseState, FILE_STATE } from '../stats.ts'
+import { type DatabaseState, FILE_STATE, type TransactionEnd } from '../stats.ts'
 import { beginImmediate, kyselyOver, openConnection } from './connection.ts'
 import { assertIntact, mapDamageErrors } from './sqlite-damage.ts'
 import { ALWAYS, type WriterTurn } from './writer-turn.ts'
@@ -91,9 +90,8 @@ class SqliteDatabase implements Database {
     return this.#commits.write(work)
   }
 
-  /** Batching saves round trips, which a local file does not have. */
   writeBatched<I, T>(batch: Batch<I, T>, item: I): Promise<T> {
-    return this.write((tx) => batch.one(tx, item))
+    return this.#commits.writeBatched(batch, item)
   }
 
   get connections(): null {

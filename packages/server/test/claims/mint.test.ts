@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { CodedError } from '@countersign/protocol'
+import fc from 'fast-check'
+import { type Operator, openOperator, testEnv } from '../../../../test/support/service.ts'
+import { type DecodedClaim, insertMinted, type NewAgent } from '../../src/claims/claim-table.ts'
+import { mint } from '../../src/claims/mint.ts'
+import { readSettings } from '../../src/config/config.ts'
+import type { Batch, Outcome } from '../../src/core/database/database.ts'
+
+/** Each with one token, since an owner has one that is live. */
+const OWNERS = 8
+const NOW = 1_800_000_000_000
+
+/** Numbers that stand for a token, a key and a label: few of each, so that they meet. */
+const claimed = fc.record({ token: fc.nat(8), key: fc.nat(3), label: fc.nat(2) })
+type Claimed = typeof claimed extends fc.Arbitrary<infer T> ? T : never
+
+async function openData(t: TestContext): Promise<Operator> {
+  const operator = await openOperator(readSettings(await testEnv(t)))
+  t.after(() => operator.close())
+  for (let i = 0; i < OWNERS; i++) {
+    await operator.addVerifiedOwner(`holder-of-${i}-tokens`, i === 0 ? 'high' : 'low')
+  }
+  return operator
+}
+
+function bytes(round: number, what: string, number: number): Buffer {
+  return createHash('sha256').update(`${round} ${what} ${number}`).digest()
+}
+
+/** Tokens 0 to 5 are good; 6 is used, 7 is over, 8 was never issued. */
+async function giveTokens({ db }: Operator, round: number): Promise<void> {
+  await db.write(async (tx) => {
+    for (let token = 0; token < OWNERS; token++) {
+      const row = {
+        hash: bytes(round, 'token', token),
+        owner_id: token + 1,
+        created_at: NOW,
+      }
+      const expires_at = token === 7 ? NOW : NOW + 1000
+      const used_at = token === 6 ? NOW - 1 : null
+      await tx.db
+        .insertInto('claim_tokens')
+        .values({
+          ...row,
+          expires_at,
+          used_at,
+          superseded_at: null,
+        })
+        .execute()
+    }
+  })
+}
+
+for (const keyReuse of ['owner', 'any'] as const) {
+  test(`many claims in one transaction end as they would one after another (KEY_REUSE=${keyReuse})`, async (t) => {
+    const [single, together] = [await openData(t), await openData(t)]
+    const { naming } = readSettings({})
+    const deps = { naming, keyReuse, now: () => NOW, randomBytes }
+    const batch: Batch<DecodedClaim, string> = (tx, claims) => {
+      largest = Math.max(largest, claims.length)
+      // Where this throws, the claims are tried one by one: the test would not see it.
+      return mint(deps, tx, claims).catch((error) => {
+        failures.push(error)
+        throw error
+      })
+    }
+    let round = 0
+    let largest = 0
+    const failures: unknown[] = []
+    const ends = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(fc.array(claimed, { minLength: 2, maxLength: 20 }), async (all) => {
+        round += 1
+        for (const operator of [single, together]) {
+          await operator.db.write((tx) =>
+            tx.db
+              .updateTable('claim_tokens')
+              .set({ superseded_at: 0 })
+              .where('used_at', 'is', null)
+              .execute(),
+          )
+          await giveTokens(operator, round)
+        }
+        const claims = all.map(({ token, key, label }: Claimed) => ({
+          tokenHash: bytes(round, 'token', token),
+          // The same in three rounds, so that some have certificates already.
+          publicKey: bytes(Math.floor(round / 3), 'key', key),
+          agentId: `label ${label}`,
+        }))
+        const one: Outcome<string>[] = []
+        for (const claim of claims) {
+          one.push(await settled(single.db.writeBatched(batch, claim)))
+        }
+        const many = await Promise.all(
+          claims.map((claim) => settled(together.db.writeBatched(batch, claim))),
+        )
+        assert.deepEqual(many.map(nameOf), one.map(nameOf))
+        assert.deepEqual(await leftBy(together), await leftBy(single))
+        for (const outcome of many) ends.add(nameOf(outcome).split(':')[0] as string)
+      }),
+      { numRuns: 60 },
+    )
+    assert.deepEqual(failures, [])
+    assert.ok(largest > 10)
+    assert.deepEqual([...ends].toSorted(), [
+      'KEY_ALREADY_CLAIMED',
+      'NOT_FOUND',
+      'TOKEN_EXPIRED',
+      'minted',
+    ])
+  })
+}
+
+test('the database has the last word on what a claim has read: a used token, a taken pair', async (t) => {
+  const { db } = await openData(t)
+  await giveTokens({ db } as Operator, 1)
+  const agent = (seq: number, label: string): NewAgent => ({
+    ...{ seq, tail: `tail ${seq}`, public_key: bytes(1, 'key', 1), agent_id: label },
+    ...{ owner_id: 1, claimed_at: NOW, grade: 'C' },
+  })
+  const insert = (tokens: readonly number[], agents: readonly NewAgent[]) => {
+    const tokenHashes = tokens.map((token) => bytes(1, 'token', token))
+    return db.write((tx) => insertMinted(tx, { tokenHashes, agents, events: [] }, NOW))
+  }
+  await insert([0], [agent(100, 'a')])
+  await assert.rejects(insert([1, 0], [agent(101, 'b')]), /could not be redeemed/)
+  await assert.rejects(insert([7], [agent(102, 'c')]), /could not be redeemed/)
+  await assert.rejects(insert([1], [agent(103, 'a')]), /unique/i)
+  const { agents, tokens } = (await leftBy({ db } as Operator)) as Record<string, unknown[]>
+  assert.equal(agents?.length, 1)
+  const used = (tokens as { used_at: number | null }[]).filter(({ used_at }) => used_at === NOW)
+  assert.equal(used.length, 1, 'what was refused has redeemed nothing')
+})
+
+function settled(write: Promise<string>): Promise<Outcome<string>> {
+  return write.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  )
+}
+
+function nameOf(outcome: Outcome<string>): string {
+  if ('value' in outcome) return 'minted'
+  if (!(outcome.error instanceof CodedError)) throw outcome.error
+  return `${outcome.error.code}: ${outcome.error.message}`
+}
+
+/** Everything but the tails, which are random. */
+async function leftBy({ db }: Operator): Promise<unknown> {
+  const agents = await db.read.selectFrom('agents').selectAll().orderBy('seq').execute()
+  const events = await db.read
+    .selectFrom('events')
+    .select(['seq', 'type', 'owner_id', 'facts'])
+    .orderBy('seq')
+    .execute()
+  const tokens = await db.read.selectFrom('claim_tokens').selectAll().orderBy('hash').execute()
+  return { agents: agents.map(({ tail: _random, ...agent }) => agent), events, tokens }
+}
