@@ -8,6 +8,7 @@ import {
   LogController,
 } from 'fastify'
 import type { Logger } from 'pino'
+import { compileSerializerLazily, compileValidatorLazily } from './compile-schemas.ts'
 import { answerUnrouted } from './parser-errors.ts'
 import { newRequestId } from './request-id.ts'
 
@@ -62,16 +63,9 @@ export function bareApp(deps: BareAppDeps) {
     clientErrorHandler: () => undefined,
     frameworkErrors: answerRouterError,
     routerOptions: { maxParamLength: KIB_16 },
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: false,
-        verbose: true,
-      },
-    },
   }).withTypeProvider<TypeBoxTypeProvider>()
+  app.setValidatorCompiler(compileValidatorLazily)
+  app.setSerializerCompiler(compileSerializerLazily)
   // Fastify closes the connection where a body is refused, before it has come. Whoever is still sending finds that, and not the
   // refusal: a proxy makes a 502 of it. What comes is thrown away instead, for as long as a request may take.
   app.addHook('onSend', (_request, reply, _payload, done) => {
