@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { unverifyOwner } from '../../packages/server/src/identity/record-verification.ts'
 import { claimAgent, type TestService } from './service.ts'
 import { setStatus } from './set-status.ts'
+import { until } from './until.ts'
 
 /** Agents of every kind that a policy tells apart. */
 export interface Agents {
@@ -30,11 +29,10 @@ async function claimUnverified(service: TestService): Promise<string> {
   const did = await claimAgent(service, owner)
   const { db } = service.operator
   await unverifyOwner({ db, now: Date.now }, owner, 'in-person')
-  for (let tries = 0; tries < 3000; tries++) {
+  await until(async () => {
     const response = await fetch(`${service.url}/api/v1/agent/${did}`)
     const { owner: shown } = (await response.json()) as { owner: { identityMethod: unknown } }
-    if (shown.identityMethod === null) return did
-    await sleep(10)
-  }
-  assert.fail('the service still says that the owner is verified')
+    return shown.identityMethod === null
+  })
+  return did
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from './until.ts'
 
 interface Cleanup {
   after(end: () => unknown): void
@@ -53,9 +53,7 @@ export async function startImpostor(t: Cleanup, ...script: readonly Line[]): Pro
   return {
     url,
     asked,
-    async untilAsked(times) {
-      while (asked.length < times) await sleep(5)
-    },
+    untilAsked: (times) => until(async () => asked.length >= times),
   }
 }
 

@@ -1,13 +1,9 @@
-import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentStatus, Tail } from '@countersign/protocol'
 import { changeStatus } from '../../packages/server/src/agent-management/change-status.ts'
 import { jsonOf } from './answer.ts'
 import { ask } from './ask.ts'
 import type { TestService } from './service.ts'
-
-/** Long past the second within which it shows, for machines that are busy. */
-const PATIENCE_MS = 30_000
+import { until } from './until.ts'
 
 /** Changes an agent's status as countersignd does, and waits until the service shows it, which is soon. */
 export async function setStatus(
@@ -18,11 +14,7 @@ export async function setStatus(
 ): Promise<void> {
   const deps = { db: service.operator.db, now: Date.now }
   await changeStatus(deps, { tail: did.slice(-24) as Tail, to, reason, by: 'operator' })
-  const deadline = performance.now() + PATIENCE_MS
-  while ((await statusOf(service, did)) !== to) {
-    assert.ok(performance.now() < deadline, `${did} is still not ${to}`)
-    await sleep(5)
-  }
+  await until(async () => (await statusOf(service, did)) === to)
 }
 
 async function statusOf(service: TestService, did: string): Promise<unknown> {

@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import { blocksOf } from '../../../test/support/doc-page.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { claimAgent, ROOT, startTestService, tempDir } from '../../../test/support/service.ts'
 import { snippetsOf } from '../../../test/support/snippets.ts'
+import { until } from '../../../test/support/until.ts'
 import { REASON_MESSAGES } from '../src/decision/reasons.ts'
 import { readConfig } from '../src/forward-auth/config.ts'
 import { COMMAND } from './support/gateway-process.ts'
@@ -50,10 +50,13 @@ async function startSnippet(t: TestContext, dir: string, file: string, port: num
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
   t.after(() => child.kill('SIGKILL'))
   const url = `http://127.0.0.1:${port}`
-  while (!(await fetch(url).catch(() => null))) {
+  await until(async () => {
     assert.equal(child.exitCode, null, output)
-    await sleep(20)
-  }
+    return fetch(url).then(
+      () => true,
+      () => false,
+    )
+  })
   return { url, output: () => output }
 }
 
@@ -93,7 +96,7 @@ test('people-too.ts of the README refuses nothing and logs its decisions', async
   const headers = { ServiceID: `svc:agent:${'z'.repeat(24)}` }
   assert.equal((await fetch(url, { headers })).status, 200)
   assert.equal((await fetch(url)).status, 200)
-  while (!/agent-unknown$.*no-identification$/ms.test(output())) await sleep(10)
+  await until(async () => /agent-unknown$.*no-identification$/ms.test(output()))
   assert.match(output(), /^deny svc:agent:z{24} agent-unknown$/m)
   assert.match(output(), /^allow null no-identification$/m)
 })

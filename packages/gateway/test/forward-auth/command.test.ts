@@ -3,10 +3,10 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, agentSignIn, newKey, Registry } from '@countersign/sdk'
 import { startImpostor } from '../../../../test/support/impostor.ts'
 import { claimAgent, startTestService, tempDir } from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
 import { runGatewayCommand, startGateway } from '../support/gateway-process.ts'
 
 const QUESTION = {
@@ -178,7 +178,7 @@ test('no request fails while the policy is reloaded, and the cache is kept', asy
     write(1000 + i)
     gateway.child.kill('SIGHUP')
     const before = statuses.length
-    while (reloads() < i || statuses.length < before + 8) await sleep(5)
+    await until(async () => reloads() >= i && statuses.length >= before + 8)
   }
   running = false
   await Promise.all(clients)
@@ -190,7 +190,7 @@ test('no request fails while the policy is reloaded, and the cache is kept', asy
   await service.stop()
   write(2000)
   gateway.child.kill('SIGHUP')
-  while (reloads() < 6) await sleep(5)
+  await until(async () => reloads() >= 6)
   assert.equal((await ask(gateway.url, { ServiceID: did })).status, 200)
   assert.equal((await gateway.logged(({ source }) => source === 'stale')).action, 'allow')
 })
@@ -237,7 +237,7 @@ test('logLevel selects the lines that are written, and a reload changes it', asy
   writeFileSync(gateway.file, JSON.stringify({ ...settings, port: 0, logLevel: 'warn' }))
   gateway.child.kill('SIGHUP')
   const metrics = async () => (await fetch(`${gateway.url}/metrics`)).text()
-  while (!/result="loaded"\} [1-9]/.test(await metrics())) await sleep(5)
+  await until(async () => /result="loaded"\} [1-9]/.test(await metrics()))
   const before = gateway.logs().length
   await ask(gateway.url)
   await ask(gateway.url, { ServiceID: 'nonsense' })

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ROOT, run, tempDir } from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
 
 export const COMMAND = join(ROOT, 'packages/gateway/bin/countersign-gateway.mjs')
 
@@ -47,21 +47,18 @@ export async function startGateway(
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line))
-  const until = async <T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> => {
-    for (let tries = 0; tries < 6000; tries++) {
-      const found = await look()
-      if (found !== undefined) return found
-      if (child.exitCode !== null) break
-      await sleep(10)
-    }
-    throw new Error(`countersign-gateway did not come to that:\n${output}${errors}`)
+  const logged = async (fits: (line: Record<string, unknown>) => boolean) => {
+    await until(async () => logs().some(fits) || hasEnded(child))
+    const line = logs().find(fits)
+    if (line === undefined) throw new Error(`countersign-gateway ended:\n${output}${errors}`)
+    return line
   }
   const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
-    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+    if (!hasEnded(child)) child.kill(signal)
     return exited
   }
   t.after(() => stop('SIGKILL'))
-  const { port } = await until(() => logs().find(({ event }) => event === 'listening'))
+  const { port } = await logged(({ event }) => event === 'listening')
   const url = `http://127.0.0.1:${port}`
   return {
     url,
@@ -69,9 +66,13 @@ export async function startGateway(
     file,
     child,
     logs,
-    logged: (fits) => until(() => logs().find(fits)),
+    logged,
     stop,
   }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
 }
 
 /** Runs the command to its end. */

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../../../test/support/ports.ts'
 import { ROOT, tempDir } from '../../../../test/support/service.ts'
+import { until } from '../../../../test/support/until.ts'
 
 export type ProxyName = 'nginx' | 'caddy' | 'haproxy'
 
@@ -78,12 +78,14 @@ export async function startProxy(
     clearTimeout(late)
   })
   const url = `http://127.0.0.1:${port}`
-  for (let tries = 0; tries < 3000; tries++) {
-    if (child.exitCode !== null) break
-    if (await fetch(url).catch(() => null)) return url
-    await sleep(20)
-  }
-  throw new Error(`${name} does not answer:\n${output}`)
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`${name} ended:\n${output}`)
+    return fetch(url).then(
+      () => true,
+      () => false,
+    )
+  })
+  return url
 }
 
 function substituted(

@@ -8,6 +8,7 @@ import {
   LogController,
 } from 'fastify'
 import type { Logger } from 'pino'
+import { compileSerializerLazily, compileValidatorLazily } from './compile-schemas.ts'
 import { answerUnrouted } from './parser-errors.ts'
 import { newRequestId } from './request-id.ts'
 
@@ -62,16 +63,9 @@ export function bareApp(deps: BareAppDeps) {
     clientErrorHandler: () => undefined,
     frameworkErrors: answerRouterError,
     routerOptions: { maxParamLength: KIB_16 },
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: false,
-        verbose: true,
-      },
-    },
   }).withTypeProvider<TypeBoxTypeProvider>()
+  app.setValidatorCompiler(compileValidatorLazily)
+  app.setSerializerCompiler(compileSerializerLazily)
   // Fastify closes the connection when it rejects a body early. A client that is still sending would see a reset connection
   // instead of the 413, and a proxy would answer 502. Keep it open and discard the rest, until the request times out.
   app.addHook('onSend', (_request, reply, _payload, done) => {

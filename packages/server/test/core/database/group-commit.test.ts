@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { SQLITE_ONLY } from '../../../../../test/support/postgres.ts'
 import { fileOf, openRaw } from '../../../../../test/support/raw-database.ts'
 import { testEnv } from '../../../../../test/support/service.ts'
@@ -97,10 +98,19 @@ test('a write waits for the transaction of another process', SQLITE_ONLY, async 
     const file = new (require('node:sqlite').DatabaseSync)(process.argv[1])
     file.exec("BEGIN IMMEDIATE; INSERT INTO owners (id, username, display_name, created_at) VALUES (7, 'x', 'x', 0)")
     console.log('locked')
-    setTimeout(() => file.exec('COMMIT'), 400)`
+    process.stdin.on('end', () => file.exec('COMMIT')).resume()`
   const other = spawn(process.execPath, ['-e', script, fileOf(settings)])
   await new Promise((resolve) => other.stdout.once('data', resolve))
-  const owners = await db.write((tx) => tx.db.selectFrom('owners').select('id').execute())
+  let isWritten = false
+  const writing = db.write((tx) => tx.db.selectFrom('owners').select('id').execute())
+  const written = writing.finally(() => {
+    isWritten = true
+  })
+  // Many more turns of the event loop than a write takes.
+  for (let turns = 0; turns < 100; turns++) await setImmediate()
+  assert.equal(isWritten, false)
+  other.stdin.end()
+  const owners = await written
   assert.deepEqual(
     owners.map(({ id }) => id),
     [7],
