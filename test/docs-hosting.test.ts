@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { newPage, openBrowser } from './support/browser.ts'
 import { DocPage } from './support/doc-page.ts'
-import { docsScene } from './support/docs-scene.ts'
+import { startDocsFixture } from './support/docs-fixture.ts'
 import { freePort } from './support/ports.ts'
 import { claimAgent } from './support/service.ts'
 import { allOf, BROWSER_MATRIX, needs } from './support/tools.ts'
@@ -17,7 +17,7 @@ test(
   'a host sets a service up by the commands of docs/hosts.md',
   needs('openssl', 'curl'),
   async (t) => {
-    const { shell, dir } = await docsScene(t)
+    const { shell, dir } = await startDocsFixture(t)
     const printed = await shell.run(HOSTS.take('On your machine'))
     assert.match(
       printed,
@@ -34,7 +34,7 @@ test(
 )
 
 test('an operator does what docs/operating.md shows', needs('openssl', 'curl'), async (t) => {
-  const { service, shell, ownerId } = await docsScene(t)
+  const { service, shell, ownerId } = await startDocsFixture(t)
   await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, ownerId)
   await shell.run(`DID=${did}`)
@@ -55,7 +55,7 @@ test(
   'cards come as docs/cards.md says, also onto a page',
   allOf(needs('openssl', 'curl'), BROWSER_MATRIX),
   async (t) => {
-    const { service, shell, ownerId } = await docsScene(t, { PREVIEWS: 'card-formats' })
+    const { service, shell, ownerId } = await startDocsFixture(t, { PREVIEWS: 'card-formats' })
     const did = await claimAgent(service, ownerId)
     await shell.run(`SERVICE=${service.url} DID=${did}`)
     assert.match(await shell.run(CARDS.take('Cards in other formats')), new RegExp(did))

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readContents } from '../tools/docs/compile-book.ts'
 import { keptIn } from '../tools/docs/name-template.ts'
-import { ACME, assertOwnNames, USUAL_NAMES } from './support/acme.ts'
 import { ask } from './support/ask.ts'
 import { openBrowser } from './support/browser.ts'
 import { openAsOwner } from './support/dashboard.ts'
+import { ACME, assertNoDefaultNames, DEFAULT_NAMES } from './support/renamed-deployment.ts'
 import { claimAgent, ROOT, startTestService } from './support/service.ts'
 import { signIn } from './support/signed-in.ts'
 import { BROWSER_MATRIX } from './support/tools.ts'
@@ -32,13 +32,13 @@ test('public pages are in the names of the deployment', async (t) => {
   ]) {
     const { text } = await ask(service, target, HTML)
     // What was asked for is said again, as it was asked.
-    assertOwnNames(target, text.replaceAll('value="svc"', '').replaceAll('“svc”', ''))
+    assertNoDefaultNames(target, text.replaceAll('value="svc"', '').replaceAll('“svc”', ''))
   }
   const { text } = await ask(service, '/', HTML)
   // The one place that says what the service is made of.
-  assertOwnNames('/', text.replace('Acme runs on Countersign, which', ''))
+  assertNoDefaultNames('/', text.replace('Acme runs on Countersign, which', ''))
   const groups = (await ask(service, '/docs/api')).text.matchAll(/href="(\/docs\/api\/\w+)"/g)
-  for (const [, path = ''] of groups) assertOwnNames(path, (await ask(service, path)).text)
+  for (const [, path = ''] of groups) assertNoDefaultNames(path, (await ask(service, path)).text)
 })
 
 test('the documentation is in the names of the deployment, but where it tells of defaults and of the software', async (t) => {
@@ -48,11 +48,11 @@ test('the documentation is in the names of the deployment, but where it tells of
     for (const target of [`/docs/${name}`, `/docs/${name}.md`]) {
       const { text } = await ask(service, target)
       assert.doesNotMatch(text, /[\ue000-\uf8ff]/, 'every placeholder is filled in')
-      const usual = (of: string) => [...plain(of).matchAll(USUAL_NAMES)].length
+      const usual = (of: string) => [...plain(of).matchAll(DEFAULT_NAMES)].length
       const kept = keptIn(written)
         .map(usual)
         .reduce((sum, each) => sum + each, 0)
-      if (kept === 0) assertOwnNames(target, plain(text))
+      if (kept === 0) assertNoDefaultNames(target, plain(text))
       else assert.equal(usual(text), kept, target)
     }
   }
@@ -105,7 +105,7 @@ test('the dashboard is in the names of the deployment', BROWSER_MATRIX, async (t
         .getByText(/acme-verify-[0-9a-f]{32}/)
         .first()
         .waitFor()
-    assertOwnNames(place, `${await page.title()}\n${await page.locator('body').innerText()}`)
+    assertNoDefaultNames(place, `${await page.title()}\n${await page.locator('body').innerText()}`)
   }
   assert.deepEqual(problems, [])
 })

@@ -6,10 +6,10 @@ import { jsonOf } from './answer.ts'
 import { ask } from './ask.ts'
 import type { TestService } from './service.ts'
 
-/** Long past the second within which it shows, for machines that are busy. */
+/** Far longer than it takes, for busy machines. */
 const PATIENCE_MS = 30_000
 
-/** Changes an agent's status as countersignd does, and waits until the service shows it, which is soon. */
+/** Changes an agent's status like countersignd, and waits until the service shows it. */
 export async function setStatus(
   service: TestService,
   did: string,
