@@ -23,7 +23,7 @@ const AUDIENCE = 'https://shop.example'
 const NONCE = 'aQ3zXw9TbQe7RzMn3VhYcJ2p'
 
 test(
-  'an agent gets and uses its identity by the commands of docs/agents.md',
+  'the commands of docs/agents.md get and use an identity',
   needs('openssl', 'curl'),
   async (t) => {
     const { service, shell, ownerId, here } = await startDocsFixture(t)
@@ -106,7 +106,7 @@ test('the same with TypeScript, at a site that asks', needs('openssl', 'curl'), 
 })
 
 test(
-  'a relying party looks up, challenges and grades by the commands of docs/relying-parties.md',
+  'the commands of docs/relying-parties.md look up, challenge and grade',
   needs('openssl', 'curl'),
   async (t) => {
     const { service, shell, ownerId } = await startDocsFixture(t)
@@ -157,7 +157,7 @@ async function assertSignIn(t: Context, code: string): Promise<void> {
   assert.equal(await welcome.text(), `Welcome, ${did}`)
 }
 
-test('every block that these pages hand to this test was run', needs('openssl', 'curl'), () => {
+test('every block that these pages assign to this test was run', needs('openssl', 'curl'), () => {
   for (const each of [AGENTS, RELYING]) each.assertAllTaken()
 })
 

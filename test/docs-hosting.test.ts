@@ -13,27 +13,23 @@ const HOSTS = page('hosts')
 const OPERATING = page('operating')
 const CARDS = page('cards')
 
-test(
-  'a host sets a service up by the commands of docs/hosts.md',
-  needs('openssl', 'curl'),
-  async (t) => {
-    const { shell, dir } = await startDocsFixture(t)
-    const printed = await shell.run(HOSTS.take('On your machine'))
-    assert.match(
-      printed,
-      /^Added ada \(Ada Lovelace\)\.\nada is verified by in-person .*\nsvc-verify-[0-9a-f]{32}\n$/,
-    )
-    const settings = HOSTS.take('On the internet')
-      .replace('/var/lib/countersign', join(dir, 'data'))
-      .replace('agents.example.com', `localhost:${await freePort()}`)
-    // Nothing runs there, and that is what the doctor finds.
-    const found = await shell.run(`(${settings.trim()})`)
-    assert.match(found, /^ok +base URL: https:/m)
-    assert.match(found, /^warn +server: does not answer/m)
-  },
-)
+test('the commands of docs/hosts.md set up a service', needs('openssl', 'curl'), async (t) => {
+  const { shell, dir } = await startDocsFixture(t)
+  const printed = await shell.run(HOSTS.take('On your machine'))
+  assert.match(
+    printed,
+    /^Added ada \(Ada Lovelace\)\.\nada is verified by in-person .*\nsvc-verify-[0-9a-f]{32}\n$/,
+  )
+  const settings = HOSTS.take('On the internet')
+    .replace('/var/lib/countersign', join(dir, 'data'))
+    .replace('agents.example.com', `localhost:${await freePort()}`)
+  // Nothing runs there, and that is what the doctor finds.
+  const found = await shell.run(`(${settings.trim()})`)
+  assert.match(found, /^ok +base URL: https:/m)
+  assert.match(found, /^warn +server: does not answer/m)
+})
 
-test('an operator does what docs/operating.md shows', needs('openssl', 'curl'), async (t) => {
+test('the commands of docs/operating.md work', needs('openssl', 'curl'), async (t) => {
   const { service, shell, ownerId } = await startDocsFixture(t)
   await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, ownerId)
@@ -52,7 +48,7 @@ test('an operator does what docs/operating.md shows', needs('openssl', 'curl'), 
 })
 
 test(
-  'cards come as docs/cards.md says, also onto a page',
+  'the examples of docs/cards.md return cards and embed one in a page',
   allOf(needs('openssl', 'curl'), BROWSER_MATRIX),
   async (t) => {
     const { service, shell, ownerId } = await startDocsFixture(t, { PREVIEWS: 'card-formats' })
@@ -74,7 +70,7 @@ test(
 )
 
 test(
-  'every block that these pages hand to this test was run',
+  'every block that these pages assign to this test was run',
   allOf(needs('openssl', 'curl'), BROWSER_MATRIX),
   () => {
     for (const each of [HOSTS, OPERATING, CARDS]) each.assertAllTaken()

@@ -14,7 +14,7 @@ import { BROWSER_MATRIX } from './support/tools.ts'
 
 const HTML = { headers: { accept: 'text/html' } }
 
-test('public pages are in the names of the deployment', async (t) => {
+test('public pages use the deployment’s names', async (t) => {
   const service = await startTestService(t, ACME)
   const ownerId = await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, ownerId)
@@ -41,7 +41,7 @@ test('public pages are in the names of the deployment', async (t) => {
   for (const [, path = ''] of groups) assertNoDefaultNames(path, (await ask(service, path)).text)
 })
 
-test('the documentation is in the names of the deployment, but where it tells of defaults and of the software', async (t) => {
+test('the documentation uses the deployment’s names, except for defaults and the software', async (t) => {
   const service = await startTestService(t, ACME)
   for (const { name, file } of readContents(ROOT).groups.flatMap(({ pages }) => pages)) {
     const written = readFileSync(join(ROOT, file), 'utf8')
@@ -63,7 +63,7 @@ function plain(text: string): string {
   return text.replaceAll(/(?<![A-Za-z])countersign(?![A-Za-z])|COUNTERSIGN(?=_)/g, '')
 }
 
-test('what is kept in the documentation is said of defaults, or of the software', () => {
+test('marked passages of the documentation are about defaults or the software', () => {
   for (const { file } of readContents(ROOT).groups.flatMap(({ pages }) => pages)) {
     for (const kept of keptIn(readFileSync(join(ROOT, file), 'utf8'))) {
       assert.match(
@@ -75,7 +75,7 @@ test('what is kept in the documentation is said of defaults, or of the software'
   }
 })
 
-test('the dashboard is in the names of the deployment', BROWSER_MATRIX, async (t) => {
+test('the dashboard uses the deployment’s names', BROWSER_MATRIX, async (t) => {
   const service = await startTestService(t, ACME)
   const ownerId = await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, ownerId)

@@ -58,7 +58,7 @@ const READS = (did: string) => {
   ]
 }
 
-test('whatever is read of an agent is in the names of the deployment, in every format', async (t) => {
+test('every format of an agent uses the deployment’s names', async (t) => {
   const { service, did } = await scene(t)
   assert.match(did, /^acme:agent:/)
   for (const target of READS(did)) {
@@ -78,7 +78,7 @@ test('whatever is read of an agent is in the names of the deployment, in every f
   assert.equal(JSON.parse(identified.text).acmeDid, did)
 })
 
-test('tokens, claims, challenges and their refusals are in the names of the deployment', async (t) => {
+test('tokens, claims, challenges and their errors use the deployment’s names', async (t) => {
   const { service, owner, did, key } = await scene(t)
   const { claimToken } = JSON.parse((await owner.post('/api/agents/token')).text)
   assert.match(claimToken, /^acme-verify-[0-9a-f]{32}$/)
@@ -126,7 +126,7 @@ test('tokens, claims, challenges and their refusals are in the names of the depl
   }
 })
 
-test("the owners' side is in the names of the deployment, proofs of every kind of channel among it", async (t) => {
+test("the owners' API uses the deployment's names, including proofs of every kind of channel", async (t) => {
   const { service, owner, did, key } = await scene(t)
   for (const target of [
     '/api/session',
@@ -166,7 +166,7 @@ test("the owners' side is in the names of the deployment, proofs of every kind o
   )
 })
 
-test('what the commands print is in the names of the deployment', async (t) => {
+test('the output of the commands uses the deployment’s names', async (t) => {
   const { service } = await scene(t)
   const env = { COUNTERSIGN_KEY: join(tempDir(t), 'agent.pem') }
   const said = async (...args: string[]) => {
