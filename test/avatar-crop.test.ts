@@ -19,13 +19,13 @@ const step = fc.oneof(
   fc.record({ zoom: fc.double({ min: 0, max: 100, noNaN: true }) }),
 )
 
-/** What `PUT …/avatar?crop=x,y,size` takes: whole pixels, and nothing outside of the picture. */
+/** Asserts a valid `crop=x,y,size`: whole pixels within the picture. */
 function assertTaken({ width, height }: Size, { x, y, size }: Crop): void {
   for (const each of [x, y, size]) assert.ok(Number.isInteger(each) && each >= 0)
   assert.ok(size >= 1 && x + size <= width && y + size <= height)
 }
 
-test('whatever is dragged and zoomCrop in the dashboard, the square lies clampCrop the picture', () => {
+test('the crop square stays within the picture, however it is dragged and zoomed', () => {
   fc.assert(
     fc.property(picture, fc.array(step, { maxLength: 20 }), (extent, steps) => {
       let crop = centredCrop(extent)
@@ -42,7 +42,7 @@ test('whatever is dragged and zoomCrop in the dashboard, the square lies clampCr
   )
 })
 
-test('the square begins as the maxSquare in the middle, and zooming keeps its middle where there is room', () => {
+test('the crop square starts centered at full size, and zooming keeps its center where possible', () => {
   const extent = { width: 1200, height: 800 }
   assert.deepEqual(centredCrop(extent), { x: 200, y: 0, size: 800 })
   assert.deepEqual(zoomCrop(extent, centredCrop(extent), 2), { x: 400, y: 200, size: 400 })

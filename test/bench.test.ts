@@ -7,7 +7,7 @@ import { slopeOf } from '../bench/statistics.ts'
 import { ROOT, run, tempDir } from './support/service.ts'
 
 const MEASURED = ['lookup', 'verify', 'claim', 'claim-transaction']
-/** The least that can be measured. */
+/** The smallest possible measurement. */
 const BRIEFLY = ['--agents', '200', '--seconds', '1', '--rounds', '1', '--json']
 
 test('the bench measures three systems without an error, prints JSON alone, and cleans up', async (t) => {
@@ -56,7 +56,7 @@ test('the bench measures on a durable PostgreSQL', async (t) => {
   assertNothingButSeedsIn(dir)
 })
 
-test('the bench measures two nodes on one PostgreSQL beside one, and how soon they refuse', async (t) => {
+test('the bench compares two nodes on one PostgreSQL with one, and measures how soon they refuse', async (t) => {
   const dir = traversable(tempDir(t))
   const names = ['nodes-lookup', 'nodes-verify']
   const several = ['--database', 'postgres', '--nodes', '2', '--revocations', '3']
@@ -67,7 +67,7 @@ test('the bench measures two nodes on one PostgreSQL beside one, and how soon th
   assertNothingButSeedsIn(dir)
 })
 
-test('the bench measures two workers beside one process', async (t) => {
+test('the bench compares two workers with one process', async (t) => {
   const names = ['workers-lookup', 'workers-verify']
   const several = ['--workers', '2', '--revocations', '3']
   const only = ['--only', [...names, 'revocation'].join(',')]
@@ -76,7 +76,7 @@ test('the bench measures two workers beside one process', async (t) => {
   assertSeveral(JSON.parse(stdout), names, 'workers')
 })
 
-test('a soak asks all that it says, without an error, and tells how the memory went', async (t) => {
+test('a soak sends every announced request without an error and reports the memory', async (t) => {
   const dir = tempDir(t)
   const { code, stdout, stderr } = await bench(dir, ...BRIEFLY, '--soak', '10s')
   assert.equal(code, 0, stderr)
@@ -96,7 +96,7 @@ test('a soak asks all that it says, without an error, and tells how the memory w
   assert.match(text.stdout, /errors: none/)
 })
 
-test('the slope of a memory is that of the line nearest to it', () => {
+test('the slope of the memory is that of the least-squares line', () => {
   const line = [0, 1, 2, 3].map((x) => ({ x, y: 10 + 2 * x }))
   assert.deepEqual(slopeOf(line), { slope: 2, error: 0 })
   // Worked out by hand: y = 1/3 + x/2, with squares of the residuals that sum to 1/6.
@@ -111,7 +111,7 @@ test('the slope of a memory is that of the line nearest to it', () => {
   assert.equal(slopeOf(line.slice(0, 2)), null)
 })
 
-test('the bench measures a site with the gateway beside the same site without it', async (t) => {
+test('the bench compares a site with the gateway to the same site without it', async (t) => {
   const names = ['gateway-express', 'gateway-fastify', 'gateway-uncached']
   const { code, stdout, stderr } = await bench(tempDir(t), ...BRIEFLY, '--only', names.join(','))
   assert.equal(code, 0, stderr)
@@ -127,7 +127,7 @@ test('the bench measures a site with the gateway beside the same site without it
   }
 })
 
-test('the bench says what it takes, and refuses what it does not know', async (t) => {
+test('the bench prints its options and refuses unknown ones', async (t) => {
   const dir = tempDir(t)
   const help = await bench(dir, '--help')
   assert.equal(help.code, 0)
@@ -167,7 +167,7 @@ function assertSeveral(report: Report, names: readonly string[], by: 'nodes' | '
   }
 }
 
-/** PostgreSQL runs as another user, who has to get to its own directory in there. */
+/** PostgreSQL runs as another user, which must be able to enter the directory. */
 function traversable(dir: string): string {
   chmodSync(dir, 0o711)
   return dir

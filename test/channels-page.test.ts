@@ -30,7 +30,7 @@ interface Begun {
   readonly channel: OwnerChannel
 }
 
-/** An agent whose key is agent.pem in the shell's directory, and whose owner has begun its runtime channel. */
+/** An agent with its key in agent.pem in the shell's directory, whose owner has added its runtime channel. */
 async function beginRuntime(t: Parameters<typeof startTestService>[0]): Promise<Begun> {
   const service = await startTestService(t)
   const { url: URL, env } = service
@@ -62,7 +62,7 @@ async function add(
 }
 
 test(
-  'a runtime is proven by the command, and by openssl and curl, as docs/channels.md does it',
+  'the commands of docs/channels.md prove a runtime, with countersign and with openssl and curl',
   needs('openssl', 'curl'),
   async (t) => {
     const { shell, did } = await beginRuntime(t)
@@ -76,7 +76,7 @@ test(
 )
 
 test(
-  'what an owner is given to copy proves a runtime as it stands',
+  'the commands that the owner copies prove a runtime unchanged',
   needs('openssl', 'curl'),
   async (t) => {
     const { shell, owner, did, channel } = await beginRuntime(t)
@@ -92,7 +92,7 @@ test(
 )
 
 test(
-  'a domain is proven on one machine, without the internet, as docs/channels.md does it',
+  'the commands of docs/channels.md prove a domain on one machine without the internet',
   needs('openssl'),
   async (t) => {
     const commands = PAGE.take('A domain on your own machine')
@@ -130,7 +130,7 @@ test(
   },
 )
 
-/** Runs the tool until the test has ended. @returns the settings that it prints */
+/** Runs the tool until the end of the test. @returns the settings that it prints */
 async function startOutside(
   t: { after(end: () => unknown): void },
   cwd: string,

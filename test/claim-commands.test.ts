@@ -18,7 +18,7 @@ import {
 import { shellInCheckout } from './support/shell.ts'
 import { needs } from './support/tools.ts'
 
-/** What the claim page of the dashboard puts together from a token of this service. */
+/** The commands that the dashboard's claim page shows for a token of this service. */
 function factsOf(service: TestService, token: string, label: string): ClaimData {
   const { naming, serviceName } = service.settings
   const { shortName } = naming
@@ -57,7 +57,7 @@ test("the claim page's commands for countersign claim an agent", async (t) => {
   await assertVerified(service, /svc:agent:\w{24}/.exec(printed)?.[0])
 })
 
-test('an agent that does what the claim page tells it in words has its certificate', async (t) => {
+test('an agent that follows the claim page’s instructions gets its certificate', async (t) => {
   const service = await startTestService(t)
   const token = await service.operator.issueToken(await service.operator.addVerifiedOwner())
   const words = sentenceForAgent(factsOf(service, token, 'main'))
@@ -74,7 +74,7 @@ test('an agent that does what the claim page tells it in words has its certifica
   await assertVerified(service, ((await answer.json()) as Record<string, string>)[field])
 })
 
-test('no label in the commands can be read as anything else by a shell, JSON or an option parser', () => {
+test('labels in the commands have no special meaning to a shell, JSON or an option parser', () => {
   for (const label of ['', '-x', '$(id)', '`id`', 'a b', 'a;b', "a'b", 'a"b', 'a\nb', 'a|b', 'é']) {
     assert.equal(PLAIN_LABEL.test(label), false, label)
   }

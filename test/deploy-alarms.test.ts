@@ -191,7 +191,7 @@ function commits(byBound: Readonly<Record<string, number>>): Series {
 }
 
 test(
-  'every alarm fires for what it is about, alone, and not where all is well',
+  'every alarm fires in its case only, and none fires without a problem',
   needs('promtool'),
   async (t) => {
     assert.deepEqual(Object.keys(CASES).toSorted(), NAMES.toSorted())
@@ -239,13 +239,13 @@ function unitTest(series: Series, firing: readonly string[]) {
   }
 }
 
-test('what Prometheus is given is sound', needs('promtool'), async () => {
+test('the configuration for Prometheus is valid', needs('promtool'), async () => {
   const config = join(ROOT, 'deploy/prometheus/prometheus.yml')
   const { code, stdout, stderr } = await run('promtool', ['check', 'config', config])
   assert.equal(code, 0, stdout + stderr)
 })
 
-test('every alarm has its section in the book, and every section its alarm', () => {
+test('every alarm has a section in the documentation, and every section an alarm', () => {
   const book = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8')
   const sections = [...book.matchAll(/^### (Countersign\w+)$/gm)].map((match) => match[1])
   assert.deepEqual(sections, NAMES)

@@ -34,7 +34,7 @@ const DASHBOARD: Dashboard = JSON.parse(
   readFileSync(join(ROOT, 'deploy/grafana/countersign.json'), 'utf8'),
 )
 
-/** Panels that are empty where all is well. */
+/** Panels that are empty without problems. */
 const EMPTY_WHEN_WELL = ['5xx by route']
 
 /** Alarms that a busy machine may begin without being wrong. */
@@ -62,7 +62,7 @@ async function startEverything(t: Cleanup) {
 }
 
 test(
-  'every panel of the dashboard shows something of a service in use, and every alarm can be evaluated',
+  'every panel of the dashboard has data for a service in use, and every alarm can be evaluated',
   needs('prometheus'),
   async (t) => {
     const { service, metricsPort, prometheus } = await startEverything(t)
@@ -108,7 +108,7 @@ test(
   },
 )
 
-/** The titles of panels that show nothing. */
+/** The titles of panels without data. */
 async function emptyPanels(prometheus: Prometheus): Promise<string[]> {
   const empty: string[] = []
   for (const { title, targets = [] } of DASHBOARD.panels) {

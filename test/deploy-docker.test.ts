@@ -20,7 +20,7 @@ const COPIED = [...RUN.matchAll(/^COPY --from=build \/app\/(\S+) \.\/(\S*)$/gm)]
   ([, from = '', to = '']) => ({ from, to: to === '' ? from : to }),
 )
 
-test('the image is made of the Node that the project runs on, in two stages', () => {
+test('the image uses the project’s Node version and two stages', () => {
   const images = [...DOCKERFILE.matchAll(/^FROM (\S+)(?: AS (\w+))?$/gm)]
   const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   assert.deepEqual(
@@ -38,7 +38,7 @@ test('the image is made of the Node that the project runs on, in two stages', ()
   assert.equal(COPIED.length, [...RUN.matchAll(/^COPY /gm)].length)
 })
 
-test('what the image holds serves everything, and is called healthy when it is ready', async (t) => {
+test('the files in the image serve everything, and the health check passes once the service is ready', async (t) => {
   const app = assemble(t)
   const env = { ...environment(), DATA_DIR: tempDir(t), HOST: '127.0.0.1' }
   const ports = { PORT: String(await freePort('127.0.0.1')), METRICS_PORT: 'off' }
@@ -111,7 +111,7 @@ function healthCheck(): [string, string[]] {
   return [program, args]
 }
 
-test('the example of settings for Compose names what its file starts; the service waits for PostgreSQL', async () => {
+test('the example settings for Compose match its file, and the service waits for PostgreSQL', async () => {
   const text = COMPOSE
   assert.match(text, /condition: service_healthy/)
   const settings = Object.fromEntries(
@@ -127,7 +127,7 @@ test('the example of settings for Compose names what its file starts; the servic
   assert.match(text, new RegExp(`POSTGRES_USER: ${url.username}\n`))
 })
 
-test('Compose has a network of its own, and of all networks that one is believed', () => {
+test('Compose has its own network, and only that one is a trusted proxy', () => {
   const subnets = [...COMPOSE.matchAll(/^ +- subnet: (\S+)$/gm)].map(([, subnet]) => subnet)
   const trusted = readSettings({
     TRUSTED_PROXIES: /^TRUSTED_PROXIES=(.*)$/m.exec(EXAMPLE)?.[1],
@@ -144,7 +144,7 @@ test('Compose has a network of its own, and of all networks that one is believed
 })
 
 test(
-  'the file with the password is not committed, and goes into no image',
+  'the file with the password is neither committed nor copied into an image',
   needs('git'),
   async (t) => {
     const dir = tempDir(t)

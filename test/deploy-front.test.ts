@@ -37,7 +37,7 @@ async function start(t: TestContext, name: FrontName, file?: string) {
 
 for (const name of ['caddy', 'nginx'] as const) {
   test(
-    `${name}: callers reach the service by TLS, and are told apart by the address that the proxy sees`,
+    `${name}: clients reach the service over TLS and are distinguished by the address that the proxy sees`,
     needs(name),
     async (t) => {
       const { front, service } = await start(t, name)
@@ -52,7 +52,7 @@ for (const name of ['caddy', 'nginx'] as const) {
   )
 
   test(
-    `${name}: what the service takes comes through, and what it does not is refused in its words`,
+    `${name}: accepted requests come through, and others are refused with the service’s own errors`,
     needs(name),
     async (t) => {
       const { front, service } = await start(t, name)
@@ -83,7 +83,7 @@ for (const name of ['caddy', 'nginx'] as const) {
     },
   )
 
-  test(`${name}: events come through as they happen`, needs(name), async (t) => {
+  test(`${name}: events are forwarded immediately`, needs(name), async (t) => {
     const { front, service } = await start(t, name)
     const owner = await service.operator.addVerifiedOwner()
     const { cookie } = await startSessionOf(service, owner)
@@ -95,7 +95,7 @@ for (const name of ['caddy', 'nginx'] as const) {
 }
 
 test(
-  'nginx: what a node may have done already is asked of another where that changes nothing, and else not',
+  'nginx: only requests that change nothing are retried on another node',
   needs('nginx'),
   async (t) => {
     const front = await prepareFront(t, 'nginx')
@@ -114,7 +114,7 @@ test(
   },
 )
 
-/** A node that ends each time when it has been asked. */
+/** A node that closes the connection after every request. */
 async function startFailingNode(t: TestContext) {
   const asked: string[] = []
   const server = createServer((incoming) => {
@@ -126,24 +126,20 @@ async function startFailingNode(t: TestContext) {
   return { asked, port: String((server.address() as AddressInfo).port) }
 }
 
-test(
-  'Caddy closes a connection that is idle before the service does',
-  needs('caddy'),
-  async (t) => {
-    const service = await startTestService(t)
-    const { headers } = await fetch(`${service.url}/healthz`)
-    const served = Number(/timeout=(\d+)/.exec(headers.get('keep-alive') ?? '')?.[1])
-    const env = { HOME: tempDir(t) }
-    const file = join(ROOT, 'deploy/caddy/service.Caddyfile')
-    const adapted = await run('caddy', ['adapt', '--config', file, '--adapter', 'caddyfile'], env)
-    assert.equal(adapted.code, 0, adapted.stderr)
-    const [, idle] = /"keep_alive":\{[^}]*"idle_timeout":(\d+)/.exec(adapted.stdout) ?? []
-    assert.ok(Number(idle) / 1e9 < served, `${idle} ns, ${served} s`)
-  },
-)
+test('Caddy closes idle connections before the service does', needs('caddy'), async (t) => {
+  const service = await startTestService(t)
+  const { headers } = await fetch(`${service.url}/healthz`)
+  const served = Number(/timeout=(\d+)/.exec(headers.get('keep-alive') ?? '')?.[1])
+  const env = { HOME: tempDir(t) }
+  const file = join(ROOT, 'deploy/caddy/service.Caddyfile')
+  const adapted = await run('caddy', ['adapt', '--config', file, '--adapter', 'caddyfile'], env)
+  assert.equal(adapted.code, 0, adapted.stderr)
+  const [, idle] = /"keep_alive":\{[^}]*"idle_timeout":(\d+)/.exec(adapted.stdout) ?? []
+  assert.ok(Number(idle) / 1e9 < served, `${idle} ns, ${served} s`)
+})
 
 test(
-  'docs/hosts.md: behind its Caddyfile callers are told apart, by whichever address of loopback Caddy comes',
+  'docs/hosts.md: its Caddyfile keeps client addresses apart, whichever loopback address Caddy uses',
   needs('caddy'),
   async (t) => {
     const { front } = await start(t, 'caddy', HOSTS.take('On the internet', 'caddy'))
@@ -170,7 +166,7 @@ test(
   },
 )
 
-/** Of a front whose service allows two failed claims an address. */
+/** For a front whose service allows two failed claims for each address. */
 async function assertToldApart(front: Front): Promise<void> {
   const badClaim = (localAddress: string, forged: string) =>
     front.ask(
@@ -253,7 +249,7 @@ function openStream(t: TestContext, front: Front, cookie: string): Promise<Strea
   })
 }
 
-test('Caddy takes its file as it stands', needs('caddy'), async (t) => {
+test('Caddy accepts its file unchanged', needs('caddy'), async (t) => {
   const file = join(ROOT, 'deploy/caddy/service.Caddyfile')
   const env = { HOME: tempDir(t) }
   const { code, stderr } = await run(

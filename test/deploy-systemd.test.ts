@@ -28,7 +28,7 @@ function unitHere(dir: string): string {
   return file
 }
 
-test('systemd finds nothing wrong with the unit', needs('systemd-analyze'), async (t) => {
+test('systemd accepts the unit without warnings', needs('systemd-analyze'), async (t) => {
   const { code, stdout, stderr } = await run('systemd-analyze', [
     'verify',
     '--man=no',
@@ -41,7 +41,7 @@ test('systemd finds nothing wrong with the unit', needs('systemd-analyze'), asyn
 })
 
 test(
-  'what the unit can reach is little: an exposure of 1.5 of 10 at most, by systemd’s own count',
+  'the unit’s exposure level is at most 1.5 of 10 in systemd-analyze security',
   needs('systemd-analyze'),
   async (t) => {
     const { code, stdout, stderr } = await run('systemd-analyze', [
@@ -56,7 +56,7 @@ test(
   },
 )
 
-test('it is not killed while it drains, however long that is set to', () => {
+test('systemd does not kill the service while it drains, for any setting of the drain time', () => {
   const longest = Math.max(...[...Array(3600).keys()].filter(isDrain))
   assert.ok(longest > 0)
   const unit = Number(/^TimeoutStopSec=(\d+)$/m.exec(TEXT)?.[1])
@@ -79,7 +79,7 @@ function isDrain(seconds: number): boolean {
 }
 
 test(
-  'commands by hand run as the unit does, with settings that systemd reads',
+  'documented commands run with the unit’s user, sandbox and settings',
   needs('systemd-analyze'),
   async (t) => {
     const dir = tempDir(t)
@@ -117,7 +117,7 @@ test(
   },
 )
 
-test('no page has a shell read what is written for systemd', () => {
+test('no page sources a systemd environment file in a shell', () => {
   const pages = globSync(['*.md', 'docs/*.md'], { cwd: ROOT })
   assert.ok(pages.length > 10)
   for (const page of pages) {
@@ -129,7 +129,7 @@ test('no page has a shell read what is written for systemd', () => {
 })
 
 test(
-  'every system call that the service makes is one that the unit allows',
+  'the unit allows every system call that the service makes',
   needs('systemd-analyze', 'strace'),
   async (t) => {
     const allowed = await allowedCalls()

@@ -7,7 +7,7 @@ import { ROOT } from './support/service.ts'
 
 const PAGES = globSync(['*.md', 'docs/*.md', 'packages/*/README.md'], { cwd: ROOT }).sort()
 
-test('every block of the documentation is run by a test, or says why it is not', async (t) => {
+test('every code block of the documentation is run by a test or gives a reason why not', async (t) => {
   assert.ok(PAGES.length >= 18)
   for (const page of PAGES) {
     await t.test(page, () => {
@@ -21,7 +21,7 @@ test('every block of the documentation is run by a test, or says why it is not',
   }
 })
 
-test('the test that is said to run a block is there, and reads the page', () => {
+test('the test named for a block exists and reads the page', () => {
   for (const page of PAGES) {
     for (const { line, fate } of blocksOf(page)) {
       if (fate?.kind !== 'run') continue
@@ -44,7 +44,7 @@ test('the test that is said to run a block is there, and reads the page', () => 
   }
 })
 
-test('a reason not to run a block is a reason, and what it points to is there', () => {
+test('the reasons not to run a block are meaningful, and the files they name exist', () => {
   for (const page of PAGES) {
     for (const { line, fate } of blocksOf(page)) {
       if (fate?.kind !== 'not run') continue

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { VerifyResponse } from '@countersign/protocol'
 import { DocPage } from './support/doc-page.ts'
-import { type Context, docsScene } from './support/docs-scene.ts'
+import { type Context, startDocsFixture } from './support/docs-fixture.ts'
 import { newKey } from './support/key.ts'
 import { freePort } from './support/ports.ts'
 import { claimAgent, postJson, type TestService } from './support/service.ts'
@@ -23,10 +23,10 @@ const AUDIENCE = 'https://shop.example'
 const NONCE = 'aQ3zXw9TbQe7RzMn3VhYcJ2p'
 
 test(
-  'an agent gets and uses its identity by the commands of docs/agents.md',
+  'the commands of docs/agents.md get and use an identity',
   needs('openssl', 'curl'),
   async (t) => {
-    const { service, shell, ownerId, here } = await docsScene(t)
+    const { service, shell, ownerId, here } = await startDocsFixture(t)
     const step = (heading: string) => shell.run(here(AGENTS.take(heading)))
     await shell.run(`CLAIM_TOKEN=${await service.operator.issueToken(ownerId)}`)
     await shell.run(`AUDIENCE=${AUDIENCE} CHALLENGE=svc-challenge-v1:${AUDIENCE}:${NONCE}`)
@@ -59,7 +59,7 @@ test(
 )
 
 test('the same with openssl and curl', needs('openssl', 'curl'), async (t) => {
-  const { service, shell, ownerId, here } = await docsScene(t)
+  const { service, shell, ownerId, here } = await startDocsFixture(t)
   const [key = '', claim = '', prove = ''] = AGENTS.takeEach('With openssl and curl').map(here)
   await shell.run(`CLAIM_TOKEN=${await service.operator.issueToken(ownerId)}`)
   await shell.run(`AUDIENCE=${AUDIENCE} CHALLENGE=svc-challenge-v1:${AUDIENCE}:${NONCE}`)
@@ -79,7 +79,7 @@ test('the same with openssl and curl', needs('openssl', 'curl'), async (t) => {
 })
 
 test('the same with TypeScript, at a site that asks', needs('openssl', 'curl'), async (t) => {
-  const { service, shell, dir, ownerId, here } = await docsScene(t)
+  const { service, shell, dir, ownerId, here } = await startDocsFixture(t)
   const seen: (string | undefined)[] = []
   const site = createServer((request, response) => {
     seen.push(request.headers.serviceid as string | undefined)
@@ -106,10 +106,10 @@ test('the same with TypeScript, at a site that asks', needs('openssl', 'curl'), 
 })
 
 test(
-  'a relying party looks up, challenges and grades by the commands of docs/relying-parties.md',
+  'the commands of docs/relying-parties.md look up, challenge and grade',
   needs('openssl', 'curl'),
   async (t) => {
-    const { service, shell, ownerId } = await docsScene(t)
+    const { service, shell, ownerId } = await startDocsFixture(t)
     const key = newKey()
     const did = await claimAgent(service, ownerId, key)
     await shell.run(`DID=${did} PUBLIC_KEY=${key.publicKey}`)
@@ -133,7 +133,7 @@ test(
 
 /** Runs the server of the page, and signs an agent in at it as the page says. */
 async function assertSignIn(t: Context, code: string): Promise<void> {
-  const { service, dir, ownerId, here } = await docsScene(t)
+  const { service, dir, ownerId, here } = await startDocsFixture(t)
   const site = `http://localhost:${await freePort()}`
   writeFileSync(join(dir, 'site.mjs'), here(code))
   const env = { PATH: process.env.PATH, SITE: site, SESSION_SECRET: 'x'.repeat(43) }
@@ -157,7 +157,7 @@ async function assertSignIn(t: Context, code: string): Promise<void> {
   assert.equal(await welcome.text(), `Welcome, ${did}`)
 }
 
-test('every block that these pages hand to this test was run', needs('openssl', 'curl'), () => {
+test('every block that these pages assign to this test was run', needs('openssl', 'curl'), () => {
   for (const each of [AGENTS, RELYING]) each.assertAllTaken()
 })
 

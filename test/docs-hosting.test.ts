@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { newPage, openBrowser } from './support/browser.ts'
 import { DocPage } from './support/doc-page.ts'
-import { docsScene } from './support/docs-scene.ts'
+import { startDocsFixture } from './support/docs-fixture.ts'
 import { freePort } from './support/ports.ts'
 import { claimAgent } from './support/service.ts'
 import { allOf, BROWSER_MATRIX, needs } from './support/tools.ts'
@@ -13,28 +13,24 @@ const HOSTS = page('hosts')
 const OPERATING = page('operating')
 const CARDS = page('cards')
 
-test(
-  'a host sets a service up by the commands of docs/hosts.md',
-  needs('openssl', 'curl'),
-  async (t) => {
-    const { shell, dir } = await docsScene(t)
-    const printed = await shell.run(HOSTS.take('On your machine'))
-    assert.match(
-      printed,
-      /^Added ada \(Ada Lovelace\)\.\nada is verified by in-person .*\nsvc-verify-[0-9a-f]{32}\n$/,
-    )
-    const settings = HOSTS.take('On the internet')
-      .replace('/var/lib/countersign', join(dir, 'data'))
-      .replace('agents.example.com', `localhost:${await freePort()}`)
-    // Nothing runs there, and that is what the doctor finds.
-    const found = await shell.run(`(${settings.trim()})`)
-    assert.match(found, /^ok +base URL: https:/m)
-    assert.match(found, /^warn +server: does not answer/m)
-  },
-)
+test('the commands of docs/hosts.md set up a service', needs('openssl', 'curl'), async (t) => {
+  const { shell, dir } = await startDocsFixture(t)
+  const printed = await shell.run(HOSTS.take('On your machine'))
+  assert.match(
+    printed,
+    /^Added ada \(Ada Lovelace\)\.\nada is verified by in-person .*\nsvc-verify-[0-9a-f]{32}\n$/,
+  )
+  const settings = HOSTS.take('On the internet')
+    .replace('/var/lib/countersign', join(dir, 'data'))
+    .replace('agents.example.com', `localhost:${await freePort()}`)
+  // Nothing runs there, and that is what the doctor finds.
+  const found = await shell.run(`(${settings.trim()})`)
+  assert.match(found, /^ok +base URL: https:/m)
+  assert.match(found, /^warn +server: does not answer/m)
+})
 
-test('an operator does what docs/operating.md shows', needs('openssl', 'curl'), async (t) => {
-  const { service, shell, ownerId } = await docsScene(t)
+test('the commands of docs/operating.md work', needs('openssl', 'curl'), async (t) => {
+  const { service, shell, ownerId } = await startDocsFixture(t)
   await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, ownerId)
   await shell.run(`DID=${did}`)
@@ -52,10 +48,10 @@ test('an operator does what docs/operating.md shows', needs('openssl', 'curl'), 
 })
 
 test(
-  'cards come as docs/cards.md says, also onto a page',
+  'the examples of docs/cards.md return cards and embed one in a page',
   allOf(needs('openssl', 'curl'), BROWSER_MATRIX),
   async (t) => {
-    const { service, shell, ownerId } = await docsScene(t, { PREVIEWS: 'card-formats' })
+    const { service, shell, ownerId } = await startDocsFixture(t, { PREVIEWS: 'card-formats' })
     const did = await claimAgent(service, ownerId)
     await shell.run(`SERVICE=${service.url} DID=${did}`)
     assert.match(await shell.run(CARDS.take('Cards in other formats')), new RegExp(did))
@@ -74,7 +70,7 @@ test(
 )
 
 test(
-  'every block that these pages hand to this test was run',
+  'every block that these pages assign to this test was run',
   allOf(needs('openssl', 'curl'), BROWSER_MATRIX),
   () => {
     for (const each of [HOSTS, OPERATING, CARDS]) each.assertAllTaken()

@@ -15,7 +15,7 @@ const HEADINGS = [
   'Sign out',
 ]
 
-test('a program does with nothing but fetch what docs/owners-api.md shows', async (t) => {
+test('the program of docs/owners-api.md works with nothing but fetch', async (t) => {
   const service = await startTestService(t)
   await service.operator.addVerifiedOwner('ada')
   const shell = shellInCheckout(tempDir(t), service.env)

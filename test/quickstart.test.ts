@@ -13,7 +13,7 @@ const PAGE = new DocPage('docs/quickstart.md', import.meta.filename)
 const DID = /^svc:agent:[1-9A-HJ-NP-Za-km-z]{24}$/
 
 test(
-  'the whole way with openssl and curl alone, as docs/quickstart.md goes it',
+  'the commands of docs/quickstart.md work with openssl and curl alone',
   needs('openssl', 'curl'),
   async (t) => {
     const dir = tempDir(t)

@@ -8,7 +8,7 @@ import { needs } from './support/tools.ts'
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 
-test('the quick start of the README prints what the README says', needs('curl'), async (t) => {
+test('the quick start of the README prints the output in the README', needs('curl'), async (t) => {
   const dir = tempDir(t)
   const service = await startServiceProcess(t)
   const shell = shellInCheckout(dir, { ...service.env, COUNTERSIGN_URL: service.url })
@@ -23,7 +23,7 @@ test('the quick start of the README prints what the README says', needs('curl'),
   }
 })
 
-test('the table of settings in the README names every setting, and none that is not there', () => {
+test('the README’s table of settings lists exactly the existing settings', () => {
   const config = readFileSync(join(ROOT, 'packages/server/src/config/config.ts'), 'utf8')
   const read = [...config.matchAll(/\bread\(\s*'([A-Z_]+)'|\benv\.([A-Z_]+)/g)].map(
     (m) => m[1] ?? m[2],
@@ -33,7 +33,7 @@ test('the table of settings in the README names every setting, and none that is 
   assert.deepEqual(named.toSorted(), [...new Set(read)].toSorted())
 })
 
-test('every file that the docs point to is there', () => {
+test('every file named in the docs exists', () => {
   const pages = ['README.md', 'docs/contract-notes.md', 'SECURITY.md', 'CONTRIBUTING.md']
   for (const page of pages) {
     const text = readFileSync(join(ROOT, page), 'utf8')
@@ -47,7 +47,7 @@ test('every file that the docs point to is there', () => {
   }
 })
 
-test('every row of the contract notes names the tests that hold it', () => {
+test('every row of the contract notes names existing tests', () => {
   const notes = readFileSync(join(ROOT, 'docs/contract-notes.md'), 'utf8')
   const rows = notes.split('\n').filter((line) => /^\| (?!open point|---)/.test(line))
   assert.ok(rows.length > 30)
@@ -73,7 +73,7 @@ function quickStart(): Step[] {
     })
 }
 
-/** What differs from run to run, by name. */
+/** Values that differ between runs, by name. */
 function normalised(text: string): string {
   return text
     .replaceAll(DID, '<did>')

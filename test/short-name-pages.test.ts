@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readContents } from '../tools/docs/compile-book.ts'
 import { keptIn } from '../tools/docs/name-template.ts'
-import { ACME, assertOwnNames, USUAL_NAMES } from './support/acme.ts'
 import { ask } from './support/ask.ts'
 import { openBrowser } from './support/browser.ts'
 import { openAsOwner } from './support/dashboard.ts'
+import { ACME, assertNoDefaultNames, DEFAULT_NAMES } from './support/renamed-deployment.ts'
 import { claimAgent, ROOT, startTestService } from './support/service.ts'
 import { signIn } from './support/signed-in.ts'
 import { BROWSER_MATRIX } from './support/tools.ts'
 
 const HTML = { headers: { accept: 'text/html' } }
 
-test('public pages are in the names of the deployment', async (t) => {
+test('public pages use the deployment’s names', async (t) => {
   const service = await startTestService(t, ACME)
   const ownerId = await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, ownerId)
@@ -32,27 +32,27 @@ test('public pages are in the names of the deployment', async (t) => {
   ]) {
     const { text } = await ask(service, target, HTML)
     // What was asked for is said again, as it was asked.
-    assertOwnNames(target, text.replaceAll('value="svc"', '').replaceAll('“svc”', ''))
+    assertNoDefaultNames(target, text.replaceAll('value="svc"', '').replaceAll('“svc”', ''))
   }
   const { text } = await ask(service, '/', HTML)
   // The one place that says what the service is made of.
-  assertOwnNames('/', text.replace('Acme runs on Countersign, which', ''))
+  assertNoDefaultNames('/', text.replace('Acme runs on Countersign, which', ''))
   const groups = (await ask(service, '/docs/api')).text.matchAll(/href="(\/docs\/api\/\w+)"/g)
-  for (const [, path = ''] of groups) assertOwnNames(path, (await ask(service, path)).text)
+  for (const [, path = ''] of groups) assertNoDefaultNames(path, (await ask(service, path)).text)
 })
 
-test('the documentation is in the names of the deployment, but where it tells of defaults and of the software', async (t) => {
+test('the documentation uses the deployment’s names, except for defaults and the software', async (t) => {
   const service = await startTestService(t, ACME)
   for (const { name, file } of readContents(ROOT).groups.flatMap(({ pages }) => pages)) {
     const written = readFileSync(join(ROOT, file), 'utf8')
     for (const target of [`/docs/${name}`, `/docs/${name}.md`]) {
       const { text } = await ask(service, target)
       assert.doesNotMatch(text, /[\ue000-\uf8ff]/, 'every placeholder is filled in')
-      const usual = (of: string) => [...plain(of).matchAll(USUAL_NAMES)].length
+      const usual = (of: string) => [...plain(of).matchAll(DEFAULT_NAMES)].length
       const kept = keptIn(written)
         .map(usual)
         .reduce((sum, each) => sum + each, 0)
-      if (kept === 0) assertOwnNames(target, plain(text))
+      if (kept === 0) assertNoDefaultNames(target, plain(text))
       else assert.equal(usual(text), kept, target)
     }
   }
@@ -63,7 +63,7 @@ function plain(text: string): string {
   return text.replaceAll(/(?<![A-Za-z])countersign(?![A-Za-z])|COUNTERSIGN(?=_)/g, '')
 }
 
-test('what is kept in the documentation is said of defaults, or of the software', () => {
+test('marked passages of the documentation are about defaults or the software', () => {
   for (const { file } of readContents(ROOT).groups.flatMap(({ pages }) => pages)) {
     for (const kept of keptIn(readFileSync(join(ROOT, file), 'utf8'))) {
       assert.match(
@@ -75,7 +75,7 @@ test('what is kept in the documentation is said of defaults, or of the software'
   }
 })
 
-test('the dashboard is in the names of the deployment', BROWSER_MATRIX, async (t) => {
+test('the dashboard uses the deployment’s names', BROWSER_MATRIX, async (t) => {
   const service = await startTestService(t, ACME)
   const ownerId = await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, ownerId)
@@ -105,7 +105,7 @@ test('the dashboard is in the names of the deployment', BROWSER_MATRIX, async (t
         .getByText(/acme-verify-[0-9a-f]{32}/)
         .first()
         .waitFor()
-    assertOwnNames(place, `${await page.title()}\n${await page.locator('body').innerText()}`)
+    assertNoDefaultNames(place, `${await page.title()}\n${await page.locator('body').innerText()}`)
   }
   assert.deepEqual(problems, [])
 })

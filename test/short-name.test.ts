@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { OwnerChannel } from '@countersign/protocol'
-import { ACME, assertOwnNames } from './support/acme.ts'
 import type { Answer } from './support/answer.ts'
 import { ask, post } from './support/ask.ts'
 import { newKey } from './support/key.ts'
+import { ACME, assertNoDefaultNames } from './support/renamed-deployment.ts'
 import {
   claimAgent,
   claimBody,
@@ -35,7 +35,7 @@ async function scene(t: Parameters<typeof startTestService>[0]): Promise<Scene> 
 
 /** What came, headers and all. */
 function assertAnswer(where: string, answer: Answer): void {
-  assertOwnNames(where, `${[...answer.headers].join('\n')}\n${answer.text}`)
+  assertNoDefaultNames(where, `${[...answer.headers].join('\n')}\n${answer.text}`)
 }
 
 const READS = (did: string) => {
@@ -58,7 +58,7 @@ const READS = (did: string) => {
   ]
 }
 
-test('whatever is read of an agent is in the names of the deployment, in every format', async (t) => {
+test('every format of an agent uses the deployment’s names', async (t) => {
   const { service, did } = await scene(t)
   assert.match(did, /^acme:agent:/)
   for (const target of READS(did)) {
@@ -78,7 +78,7 @@ test('whatever is read of an agent is in the names of the deployment, in every f
   assert.equal(JSON.parse(identified.text).acmeDid, did)
 })
 
-test('tokens, claims, challenges and their refusals are in the names of the deployment', async (t) => {
+test('tokens, claims, challenges and their errors use the deployment’s names', async (t) => {
   const { service, owner, did, key } = await scene(t)
   const { claimToken } = JSON.parse((await owner.post('/api/agents/token')).text)
   assert.match(claimToken, /^acme-verify-[0-9a-f]{32}$/)
@@ -126,7 +126,7 @@ test('tokens, claims, challenges and their refusals are in the names of the depl
   }
 })
 
-test("the owners' side is in the names of the deployment, proofs of every kind of channel among it", async (t) => {
+test("the owners' API uses the deployment's names, including proofs of every kind of channel", async (t) => {
   const { service, owner, did, key } = await scene(t)
   for (const target of [
     '/api/session',
@@ -166,18 +166,18 @@ test("the owners' side is in the names of the deployment, proofs of every kind o
   )
 })
 
-test('what the commands print is in the names of the deployment', async (t) => {
+test('the output of the commands uses the deployment’s names', async (t) => {
   const { service } = await scene(t)
   const env = { COUNTERSIGN_KEY: join(tempDir(t), 'agent.pem') }
   const said = async (...args: string[]) => {
     const bin = join(ROOT, 'packages/cli/bin/countersign.mjs')
     const result = await run(process.execPath, [bin, ...args, '--url', service.url], env)
-    assertOwnNames(args.join(' '), result.stdout + result.stderr)
+    assertNoDefaultNames(args.join(' '), result.stdout + result.stderr)
     return result
   }
   await run(process.execPath, [join(ROOT, 'packages/cli/bin/countersign.mjs'), 'keygen'], env)
   const issued = await countersignd(service.env, 'token', 'issue', 'ada')
-  assertOwnNames('token issue', issued.stdout)
+  assertNoDefaultNames('token issue', issued.stdout)
   const claimed = await said('claim', issued.stdout.trim())
   const did = /acme:agent:\w{24}/.exec(claimed.stdout)?.[0] ?? assert.fail(claimed.stderr)
   for (const command of ['whoami', 'card']) await said(command)
@@ -187,8 +187,8 @@ test('what the commands print is in the names of the deployment', async (t) => {
   assert.equal(nobody.code, 3)
   await said('claim', `acme-verify-${'0'.repeat(32)}`)
   await said('runtime')
-  assertOwnNames('agent list', (await countersignd(service.env, 'agent', 'list')).stdout)
+  assertNoDefaultNames('agent list', (await countersignd(service.env, 'agent', 'list')).stdout)
   const revoked = await countersignd(service.env, 'agent', 'revoke', did, '--reason', 'x')
   assert.equal(revoked.code, 0, revoked.stderr)
-  assertOwnNames('agent revoke', revoked.stdout)
+  assertNoDefaultNames('agent revoke', revoked.stdout)
 })

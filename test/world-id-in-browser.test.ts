@@ -85,7 +85,7 @@ const NEEDED = (bridge: string) =>
   `default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ${bridge}`
 
 test(
-  'a human proves it with World App, and the provider knows them, under a strict policy',
+  'a person verifies with World App under a strict Content-Security-Policy',
   BROWSER_MATRIX,
   async (t) => {
     const { bridge, provider, page } = await setUp(t, NEEDED)
@@ -104,7 +104,7 @@ test(
   },
 )
 
-test('a human who says no in World App is told so', BROWSER_MATRIX, async (t) => {
+test('a person who declines in World App sees that', BROWSER_MATRIX, async (t) => {
   const { bridge, provider, page } = await setUp(t, NEEDED)
   const { client } = await provider.begin(CONTEXT)
   const connectorUri = await start(page, { ...client, bridge_url: bridge.url })
@@ -113,7 +113,7 @@ test('a human who says no in World App is told so', BROWSER_MATRIX, async (t) =>
 })
 
 test(
-  'without WebAssembly or the bridge in the policy, it says that it cannot be reached',
+  'without WebAssembly or the bridge in the policy, the page says that World ID cannot be reached',
   BROWSER_MATRIX,
   async (t) => {
     for (const policy of [

@@ -3,13 +3,13 @@ import { claimAgent, type TestService } from './service.ts'
 import { setStatus } from './set-status.ts'
 import { until } from './until.ts'
 
-/** Agents of every kind that a policy tells apart. */
+/** One agent of each kind that a gateway policy distinguishes. */
 export interface Agents {
   readonly verified: string
   readonly unverified: string
   readonly suspended: string
   readonly revoked: string
-  /** Well-formed, and never issued. */
+  /** Well-formed, but never issued. */
   readonly unknown: string
 }
 
@@ -23,7 +23,7 @@ export async function claimAgents(service: TestService): Promise<Agents> {
   return { verified, unverified, suspended, revoked, unknown }
 }
 
-/** An agent whose owner was verified when it was claimed, and is not any more. */
+/** Claims an agent whose owner was verified at the claim and is no longer. */
 async function claimUnverified(service: TestService): Promise<string> {
   const owner = await service.operator.addVerifiedOwner()
   const did = await claimAgent(service, owner)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { ERROR_STATUS, type ErrorCode } from '@countersign/protocol'
 
-/** A response that has wholly arrived. */
+/** A complete response. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** The body as JSON, which its Content-Type has to say it is. */
+/** Parses the body as JSON and asserts that the Content-Type is JSON. */
 export function jsonOf<T = Record<string, unknown>>({ headers, text }: Answer): T {
   assert.match(
     headers.get('content-type') ?? 'none',
@@ -18,9 +18,9 @@ export function jsonOf<T = Record<string, unknown>>({ headers, text }: Answer): 
 }
 
 /**
- * Asserts that an answer is a refusal in the one shape there is (contract section 7).
- * @param status as the contract says it, so that a change of the table of codes does not go unseen
- * @param message what the message has to say, where that tells refusals of one code apart
+ * Asserts that a response is an error in the format of contract section 7.
+ * @param status the contract's status for the code, repeated here so that a changed table of codes fails the test
+ * @param message matches the message, if several errors share the code
  */
 export function assertRefused(
   answer: Answer,

@@ -11,7 +11,7 @@ export interface Ask {
 }
 
 /**
- * Asks a service as any client would, and holds what it answers against its own /openapi.json.
+ * Sends a request and asserts that the response conforms to the service's own /openapi.json.
  * @param target path and query
  */
 export async function ask(service: TestService, target: string, init: Ask = {}): Promise<Answer> {
@@ -26,7 +26,7 @@ export async function ask(service: TestService, target: string, init: Ask = {}):
   return answer
 }
 
-/** Posts JSON, or a body as it is where it is text or bytes already. */
+/** Posts JSON. Text and bytes are sent unchanged. */
 export function post(
   service: TestService,
   target: string,
@@ -42,7 +42,7 @@ export function post(
   })
 }
 
-/** The one answer to bytes that are written as they are; held against /openapi.json where they name a route. */
+/** Sends raw bytes and returns the only response, checked against /openapi.json if the bytes name a route. */
 export async function askRaw(
   service: TestService,
   bytes: string | Uint8Array,

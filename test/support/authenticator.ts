@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 
-/** What may be done wrongly, by a page of somebody else's or an authenticator that lies. */
+/** Deviations from a correct ceremony, by a foreign page or a faulty authenticator. */
 export interface Misconduct {
   readonly origin?: string
   readonly rpId?: string
@@ -33,7 +33,7 @@ const USER_PRESENT = 0x01
 const USER_VERIFIED = 0x04
 const ATTESTED = 0x40
 
-/** An authenticator in software, and the browser in front of it: ES256, discoverable, attestation "none" (WebAuthn Level 3). */
+/** A software authenticator and its browser: ES256, discoverable credentials, attestation "none" (WebAuthn Level 3). */
 export class Authenticator {
   readonly #origin: string
   readonly passkeys: Passkey[] = []
@@ -42,7 +42,7 @@ export class Authenticator {
     this.#origin = origin
   }
 
-  /** `navigator.credentials.create`, in and out as JSON. */
+  /** `navigator.credentials.create`, with options and credential as JSON. */
   create(options: unknown, wrong: Misconduct = {}): Record<string, unknown> {
     const { challenge, rp, user } = options as CreationOptions
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -66,7 +66,7 @@ export class Authenticator {
       passkey.id,
       cose,
     ])
-    // CBOR: {fmt: 'none', attStmt: {}, authData}, whose length takes one byte.
+    // CBOR: {fmt: 'none', attStmt: {}, authData}. The length of authData fits in one byte.
     const attestation = Buffer.concat([
       Buffer.from('\xa3cfmtdnonegattStmt\xa0hauthData\x58', 'latin1'),
       Buffer.from([authData.length]),
@@ -79,7 +79,7 @@ export class Authenticator {
     })
   }
 
-  /** `navigator.credentials.get`, in and out as JSON. @param passkey which; the last one without it */
+  /** `navigator.credentials.get`, with options and credential as JSON. @param passkey by default the last one created */
   get(
     options: unknown,
     wrong: Misconduct = {},

@@ -1,16 +1,16 @@
 import { Agent, request } from 'node:http'
 
-/** What callers saw who go on asking until they are told to end. */
+/** Clients that send requests until they are stopped. */
 export interface Callers {
   /** How many requests have been answered so far. */
   answered(): number
-  /** Resolves once each has the answer to what it has asked. */
+  /** Stops them. Resolves with the counts once every request in flight has ended. */
   end(): Promise<{ readonly answered: number; readonly dropped: number }>
 }
 
 /**
- * Callers who ask for one address again and again.
- * @param counts how many keep their connection, and how many open one for each request
+ * Starts clients that request one URL repeatedly.
+ * @param counts how many clients keep their connection, and how many open a new one for each request
  */
 export function startCallers(
   url: string,

@@ -3,7 +3,7 @@ import type { ChannelRow, Tx } from '../../packages/server/src/core/database/dat
 
 type Place = Pick<ChannelRow, 'kind' | 'handle_or_domain' | 'tier'>
 
-/** Writes a channel as if it had just been proven, past every check; nothing tells of it and nothing rechecks it. */
+/** Inserts a proven channel without checks, events or scheduled rechecks. */
 export async function insertProvenChannel(
   tx: Tx,
   tail: string,

@@ -6,19 +6,19 @@ import { signIn } from './signed-in.ts'
 import { until } from './until.ts'
 import { addVirtualAuthenticator, type VirtualAuthenticator } from './virtual-authenticator.ts'
 
-/** What people do on the dashboard, in the words that they read there. */
+/** Actions of an owner on the dashboard, by the labels on its pages. */
 
 export interface OwnerPage extends WatchedPage {
   readonly authenticator: VirtualAuthenticator
 }
 
-/** A browser of somebody who has an authenticator and no account. */
+/** Opens a page for a visitor with an authenticator and no account. */
 export async function openAsNewcomer(browser: Browser, options?: PageOptions): Promise<OwnerPage> {
   const watched = await newPage(browser, options)
   return { ...watched, authenticator: await addVirtualAuthenticator(watched.page) }
 }
 
-/** A browser of an owner who is signed in already. */
+/** Opens a page for an owner who is signed in. */
 export async function openAsOwner(
   browser: Browser,
   service: TestService,
@@ -32,12 +32,12 @@ export async function openAsOwner(
   return opened
 }
 
-/** Waits for a page by its heading of the first order. */
+/** Waits for a page with a level-1 heading. */
 export async function untilHeading(page: Page, name: string | RegExp): Promise<void> {
   await page.getByRole('heading', { level: 1, name }).waitFor()
 }
 
-/** Waits until the focus is on something of that name: a page sets it after it has shown what has come. */
+/** Waits until the focused element has this text. Pages move the focus after they have rendered new content. */
 export async function untilFocused(page: Page, name: RegExp): Promise<void> {
   let focused = ''
   const hasCome = async () => {
@@ -47,7 +47,7 @@ export async function untilFocused(page: Page, name: RegExp): Promise<void> {
   await until(hasCome, 30_000).catch(() => assert.match(focused, name))
 }
 
-/** Waits until something is in sight: a page scrolls to it after it has shown it. @param below in CSS pixels */
+/** Waits until an element is visible. Pages scroll to it after they have rendered it. @param below the lowest position of its top, in CSS pixels */
 export async function untilInSight(what: Locator, below: number): Promise<void> {
   let y = -1
   const isInSight = async () => {
@@ -75,7 +75,7 @@ export async function signUp(page: Page, url: string, username: string): Promise
   return codes
 }
 
-/** Verifies with a provider for development, as somebody. */
+/** Verifies with a development provider under a name. */
 export async function verifyWith(page: Page, label: string, name: string): Promise<void> {
   await page.getByRole('button', { name: `Verify with ${label}` }).click()
   await page.getByLabel('Who are you?').fill(name)
@@ -83,12 +83,12 @@ export async function verifyWith(page: Page, label: string, name: string): Promi
   await page.getByText(`You are verified by ${label}.`).waitFor()
 }
 
-/** Goes to a place of the dashboard by its navigation. */
+/** Opens a section of the dashboard through its navigation. */
 export async function goTo(page: Page, place: string): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: place, exact: true }).click()
 }
 
-/** Signs out by the owner's menu. */
+/** Signs out through the owner's menu. */
 export async function signOut(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name }).click()
   await page.getByRole('button', { name: 'Sign out' }).click()

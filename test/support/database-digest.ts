@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { withRaw } from './raw-database.ts'
 import type { TestService } from './service.ts'
 
-/** Each node notes there what it has committed last, also where nothing else has changed. */
+/** Each node records its last commit there, even if nothing else has changed. */
 const OF_NODES = 'commit_marks'
 
-/** A digest of every row of every table but those of nodes, read through a connection of its own. */
+/** A digest of every row of every table except those of nodes, read over a separate connection. */
 export function digestOf({ settings }: TestService): Promise<string> {
   return withRaw(settings, async (raw) => {
     const hash = createHash('sha256')
@@ -24,7 +24,7 @@ function bytesAsHex(_key: string, value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
 }
 
-/** Asserts that the database holds afterwards what it held before. @returns what the work resolves to */
+/** Asserts that the work does not change the database. @returns the result of the work */
 export async function unchanged<T>(service: TestService, work: () => Promise<T>): Promise<T> {
   const before = await digestOf(service)
   const result = await work()

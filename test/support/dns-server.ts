@@ -2,29 +2,29 @@ import { createSocket } from 'node:dgram'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import packet from 'dns-packet'
 
-/** What a server answers instead of records; `silence` is no answer at all. */
+/** How a server fails; `silence` means no response. */
 export type DnsFailure = 'SERVFAIL' | 'REFUSED' | 'silence'
 
 export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'TXT'
 
-/** A record's text; a TXT record may be given as the strings it is split into. */
+/** A record's text. A TXT record may be given as a list of its strings. */
 export type RecordData = string | readonly string[]
 
-/** A DNS server on loopback, over UDP and TCP, that answers as a recursive resolver does. */
+/** A DNS server on loopback, over UDP and TCP, that responds like a recursive resolver. */
 export interface TestDns {
-  /** As DNS_RESOLVERS takes it. */
+  /** In the format of DNS_RESOLVERS. */
   readonly address: string
-  /** Replaces the records of a name and type; none: the name stays, the type is gone. `*.example.com` is a wildcard. */
+  /** Replaces the records of a name and type. With no records the name still exists. `*.example.com` is a wildcard. */
   set(name: string, type: RecordType, records: readonly RecordData[]): void
-  /** Successive queries get successive answers, the last one for good: rebinding. */
+  /** Successive queries get successive answers, then always the last one. For DNS rebinding. */
   setInTurn(name: string, type: RecordType, answers: readonly (readonly RecordData[])[]): void
-  /** Forgets a name: NXDOMAIN. */
+  /** Removes a name, so that queries get NXDOMAIN. */
   remove(name: string): void
-  /** Fails for a name, or for every name where it is `*`; null ends it. */
+  /** Fails for a name, or for every name if it is `*`. Null ends the failure. */
   fail(name: string, failure: DnsFailure | null): void
-  /** Answers over UDP are truncated: who wants to know asks over TCP. */
+  /** Truncates responses over UDP, so that clients have to use TCP. */
   truncate(name: string): void
-  /** How often a name was asked for. */
+  /** The number of queries for a name. */
   asked(name: string, type?: RecordType): number
 }
 
@@ -33,13 +33,13 @@ interface Cleanup {
 }
 
 interface Options {
-  /** False: a CNAME is answered alone, as by a server that does not resolve. */
+  /** If false, a CNAME is returned without its target's records, as by an authoritative server. */
   readonly followCnames?: boolean
   /** The address to listen on. */
   readonly host?: string
 }
 
-/** Longer chains of CNAMEs are loops. */
+/** Longer chains of CNAMEs are treated as loops. */
 const LONGEST_CHAIN = 16
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const
 
@@ -87,7 +87,7 @@ export async function startDnsServer(t: Cleanup, options: Options = {}): Promise
   }
 }
 
-/** The same port for UDP and TCP, as resolvers have it. */
+/** Binds the same port for UDP and TCP. */
 async function bindBoth(host: string) {
   for (let tries = 0; tries < 50; tries++) {
     const udp = createSocket(host.includes(':') ? 'udp6' : 'udp4')
@@ -141,7 +141,7 @@ class Zone {
     ).length
   }
 
-  /** @returns undefined where nothing is to be answered */
+  /** @returns undefined for no response */
   answer(message: Buffer, over: 'udp' | 'tcp'): Buffer | undefined {
     const query = packet.decode(message)
     const question = query.questions?.[0]
@@ -188,7 +188,7 @@ class Zone {
     return { answers: [], code: RCODES.SERVFAIL }
   }
 
-  /** The name itself, or one below which there are others (which exists too), or a wildcard. */
+  /** The records of a name, of an empty non-terminal (a name with others below it), or of a wildcard. */
   #typesOf(name: string) {
     const own = this.#names.get(name)
     if (own !== undefined) return own

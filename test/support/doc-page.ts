@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { ROOT } from './service.ts'
 
-/** What becomes of a fenced block: a test runs it, or it is none to run, for a reason. */
+/** Whether a test runs a fenced block, or why none does. */
 export type Fate =
   | { readonly kind: 'run'; readonly test: string }
   | { readonly kind: 'not run'; readonly reason: string }
@@ -12,21 +12,21 @@ export type Fate =
 export interface DocBlock {
   /** Counted from 1. */
   readonly line: number
-  /** The heading that it stands under. */
+  /** The heading above it. */
   readonly heading: string
   readonly language: string
   /** Without the fences. */
   readonly text: string
-  /** Null where the page does not say. */
+  /** Null if the page has no marker for it. */
   readonly fate: Fate | null
 }
 
 const MARK = /^<!-- (blocks: )?(run by|not run:) (.+) -->$/
 
 /**
- * The fenced blocks of a page. A comment on a line of its own says what becomes of the next one, `<!-- run by <test> -->` or
- * `<!-- not run: <reason> -->`; after `<!-- blocks: … -->` it is said of all that follow.
- * @param page path of a Markdown file, from the root
+ * Reads the fenced blocks of a page. A comment on its own line marks the next block, `<!-- run by <test> -->` or
+ * `<!-- not run: <reason> -->`; with `<!-- blocks: … -->` it marks all following blocks.
+ * @param page the path of a Markdown file, relative to the root
  */
 export function blocksOf(page: string): DocBlock[] {
   const blocks: DocBlock[] = []
@@ -59,14 +59,14 @@ export function blocksOf(page: string): DocBlock[] {
   return blocks
 }
 
-/** The blocks of a page that a test runs; it has to run all of them. */
+/** The blocks of a page that a test runs. It must run all of them. */
 export class DocPage {
   readonly #page: string
   readonly #test: string
   readonly #mine: readonly DocBlock[]
   readonly #taken = new Set<DocBlock>()
 
-  /** @param testFile `import.meta.filename` of the test that the page names */
+  /** @param testFile `import.meta.filename` of the test named on the page */
   constructor(page: string, testFile: string) {
     this.#page = page
     this.#test = relative(ROOT, testFile)
@@ -75,7 +75,7 @@ export class DocPage {
     )
   }
 
-  /** The text of the blocks under a heading, one after the other; of a language, where several stand there. */
+  /** The joined text of the blocks under a heading, optionally only those in one language. */
   take(heading: string, language?: string): string {
     const found = this.#mine.filter(
       (each) => each.heading === heading && (language ?? each.language) === each.language,
@@ -85,13 +85,13 @@ export class DocPage {
     return found.map(({ text }) => text).join('')
   }
 
-  /** The same, a text each. */
+  /** The texts of the blocks under a heading, one by one. */
   takeEach(heading: string): string[] {
     this.take(heading)
     return this.#mine.filter((each) => each.heading === heading).map(({ text }) => text)
   }
 
-  /** For the end of the test file. */
+  /** Asserts that every block was taken. Call it at the end of the test file. */
   assertAllTaken(): void {
     const left = this.#mine.filter((each) => !this.#taken.has(each))
     assert.deepEqual(

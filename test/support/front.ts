@@ -11,15 +11,16 @@ export type FrontName = 'caddy' | 'nginx'
 
 const FILES = { caddy: 'caddy/service.Caddyfile', nginx: 'nginx/service.conf' } as const
 
-/** A proxy that ends TLS before a service, by its file of deploy/. */
+/** A TLS-terminating proxy before a service, with its configuration from deploy/. */
 export interface Front {
   /** For BASE_URL. */
   readonly origin: string
-  /** Starts it. @param servicePorts where requests go: a port a node */
+  /** Starts it. @param servicePorts the upstream ports, one for each node */
   start(...servicePorts: string[]): Promise<void>
   /**
-   * @param options `localAddress`: the loopback address that the client has
-   * @param body bytes as they are, anything else as JSON
+   * Sends a request to it.
+   * @param options `localAddress` is the client's loopback address
+   * @param body bytes are sent unchanged, anything else as JSON
    */
   ask(path: string, options?: RequestOptions, body?: unknown): Promise<FrontAnswer>
 }
@@ -29,7 +30,7 @@ interface FrontAnswer {
   readonly text: string
 }
 
-/** @param text a file in the place of the one of deploy/ */
+/** Prepares a proxy without starting it. @param text its configuration, by default the file in deploy/ */
 export async function prepareFront(
   t: Cleanup,
   name: FrontName,
@@ -108,7 +109,7 @@ function nodesOf({ servicePorts }: Setting): string[] {
   return servicePorts.map((port) => `127.0.0.1:${port}`)
 }
 
-/** With a certificate of ours, since nobody else gives one for localhost. */
+/** Uses a self-signed certificate, because no authority issues one for localhost. */
 function caddy(setting: Setting): string[] {
   const { dir, port, text, key, certificate } = setting
   const file = join(dir, 'Caddyfile')

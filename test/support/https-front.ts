@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { createAuthority } from './certificates.ts'
 
-/** A TLS front before a service, as a host would put one: the service itself speaks plain HTTP. */
+/** A TLS-terminating proxy before a service, which itself speaks plain HTTP. */
 export interface HttpsFront {
   /** A file with the certificate that its callers must trust. */
   readonly certificate: string

@@ -8,7 +8,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { createAuthority, type TestAuthority } from './certificates.ts'
 import type { TestDns } from './dns-server.ts'
 
-/** What a site answers at a path. */
+/** A site's response at a path. */
 export interface SitePage {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
@@ -17,15 +17,15 @@ export interface SitePage {
 
 export type SiteHandler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A real https server on loopback, with a certificate that this process trusts. */
+/** An HTTPS server on loopback, with a certificate that this process trusts. */
 export interface HttpsSite {
   readonly port: number
   readonly names: readonly string[]
-  /** @param path with its query, or without one for every query; null takes the page away (404, as all else) */
+  /** Sets the response at a path, with its query, or without one for every query. Null removes it, so that it is a 404. */
   serve(path: string, page: SitePage | SiteHandler | null): void
-  /** What was asked of it, in order. */
+  /** The requests it received, in order. */
   readonly requests: readonly SiteRequest[]
-  /** How many connections were made to it. */
+  /** The number of connections it accepted. */
   readonly connections: number
 }
 
@@ -40,15 +40,15 @@ interface Cleanup {
 }
 
 interface Options {
-  /** The names in its certificate, where they are not those of the site. */
+  /** The names in its certificate, if they differ from those of the site. */
   readonly certifiedFor?: readonly string[]
-  /** `unknown`: an authority that nobody trusts. */
+  /** `unknown`: an authority that is not trusted. */
   readonly authority?: 'test' | 'unknown'
 }
 
 /**
- * Starts a site for names such as `agents.example.com`. Its certificate comes from an authority of the test process,
- * which is trusted in it; another process trusts it by NODE_EXTRA_CA_CERTS (`authorityFile`).
+ * Starts a site for names such as `agents.example.com`. Its certificate is issued by an authority that this process trusts.
+ * Another process trusts it through NODE_EXTRA_CA_CERTS (`authorityFile`).
  */
 export async function startHttpsSite(
   t: Cleanup,
@@ -69,7 +69,7 @@ export async function startHttpsSite(
     },
   )
   server.on('connection', () => connections++)
-  // A client that refuses the certificate hangs up.
+  // A client that rejects the certificate closes the connection.
   server.on('tlsClientError', () => undefined)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
@@ -91,8 +91,8 @@ export async function startHttpsSite(
 }
 
 /**
- * The settings by which a test service sees DNS servers and sites of the test. The sites' names get an address on
- * every one of the servers.
+ * The settings with which a service uses the test's DNS servers and sites. Adds an address for every site to every DNS
+ * server.
  */
 export function outsideEnv(
   dnsServers: readonly TestDns[],
@@ -108,7 +108,7 @@ export function outsideEnv(
   }
 }
 
-/** The file for NODE_EXTRA_CA_CERTS of another process. */
+/** The certificate file for NODE_EXTRA_CA_CERTS of another process. */
 export async function authorityFile(): Promise<string> {
   return (await authorityOf('test')).file
 }
@@ -126,7 +126,7 @@ interface Authority {
 
 const authorities = new Map<string, Promise<Authority>>()
 
-/** One a process and kind, since each has to be trusted. */
+/** One authority of each kind for the process, because each has to be added to the trusted ones. */
 function authorityOf(kind: 'test' | 'unknown'): Promise<Authority> {
   const known = authorities.get(kind) ?? openAuthority(kind)
   authorities.set(kind, known)

@@ -6,7 +6,7 @@ interface Cleanup {
   after(end: () => unknown): void
 }
 
-/** Something on HTTP, for the length of a test. @returns its origin */
+/** Starts an HTTP server for the duration of a test. @returns its origin */
 export async function startSite(t: Cleanup, listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -17,22 +17,22 @@ export async function startSite(t: Cleanup, listener: RequestListener): Promise<
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** One answer of an impostor. */
+/** One scripted response of an impostor. */
 export interface Line {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON, unless it is text. */
+  /** Sent as JSON; text is sent unchanged. */
   readonly body?: unknown
-  /** What happens instead of an answer. */
+  /** What happens instead of a response. */
   readonly instead?: 'hang' | 'drop'
 }
 
-/** Something that takes the place of a service and answers from a script; the last line is repeated. */
+/** A stub of a service with scripted responses, the last of which is repeated. */
 export interface Impostor {
   readonly url: string
-  /** What it was asked, in order. */
+  /** The requests it received, in order. */
   readonly asked: readonly IncomingMessage[]
-  /** Waits until it was asked so often. */
+  /** Waits until it has received this many requests. */
   untilAsked(times: number): Promise<void>
 }
 
@@ -59,7 +59,7 @@ export async function startImpostor(t: Cleanup, ...script: readonly Line[]): Pro
 
 export const DID = `svc:agent:${'A'.repeat(24)}`
 
-/** A lookup as a service answers it. */
+/** The body of a lookup response. */
 export function lookupBody(status = 'active') {
   return {
     verified: status === 'active',
@@ -72,7 +72,7 @@ export function lookupBody(status = 'active') {
   }
 }
 
-/** A refusal as a service answers it. */
+/** The body of an error response. */
 export function refusal(code: string) {
   return { error: { code, message: 'No.', requestId: 'req_1' } }
 }

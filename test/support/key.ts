@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 
-/** An agent's key pair, and signatures as the wire carries them. */
+/** An agent's key pair, encoded as in requests. */
 export interface TestKey {
   /** Base64 of the 32 bytes. */
   readonly publicKey: string
@@ -13,7 +13,7 @@ export function newKey(): TestKey {
   return keyOf(generateKeyPairSync('ed25519').privateKey)
 }
 
-/** The key of a seed of 32 bytes: the same seed, the same key. */
+/** Derives a key from a seed of 32 bytes. */
 export function keyOfSeed(seed: Uint8Array): TestKey {
   const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed])
   return keyOf(createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }))

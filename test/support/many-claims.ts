@@ -3,8 +3,8 @@ import { newKey } from './key.ts'
 import { type ClaimBody, claimBody, type Operator } from './service.ts'
 
 /**
- * Signed claims, each with a token of an owner of its own: an owner has one live token at a time.
- * @param name tells the owners of one call from those of another
+ * Prepares signed claims, each with a token of a different owner, because an owner has one live token at a time.
+ * @param name makes the owners' names unique to this call
  */
 export async function prepareClaims(
   operator: Operator,
@@ -24,7 +24,7 @@ export interface Answer {
   readonly body: Record<string, unknown>
 }
 
-/** Sends claims with so many in flight. Calls `onAnswer` for each answer; resolves when all have ended somehow. */
+/** Sends claims with a limited number in flight. Calls `onAnswer` for each response; resolves when all have ended. */
 export async function sendClaims(
   url: string,
   claims: readonly ClaimBody[],
@@ -43,7 +43,7 @@ export async function sendClaims(
   agent.destroy()
 }
 
-/** @returns null where the connection ended without an answer */
+/** @returns null if the connection ended without a response */
 export function postClaim(url: string, claim: ClaimBody, agent: Agent): Promise<Answer | null> {
   return new Promise((resolve) => {
     const headers = { 'content-type': 'application/json' }

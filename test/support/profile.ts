@@ -5,7 +5,7 @@ import { appendEvent } from '../../packages/server/src/core/database/event-table
 import { insertProvenChannel } from './channel-rows.ts'
 import type { TestService } from './service.ts'
 
-/** What an agent shows of itself, as if its owner had entered it, and where it has been reached. */
+/** An agent's profile as if its owner had entered it, and its proven channels. */
 export interface ProfileOfTest {
   readonly username?: string
   readonly displayName?: string
@@ -15,7 +15,7 @@ export interface ProfileOfTest {
   })[]
 }
 
-/** Gives an agent a profile, past every check of what owners may enter, and waits until the service shows it. */
+/** Writes an agent's profile without validating it, and waits until the service shows it. */
 export async function giveProfile(
   service: TestService,
   did: string,
@@ -37,7 +37,7 @@ export async function giveProfile(
       .where('tail', '=', tail)
       .execute()
     for (const [i, { kind, handleOrDomain, tier, freshUntil = null }] of channels.entries()) {
-      // One after another, as they stand.
+      // Different times keep the channels in order.
       const times = { verified_at: at + i, checked_at: at, fresh_until: freshUntil }
       await insertProvenChannel(tx, tail, {
         kind,
@@ -51,7 +51,7 @@ export async function giveProfile(
   await until(service, did, ({ updatedAt }) => updatedAt === new Date(at).toISOString())
 }
 
-/** Gives an owner another name, and waits until the service shows it at an agent of theirs. */
+/** Changes an owner's name, and waits until the service shows it for one of their agents. */
 export async function giveOwnerName(
   service: TestService,
   ownerId: number,

@@ -7,17 +7,17 @@ import { type Cleanup, ROOT, tempDir } from './service.ts'
 
 export interface Sample {
   readonly metric: Readonly<Record<string, string>>
-  /** A time, and the value as text. */
+  /** The time, and the value as text. */
   readonly value: readonly [number, string]
 }
 
 export interface Prometheus {
   query(expression: string): Promise<Sample[]>
-  /** The alarms that it has loaded, each with what went wrong in it. */
+  /** The loaded alerting rules, each with its health and last error. */
   alarms(): Promise<{ name: string; health: string; lastError?: string }[]>
 }
 
-/** Prometheus by the files of deploy/prometheus, with nothing changed but the address and how often it looks. */
+/** Starts Prometheus with the files of deploy/prometheus, changing only the address and the interval. */
 export async function startPrometheus(t: Cleanup, metricsPort: string): Promise<Prometheus> {
   const dir = tempDir(t)
   cpSync(join(ROOT, 'deploy/prometheus'), dir, { recursive: true })

@@ -3,16 +3,16 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT, run, tempDir } from './service.ts'
 
-/** A package as it is published, and a project that has installed it. */
+/** A packed package, and a project that has installed it. */
 export interface Packed {
   readonly tarball: string
-  /** The project: the package, its dependencies, and no workspace. */
+  /** The project's directory: it contains the package and its dependencies, but no workspace. */
   readonly dir: string
-  /** The files of the package. */
+  /** The directory of the installed package. */
   readonly installed: string
 }
 
-/** Builds, packs and installs a package of the workspace, after those of the workspace that it needs. */
+/** Builds, packs and installs a package of the workspace, and before it the workspace packages that it needs. */
 export async function pack(
   t: { after(end: () => unknown): void },
   name: string,
@@ -42,7 +42,7 @@ async function packInto(dir: string, name: string): Promise<Omit<Packed, 'dir'>>
   return { tarball, installed }
 }
 
-/** Runs a program that has to succeed. @returns what it printed */
+/** Runs a program and asserts success. @returns its standard output */
 export async function succeed(command: string, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(command, args, { HOME: process.env.HOME ?? '/tmp' })
   assert.equal(code, 0, `${command} ${args.join(' ')}\n${stdout}\n${stderr}`)

@@ -4,7 +4,7 @@ import type { Settings } from '../../packages/server/src/config/config.ts'
 
 type Row = Record<string, unknown>
 
-/** The data past the service and its code: statements as they are, through a connection of its own. */
+/** Direct access to a service's database, over a separate connection and without the service's code. */
 export interface RawDatabase {
   tables(): Promise<string[]>
   all(statement: string): Promise<Row[]>
@@ -16,7 +16,7 @@ export async function openRaw({ database }: Pick<Settings, 'database'>): Promise
   return database.kind === 'sqlite' ? rawSqlite(database.file) : rawPostgres(database.url)
 }
 
-/** Works on the data past the service. */
+/** Opens a service's database directly for some work, and closes it afterwards. */
 export async function withRaw<T>(
   settings: Pick<Settings, 'database'>,
   work: (raw: RawDatabase) => Promise<T>,
@@ -29,7 +29,7 @@ export async function withRaw<T>(
   }
 }
 
-/** Everything in the tables, as text: bytes as the letters that they would be. */
+/** All table contents as text, with bytes as Latin-1. */
 export function textOfTables(settings: Pick<Settings, 'database'>): Promise<string> {
   return withRaw(settings, async (raw) => {
     const tables = await raw.tables()
@@ -42,7 +42,7 @@ export function textOfTables(settings: Pick<Settings, 'database'>): Promise<stri
   })
 }
 
-/** The file of a service in a test that is about SQLite. */
+/** The database file of a service on SQLite. */
 export function fileOf({ database }: Pick<Settings, 'database'>): string {
   if (database.kind === 'sqlite') return database.file
   throw new Error('the data are not in a file')
@@ -63,7 +63,7 @@ function rawSqlite(file: string): RawDatabase {
 }
 
 function rawPostgres(url: string): RawDatabase {
-  // One connection, in which what is asked at once waits for its turn.
+  // One connection, so that concurrent queries run one after another.
   const pool = new pg.Pool({ connectionString: url, max: 1 })
   pool.on('error', () => undefined)
   const all = async (statement: string) => (await pool.query(statement)).rows as Row[]

@@ -2,22 +2,22 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Answer } from './answer.ts'
 
-/** What a connection brought back. */
+/** Everything received on a connection. */
 export interface RawExchange {
-  /** In the order in which they came; interim ones (1xx) among them. */
+  /** In the order received, including interim responses (1xx). */
   readonly answers: readonly Answer[]
-  /** Bytes after the last whole answer. */
+  /** Bytes after the last complete response. */
   readonly rest: string
-  /** Whether the other side ended the connection. */
+  /** Whether the service closed the connection. */
   readonly closed: boolean
 }
 
 export interface RawOptions {
-  /** Ends the wait once this many answers are whole; otherwise it lasts until the other side closes. */
+  /** Return after this many complete responses; by default when the service closes the connection. */
   readonly count?: number
-  /** The answers are to HEAD requests: they have no body whatever their headers say. */
+  /** The requests are HEAD, so that responses have no body whatever their headers say. */
   readonly head?: boolean
-  /** Whether to end our side when the bytes are written. */
+  /** Whether to half-close the connection after writing. */
   readonly end?: boolean
   readonly patienceMs?: number
 }
@@ -25,9 +25,9 @@ export interface RawOptions {
 const PATIENCE_MS = 30_000
 
 /**
- * Writes bytes to a service as they are, and reads the answers: what no HTTP client would send.
- * @param bytes written as they are; text as Latin-1
- * @throws Error where the service neither answers nor closes in time
+ * Sends raw bytes to a service, for requests that no HTTP client would send, and reads the responses.
+ * @param bytes text is encoded as Latin-1
+ * @throws Error if the service neither responds nor closes in time
  */
 export async function sendRaw(
   url: string,
@@ -46,7 +46,7 @@ export async function sendRaw(
   }
 }
 
-/** The one answer that there is. */
+/** The only response. @throws Error if there is none or more than one */
 export function only(answers: readonly Answer[]): Answer {
   const [answer, ...more] = answers
   if (answer === undefined || more.length > 0) throw new Error(`${answers.length} answers for one`)
@@ -71,12 +71,12 @@ function readAnswers(
       if (isWhole) end(false)
     })
     socket.on('end', () => end(true))
-    // A service that refuses early may reset a connection that still brings bytes.
+    // A service that refuses early may reset a connection on which bytes still arrive.
     socket.on('error', () => end(true))
   })
 }
 
-/** Splits what came into answers (RFC 9112 section 6: by status, Content-Length or chunks). */
+/** Splits the received bytes into responses (RFC 9112 section 6: by status, Content-Length or chunks). */
 function parse(bytes: Buffer, head: boolean): { answers: Answer[]; rest: string } {
   const answers: Answer[] = []
   let at = 0
@@ -105,7 +105,7 @@ function parseHead(head: string): { status: number; headers: Headers } {
   return { status: Number(status), headers }
 }
 
-/** @returns null where it has not wholly come */
+/** @returns null if the body is incomplete */
 function parseBody(
   bytes: Buffer,
   from: number,

@@ -5,12 +5,12 @@ import { freePort } from './ports.ts'
 import { type Cleanup, tempDir } from './service.ts'
 import { until } from './until.ts'
 
-/** A Redis of a test's own, which keeps nothing on disk. */
+/** A Redis server for one test, without persistence. */
 export interface RedisServer {
   readonly url: string
   /** SIGKILL. */
   kill(): Promise<void>
-  /** Starts it again where it was, empty. */
+  /** Starts it again on the same port, empty. */
   start(): Promise<void>
 }
 

@@ -7,10 +7,10 @@ import { unchanged } from './database-digest.ts'
 import { newKey, type TestKey } from './key.ts'
 import { type ClaimBody, claimAgent, claimBody, startTestService } from './service.ts'
 
-/** A request that differs from a good one, and the refusal that it gets. */
+/** A request that differs from a valid one, and the expected error. */
 export interface BadPost<Body> {
   readonly name: string
-  /** @returns what to post: text and bytes as they are, anything else as JSON */
+  /** @returns the body to post: text and bytes are sent unchanged, anything else as JSON */
   readonly change: (good: Body, key: TestKey) => unknown
   readonly contentType?: string
   readonly status: number
@@ -30,8 +30,8 @@ export function verifyBody(key: TestKey, challenge = 'a challenge'): VerifyBody 
 }
 
 /**
- * One subtest a case: the claim is refused, nothing is written, and its token is still good for the good claim that
- * the bad one was made of.
+ * Runs one subtest for each case: the claim is refused, nothing is written, and the token can still be used by the valid
+ * claim.
  */
 export async function assertClaimsRefused(
   t: TestContext,
@@ -51,7 +51,7 @@ export async function assertClaimsRefused(
   }
 }
 
-/** One subtest a case: the verification of an agent that is there is refused, and nothing is written. */
+/** Runs one subtest for each case: the verification of an existing agent is refused, and nothing is written. */
 export async function assertVerificationsRefused(
   t: TestContext,
   cases: readonly BadPost<VerifyBody>[],
@@ -70,7 +70,7 @@ export async function assertVerificationsRefused(
   }
 }
 
-/** Of a new key. In URL-safe base64 the key and the signature would read otherwise, so that no case is empty. */
+/** A claim whose key and signature differ in URL-safe base64, so that no case is the valid claim itself. */
 function newClaim(token: string): { good: ClaimBody; key: TestKey } {
   for (;;) {
     const key = newKey()

@@ -14,7 +14,7 @@ export const BASE_ENV: Readonly<Record<string, string>> = Object.fromEntries(
   }),
 )
 
-/** Runs a program to its end. */
+/** Runs a program and waits until it exits. */
 export function run(
   command: string,
   args: readonly string[],
@@ -28,7 +28,7 @@ export function run(
   let stderr = ''
   child.stdout.on('data', (chunk) => (stdout += chunk))
   child.stderr.on('data', (chunk) => (stderr += chunk))
-  // A program may end before it has read what it is given.
+  // The program may exit before it has read its input.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   return new Promise((resolve, reject) => {

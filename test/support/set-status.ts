@@ -5,7 +5,7 @@ import { ask } from './ask.ts'
 import type { TestService } from './service.ts'
 import { until } from './until.ts'
 
-/** Changes an agent's status as countersignd does, and waits until the service shows it, which is soon. */
+/** Changes an agent's status like countersignd, and waits until the service shows it. */
 export async function setStatus(
   service: TestService,
   did: string,

@@ -3,7 +3,7 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './service.ts'
 
-/** A shell that runs one piece of a script after another and keeps its variables between them. */
+/** A shell that runs several scripts in a row and keeps its variables between them. */
 export class Shell {
   readonly #bash: ChildProcess
   #output = ''
@@ -17,9 +17,9 @@ export class Shell {
   }
 
   /**
-   * Runs commands to their end.
-   * @returns what they wrote to standard output
-   * @throws Error where the last of them failed
+   * Runs commands and waits until they end.
+   * @returns their standard output
+   * @throws Error if the last command failed
    */
   async run(commands: string): Promise<string> {
     this.#count += 1
@@ -43,8 +43,8 @@ export class Shell {
 }
 
 /**
- * A shell in a directory of its own in which npx finds the commands, as it does in a checkout.
- * @param env of a service, and what else the commands read
+ * Starts a shell in a directory in which npx finds the commands, as in a checkout.
+ * @param env the environment of the commands
  */
 export function shellInCheckout(dir: string, env: Readonly<Record<string, string>>): Shell {
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))

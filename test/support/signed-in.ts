@@ -5,7 +5,7 @@ import type { Answer } from './answer.ts'
 import { type Ask, ask } from './ask.ts'
 import type { TestService } from './service.ts'
 
-/** An owner with a session, who asks as the dashboard's pages do: nothing but fetch and a cookie. */
+/** An owner with a session, who sends requests like the dashboard's pages: with fetch and a cookie. */
 export interface SignedInOwner {
   readonly ownerId: number
   readonly cookie: string
@@ -14,7 +14,7 @@ export interface SignedInOwner {
   send(method: string, target: string, body?: unknown): Promise<Answer>
 }
 
-/** Starts a session without a ceremony. @returns the headers of who has it, for a service that may run elsewhere */
+/** Starts a session without a passkey ceremony. @returns the headers to send with requests */
 export async function startSessionOf(
   { operator, settings }: Pick<TestService, 'operator' | 'settings'>,
   ownerId: number,
@@ -32,8 +32,8 @@ export async function startSessionOf(
 }
 
 /**
- * Signs an owner in without a ceremony.
- * @param signedInAt when, for tests of what needs a recent sign-in
+ * Signs an owner in without a passkey ceremony.
+ * @param signedInAt the time of the sign-in in milliseconds since 1970, for routes that require a recent one
  */
 export async function signIn(
   service: TestService,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 
-/** The TypeScript of a page, by the name of the file that its first line gives it: `// claim.ts`. */
+/** The TypeScript blocks of a page, by the file name in their first line: `// claim.ts`. */
 export function snippetsOf(markdownFile: string): Map<string, string> {
   const page = readFileSync(markdownFile, 'utf8')
   const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code)

@@ -1,25 +1,25 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Cleanup } from './service.ts'
 
-/** A way to a database that the test can block and cut. */
+/** A TCP proxy before a database, which the test can pause and disconnect. */
 export interface StallingProxy {
-  /** The same database, this way. */
+  /** The database's URL through the proxy. */
   readonly url: string
   /** How many connections have been opened so far. */
   connections(): number
-  /** Nothing goes through any more, in neither direction; no connection ends. */
+  /** Forwards nothing in either direction, without closing connections. */
   pause(): void
-  /** The same, and what connections there are stay silent for good, as where something on the way has forgotten them. */
+  /** Pauses, and silences the existing connections permanently, like a firewall that has dropped their state. */
   drop(): void
-  /** From here on what is connected anew goes through, and whatever was not dropped. */
+  /** Forwards again, except on dropped connections. */
   resume(): void
-  /** Ends every connection there is. */
+  /** Closes every connection. */
   cut(): void
-  /** Calls with all that clients send, and ends the connection if it says so. */
+  /** Calls the listener with everything that clients send. It may end the connection. */
   onSent(listener: OnSent): void
 }
 
-/** `cut`: what was sent still arrives, and no answer comes back; `lose`: it does not arrive. */
+/** `cut`: the bytes still arrive, but no response comes back. `lose`: the bytes do not arrive. */
 type OnSent = (bytes: Buffer) => 'cut' | 'lose' | undefined
 
 export async function startStallingProxy(t: Cleanup, database: string): Promise<StallingProxy> {

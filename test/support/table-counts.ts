@@ -15,10 +15,10 @@ const COUNTS = `SELECT
   (SELECT count(*) FROM claim_tokens WHERE used_at IS NULL AND superseded_at IS NULL) AS "liveTokens",
   (SELECT count(*) FROM events WHERE type = 'agent.claimed') AS "claimedEvents"`
 
-/** What claims have left in the database, read through a connection of its own. */
+/** The rows that claims have written, read over a separate connection. */
 export async function countRows({ settings }: TestService): Promise<RowCounts> {
   const [counts] = await withRaw(settings, (raw) => raw.all(COUNTS))
-  // PostgreSQL counts in text, and rows of SQLite have a null prototype, which deepEqual would tell apart.
+  // PostgreSQL returns counts as text, and SQLite rows have a null prototype, which deepEqual would report as a difference.
   const numbers = Object.entries(counts ?? {}).map(([name, count]) => [name, Number(count)])
   return Object.fromEntries(numbers) as RowCounts
 }

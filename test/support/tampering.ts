@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** A way to make another text of a good one. */
+/** A change to a valid text. */
 export interface Tampering {
   readonly name: string
   readonly of: (good: string) => string
@@ -36,7 +36,7 @@ export function otherSpellings(padding: 1 | 2): Tampering[] {
   return spellings.map(({ name, of }) => ({ name, of: (good) => sameBytes(good, of(good)) }))
 }
 
-/** A tampering that changed the bytes, or nothing, would test something else. */
+/** Asserts that the text changed and its decoded bytes did not; otherwise the case would test something else. */
 function sameBytes(good: string, text: string): string {
   assert.notEqual(text, good)
   assert.deepEqual(Buffer.from(text, 'base64'), Buffer.from(good, 'base64'))
@@ -48,14 +48,14 @@ function insert(text: string, what: string): string {
   return text.slice(0, middle) + what + text.slice(middle)
 }
 
-/** The last letter has bits that stand for nothing; canonically they are zero. */
+/** Sets unused bits of the last letter, which are zero in the canonical encoding. */
 function replaceLastLetter(good: string, bits: number): string {
   const letters = good.replaceAll('=', '')
   const last = ALPHABET.indexOf(letters.at(-1) as string)
   return letters.slice(0, -1) + ALPHABET[last + bits] + good.slice(letters.length)
 }
 
-/** Texts that are canonical base64 of another number of bytes. */
+/** Canonical base64 of a different number of bytes. */
 export const OTHER_LENGTHS: readonly Tampering[] = [
   { name: 'nothing', of: () => '' },
   { name: 'one byte less', of: bytewise((good) => good.subarray(0, -1)) },
@@ -74,7 +74,7 @@ function bytewise(change: (good: Buffer) => Buffer): (good: string) => string {
 
 const IDENTITY = Buffer.concat([Buffer.from([1]), Buffer.alloc(31)])
 
-/** Signatures of 64 bytes, in canonical base64, made out of a valid one and not valid. */
+/** Invalid signatures of 64 bytes in canonical base64, derived from a valid one. */
 export const FORGERIES: readonly Tampering[] = [
   { name: 'S + L', of: signature((r, s) => [r, s + L]) },
   { name: 'S + 2L', of: signature((r, s) => [r, s + 2n * L]) },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestService } from './service.ts'
 
-/** Far more than anything takes, also on a machine that has other things to do: it only ends tests that fail. */
+/** Far longer than anything takes on a busy machine, so that it only ends failing tests. */
 const DEADLINE_MS = 60_000
 
 /**
@@ -21,7 +21,7 @@ export async function until(
   }
 }
 
-/** The same, for what a service does by itself: its timers are not waited for. */
+/** Polls for a condition while running the service's timers, instead of waiting for them. */
 export function untilTicked(
   service: Pick<TestService, 'tick'>,
   condition: () => Promise<boolean>,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** A page at which redirects have ended. */
+/** The page at the end of a chain of redirects. */
 export interface Page {
   readonly url: URL
   readonly status: number
@@ -10,13 +10,13 @@ export interface Page {
 const MOST_REDIRECTS = 20
 
 /**
- * What a browser does without a screen: keeps cookies, follows redirects, sends forms. Cookies are kept by name for all
- * of loopback, whatever the port, as browsers do.
+ * A minimal browser: it stores cookies, follows redirects and submits forms. Like in browsers, cookies are shared between
+ * the ports of a host.
  */
 export class UserAgent {
   readonly #cookies = new Map<string, string>()
 
-  /** @param cookies such as `a=1` or `a=1; b=2`, as a Cookie header has them */
+  /** @param cookies in the format of a Cookie header, such as `a=1; b=2` */
   constructor(...cookies: readonly string[]) {
     for (const pair of cookies.flatMap((each) => each.split('; '))) this.#keep(pair)
   }
@@ -29,12 +29,12 @@ export class UserAgent {
     for (const name of this.#cookies.keys()) if (name.includes(namePart)) this.#cookies.delete(name)
   }
 
-  /** Takes the cookies of an answer. */
+  /** Stores the cookies of a response. */
   take(headers: Headers): void {
     for (const each of headers.getSetCookie()) this.#keep(each.split(';')[0] as string)
   }
 
-  /** One request, without following where it leads. */
+  /** Sends one request without following redirects. */
   async request(url: string | URL, init: RequestInit = {}): Promise<Response> {
     const headers = { ...(init.headers as Record<string, string>), cookie: this.cookie }
     const response = await fetch(url, { ...init, headers, redirect: 'manual' })
@@ -42,12 +42,12 @@ export class UserAgent {
     return response
   }
 
-  /** Goes to an address, and on from there until there is a page, or an address that `until` knows. */
+  /** Requests a URL and follows redirects to a page, or to a URL that `until` accepts, which is not requested. */
   async visit(url: string | URL, until: (url: URL) => boolean = () => false): Promise<Page> {
     return this.#follow(new URL(url), {}, until)
   }
 
-  /** Fills in the first form of a page and sends it. */
+  /** Fills in and submits the first form of a page. */
   async submit(
     page: Page,
     fields: Record<string, string>,

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './service.ts'
 
-/** Every case of `vectors/` has a name; an invalid one says why. */
+/** A case of `vectors/`: it has a name, and an invalid one gives the reason. */
 export interface VectorCase {
   readonly name: string
   readonly why?: string
 }
 
-/** A list of cases out of a file of `vectors/`, named by the members that lead to it; never an empty one. */
+/** Reads the cases of a file in `vectors/` at a path of members. Asserts that there are any. */
 export function readCases<T extends object>(
   file: string,
   ...members: string[]
@@ -20,7 +20,7 @@ export function readCases<T extends object>(
   return value
 }
 
-/** A text as vectors write it, `times` times over where that is given. */
+/** The text of a vector, repeated `times` times. */
 export function textOf({ text, times = 1 }: { text: string; times?: number }): string {
   return text.repeat(times)
 }

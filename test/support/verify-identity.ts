@@ -7,14 +7,14 @@ import type { TestService } from './service.ts'
 import { type SignedInOwner, signIn } from './signed-in.ts'
 import { UserAgent } from './user-agent.ts'
 
-/** A verification that has been begun in a browser. */
+/** A verification that was started in a browser. */
 export interface BegunIdentity {
   readonly browser: UserAgent
-  /** Where the provider wants the browser. */
+  /** The URL of the provider to which the browser is sent. */
   readonly redirect: string
 }
 
-/** What the dashboard is told of how a verification ended. */
+/** The result of a verification in the dashboard's query parameters. */
 export interface Outcome {
   readonly verified: string | null
   readonly failed: string | null
@@ -22,7 +22,7 @@ export interface Outcome {
   readonly request: string | null
 }
 
-/** An owner who is signed in and has not verified who they are. */
+/** Signs in a new owner without an identity verification. */
 export async function signInNewcomer(service: TestService): Promise<SignedInOwner> {
   const username = `newcomer-${randomBytes(4).toString('hex')}`
   const { naming } = service.settings
@@ -46,7 +46,7 @@ export async function beginIdentity(
   return { browser, redirect: redirect as string }
 }
 
-/** Signs in at a provider for development. @returns the address at which the browser comes back to the service */
+/** Signs in at a development provider. @returns the callback URL on the service */
 export async function logInAtProvider(
   service: TestService,
   { browser, redirect }: BegunIdentity,
@@ -60,7 +60,7 @@ export async function logInAtProvider(
   return back.url
 }
 
-/** Comes back to the service. */
+/** Requests the callback URL and returns the result of the verification. */
 export async function comeBack(browser: UserAgent, url: URL): Promise<Outcome> {
   const response = await browser.request(url)
   assert.equal(response.status, 303, await response.text())
@@ -75,7 +75,7 @@ export async function comeBack(browser: UserAgent, url: URL): Promise<Outcome> {
   }
 }
 
-/** The whole way: begun by an owner, signed in at a provider for development under a name, back again. */
+/** Verifies an owner with a development provider under a name, from start to callback. */
 export async function verifyIdentity(
   service: TestService,
   owner: SignedInOwner,

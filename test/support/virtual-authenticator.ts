@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
 
-/** A passkey as the browser's own tools make it: the user is there, and has verified themselves. */
+/** A virtual authenticator of the browser's DevTools, with user presence and verification. */
 export interface VirtualAuthenticator {
-  /** How many passkeys it holds. */
+  /** The number of stored passkeys. */
   count(): Promise<number>
-  /** Loses all of them, as a lost phone does. */
+  /** Deletes all passkeys, like losing a phone. */
   lose(): Promise<void>
 }
 
-/** Gives a page an authenticator that keeps discoverable credentials and says yes to everything (WebAuthn section 11). */
+/** Adds an authenticator to a page that stores discoverable credentials and confirms every request (WebAuthn section 11). */
 export async function addVirtualAuthenticator(page: Page): Promise<VirtualAuthenticator> {
   const browser = await page.context().newCDPSession(page)
   await browser.send('WebAuthn.enable')

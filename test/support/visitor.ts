@@ -5,12 +5,12 @@ import { type Ask, ask } from './ask.ts'
 import { Authenticator, type Misconduct } from './authenticator.ts'
 import type { TestService } from './service.ts'
 
-/** A browser without a page: it keeps cookies, and sends what browsers send. */
+/** A client that behaves like a browser: it stores cookies and sends a browser's headers. */
 export class Visitor {
   readonly service: TestService
   readonly cookies = new Map<string, string>()
   readonly authenticator: Authenticator
-  /** What the browser says of itself; null: it sends no such header. */
+  /** The headers that the browser adds to every request. */
   readonly headers: Record<string, string>
 
   constructor(service: TestService) {
@@ -60,7 +60,7 @@ export class Visitor {
     return jsonOf<SignedUp>(answer)
   }
 
-  /** Signs in with a passkey, the last one made unless another is given. */
+  /** Signs in with a passkey, by default the last one created. */
   async signIn(
     wrong: Misconduct = {},
     passkey = this.authenticator.passkeys.at(-1),

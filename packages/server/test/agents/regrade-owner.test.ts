@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { type Assurance, randomTail } from '@countersign/protocol'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
-import { gradesTold, untilTold } from '../../../../test/support/grades-told.ts'
+import { gradeChanges, untilGradeChanges } from '../../../../test/support/grade-events.ts'
 import {
   type Operator,
   openOperator,
@@ -74,7 +74,7 @@ async function jobs({ read }: Database) {
 
 async function toldOf({ read }: Database, tails: readonly string[]): Promise<string[]> {
   const told = []
-  for (const tail of tails) told.push((await gradesTold(read, tail)).join())
+  for (const tail of tails) told.push((await gradeChanges(read, tail)).join())
   return told
 }
 
@@ -88,7 +88,7 @@ test('of an owner with many agents each is told once, by the service, whoever ve
 
   await verify(operator.db, service.settings.dataDir, ownerId, 'high')
 
-  await untilTold(operator.db.read, tails.at(-1) as string, ['C>B'])
+  await untilGradeChanges(operator.db.read, tails.at(-1) as string, ['C>B'])
   const expected = [...tails.slice(0, -2).map(() => 'D>C'), 'B>A', 'C>B']
   assert.deepEqual(await toldOf(operator.db, tails), expected)
   assert.deepEqual(await toldOf(operator.db, other.tails), Array(MANY).fill(''))

@@ -4,7 +4,7 @@ import type { Assurance, GradeAnswer } from '@countersign/protocol'
 import { jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
-import { gradesTold, untilTold } from '../../../../test/support/grades-told.ts'
+import { gradeChanges, untilGradeChanges } from '../../../../test/support/grade-events.ts'
 import {
   claimAgent,
   countersignd,
@@ -28,7 +28,7 @@ async function scene(t: TestContext, assurance: Assurance = 'substantial') {
   const owner = await service.operator.addVerifiedOwner('ada', assurance)
   const did = await claimAgent(service, owner)
   const { db } = service.operator
-  const told = () => gradesTold(db.read, did)
+  const told = () => gradeChanges(db.read, did)
   const verify = (provider: string, assurance: Assurance, expiresAt: number | null = null) => {
     const pepper = loadPepper(service.settings.dataDir)
     const verification = { provider, issuer: 'x', subject: 'y', assurance, expiresAt }
@@ -81,7 +81,7 @@ test('the end of a verification is told on time, though nobody asks', async (t) 
   await verify('idme', 'low', now() + 10 * DAY_MS)
   assert.deepEqual(await told(), ['D>C'])
   clock.ahead = 30 * DAY_MS
-  await untilTold(db.read, did, ['D>C', 'C>D'])
+  await untilGradeChanges(db.read, did, ['D>C', 'C>D'])
   const events = await db.read.selectFrom('events').selectAll().orderBy('seq', 'desc').execute()
   const [changed, ended] = events
   assert.deepEqual(
@@ -148,7 +148,7 @@ test('the end of a channel is told on time, though nobody asks', async (t) => {
     'channel.verified',
   )
   clock.ahead = 90 * DAY_MS
-  await untilTold(db.read, did, ['C>A', 'A>C'])
+  await untilGradeChanges(db.read, did, ['C>A', 'A>C'])
 })
 
 test('what changes the grade of an agent that is suspended is told once it is active again', async (t) => {

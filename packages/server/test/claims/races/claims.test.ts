@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
-import { Crowd } from '../../../../../test/support/crowd.ts'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
+import { ParallelClient } from '../../../../../test/support/parallel-client.ts'
 import {
   type ClaimBody,
   claimBody,
@@ -16,7 +16,7 @@ const RACERS = 25
 interface Start {
   readonly service: TestService
   readonly owner: number
-  readonly crowd: Crowd
+  readonly crowd: ParallelClient
   readonly keys: readonly TestKey[]
 }
 
@@ -24,7 +24,7 @@ async function start(t: TestContext): Promise<Start> {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const keys = Array.from({ length: RACERS }, newKey)
-  return { service, owner, crowd: new Crowd(service, t), keys }
+  return { service, owner, crowd: new ParallelClient(service, t), keys }
 }
 
 /** Asserts that one claim went through and the others came too late. @returns the DID of the one */

@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tail } from '@countersign/protocol'
 import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
-import { Crowd } from '../../../../../test/support/crowd.ts'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
+import { ParallelClient } from '../../../../../test/support/parallel-client.ts'
 import {
   claimAgent,
   claimBody,
@@ -27,18 +27,18 @@ async function turns(count: number): Promise<void> {
 interface Start {
   readonly service: TestService
   readonly owners: readonly number[]
-  readonly crowd: Crowd
+  readonly crowd: ParallelClient
 }
 
 async function start(t: TestContext, env: Record<string, string>): Promise<Start> {
   const service = await startTestService(t, env)
   const owners: number[] = []
   for (let i = 0; i < RACERS; i++) owners.push(await service.operator.addVerifiedOwner())
-  return { service, owners, crowd: new Crowd(service, t) }
+  return { service, owners, crowd: new ParallelClient(service, t) }
 }
 
 function claimAll(
-  crowd: Crowd,
+  crowd: ParallelClient,
   tokens: readonly string[],
   key: TestKey,
   label: (i: number) => string,

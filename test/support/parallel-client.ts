@@ -2,8 +2,8 @@ import { Agent, request } from 'node:http'
 import type { Answer } from './answer.ts'
 import type { TestService } from './service.ts'
 
-/** Many clients at once: requests go out together, over connections of their own. */
-export class Crowd {
+/** A client that sends many requests in parallel, over up to 64 connections. */
+export class ParallelClient {
   readonly #url: string
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })
 

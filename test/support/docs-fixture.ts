@@ -1,20 +1,23 @@
 import { startTestService, type TestService, tempDir } from './service.ts'
 import { type Shell, shellInCheckout } from './shell.ts'
 
-/** What a test has to hand over. */
+/** The part of a test's context that is needed. */
 export type Context = Parameters<typeof startTestService>[0]
 
-/** A service, and a shell in which the commands of a page run. */
+/** A service, and a shell that runs the commands of a documentation page. */
 export interface Scene {
   readonly service: TestService
   readonly shell: Shell
   readonly dir: string
   readonly ownerId: number
-  /** What a page says, of this service. */
+  /** Replaces the documentation's URL with this service's. */
   here(commands: string): string
 }
 
-export async function docsScene(t: Context, env: Record<string, string> = {}): Promise<Scene> {
+export async function startDocsFixture(
+  t: Context,
+  env: Record<string, string> = {},
+): Promise<Scene> {
   const service = await startTestService(t, env)
   const dir = tempDir(t)
   const shell = shellInCheckout(dir, { ...service.env, URL: service.url })

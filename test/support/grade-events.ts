@@ -4,11 +4,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Grade } from '@countersign/protocol'
 import type { Db } from '../../packages/server/src/core/database/database.ts'
 
-/** Long past the second within which a change is told, for machines that are busy. */
+/** Far longer than it takes, for busy machines. */
 const PATIENCE_MS = 30_000
 
-/** What the events tell of an agent's grade, in order: `C>A` is a change from C to A. */
-export async function gradesTold(db: Db, did: string): Promise<string[]> {
+/** The grade changes in an agent's events, in order: `C>A` is a change from C to A. */
+export async function gradeChanges(db: Db, did: string): Promise<string[]> {
   const rows = await db
     .selectFrom('events')
     .select('facts')
@@ -23,11 +23,15 @@ export async function gradesTold(db: Db, did: string): Promise<string[]> {
   })
 }
 
-/** Waits until the events tell this and nothing else. Nobody asks for the agent meanwhile. */
-export async function untilTold(db: Db, did: string, expected: readonly string[]): Promise<void> {
+/** Waits until the agent's events have exactly these grade changes. Sends no request for the agent. */
+export async function untilGradeChanges(
+  db: Db,
+  did: string,
+  expected: readonly string[],
+): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS
   for (;;) {
-    const told = await gradesTold(db, did)
+    const told = await gradeChanges(db, did)
     if (isDeepStrictEqual(told, expected)) return
     assert.ok(performance.now() < deadline, `told: ${told.join()}, expected: ${expected.join()}`)
     await sleep(20)
