@@ -23,7 +23,7 @@ export const ALL_ONLY = [
   'packages/protocol/test/runs-anywhere.test.ts',
   'packages/sdk/test/in-browser.test.ts',
   'packages/server/test/cli/book-postgres.test.ts',
-  'packages/server/test/cluster/{ending,failing,one-service,serving}.test.ts',
+  'packages/server/test/cluster/{one-service,serving,stopping,worker-failures}.test.ts',
   'packages/server/test/core/database/durability/*.test.ts',
   'packages/server/test/pages/{browser,nothing-moves}.test.ts',
   'packages/server/test/pages/docs/docs-browser.test.ts',
