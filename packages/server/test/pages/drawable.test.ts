@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import satori from 'satori'
-import { drawable } from '../../src/pages/views/preview.tsx'
+import { drawable } from '../../src/pages/views/drawable.ts'
 import { FONT_SUBSETS } from '../../src/pages/views/preview-styles.ts'
 
 test('the fonts of a preview image have every character that is kept', async () => {
