@@ -1,15 +1,5 @@
-import { CodedError, type ErrorCode } from '@countersign/protocol'
+import { CodedError, type ErrorCode, EXIT } from '@countersign/protocol'
 import { CountersignError } from '@countersign/sdk'
-
-/** Exit codes that scripts can rely on. `countersign --help` lists them. */
-export const EXIT = {
-  ok: 0,
-  failure: 1,
-  usage: 2,
-  notFound: 3,
-  refused: 4,
-  unavailable: 5,
-} as const
 
 /** Error codes of this command. Errors of the service keep their own codes. */
 export type FailureCode =

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CodedError, ERROR_STATUS, type ErrorCode } from '@countersign/protocol'
+import { CodedError, ERROR_STATUS, type ErrorCode, EXIT } from '@countersign/protocol'
 import { CountersignError } from '@countersign/sdk'
-import { codeOf, EXIT, exitCodeOf, Failure, type FailureCode } from '../src/errors.ts'
+import { codeOf, exitCodeOf, Failure, type FailureCode } from '../src/errors.ts'
 
 const REFUSALS: Record<ErrorCode, number> = {
   VALIDATION_ERROR: 2,

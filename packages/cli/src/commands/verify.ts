@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { encodeBase64Url } from '@countersign/protocol'
+import { EXIT, encodeBase64Url } from '@countersign/protocol'
 import type { Verification } from '@countersign/sdk'
 import type { Command } from 'commander'
 import { STATUS_WORDS } from '../certificate.ts'
@@ -10,7 +10,7 @@ import {
   reasonNotVerified,
   verifyProof,
 } from '../challenge.ts'
-import { codeOf, EXIT, Failure } from '../errors.ts'
+import { codeOf, Failure } from '../errors.ts'
 import { type Invocation, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 

@@ -32,7 +32,10 @@ interface Signs {
  */
 function failingThreads({ first, second, letGo, ended }: Signs): string {
   return `
+import { existsSync, mkdirSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+if (!isMainThread) {
   if (existsSync(${JSON.stringify(first)})) {
     mkdirSync(${JSON.stringify(second)})
     while (!existsSync(${JSON.stringify(ended)})) pause()
