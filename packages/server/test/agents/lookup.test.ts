@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AGENT_STATUSES, ASSURANCES, namingFor, type Tail } from '@countersign/protocol'
 import fc from 'fast-check'
-import { type AgentView, plainProfile } from '../../src/agents/agent-record.ts'
+import { type AgentView, initialProfile } from '../../src/agents/agent-record.ts'
 import { lookupOf, lookupTag, lookupText } from '../../src/agents/lookup.ts'
 import { siteOf } from '../../src/core/site.ts'
 
@@ -34,7 +34,7 @@ const view = (word: fc.Arbitrary<string>): fc.Arbitrary<AgentView> =>
           version: 1,
           status,
           claimedAt,
-          profile: { ...plainProfile(claimedAt), username },
+          profile: { ...initialProfile(claimedAt), username },
         },
         owner: {
           id: 1,

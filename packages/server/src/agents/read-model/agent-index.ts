@@ -1,6 +1,6 @@
 import type { Tail } from '@countersign/protocol'
-import { type AgentProfile, type AgentRecord, plainProfile } from '../agent-record.ts'
-import { KEY_PRIORITY } from '../key-priority.ts'
+import { type AgentProfile, type AgentRecord, initialProfile } from '../agent-record.ts'
+import { KEY_PRIORITY } from '../agent-table.ts'
 import { AgentSlots, SLOT_WORDS } from './agent-slots.ts'
 import { SlotHash } from './slot-hash.ts'
 import { KEY_WORDS, keyToWords, TAIL_WORDS, tailToWords, wordsToKey, wordsToTail } from './words.ts'
@@ -252,7 +252,7 @@ class SlotRecord implements AgentRecord {
   }
 
   get profile(): AgentProfile {
-    return this.#profiles.get(this.#slot) ?? plainProfile(this.claimedAt)
+    return this.#profiles.get(this.#slot) ?? initialProfile(this.claimedAt)
   }
 }
 

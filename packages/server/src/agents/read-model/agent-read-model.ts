@@ -123,7 +123,7 @@ export class AgentReadModel {
   }
 
   /** How the replicas stand that it may ask: `none` where there are none. */
-  replicaStanding(): Promise<'none' | 'current' | 'behind' | 'down'> {
+  replicaStatus(): Promise<'none' | 'current' | 'behind' | 'down'> {
     return this.#replica?.status(this.#events.lastChange) ?? Promise.resolve('none')
   }
 

@@ -2,7 +2,7 @@ import type { Tail } from '@countersign/protocol'
 import type { Db, EventRow } from '../../core/database/database.ts'
 import type { Replica } from '../../core/database/postgres/replica.ts'
 import type { AgentRecord, OwnerRecord } from '../agent-record.ts'
-import { agentByTail, chosenTailOfKey } from '../agent-table.ts'
+import { agentByTail, preferredTailOfKey } from '../agent-table.ts'
 import type { AgentIndex } from './agent-index.ts'
 import type { OwnerCache } from './owner-cache.ts'
 import { findOwner, loadOwner, loadRecord } from './rows.ts'
@@ -30,7 +30,7 @@ export class DatabaseFallback {
   /** Of the agents with a key the one that speaks for it. A later claim never takes that from one that is active. */
   agentByKey(publicKey: Uint8Array): Promise<AgentRecord | null> {
     const work = async (db: Db) => {
-      const tail = (await chosenTailOfKey(db, publicKey)) as Tail | undefined
+      const tail = (await preferredTailOfKey(db, publicKey)) as Tail | undefined
       return tail === undefined ? null : recordByTail(db, tail)
     }
     return this.#read(work, (agent) => agent?.status === 'active')

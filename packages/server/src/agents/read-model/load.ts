@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AGENT_STATUSES, type AgentStatus, TAIL_LENGTH, type Tail } from '@countersign/protocol'
 import type { Db } from '../../core/database/database.ts'
-import { type AgentRecord, type OwnerRecord, plainProfile } from '../agent-record.ts'
-import { type AgentPage, agentPageAfter, countAgents, touchedAgents } from '../agent-table.ts'
+import { type AgentRecord, initialProfile, type OwnerRecord } from '../agent-record.ts'
+import { type AgentPage, agentPageAfter, countAgents, modifiedAgents } from '../agent-table.ts'
 import { publicOwnersAfter } from '../owner-table.ts'
 import { type ProvenChannelRow, provenChannelsBetween } from '../proven-channel-table.ts'
 import { verificationsBetween } from '../verification-table.ts'
@@ -57,10 +57,10 @@ async function loadAgents(db: Db, agents: AgentIndex): Promise<void> {
     const { last } = page
     // PostgreSQL makes the next one ready while this one is entered.
     coming = pageAfter(db, last)
-    const touched = page.untouched.includes('0') ? await touchedAgents(db, after, last) : []
+    const touched = page.unmodified.includes('0') ? await modifiedAgents(db, after, last) : []
     const channels = await provenChannelsBetween(db, after, last)
     const channelsOf = Map.groupBy(channels, (each) => each.tail)
-    for (const agent of untouchedIn(page)) {
+    for (const agent of unmodifiedIn(page)) {
       agents.upsert(channels.length === 0 ? agent : withChannels(agent, channelsOf.get(agent.tail)))
     }
     // One that was touched since the page was read is told of by an event, which will be followed.
@@ -83,7 +83,7 @@ function withChannels(agent: AgentRecord, channels: ProvenChannelRow[] | undefin
 }
 
 /** The agents of a page of which nobody has changed anything. */
-function* untouchedIn(page: AgentPage): Generator<AgentRecord> {
+function* unmodifiedIn(page: AgentPage): Generator<AgentRecord> {
   const keys = Buffer.from(page.publicKeys, 'hex')
   const seqs = new Numbers(page.seqs)
   const ownerIds = new Numbers(page.ownerIds)
@@ -99,9 +99,9 @@ function* untouchedIn(page: AgentPage): Generator<AgentRecord> {
       version: versions.next(),
       status: statusOf(page.statuses[i]),
       claimedAt,
-      profile: plainProfile(claimedAt),
+      profile: initialProfile(claimedAt),
     }
-    if (page.untouched[i] === '1') yield agent
+    if (page.unmodified[i] === '1') yield agent
   }
 }
 

@@ -6,7 +6,7 @@ import {
   type VerificationFact,
 } from '@countersign/protocol'
 import type { AgentRow, Db, EventRow } from '../../core/database/database.ts'
-import { type AgentRecord, type OwnerRecord, plainProfile } from '../agent-record.ts'
+import { type AgentRecord, initialProfile, type OwnerRecord } from '../agent-record.ts'
 import { agentsByTails } from '../agent-table.ts'
 import { ownerById, type PublicOwnerRow } from '../owner-table.ts'
 import { type ProvenChannelRow, provenChannels, provenChannelsOf } from '../proven-channel-table.ts'
@@ -23,7 +23,7 @@ export function recordOfClaim({ seq, at, tail, owner_id, facts }: EventRow): Age
     version: seq,
     status: 'active',
     claimedAt: at,
-    profile: plainProfile(at),
+    profile: initialProfile(at),
   }
 }
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type AgentStatus, randomTail, type Tail } from '@countersign/protocol'
 import fc from 'fast-check'
-import { type AgentRecord, plainProfile } from '../../../src/agents/agent-record.ts'
+import { type AgentRecord, initialProfile } from '../../../src/agents/agent-record.ts'
 import { AgentIndex } from '../../../src/agents/read-model/agent-index.ts'
 
 test('what goes in comes out, the profile included', () => {
@@ -178,7 +178,7 @@ function agent(overrides: Partial<AgentRecord>): AgentRecord {
     version: overrides.seq ?? 0,
     status: 'active',
     claimedAt,
-    profile: plainProfile(claimedAt),
+    profile: initialProfile(claimedAt),
     ...overrides,
   }
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { randomTail } from '@countersign/protocol'
 import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
-import { chosenTailOfKey } from '../../../src/agents/agent-table.ts'
+import { preferredTailOfKey } from '../../../src/agents/agent-table.ts'
 import { AgentIndex } from '../../../src/agents/read-model/agent-index.ts'
 import { loadAll } from '../../../src/agents/read-model/load.ts'
 import { OwnerCache } from '../../../src/agents/read-model/owner-cache.ts'
@@ -31,7 +31,7 @@ test('everything is loaded as it is read one by one: changed agents, channels, s
     assert.deepEqual(agent, await loadRecord(read, row))
     assert.equal(
       agents.byKey(row.public_key)?.tail,
-      await chosenTailOfKey(read, row.public_key),
+      await preferredTailOfKey(read, row.public_key),
       'who speaks for the key',
     )
   }
