@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { namingFor } from '@countersign/protocol'
-import { MINTING } from '../packages/server/src/claims/mint.ts'
+import { MINT_BATCH } from '../packages/server/src/claims/mint.ts'
 import {
   type DatabaseLocation,
   openDatabase,
@@ -68,7 +68,7 @@ async function claimUntil(deadline: number): Promise<number[]> {
       const tokenHash = hashes.subarray(at, at + HASH_BYTES)
       const claim = { tokenHash, agentId: 'main', publicKey: randomBytes(KEY_BYTES) }
       const asked = performance.now()
-      await db.writeBatched(MINTING, { deps, claim })
+      await db.writeBatched(MINT_BATCH, { deps, claim })
       times.push(performance.now() - asked)
     }
   }

@@ -5,7 +5,7 @@ import {
   requireUsername,
   usernameSkeleton,
 } from '@countersign/protocol'
-import { agentLookingLike, tailOfUsername } from '../agents/agent-table.ts'
+import { agentBySkeleton, tailOfUsername } from '../agents/agent-table.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
@@ -96,7 +96,7 @@ async function releaseRevokedUsername(
   at: number,
 ): Promise<void> {
   if (row.status === 'revoked') return
-  const holder = await agentLookingLike(tx.db, usernameSkeleton(username))
+  const holder = await agentBySkeleton(tx.db, usernameSkeleton(username))
   if (holder?.status !== 'revoked' || holder.owner_id !== row.owner_id) return
   await writeProfile(tx, holder, { username: null, username_skeleton: null }, at)
 }

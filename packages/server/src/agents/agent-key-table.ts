@@ -5,14 +5,15 @@ const selectOfAgent = prepared<{ tail: string }, AgentKeyRow>((db, param) =>
   db.selectFrom('agent_keys').selectAll().where('tail', '=', param('tail')).orderBy('sequence'),
 )
 
-/** A key of an agent: one that it no longer uses, or the current one, which is valid without an end. */
+/** A former key of an agent, or its current key, which has no end of validity. */
 export type AgentKey =
   | Omit<AgentKeyRow, 'tail'>
   | (Omit<AgentKeyRow, 'tail' | 'state' | 'valid_until'> & { state: 'current'; valid_until: null })
 
 /**
- * Every key that an agent has or had, by sequence. The current key is in the agent's own row, so that a claim writes no
- * other. A row for it in `agent_keys` means that it was reported as compromised and no other has replaced it.
+ * All keys of an agent, former and current, ordered by sequence number. The current key is stored in the agent's own row,
+ * so that a claim writes a single row. If `agent_keys` has a row for it too, it was reported as compromised and has not
+ * been replaced.
  */
 export async function keysOfAgent(
   db: Db,
@@ -36,7 +37,7 @@ const selectCompromised = prepared<{ key: Uint8Array }, { sequence: number }>((d
     .limit(1),
 )
 
-/** Whether a key was reported as compromised: by one agent is enough, whichever other agents have it. */
+/** Whether any agent has reported this 32-byte key as compromised. One report counts for all agents with the key. */
 export async function isCompromised(db: Db, key: Uint8Array): Promise<boolean> {
   return (await selectCompromised(db, { key })).length > 0
 }

@@ -1,23 +1,23 @@
 import type { AgentStatus, ChannelFact, Tail, VerificationFact } from '@countersign/protocol'
 
-/** What the service knows and may say of an agent. Times in milliseconds since 1970. */
+/** The public data of an agent. Times are in milliseconds since 1970. */
 export interface AgentRecord {
   readonly tail: Tail
   /** The current key, 32 bytes. */
   readonly publicKey: Uint8Array
   readonly ownerId: number
-  /** Place in the order of claims. */
+  /** Sequence number of the claim's event: the order of claims. */
   readonly seq: number
-  /** Sequence number of the last event about the agent: of two records, the higher one is the newer. */
+  /** Sequence number of the last event about the agent. Of two records, the one with the higher version is newer. */
   readonly version: number
   readonly status: AgentStatus
   readonly claimedAt: number
   readonly profile: AgentProfile
 }
 
-/** What few agents have changed since their claim: stored apart, so that a million agents stay small. */
+/** The data that most agents never change after their claim. Stored separately to keep the memory per agent small. */
 export interface AgentProfile {
-  /** The number of the current key among the agent's keys, from 1. */
+  /** The sequence number of the current key, from 1. */
   readonly keySequence: number
   readonly keyChangedAt: number
   readonly statusReason: string | null
@@ -26,13 +26,13 @@ export interface AgentProfile {
   readonly username: string | null
   readonly displayName: string | null
   readonly description: string | null
-  /** Which uploaded picture, or null: one drawn from the DID. */
+  /** Version id of the uploaded picture. Null: the picture is generated from the DID. */
   readonly avatar: string | null
   readonly channels: readonly ChannelFact[]
 }
 
-/** The profile of an agent of which nobody has changed anything. */
-export function plainProfile(claimedAt: number): AgentProfile {
+/** The profile that an agent has right after its claim. `claimedAt` is in milliseconds since 1970. */
+export function initialProfile(claimedAt: number): AgentProfile {
   return {
     keySequence: 1,
     keyChangedAt: claimedAt,
@@ -47,20 +47,20 @@ export function plainProfile(claimedAt: number): AgentProfile {
   }
 }
 
-/** The public side of an owner. */
+/** The public data of an owner. */
 export interface OwnerRecord {
   readonly id: number
   readonly username: string
   readonly displayName: string
-  /** A deleted owner has no name any more; their agents are revoked. */
+  /** A deleted owner has no name, and all their agents are revoked. */
   readonly deleted: boolean
-  /** Oldest first; what has expired may still be among them. */
+  /** Oldest first. May include expired ones. */
   readonly verifications: readonly VerificationFact[]
-  /** The strongest of them, expired or not: most questions end here. */
+  /** The strongest of them, expired or not. Computed once, since most requests need nothing else. */
   readonly strongest: VerificationFact | null
 }
 
-/** An agent and who stands behind it: what every answer about an agent is made of. */
+/** An agent and its owner: the input of every response about an agent. */
 export interface AgentView {
   readonly agent: AgentRecord
   readonly owner: OwnerRecord

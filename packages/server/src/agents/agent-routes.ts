@@ -16,7 +16,7 @@ import { preferredType } from './preferred-type.ts'
 const JSON_TYPE = 'application/json'
 const DID_JSON = 'application/did+json'
 
-/** Contract 4.7: the agent object, or its DID document by `Accept: application/did+json`. */
+/** Contract 4.7: the agent object, or the DID document if `Accept` prefers `application/did+json`. */
 export function agentRoute(app: App, deps: ReadDeps): void {
   publicRead(app, deps.site.naming, {
     url: '/api/agents/:agent',
@@ -25,7 +25,7 @@ export function agentRoute(app: App, deps: ReadDeps): void {
     handler: async (params: { agent: string }, reply, accept) => {
       const view = await findAgent(deps, params.agent)
       if (!prefersDidDocument(accept)) return agentObjectOf(deps.site, view, deps.now())
-      // A revoked agent is gone (410), with a document that has no key in it.
+      // A revoked agent answers 410 with a document without keys.
       if (view.agent.status === 'revoked') reply.code(410).header('cache-control', 'no-store')
       reply.type(DID_JSON)
       return didDocumentOf(deps.site, view.agent)
@@ -58,7 +58,7 @@ function schemaOf(naming: Naming) {
   }
 }
 
-/** Where did:web resolution looks: `did:web:{host}:agent:svc:agent:{tail}` is `/agent/svc/agent/{tail}/did.json`. */
+/** The URL that did:web resolvers fetch: `did:web:{host}:agent:svc:agent:{tail}` is `/agent/svc/agent/{tail}/did.json`. */
 export function didJsonRoute(app: App, deps: ReadDeps): void {
   const { naming } = deps.site
   const document = { content: { [DID_JSON]: { schema: resolvableDidDocumentSchema() } } }

@@ -2,7 +2,12 @@ import type { AgentStatus } from '@countersign/protocol'
 import { type RawBuilder, SqliteAdapter, sql } from 'kysely'
 import type { AgentRow, Db, Tx } from '../core/database/database.ts'
 import { prepared } from '../core/database/prepared.ts'
-import { KEY_PRIORITY } from './key-priority.ts'
+
+/**
+ * Several agents may have one key, under different labels. A lookup by the key returns the agent whose status comes first
+ * here and, among agents with the same status, the oldest claim (docs/contract-notes.md).
+ */
+export const KEY_PRIORITY: readonly AgentStatus[] = ['active', 'suspended', 'revoked']
 
 const selectByTail = prepared<{ tail: string }, AgentRow>((db, param) =>
   db.selectFrom('agents').selectAll().where('tail', '=', param('tail')),
@@ -12,9 +17,9 @@ export async function agentByTail(db: Db, tail: string): Promise<AgentRow | unde
   return (await selectByTail(db, { tail }))[0]
 }
 
-/** Those of some agents that there are, in no order. */
+/** The rows of the given agents, in no particular order. Unknown tails are left out. */
 export async function agentsByTails(db: Db, tails: readonly string[]): Promise<AgentRow[]> {
-  // `in ()` is no SQL; SQLite alone takes it.
+  // PostgreSQL rejects `in ()`.
   if (tails.length === 0) return []
   return db.selectFrom('agents').selectAll().where('tail', 'in', tails).execute()
 }
@@ -23,13 +28,13 @@ const selectByUsername = prepared<{ username: string }, { tail: string }>((db, p
   db.selectFrom('agents').select('tail').where('username', '=', param('username')),
 )
 
-const selectLookingLike = prepared<{ skeleton: string }, AgentRow>((db, param) =>
+const selectBySkeleton = prepared<{ skeleton: string }, AgentRow>((db, param) =>
   db.selectFrom('agents').selectAll().where('username_skeleton', '=', param('skeleton')),
 )
 
-/** The agent whose username has this shape, if any. */
-export async function agentLookingLike(db: Db, skeleton: string): Promise<AgentRow | undefined> {
-  return (await selectLookingLike(db, { skeleton }))[0]
+/** The agent whose username has this confusable skeleton, if any. */
+export async function agentBySkeleton(db: Db, skeleton: string): Promise<AgentRow | undefined> {
+  return (await selectBySkeleton(db, { skeleton }))[0]
 }
 
 export async function tailOfUsername(db: Db, username: string): Promise<string | undefined> {
@@ -41,7 +46,7 @@ const RANKS = sql.join(
   sql` `,
 )
 
-const selectChosen = prepared<{ key: Uint8Array }, { tail: string }>((db, param) =>
+const selectPreferred = prepared<{ key: Uint8Array }, { tail: string }>((db, param) =>
   db
     .selectFrom('agents')
     .select('tail')
@@ -51,9 +56,9 @@ const selectChosen = prepared<{ key: Uint8Array }, { tail: string }>((db, param)
     .limit(1),
 )
 
-/** The agent that a lookup by this current key answers for, by `KEY_PRIORITY` and then by age. */
-export async function chosenTailOfKey(db: Db, key: Uint8Array): Promise<string | undefined> {
-  return (await selectChosen(db, { key }))[0]?.tail
+/** The tail of the agent that a lookup by this key returns: the first by `KEY_PRIORITY`, then the oldest claim. */
+export async function preferredTailOfKey(db: Db, key: Uint8Array): Promise<string | undefined> {
+  return (await selectPreferred(db, { key }))[0]?.tail
 }
 
 const selectRange = prepared<{ after: number; limit: number }, AgentRow>((db, param) =>
@@ -65,7 +70,7 @@ const selectRange = prepared<{ after: number; limit: number }, AgentRow>((db, pa
     .limit(param('limit')),
 )
 
-/** Agents in the order of their claims, a page at a time. */
+/** A page of agents in the order of their claims, starting after the agent with `seq` = `after`. */
 export function agentsAfter(db: Db, after: number, limit: number): Promise<AgentRow[]> {
   return selectRange(db, { after, limit })
 }
@@ -91,7 +96,7 @@ const selectActiveAfter = prepared<{ ownerId: number; after: number; limit: numb
       .limit(param('limit')),
 )
 
-/** The active agents of an owner in the order of their claims, a page at a time. */
+/** A page of an owner's active agents in the order of their claims, starting after `seq` = `after`. */
 export function activeAgentsAfter(
   db: Db,
   ownerId: number,
@@ -142,14 +147,14 @@ const setStatus = prepared<StatusChange, { seq: number }>((db, param) =>
 )
 
 /**
- * A revoked agent gives its place among pairs free; its username stays with it.
- * @returns false where the agent is no longer in the status that the change starts from, and nothing changed
+ * Changes an agent's status. Revoking it frees its key and label pair for another claim, but not its username.
+ * @returns false, without a change, if the agent no longer has the status `from`
  */
 export async function updateStatus(tx: Tx, change: StatusChange): Promise<boolean> {
   return (await setStatus(tx.db, change)).length > 0
 }
 
-/** Notes that something about an agent has changed, told by the event of this number. */
+/** Records that an agent changed, with the sequence number of the event about it. */
 export async function touchAgent(
   tx: Tx,
   tail: string,
@@ -173,25 +178,25 @@ const updateGrade = prepared<GradeChange, object>((db, param) =>
     .where('tail', '=', param('tail')),
 )
 
-/** Notes the grade that the event of this number tells. */
+/** Stores an agent's new grade, with the sequence number of its `agent.grade_changed` event. */
 export async function setGrade(tx: Tx, change: GradeChange): Promise<void> {
   await updateGrade(tx.db, change)
 }
 
-/** A page of agents, a text a column: as rows, each an object with a buffer in it, they take five times as long. */
+/** A page of agents with one string per column. Reading them as row objects with buffers takes five times as long. */
 export interface AgentPage {
   readonly count: number
-  /** `seq` of the last one. */
+  /** `seq` of the last agent. */
   readonly last: number
-  /** End to end. */
+  /** Concatenated, 24 characters each. */
   readonly tails: string
-  /** Hexadecimal, end to end. */
+  /** Hexadecimal, concatenated, 64 digits each. */
   readonly publicKeys: string
-  /** The first letter of each. */
+  /** The first letter of each status. */
   readonly statuses: string
-  /** For each 1 where nobody has changed anything of the agent since its claim, or 0. */
-  readonly untouched: string
-  /** In decimal, with a blank between two, as the following. */
+  /** One digit per agent: 1 if the agent is unmodified since its claim, else 0. */
+  readonly unmodified: string
+  /** Decimal numbers separated by spaces, as are the next three. */
   readonly seqs: string
   readonly ownerIds: string
   readonly versions: string
@@ -203,7 +208,7 @@ interface Range {
   readonly limit: number
 }
 
-const UNTOUCHED = sql<boolean>`(key_sequence = 1 and updated_at = claimed_at and status_changed_at = claimed_at
+const UNMODIFIED = sql<boolean>`(key_sequence = 1 and updated_at = claimed_at and status_changed_at = claimed_at
   and status_reason is null and username is null and display_name is null and description is null
   and avatar is null)`
 
@@ -221,18 +226,18 @@ const selectPage = prepared<Range, Nullable<AgentPage>>((db, param) =>
     .select((eb) => [
       eb.fn.countAll<number>().as('count'),
       eb.fn.max('seq').as('last'),
-      joined(sql`tail`).as('tails'),
-      joined(hexOf(db, sql`public_key`)).as('publicKeys'),
-      joined(sql`substr(status, 1, 1)`).as('statuses'),
-      joined(sql`case when ${UNTOUCHED} then '1' else '0' end`).as('untouched'),
-      listed(sql`seq`).as('seqs'),
-      listed(sql`owner_id`).as('ownerIds'),
-      listed(sql`version`).as('versions'),
-      listed(sql`claimed_at`).as('claimedAts'),
+      concatenated(sql`tail`).as('tails'),
+      concatenated(hexOf(db, sql`public_key`)).as('publicKeys'),
+      concatenated(sql`substr(status, 1, 1)`).as('statuses'),
+      concatenated(sql`case when ${UNMODIFIED} then '1' else '0' end`).as('unmodified'),
+      spaceSeparated(sql`seq`).as('seqs'),
+      spaceSeparated(sql`owner_id`).as('ownerIds'),
+      spaceSeparated(sql`version`).as('versions'),
+      spaceSeparated(sql`claimed_at`).as('claimedAts'),
     ]),
 )
 
-/** Agents in the order of their claims; every column in the same order. Null after the last. */
+/** A page of agents in the order of their claims, with every column in that order. Null after the last agent. */
 export async function agentPageAfter(
   db: Db,
   after: number,
@@ -242,27 +247,27 @@ export async function agentPageAfter(
   return page === undefined || page.last === null ? null : (page as AgentPage)
 }
 
-const selectTouched = prepared<{ after: number; last: number }, AgentRow>((db, param) =>
+const selectModified = prepared<{ after: number; last: number }, AgentRow>((db, param) =>
   db
     .selectFrom('agents')
     .selectAll()
     .where('seq', '>', param('after'))
     .where('seq', '<=', param('last'))
-    .where(sql<boolean>`not ${UNTOUCHED}`),
+    .where(sql<boolean>`not ${UNMODIFIED}`),
 )
 
-/** Those agents of a range of which something has changed since their claim. */
-export function touchedAgents(db: Db, after: number, last: number): Promise<AgentRow[]> {
-  return selectTouched(db, { after, last })
+/** The agents with `after` < `seq` <= `last` that were modified since their claim. */
+export function modifiedAgents(db: Db, after: number, last: number): Promise<AgentRow[]> {
+  return selectModified(db, { after, last })
 }
 
 type Nullable<T> = { [K in keyof T]: T[K] | null }
 
-function joined(column: RawBuilder<unknown>): RawBuilder<string> {
+function concatenated(column: RawBuilder<unknown>): RawBuilder<string> {
   return sql`string_agg(${column}, '')`
 }
 
-function listed(column: RawBuilder<unknown>): RawBuilder<string> {
+function spaceSeparated(column: RawBuilder<unknown>): RawBuilder<string> {
   return sql`string_agg(cast(${column} as text), ' ')`
 }
 

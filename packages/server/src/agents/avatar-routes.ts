@@ -9,10 +9,10 @@ import { findAgent, type ReadDeps } from './find-agent.ts'
 import { findAvatar } from './find-avatar.ts'
 
 const SIZE = 256
-/** A picture that is opened as a page of its own can do nothing. */
-const INERT = "default-src 'none'; sandbox"
+/** Keeps a picture that is opened as a document of its own from loading or running anything. */
+const PICTURE_CSP = "default-src 'none'; sandbox"
 
-/** A picture drawn from the DID, for agents whose owner has given them none. */
+/** The picture generated from the DID, for agents without an uploaded picture. */
 export function avatarRoute(app: App, deps: ReadDeps): void {
   publicRead(app, deps.site.naming, {
     url: '/api/agents/:agent/avatar.svg',
@@ -26,15 +26,15 @@ export function avatarRoute(app: App, deps: ReadDeps): void {
     },
     handler: async (params: { agent: string }, reply) => {
       const { agent } = await findAgent(deps, params.agent)
-      reply.type('image/svg+xml').header('content-security-policy', INERT)
+      reply.type('image/svg+xml').header('content-security-policy', PICTURE_CSP)
       reply.serializer((svg: string) => svg)
       return toSvg(didOfAgent(deps.site, agent.tail), SIZE)
     },
   })
 }
 
-/** The picture that an agent was given; a revoked one keeps it. */
-export function givenAvatarRoute(app: App, deps: ReadDeps & Pick<CoreDeps, 'db'>): void {
+/** The uploaded picture of an agent. It stays available after the agent was revoked. */
+export function uploadedAvatarRoute(app: App, deps: ReadDeps & Pick<CoreDeps, 'db'>): void {
   publicRead(app, deps.site.naming, {
     url: '/api/agents/:agent/avatar.webp',
     cacheControl: CACHE_30_SECONDS,
@@ -53,7 +53,7 @@ export function givenAvatarRoute(app: App, deps: ReadDeps & Pick<CoreDeps, 'db'>
       const { webp, avatar } = await findAvatar(deps, agent.tail)
       const { v } = reply.request.query as { v?: string }
       if (v === avatar) reply.header('cache-control', CACHE_ONE_DAY)
-      reply.type('image/webp').header('content-security-policy', INERT)
+      reply.type('image/webp').header('content-security-policy', PICTURE_CSP)
       return webp
     },
   })

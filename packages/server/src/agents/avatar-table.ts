@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../core/database/database.ts'
 import { prepared } from '../core/database/prepared.ts'
 
-/** Puts a picture in the place of the one that the agent has, if any. */
+/** Stores an agent's uploaded picture, a WebP, replacing the previous one. */
 export async function upsertAvatar(tx: Tx, tail: string, webp: Uint8Array): Promise<void> {
   await tx.db
     .insertInto('avatars')
@@ -23,7 +23,7 @@ const select = prepared<{ tail: string }, { webp: Uint8Array; avatar: string | n
       .where('avatars.tail', '=', param('tail')),
 )
 
-/** The picture of an agent and its name among those that there have been. */
+/** The uploaded picture of an agent and its version id, or undefined. */
 export async function avatarOf(db: Db, tail: string) {
   return (await select(db, { tail }))[0]
 }

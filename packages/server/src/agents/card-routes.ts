@@ -11,8 +11,8 @@ import { preferredType } from './preferred-type.ts'
 import { type PublicChannel, publicChannel } from './public-channel.ts'
 
 /**
- * Contract 4.5.
- * @param renderHtml renders the card as an HTML snippet; null if the preview `card-formats` is off: the answer is always JSON
+ * The full card (contract 4.5).
+ * @param renderHtml renders the card as an HTML snippet. Null if the preview `card-formats` is off: the response is always JSON.
  */
 export function cardRoute(
   app: App,
@@ -44,8 +44,8 @@ export function cardRoute(
 }
 
 /**
- * Contract 4.6.
- * @param renderHtml renders the card as an HTML snippet; null if the preview `card-formats` is off: the answer is always JSON
+ * The compact card (contract 4.6).
+ * @param renderHtml renders the card as an HTML snippet. Null if the preview `card-formats` is off: the response is always JSON.
  */
 export function compactCardRoute(
   app: App,
@@ -77,24 +77,24 @@ export function compactCardRoute(
 
 const FORMATS = ['application/json', 'text/plain', 'text/html'] as const
 
-/** A card, and how it is written for people. */
-interface WritableCard<C> {
+/** A card with its renderers. */
+interface RenderableCard<C> {
   readonly card: C
   text(): string
   html(): string
 }
 
-/** A snippet that is opened as a page of its own: nothing but its words and its picture. */
+/** Limits a snippet that is opened as a document of its own to its text and its picture. */
 const SNIPPET_CSP = "default-src 'none'; img-src 'self'; base-uri 'none'; form-action 'none'"
 
 /**
- * The body of a card in the format that `Accept` asks for (contract 4.5, planned: the preview `card-formats`). If it
- * accepts none of them, the card is JSON: the contract knows no 406.
+ * The body of a card in the format that `Accept` prefers (contract 4.5, preview `card-formats`). If `Accept` allows none of
+ * the formats, the card is JSON, since the contract has no 406.
  */
 function cardBody<C>(
   reply: FastifyReply,
   accept: string | undefined,
-  { card, text, html }: WritableCard<C>,
+  { card, text, html }: RenderableCard<C>,
 ): C | string {
   const format = preferredType(accept, FORMATS) ?? 'application/json'
   reply.type(`${format}; charset=utf-8`)
@@ -104,7 +104,7 @@ function cardBody<C>(
   return html()
 }
 
-/** The response of a card's route, as the schema of the route and /openapi.json have it. */
+/** The response schema of a card's route. */
 function cardResponse(schema: TSchema) {
   return {
     description: 'The card, in the format that Accept asks for: JSON unless another is preferred',

@@ -10,15 +10,15 @@ export function cardText(
 ): string {
   const { displayName, username, status, owner, verification } = card
   return textOf([
-    inert(nameOf(displayName, username)),
+    oneSafeLine(nameText(displayName, username)),
     `${STATUSES[status]}: ${VERDICTS[status]}`,
     '',
     ...lines('Grade', [card.grade]),
     ...lines('Owner', [
-      owner === null ? 'none any more' : nameOf(owner.displayName, owner.username),
+      owner === null ? 'none any more' : nameText(owner.displayName, owner.username),
     ]),
-    ...lines('Identity', [verification === null ? NOT_VERIFIED : verifiedBy(verification)]),
-    ...lines('Reached at', channels.length === 0 ? [NOWHERE] : channels.map(placeOf)),
+    ...lines('Identity', [verification === null ? NOT_VERIFIED : verificationText(verification)]),
+    ...lines('Reached at', channels.length === 0 ? [NO_CHANNEL] : channels.map(channelText)),
     ...lines('Says', card.description === '' ? [] : [card.description]),
     ...lines('DID', [card[didField]]),
     ...lines('Claimed on', [dayOf(card.claimedAt)]),
@@ -30,10 +30,10 @@ export function cardText(
 export function compactCardText(card: CompactCard): string {
   const { owner, verificationStatus } = card
   return textOf([
-    inert(card.displayName),
+    oneSafeLine(card.displayName),
     CARD_VERDICTS[verificationStatus],
     '',
-    ...lines('Owner', [nameOf(owner.displayName, owner.username)]),
+    ...lines('Owner', [nameText(owner.displayName, owner.username)]),
     ...lines('Chat', [card.chatHandle]),
     ...lines('Certificate', [card.certificateUrl]),
   ])
@@ -46,17 +46,17 @@ const STATUSES: Readonly<Record<AgentStatus, string>> = {
 }
 
 const NOT_VERIFIED = 'nobody has verified the owner'
-const NOWHERE = 'no channel that is verified at the moment'
+const NO_CHANNEL = 'no channel that is verified at the moment'
 
-function verifiedBy({ label, verifiedAt }: NonNullable<Card['verification']>): string {
+function verificationText({ label, verifiedAt }: NonNullable<Card['verification']>): string {
   return `verified by ${label} on ${dayOf(verifiedAt)}`
 }
 
-function placeOf({ label, handleOrDomain }: PublicChannel): string {
+function channelText({ label, handleOrDomain }: PublicChannel): string {
   return `${label}: ${handleOrDomain}`
 }
 
-function nameOf(displayName: string, username: string | null): string {
+function nameText(displayName: string, username: string | null): string {
   return username === null || username === '' ? displayName : `${displayName} (@${username})`
 }
 
@@ -66,19 +66,19 @@ function dayOf(at: string): string {
 
 const WIDTH = 'Certificate'.length + 2
 
-/** A line for each value, the values one below the other. */
+/** One line per value, with the name before the first one and the values aligned. */
 function lines(name: string, values: readonly string[]): string[] {
-  return values.map((value, i) => (i === 0 ? name : '').padEnd(WIDTH) + inert(value))
+  return values.map((value, i) => (i === 0 ? name : '').padEnd(WIDTH) + oneSafeLine(value))
 }
 
 function textOf(all: readonly string[]): string {
   return all.map((line) => `${line}\n`).join('')
 }
 
-/** What moves a cursor, colours a terminal, turns the direction of what follows or cannot be seen. */
+/** Characters that control a terminal, change the text direction or are invisible. */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Bidi_Control}\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
 
-/** The text on one line, able to do nothing but be read. */
-function inert(text: string): string {
+/** The text on a single line, with unsafe characters replaced, so that it cannot control a terminal or forge lines. */
+function oneSafeLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim().replaceAll(UNSAFE, '\ufffd')
 }

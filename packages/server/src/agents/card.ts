@@ -35,13 +35,13 @@ export function cardOf(site: Site, { agent, owner }: AgentView, now: number): Ca
   }
 }
 
-/** Another picture has another address, so that a picture may be kept for long. */
+/** Each version of a picture has its own URL, so that clients can cache it for long. */
 function avatarUrl({ baseUrl }: Site, did: Did, avatar: string | null): string {
   const file = avatar === null ? 'avatar.svg' : `avatar.webp?v=${avatar}`
   return `${baseUrl}/api/agents/${did}/${file}`
 }
 
-/** The public name: what the owner chose, else the username, else a name made of the DID. */
+/** The public name: the display name, else the username, else a name derived from the DID. */
 export function displayNameOf({
   tail,
   profile,
@@ -52,7 +52,7 @@ export function displayNameOf({
   return profile.displayName ?? profile.username ?? `Agent ${tail.slice(0, 6)}`
 }
 
-/** The compact card always names an owner. */
+/** Placeholder, since the compact card requires an owner. */
 const DELETED_OWNER = { displayName: 'Deleted owner', username: '' }
 
 /** The compact card (contract 2.5). */

@@ -4,8 +4,8 @@ import { provenChannels } from './proven-channel-table.ts'
 import { factsOfChannel } from './read-model/rows.ts'
 
 /**
- * The same view with channels as the database has them now: a daily check that finds all well is no event, so that
- * the read model does not know its date. Where there are no channels, nothing is asked.
+ * The view with its channels read from the database. A successful daily check writes no event, so the dates of checks in
+ * the read model may be old. An agent without channels costs no query.
  */
 export async function withCurrentChannels(db: Db, view: AgentView): Promise<AgentView> {
   const { agent, owner } = view

@@ -15,8 +15,8 @@ const MULTIKEY = 'https://w3id.org/security/multikey/v1'
 const JWK = 'https://w3id.org/security/jwk/v1'
 
 /**
- * The DID document in the contract's form (4.7). A suspended agent's authenticates nothing; a revoked agent's has no
- * key in it.
+ * The DID document in the contract's form (4.7). For a suspended agent, `authentication` is empty. For a revoked agent, so
+ * are `verificationMethod` and `service`.
  */
 export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
   const { did, id } = identifiersOf(site, agent)
@@ -39,8 +39,8 @@ export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
 }
 
 /**
- * The DID document that did:web resolvers find at `did.json`. No strict resolver reads the contract's
- * `publicKeyBase64`, so the key stands here as Multikey and as JsonWebKey.
+ * The DID document that did:web resolvers fetch as `did.json`. Strict resolvers reject the contract's `publicKeyBase64`, so
+ * this document has the key as Multikey and as JsonWebKey.
  */
 export function resolvableDidDocumentOf(site: Site, agent: AgentRecord): ResolvableDidDocument {
   const { did, id } = identifiersOf(site, agent)

@@ -19,44 +19,48 @@ export interface ReadDeps {
 }
 
 /**
- * The agent that a path parameter names, by DID, tail or key.
+ * Finds the agent that a path parameter names by DID, tail or key.
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND, UNAVAILABLE
  */
 export function findAgent(deps: ReadDeps, reference: string): Promise<AgentView> {
-  return findOrRefuse(deps, parseAgentReference(deps.site.naming, reference))
+  return findOrThrow(deps, parseAgentReference(deps.site.naming, reference))
 }
 
 export interface PageReadDeps extends ReadDeps {
-  /** For what the read model does not know: usernames, the dates of checks. */
+  /** For data that the read model does not have: usernames and the dates of checks. */
   readonly db: Db
 }
 
 /**
- * The agent that the address of a page names: by DID, tail or key, or by username.
+ * Finds the agent that a page's URL names by DID, tail, key or username.
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND; StorageFailure
  */
 export async function findAgentForPage(deps: PageReadDeps, reference: string): Promise<AgentView> {
   if (!isUsername(deps.site, reference)) return findAgent(deps, reference)
   const tail = await tailOfUsername(deps.db, reference)
-  if (tail !== undefined) return findOrRefuse(deps, { kind: 'tail', tail: tail as Tail })
+  if (tail !== undefined) return findOrThrow(deps, { kind: 'tail', tail: tail as Tail })
   throw new CodedError('NOT_FOUND', 'There is no agent with this username.')
 }
 
-/** No username has the shape of a tail. */
+/** A text that is a DID or a tail is never read as a username. */
 function isUsername({ naming }: Site, text: string): boolean {
   return USERNAME_PATTERN.test(text) && parseDidOrTail(naming, text) === null
 }
 
-/** The same for a bare tail out of a did:web path. */
+/**
+ * Finds the agent that the tail in a did:web path names.
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, UNAVAILABLE
+ */
 export function findAgentByTail(deps: ReadDeps, text: string): Promise<AgentView> {
   const tail = parseDidOrTail(deps.site.naming, text)
   if (tail === null || tail !== text) {
     throw new CodedError('VALIDATION_ERROR', 'A DID ends in 24 base58 characters.')
   }
-  return findOrRefuse(deps, { kind: 'tail', tail })
+  return findOrThrow(deps, { kind: 'tail', tail })
 }
 
-export async function findOrRefuse(deps: ReadDeps, reference: AgentReference): Promise<AgentView> {
+/** @throws CodedError NOT_FOUND, UNAVAILABLE */
+export async function findOrThrow(deps: ReadDeps, reference: AgentReference): Promise<AgentView> {
   const view = await deps.readModel.find(reference)
   if (view !== null) return view
   throw new CodedError('NOT_FOUND', 'There is no agent with this DID or key.')

@@ -3,7 +3,7 @@ import type { CoreDeps } from '../core/deps.ts'
 import { avatarOf } from './avatar-table.ts'
 
 /**
- * The picture that an agent was given, and its name among those that there have been.
+ * The uploaded picture of an agent, a WebP, and its version id.
  * @throws CodedError NOT_FOUND
  */
 export async function findAvatar({ db }: Pick<CoreDeps, 'db'>, tail: Tail) {

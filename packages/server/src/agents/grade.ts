@@ -9,7 +9,7 @@ import { timestamp } from '../core/timestamp.ts'
 import type { AgentView } from './agent-record.ts'
 import { providerLabel } from './identity-of-owner.ts'
 
-/** An agent's grade with its evidence: whoever has it computes the letter anew by `recomputeGrade`. */
+/** An agent's grade with its evidence, from which `recomputeGrade` computes the same grade. */
 export function gradeAnswerOf(site: Site, { agent, owner }: AgentView, now: number): GradeAnswer {
   const { evidence, ...result } = gradeOf({
     status: agent.status,
@@ -34,7 +34,7 @@ function verificationOf(site: Site, fact: VerificationFact) {
     label: providerLabel(site, fact.provider),
     assurance: fact.assurance,
     verifiedAt: timestamp(fact.verifiedAt),
-    expiresAt: orNull(fact.expiresAt),
+    expiresAt: timestampOrNull(fact.expiresAt),
   }
 }
 
@@ -44,10 +44,10 @@ function channelOf({ kind, handleOrDomain, tier, checkedAt, freshUntil }: Channe
     handleOrDomain,
     tier,
     checkedAt: timestamp(checkedAt),
-    freshUntil: orNull(freshUntil),
+    freshUntil: timestampOrNull(freshUntil),
   }
 }
 
-function orNull(time: number | null): string | null {
+function timestampOrNull(time: number | null): string | null {
   return time === null ? null : timestamp(time)
 }

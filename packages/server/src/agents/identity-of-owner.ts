@@ -2,7 +2,7 @@ import { isCurrent, strongestVerification, type VerificationFact } from '@counte
 import type { Site } from '../core/site.ts'
 import type { OwnerRecord } from './agent-record.ts'
 
-/** What relying parties read where an owner has no current verification (contract 4.3). */
+/** The identity level of an owner without a current verification (contract 4.3). */
 export const UNVERIFIED = 'unverified'
 
 /** The provider of the strongest current verification, or null (contract 2.3). */
@@ -13,12 +13,12 @@ export function identityMethodOf(owner: OwnerRecord, now: number): string | null
   return strongestVerification(owner.verifications, now)?.provider ?? null
 }
 
-/** The same as one word (contract 4.3 `identityLevel`). */
+/** The provider of the strongest current verification, or `unverified` (contract 4.3 `identityLevel`). */
 export function identityLevelOf(owner: OwnerRecord, now: number): string {
   return identityMethodOf(owner, now) ?? UNVERIFIED
 }
 
-/** The most recent current verification, which the card shows (contract 2.4). */
+/** The most recent current verification, or null. The card shows this one (contract 2.4). */
 export function latestVerification(owner: OwnerRecord, now: number): VerificationFact | null {
   const current = owner.verifications.filter((each) => isCurrent(each, now))
   return current.reduce<VerificationFact | null>(
@@ -27,10 +27,10 @@ export function latestVerification(owner: OwnerRecord, now: number): Verificatio
   )
 }
 
-/** A provider's name for people, where one is mapped (contract 2.4): as the host has configured it. */
+/** A provider's display name (contract 2.4): the operator's setting, else the built-in name, else the provider's id. */
 export function providerLabel({ providerLabels }: Site, provider: string): string {
-  return providerLabels.get(provider) ?? LABELS[provider] ?? provider
+  return providerLabels.get(provider) ?? BUILT_IN_LABELS[provider] ?? provider
 }
 
-/** Of what needs no configuration. */
-const LABELS: Readonly<Record<string, string>> = { 'in-person': 'In person' }
+/** For providers that need no configuration. */
+const BUILT_IN_LABELS: Readonly<Record<string, string>> = { 'in-person': 'In person' }

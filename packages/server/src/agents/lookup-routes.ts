@@ -10,13 +10,13 @@ import { REVALIDATE } from '../core/http/caching.ts'
 import { allowAnyOrigin, answerPreflight } from '../core/http/cors.ts'
 import { agentParam, publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
-import { findAgent, findOrRefuse, type ReadDeps } from './find-agent.ts'
+import { findAgent, findOrThrow, type ReadDeps } from './find-agent.ts'
 import { identificationOf, lookupOf, lookupTag } from './lookup.ts'
 
 export const LOOKUP_PREFIX = '/api/v1/agent/'
 export const LOOKUP_URL = `${LOOKUP_PREFIX}:agent`
 
-/** Contract 4.1 and, deprecated, 4.2: a certificate by DID, tail or public key. */
+/** Looks a certificate up by DID, tail or public key (contract 4.1 and the deprecated 4.2). */
 export function lookupRoute(app: App, deps: ReadDeps): void {
   publicRead(app, deps.site.naming, {
     url: LOOKUP_URL,
@@ -39,7 +39,7 @@ export function lookupRoute(app: App, deps: ReadDeps): void {
 
 const URL = '/api/v1/identify'
 
-/** What a gateway sees in the identification header that the caller sent (contract section 5). */
+/** Echoes what the identification header of the request says to a gateway (contract section 5). */
 export function identifyRoute(app: App, deps: ReadDeps): void {
   const { naming } = deps.site
   const header = naming.idHeader.toLowerCase()
@@ -48,7 +48,7 @@ export function identifyRoute(app: App, deps: ReadDeps): void {
       operationId: 'identify',
       summary: `What the ${naming.idHeader} header of this request says`,
       tags: ['check'],
-      // Optional here: the one parser of the header says what is missing.
+      // Optional in the schema, so that the handler reports a missing header in its own words.
       headers: Type.Object({
         [header]: Type.Optional(Type.String({ description: 'a DID or its 24-character tail' })),
       }),
@@ -61,7 +61,7 @@ export function identifyRoute(app: App, deps: ReadDeps): void {
         throw new CodedError('VALIDATION_ERROR', `Send the header ${naming.idHeader}: <DID>.`)
       }
       const tail = parseIdentificationHeader(naming, value)
-      const view = await findOrRefuse(deps, { kind: 'tail', tail })
+      const view = await findOrThrow(deps, { kind: 'tail', tail })
       reply.header('cache-control', 'no-store').header('vary', naming.idHeader)
       return identificationOf(deps.site, view, deps.now())
     },

@@ -4,7 +4,7 @@ import { timestamp } from '../core/timestamp.ts'
 import type { AgentView } from './agent-record.ts'
 import { identityLevelOf, identityMethodOf, UNVERIFIED } from './identity-of-owner.ts'
 
-/** The answer to a lookup (contract 4.1). */
+/** The response to a lookup (contract 4.1). */
 export function lookupOf(site: Site, { agent, owner }: AgentView, now: number): Lookup {
   const identityMethod = identityMethodOf(owner, now)
   return {
@@ -23,8 +23,8 @@ export function lookupOf(site: Site, { agent, owner }: AgentView, now: number): 
 }
 
 /**
- * An entity tag (RFC 9110 section 8.8.3) of an answer, without quotes. It differs wherever two answers under the same
- * address do; the time of the claim never changes for a DID.
+ * The entity tag (RFC 9110 section 8.8.3) of a lookup response, without quotes. Different responses for the same URL have
+ * different tags. The time of the claim is not part of it because it never changes for a DID.
  */
 export function lookupTag({ owner, certificate }: Lookup, { agent }: AgentView): string {
   const username = encodeURIComponent(agent.profile.username ?? '')
@@ -32,37 +32,38 @@ export function lookupTag({ owner, certificate }: Lookup, { agent }: AgentView):
   return tagOf(certificate, username, method)
 }
 
-/** An answer to a lookup, as it is sent. */
+/** A serialized response to a lookup. */
 export interface LookupText {
-  /** ASCII. */
+  /** ASCII only. */
   readonly json: string
+  /** The entity tag, without quotes. */
   readonly tag: string
 }
 
-/** What usernames and provider ids consist of: neither JSON nor an entity tag has to escape it. */
-const WORD = /^[a-z0-9-]*$/
+/** The characters of usernames and provider ids. Neither JSON nor an entity tag escapes them. */
+const UNESCAPED = /^[a-z0-9-]*$/
 
 /**
- * The answer to a lookup in the bytes that `JSON.stringify` makes of it, and its tag, in a quarter of the time.
- * @returns null if a name would have to be escaped
+ * The same bytes and tag as `JSON.stringify` of `lookupOf` and `lookupTag`, in a quarter of the time.
+ * @returns null if a name needs escaping
  */
 export function lookupText(site: Site, view: AgentView, now: number): LookupText | null {
   const lookup = lookupOf(site, view, now)
   const { verified, owner, certificate } = lookup
   const username = view.agent.profile.username ?? ''
   const method = owner.identityMethod ?? ''
-  if (!WORD.test(username) || !WORD.test(method)) return null
+  if (!UNESCAPED.test(username) || !UNESCAPED.test(method)) return null
   const identityMethod = method === '' ? 'null' : `"${method}"`
   const json = `{"verified":${verified},"owner":{"identityMethod":${identityMethod},"identityLevel":"${owner.identityLevel}","claimedAt":"${owner.claimedAt}"},"certificate":{"id":"${certificate.id}","status":"${certificate.status}","verifyUrl":"${certificate.verifyUrl}"}}`
   return { json, tag: tagOf(certificate, username, method) }
 }
 
-/** A slash separates the parts because `encodeURIComponent` escapes it, unlike a dot. */
+/** Slashes separate the parts because `encodeURIComponent` escapes them, so no part can contain one. */
 function tagOf({ id, status }: Lookup['certificate'], username: string, method: string): string {
   return `${id}/${status}/${username}/${method}`
 }
 
-/** What a gateway can tell from the identification header alone (contract section 5). */
+/** What the identification header alone says about an agent, without proof of possession (contract section 5). */
 export function identificationOf(site: Site, view: AgentView, now: number): Identify {
   const lookup = lookupOf(site, view, now)
   const identityLevel = identityLevelOf(view.owner, now)

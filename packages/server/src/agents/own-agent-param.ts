@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 
-/** The address of one of the owner's agents. */
+/** The URL of one of the signed-in owner's agents. */
 export const OWN_AGENT = '/api/account/agents/:agent'
 
-/** What stands for the agent in it. */
+/** The schema of the URL's path parameter. */
 export function ownAgentParam() {
   return Type.Object({
     agent: Type.String({ description: 'a DID, or its 24-character tail' }),

@@ -1,6 +1,7 @@
 import type { Db, OwnerRow, Tx } from '../core/database/database.ts'
 import { prepared } from '../core/database/prepared.ts'
 
+/** Inserts an owner with the next id and returns the row. */
 export async function insertOwner(
   tx: Tx,
   owner: Omit<OwnerRow, 'id' | 'deleted_at' | 'user_handle'>,
@@ -26,8 +27,8 @@ export function ownerByUsername(db: Db, username: string): Promise<OwnerRow | un
   return db.selectFrom('owners').selectAll().where('username', '=', username).executeTakeFirst()
 }
 
-/** The owner whose username has this shape, if any. */
-export function ownerLookingLike(db: Db, skeleton: string): Promise<OwnerRow | undefined> {
+/** The first owner whose username has this confusable skeleton, if any. */
+export function ownerBySkeleton(db: Db, skeleton: string): Promise<OwnerRow | undefined> {
   return db
     .selectFrom('owners')
     .selectAll()
@@ -36,6 +37,7 @@ export function ownerLookingLike(db: Db, skeleton: string): Promise<OwnerRow | u
     .executeTakeFirst()
 }
 
+/** A page of owners ordered by id, starting after the id `after`. */
 export function ownersAfter(db: Db, after: number, limit: number): Promise<OwnerRow[]> {
   return db
     .selectFrom('owners')
@@ -46,7 +48,7 @@ export function ownersAfter(db: Db, after: number, limit: number): Promise<Owner
     .execute()
 }
 
-/** What others see of an owner. */
+/** The public columns of an owner. */
 export type PublicOwnerRow = Pick<OwnerRow, 'id' | 'username' | 'display_name' | 'deleted_at'>
 
 const selectPublic = prepared<{ after: number; limit: number }, PublicOwnerRow>((db, param) =>
@@ -58,12 +60,12 @@ const selectPublic = prepared<{ after: number; limit: number }, PublicOwnerRow>(
     .limit(param('limit')),
 )
 
-/** The same without the rest, for loading many at once. */
+/** A page of owners with their public columns only, ordered by id, starting after the id `after`. */
 export function publicOwnersAfter(db: Db, after: number, limit: number): Promise<PublicOwnerRow[]> {
   return selectPublic(db, { after, limit })
 }
 
-/** Changes what others see of an owner. */
+/** Changes public columns of an owner. */
 export async function updateOwner(
   tx: Tx,
   id: number,
@@ -72,7 +74,7 @@ export async function updateOwner(
   await tx.db.updateTable('owners').set(values).where('id', '=', id).execute()
 }
 
-/** Gives an owner a user handle, unless they have one. */
+/** Sets an owner's WebAuthn user handle, unless they have one. */
 export async function setUserHandle(tx: Tx, id: number, handle: string): Promise<void> {
   await tx.db
     .updateTable('owners')

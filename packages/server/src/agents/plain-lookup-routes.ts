@@ -7,18 +7,18 @@ import type { ReadDeps } from './find-agent.ts'
 import { type LookupText, lookupText } from './lookup.ts'
 import { LOOKUP_PREFIX, LOOKUP_URL } from './lookup-routes.ts'
 
-export interface AheadDeps {
+export interface PlainLookupDeps {
   readonly read: ReadDeps
   readonly metrics: RequestMetrics
-  /** Whether requests still come this way: while the service shuts down, none does. */
+  /** False while the service shuts down: requests then go through the router. */
   readonly isReady: () => boolean
 }
 
 /**
- * The plainest and by far the most frequent question, a lookup by DID or tail of an agent in memory, costs more in
- * the router than in the answer. It is answered here in the same bytes; whatever is less plain goes through the router.
+ * Answers plain lookups, by DID or tail of an agent in memory, before the router, which costs more than the answer itself.
+ * The response has the same bytes and headers. Every other request goes through the router.
  */
-export function answerPlainLookups({ read, metrics, isReady }: AheadDeps): AheadOfRouter {
+export function answerPlainLookups({ read, metrics, isReady }: PlainLookupDeps): AheadOfRouter {
   const series = metrics.series(LOOKUP_URL, 'GET', 200)
   return (request, response) => {
     const { url, method } = request
@@ -36,31 +36,31 @@ export function answerPlainLookups({ read, metrics, isReady }: AheadDeps): Ahead
   }
 }
 
-/** Of what can be percent-encoded in a DID only the colons ever are, by `encodeURIComponent` (contract 4.1). */
+/** Colons are the only characters of a DID that `encodeURIComponent` escapes (contract 4.1). */
 function decodeColons(reference: string): string {
   return reference.includes('%') ? reference.replaceAll(/%3a/gi, ':') : reference
 }
 
-/** Headers that make a request less plain than what is answered here, by their length. */
-const NOT_PLAIN = new Map([
+/** Headers that only the router handles, keyed by the length of their name for speed. */
+const ROUTER_ONLY_HEADERS = new Map([
   [6, 'expect'],
   [13, 'if-none-match'],
   [14, 'content-length'],
   [17, 'transfer-encoding'],
 ])
 
-/** One Host, no condition, no body. Reads the raw headers: Node makes its object of them only when asked. */
+/** One Host header, no condition, no body. Reads the raw headers, since Node builds `request.headers` only on access. */
 function isPlain(rawHeaders: readonly string[]): boolean {
   let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
-    else if (NOT_PLAIN.get(name.length) === name.toLowerCase()) return false
+    else if (ROUTER_ONLY_HEADERS.get(name.length) === name.toLowerCase()) return false
   }
   return hosts === 1
 }
 
-/** The headers that the route of Fastify sends, in the same order. */
+/** Sends the same headers as the Fastify route, in the same order. */
 function send(response: ServerResponse, { json, tag }: LookupText): void {
   response.writeHead(200, [
     'x-content-type-options',

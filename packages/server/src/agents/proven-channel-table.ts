@@ -1,7 +1,7 @@
 import type { ChannelRow, Db } from '../core/database/database.ts'
 import { prepared } from '../core/database/prepared.ts'
 
-/** A channel that has been proven; whether it still counts is a question of the moment. */
+/** A channel whose control was proven once. It may be stale by now. */
 export type ProvenChannelRow = ChannelRow & {
   readonly verified_at: number
   readonly checked_at: number
@@ -18,12 +18,12 @@ const selectProven = prepared<{ tail: string }, ProvenChannelRow>((db, param) =>
     .$castTo<ProvenChannelRow>(),
 )
 
-/** What is public of an agent's channels: those that have been proven, the oldest proof first. */
+/** The proven channels of an agent, oldest proof first. Only these are public. */
 export function provenChannels(db: Db, tail: string): Promise<ProvenChannelRow[]> {
   return selectProven(db, { tail })
 }
 
-/** Those of every active agent of an owner. */
+/** The proven channels of all active agents of an owner, in no particular order. */
 export function provenChannelsOfActive(db: Db, ownerId: number): Promise<ProvenChannelRow[]> {
   return db
     .selectFrom('channels')
@@ -36,12 +36,12 @@ export function provenChannelsOfActive(db: Db, ownerId: number): Promise<ProvenC
     .execute()
 }
 
-/** Those of some agents, of each the oldest proof first. */
+/** The proven channels of several agents, oldest proof first. */
 export async function provenChannelsOf(
   db: Db,
   tails: readonly string[],
 ): Promise<ProvenChannelRow[]> {
-  // `in ()` is no SQL; SQLite alone takes it.
+  // PostgreSQL rejects `in ()`.
   if (tails.length === 0) return []
   return db
     .selectFrom('channels')
@@ -58,7 +58,7 @@ const selectProvenBetween = prepared<{ after: number; last: number }, ProvenChan
   (db, param) =>
     db
       .selectFrom('agents')
-      // Which SQLite takes in this order: agent by agent, not all channels for each range.
+      // SQLite keeps the order of a cross join: it reads the range of agents first, not all channels.
       .crossJoin('channels')
       .selectAll('channels')
       .whereRef('channels.tail', '=', 'agents.tail')
@@ -70,7 +70,7 @@ const selectProvenBetween = prepared<{ after: number; last: number }, ProvenChan
       .$castTo<ProvenChannelRow>(),
 )
 
-/** The same of a range of agents, by their place in the order of claims. */
+/** The proven channels of the agents with `after` < `seq` <= `last`, oldest proof first. */
 export function provenChannelsBetween(
   db: Db,
   after: number,

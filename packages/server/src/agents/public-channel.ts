@@ -1,17 +1,18 @@
 import type { ChannelFact } from '@countersign/protocol'
 import type { Site } from '../core/site.ts'
 
-/** A channel in the words of pages and cards. */
+/** A channel as pages and cards show it. */
 export interface PublicChannel {
-  /** The kind, in words; one that this release no longer knows goes by its id. */
+  /** The display name of the kind, or the kind's id if this release does not know it. */
   readonly label: string
-  /** What it proves, in a sentence, where the kind is known. */
+  /** A sentence that says what the channel proves, or null if the kind is unknown. */
   readonly proves: string | null
   readonly handleOrDomain: string
-  /** Where people find it: an address with https, or null. */
+  /** The https URL of the channel, or null. */
   readonly link: string | null
 }
 
+/** Adds the texts and the link of its kind to a channel. */
 export function publicChannel(
   { channelKinds }: Site,
   { kind, handleOrDomain }: Pick<ChannelFact, 'kind' | 'handleOrDomain'>,

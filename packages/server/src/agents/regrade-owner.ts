@@ -4,35 +4,36 @@ import { cancelJob, scheduleJob } from '../core/jobs/job-table.ts'
 import { activeAgentsAfter } from './agent-table.ts'
 import { provenChannelsOf } from './proven-channel-table.ts'
 import { factsOfChannel, factsOfVerification } from './read-model/rows.ts'
-import { tellOfGrade } from './regrade.ts'
+import { recordGrade } from './regrade.ts'
 import { verificationsOfOwner } from './verification-table.ts'
 
 export const REGRADE_OWNER = 'regrade-owner'
 
-/** An owner may have a hundred thousand agents, and no transaction should hold the others up for long. */
-const AGENTS_AT_ONCE = 200
+/** Limits how long one transaction blocks other writers: an owner may have a hundred thousand agents. */
+const BATCH_SIZE = 200
 
 /**
- * Tells of the grades that have changed with an owner's verifications: of the first agents in the same transaction, of
- * the rest by a job that is due at once. What was on its way for the same owner begins again.
- * @param after goes on after the agent with this number
+ * Recomputes the grades of an owner's agents after their verifications changed. The first batch runs in this transaction,
+ * and a job that is due at once continues with the rest. A new call restarts a regrade in progress for the same owner.
+ * @param at the time of the change, in milliseconds since 1970
+ * @param after starts after the agent with this `seq`
  */
 export async function regradeOwner(tx: Tx, ownerId: number, at: number, after = 0): Promise<void> {
-  const agents = await activeAgentsAfter(tx.db, ownerId, after, AGENTS_AT_ONCE)
+  const agents = await activeAgentsAfter(tx.db, ownerId, after, BATCH_SIZE)
   await regradeAgents(tx, ownerId, agents, at)
   const last = agents.at(-1)
-  if (last === undefined || agents.length < AGENTS_AT_ONCE) return cancelRegrade(tx, ownerId)
+  if (last === undefined || agents.length < BATCH_SIZE) return cancelRegrade(tx, ownerId)
   const subject = JSON.stringify({ ownerId, after: last.seq })
   await scheduleJob(tx, { id: idOf(ownerId), kind: REGRADE_OWNER, subject, run_at: at })
 }
 
-/** Goes on with what `regradeOwner` has begun. */
-export async function goOnRegrading(tx: Tx, { subject }: JobRow, at: number): Promise<void> {
+/** Job handler: continues what `regradeOwner` has started. */
+export async function continueRegrade(tx: Tx, { subject }: JobRow, at: number): Promise<void> {
   const { ownerId, after } = JSON.parse(subject) as { ownerId: number; after: number }
   await regradeOwner(tx, ownerId, at, after)
 }
 
-/** Where no active agent is left, there is nothing to go on with. */
+/** Deletes an owner's regrade job, if any. */
 export function cancelRegrade(tx: Tx, ownerId: number): Promise<void> {
   return cancelJob(tx, idOf(ownerId))
 }
@@ -56,6 +57,6 @@ async function regradeAgents(
   for (const agent of agents) {
     const channels = (channelsOf.get(agent.tail) ?? []).map(factsOfChannel)
     const { grade } = gradeOf({ status: agent.status, verifications, channels, now: at })
-    await tellOfGrade(tx, agent, grade, at)
+    await recordGrade(tx, agent, grade, at)
   }
 }

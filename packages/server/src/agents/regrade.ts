@@ -6,25 +6,26 @@ import { provenChannels } from './proven-channel-table.ts'
 import { factsOfChannel, factsOfVerification } from './read-model/rows.ts'
 import { verificationsOfOwner } from './verification-table.ts'
 
-/** An agent, and the grade that was told of it last. */
+/** An agent with the grade that was last recorded for it. */
 export type GradedAgent = Pick<AgentRow, 'tail' | 'status' | 'owner_id' | 'grade'>
 
 /**
- * Tells of the grade of an agent where it is no longer the one that was told last. Called in the transaction of
- * whatever may have changed it, after it was written.
+ * Recomputes the grade of an agent and records it if it changed. Call it in the transaction of the change that may affect
+ * the grade, after that change was written.
+ * @param at the time of the change, in milliseconds since 1970
  */
 export async function regrade(tx: Tx, tail: string, at: number): Promise<void> {
   const agent = await agentByTail(tx.db, tail)
   if (agent !== undefined) await regradeAgent(tx, agent, at)
 }
 
-/** The same, where the agent is known as it stands in this transaction. */
+/** Like `regrade`, for an agent that was already read in this transaction. */
 export async function regradeAgent(tx: Tx, agent: GradedAgent, at: number): Promise<void> {
-  await tellOfGrade(tx, agent, await gradeNow(tx.db, agent, at), at)
+  await recordGrade(tx, agent, await gradeNow(tx.db, agent, at), at)
 }
 
-/** Tells of a grade, if it is another than the one that was told last. */
-export async function tellOfGrade(
+/** Stores a grade and appends `agent.grade_changed`, unless it equals the last recorded grade. */
+export async function recordGrade(
   tx: Tx,
   { tail, owner_id: ownerId, grade: from }: GradedAgent,
   to: Grade,
@@ -37,13 +38,13 @@ export async function tellOfGrade(
   await appendEvent(tx, { seq, at, type: 'agent.grade_changed', tail, ownerId, payload })
 }
 
-/** The grade that the database's rows make at a moment. */
+/** Computes the grade of an agent at a time from the rows in the database. */
 async function gradeNow(
   db: Db,
   { tail, status, owner_id }: GradedAgent,
   now: number,
 ): Promise<Grade> {
-  // An account of many agents ends without a question about each.
+  // Needs no query, which matters when an account with many agents is deleted.
   if (status !== 'active') return 'E'
   const verifications = (await verificationsOfOwner(db, owner_id)).map(factsOfVerification)
   const channels = (await provenChannels(db, tail)).map(factsOfChannel)

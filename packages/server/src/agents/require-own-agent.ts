@@ -2,7 +2,10 @@ import { CodedError, type Naming, parseDidOrTail, type Tail } from '@countersign
 import type { AgentRow, Db } from '../core/database/database.ts'
 import { agentByTail } from './agent-table.ts'
 
-/** @throws CodedError VALIDATION_ERROR where a path names no agent by DID or tail */
+/**
+ * The tail in a path parameter that is a DID or a tail.
+ * @throws CodedError VALIDATION_ERROR
+ */
 export function tailOf(naming: Naming, reference: string): Tail {
   const tail = parseDidOrTail(naming, reference)
   if (tail !== null) return tail
@@ -13,8 +16,8 @@ export function tailOf(naming: Naming, reference: string): Tail {
 }
 
 /**
- * An agent of an owner. Of another owner's it says what it says of one that does not exist.
- * @throws CodedError NOT_FOUND
+ * Reads an agent of an owner.
+ * @throws CodedError NOT_FOUND if there is no such agent or it belongs to another owner: callers cannot tell which
  */
 export async function requireOwn(db: Db, ownerId: number, tail: Tail): Promise<AgentRow> {
   const row = await agentByTail(db, tail)

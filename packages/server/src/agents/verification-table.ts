@@ -9,11 +9,12 @@ const selectOfOwner = prepared<{ ownerId: number }, IdentityVerificationRow>((db
     .orderBy('verified_at'),
 )
 
+/** All verifications of an owner, expired ones included, oldest first. */
 export function verificationsOfOwner(db: Db, ownerId: number): Promise<IdentityVerificationRow[]> {
   return selectOfOwner(db, { ownerId })
 }
 
-/** What is public of a verification, and whose it is. */
+/** The public columns of a verification, with its owner. */
 export type VerificationOfOwner = Pick<
   IdentityVerificationRow,
   'owner_id' | 'provider' | 'assurance' | 'verified_at' | 'expires_at'
@@ -28,7 +29,7 @@ const selectBetween = prepared<{ from: number; to: number }, VerificationOfOwner
     .orderBy('verified_at'),
 )
 
-/** The verifications of a range of owners, for loading many at once. */
+/** The verifications of all owners with `from` <= id <= `to`, oldest first. */
 export function verificationsBetween(
   db: Db,
   from: number,

@@ -19,7 +19,7 @@ export interface ClaimRouteDeps {
   readonly claim: (request: ClaimRequest) => Promise<Did>
 }
 
-/** Contract 4.4. No CORS: a claim is signed by whoever holds the key, and that is no web page. */
+/** Redeems a claim token (contract 4.4). No CORS: agents claim, not web pages. */
 export function claimRoute(app: App, { naming, claim }: ClaimRouteDeps): void {
   app.post('/api/v1/claim', {
     schema: {
@@ -37,7 +37,7 @@ export function claimRoute(app: App, { naming, claim }: ClaimRouteDeps): void {
   })
 }
 
-/** Contract 4.8; its shape is in docs/contract-notes.md. */
+/** Issues a claim token to the signed-in owner (contract 4.8 and docs/contract-notes.md). */
 export function issueTokenRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   const { naming } = deps.site
   app.post('/api/agents/token', {

@@ -10,7 +10,7 @@ import type {
 import { appendEvent, type NewEvent } from '../core/database/event-table.ts'
 import { prepared } from '../core/database/prepared.ts'
 
-/** Makes the owner's token that could still be used unusable. At most one can be there. */
+/** Invalidates the owner's unused token, if any. There is at most one. `now` is in milliseconds since 1970. */
 export async function supersedeTokens(tx: Tx, ownerId: number, now: number): Promise<void> {
   await tx.db
     .updateTable('claim_tokens')
@@ -39,9 +39,9 @@ export async function tokenByHash(db: Db, hash: Uint8Array): Promise<ClaimTokenR
   return (await selectToken(db, { hash }))[0]
 }
 
-/** A claim whose signature has been verified. */
+/** The decoded values of a claim request. */
 export interface DecodedClaim {
-  /** SHA-256, 32 bytes. */
+  /** SHA-256 of the claim token, 32 bytes. */
   readonly tokenHash: Uint8Array
   /** 32 bytes. */
   readonly publicKey: Uint8Array
@@ -49,32 +49,32 @@ export interface DecodedClaim {
   readonly agentId: string
 }
 
-/** What the outcome of a claim depends on. Nothing of it changes within the writing transaction that reads it. */
+/** The data that decide the outcome of a claim. They cannot change during the write transaction that reads them. */
 export interface ClaimState {
   readonly token: ClaimTokenRow | undefined
-  /** Of the owner to whom the token was issued. */
+  /** The verifications of the owner to whom the token was issued. */
   readonly verifications: readonly IdentityVerificationRow[]
   /** Whether an agent that is not revoked has this key and label. */
   readonly isPairTaken: boolean
-  /** Whether an agent of another owner that is not revoked has this key; false where that was not asked for. */
-  readonly isHeldByAnother: boolean
+  /** Whether another owner has an agent with this key that is not revoked. False if `checksOtherOwners` was false. */
+  readonly isHeldByOtherOwner: boolean
 }
 
 /**
- * Reads the states of several claims, in their order. In PostgreSQL all claims share two statements, since each costs a
- * round trip; in SQLite each has prepared statements of its own, since a round trip costs nothing.
- * @param asksHolders whether `isHeldByAnother` is asked for
+ * Reads the states of several claims, in the order of the claims. In PostgreSQL, where each statement costs a round trip, all
+ * claims share two statements. In SQLite, each claim uses prepared statements.
+ * @param checksOtherOwners whether to read `isHeldByOtherOwner`
  */
 export function claimStates(
   tx: Tx,
   claims: readonly DecodedClaim[],
-  asksHolders: boolean,
+  checksOtherOwners: boolean,
 ): Promise<ClaimState[]> {
   const read = isSqlite(tx.db) ? claimStatesInSqlite : claimStatesInPostgres
-  return read(tx.db, claims, asksHolders)
+  return read(tx.db, claims, checksOtherOwners)
 }
 
-/** What claims that succeed leave behind. */
+/** The rows that successful claims write. */
 export interface Minted {
   readonly tokenHashes: readonly Uint8Array[]
   readonly agents: readonly NewAgent[]
@@ -87,9 +87,9 @@ export type NewAgent = Pick<
 >
 
 /**
- * Redeems tokens and inserts the agents that were claimed with them, and their events.
- * @throws Error if a token can no longer be redeemed or a pair is taken: the conditional update and the unique index
- * decide, whatever was read before
+ * Redeems tokens and inserts the claimed agents and their events.
+ * @throws Error if a token cannot be redeemed or a pair is taken. The conditional update and the unique index enforce this
+ * independently of what was read before.
  */
 export async function insertMinted(tx: Tx, minted: Minted, now: number): Promise<void> {
   await (isSqlite(tx.db) ? insertInSqlite : insertInPostgres)(tx, minted, now)
@@ -108,7 +108,7 @@ const selectLivePair = prepared<{ key: Uint8Array; label: string }, { seq: numbe
     .where('pair_slot', '=', 0),
 )
 
-const selectOtherHolder = prepared<{ key: Uint8Array; owner: number }, { seq: number }>(
+const selectOtherOwner = prepared<{ key: Uint8Array; owner: number }, { seq: number }>(
   (db, param) =>
     db
       .selectFrom('agents')
@@ -122,7 +122,7 @@ const selectOtherHolder = prepared<{ key: Uint8Array; owner: number }, { seq: nu
 async function claimStatesInSqlite(
   db: Db,
   claims: readonly DecodedClaim[],
-  asksHolders: boolean,
+  checksOtherOwners: boolean,
 ): Promise<ClaimState[]> {
   const states: ClaimState[] = []
   for (const { tokenHash, publicKey: key, agentId: label } of claims) {
@@ -132,10 +132,10 @@ async function claimStatesInSqlite(
       token,
       verifications: owner === undefined ? [] : await verificationsOfOwner(db, owner),
       isPairTaken: (await selectLivePair(db, { key, label })).length > 0,
-      isHeldByAnother:
-        asksHolders &&
+      isHeldByOtherOwner:
+        checksOtherOwners &&
         owner !== undefined &&
-        (await selectOtherHolder(db, { key, owner })).length > 0,
+        (await selectOtherOwner(db, { key, owner })).length > 0,
     })
   }
   return states
@@ -143,14 +143,14 @@ async function claimStatesInSqlite(
 
 type StateRow = (ClaimTokenRow | { readonly hash: null }) & {
   readonly pair_taken: boolean
-  /** Null without a token. */
+  /** Null if there is no such token. */
   readonly held_by_another: boolean | null
 }
 
 async function claimStatesInPostgres(
   db: Db,
   claims: readonly DecodedClaim[],
-  asksHolders: boolean,
+  checksOtherOwners: boolean,
 ): Promise<ClaimState[]> {
   const hashes = claims.map(({ tokenHash }) => tokenHash)
   const keys = claims.map(({ publicKey }) => publicKey)
@@ -159,7 +159,7 @@ async function claimStatesInPostgres(
     sql<StateRow>`select token.*,
         exists (select from agents
           where public_key = claim.key and agent_id = claim.label and pair_slot = 0) as pair_taken,
-        ${asksHolders}::boolean and exists (select from agents
+        ${checksOtherOwners}::boolean and exists (select from agents
           where public_key = claim.key and owner_id <> token.owner_id and status <> 'revoked')
           as held_by_another
       from unnest(${hashes}::bytea[], ${keys}::bytea[], ${labels}::text[])
@@ -175,7 +175,7 @@ async function claimStatesInPostgres(
     token: row.hash === null ? undefined : row,
     verifications: (row.hash === null ? undefined : verifications.get(row.owner_id)) ?? [],
     isPairTaken: row.pair_taken,
-    isHeldByAnother: row.held_by_another === true,
+    isHeldByOtherOwner: row.held_by_another === true,
   }))
 }
 

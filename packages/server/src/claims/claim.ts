@@ -13,7 +13,7 @@ import { type Ed25519Verifier, isCertifiableKey } from '../core/crypto/ed25519.t
 import { hashToken } from '../core/crypto/hash-token.ts'
 import type { Database } from '../core/database/database.ts'
 import { type DecodedClaim, tokenByHash } from './claim-table.ts'
-import { MINTING, type MintDeps, tokenRefusal } from './mint.ts'
+import { MINT_BATCH, type MintDeps, tokenRefusal } from './mint.ts'
 
 export interface ClaimDeps extends MintDeps {
   readonly db: Database
@@ -27,15 +27,16 @@ interface Claim extends DecodedClaim {
 }
 
 /**
- * Redeems a claim token for a DID (contract 4.4). The checks come in this order, and only success burns the token.
+ * Redeems a claim token for a DID (contract 4.4). The errors are listed in the order of the checks. A failed claim leaves the
+ * token usable.
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND or TOKEN_EXPIRED (token), INVALID_SIGNATURE, KEY_ALREADY_CLAIMED
  */
 export async function claim(deps: ClaimDeps, request: ClaimRequest): Promise<Did> {
   const decoded = decodeClaim(deps, request)
   const refusal = tokenRefusal(await tokenByHash(deps.db.read, decoded.tokenHash), deps.now())
   if (refusal !== null) throw refusal
-  await requireSignature(deps, decoded)
-  return deps.db.writeBatched(MINTING, { deps, claim: decoded })
+  await assertSignature(deps, decoded)
+  return deps.db.writeBatched(MINT_BATCH, { deps, claim: decoded })
 }
 
 function decodeClaim(deps: ClaimDeps, request: ClaimRequest): Claim {
@@ -54,7 +55,7 @@ function decodeClaim(deps: ClaimDeps, request: ClaimRequest): Claim {
   return { token, tokenHash: hashToken(token), agentId, publicKey, signature }
 }
 
-async function requireSignature(deps: ClaimDeps, decoded: Claim): Promise<void> {
+async function assertSignature(deps: ClaimDeps, decoded: Claim): Promise<void> {
   const message = claimMessage(decoded.token, decoded.agentId)
   if (await deps.ed25519.verify(decoded.publicKey, message, decoded.signature)) return
   throw new CodedError(

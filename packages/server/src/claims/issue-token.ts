@@ -18,14 +18,15 @@ export interface IssueTokenDeps {
 }
 
 export interface IssuedToken {
-  /** Shown once: the database holds its hash. */
+  /** Returned only here: the database stores its hash. */
   readonly claimToken: ClaimToken
+  /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
 
 /**
- * Issues a claim token, which invalidates the one before it (contract 3.2).
- * @throws CodedError IDENTITY_REQUIRED where the owner has no current identity verification
+ * Issues a claim token and invalidates the owner's previous one (contract 3.2).
+ * @throws CodedError IDENTITY_REQUIRED if the owner has no current identity verification
  */
 export async function issueToken(deps: IssueTokenDeps, ownerId: number): Promise<IssuedToken> {
   const claimToken = randomClaimToken(deps.naming, deps.randomBytes)

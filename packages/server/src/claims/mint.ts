@@ -20,20 +20,20 @@ import {
 
 export interface MintDeps {
   readonly naming: Naming
-  /** Whether two owners may hold live certificates of the same key. */
+  /** `any` if two owners may hold live certificates of the same key, else `owner`. */
   readonly keyReuse: 'owner' | 'any'
   readonly now: () => number
   readonly randomBytes: (count: number) => Uint8Array
 }
 
-interface Minting {
+interface MintItem {
   readonly deps: MintDeps
   readonly claim: DecodedClaim
 }
 
-/** Mints the DIDs of claims that arrive together, each with the outcome that it would have one after another. */
-export const MINTING: Batch<Minting, Did> = (tx, items) => {
-  const [first] = items as [Minting]
+/** Mints the DIDs of concurrent claims in one transaction, with the same outcomes as one claim after another. */
+export const MINT_BATCH: Batch<MintItem, Did> = (tx, items) => {
+  const [first] = items as [MintItem]
   return mint(
     first.deps,
     tx,
@@ -42,10 +42,10 @@ export const MINTING: Batch<Minting, Did> = (tx, items) => {
 }
 
 /**
- * Mints the DIDs of several claims in one transaction. It decides from what it reads first, since nobody else writes
- * meanwhile.
- * @returns for each claim, in their order, its DID or a CodedError NOT_FOUND, TOKEN_EXPIRED or KEY_ALREADY_CLAIMED
- * @throws Error if the database contradicts what was read: nothing of it may be committed
+ * Mints the DIDs of several claims in one transaction. All reads come first, which is safe because there are no other writers
+ * during the transaction.
+ * @returns for each claim, in the same order, its DID or a CodedError NOT_FOUND, TOKEN_EXPIRED or KEY_ALREADY_CLAIMED
+ * @throws Error if a write contradicts what was read. The transaction must then be rolled back.
  */
 export async function mint(
   deps: MintDeps,
@@ -54,12 +54,12 @@ export async function mint(
 ): Promise<Outcome<Did>[]> {
   const at = deps.now()
   const states = await claimStates(tx, claims, deps.keyReuse === 'owner')
-  const minted = new MintedBefore()
+  const earlier = new EarlierMints()
   const agents: NewAgent[] = []
   const tokenHashes: Uint8Array[] = []
   const outcomes = claims.map((claim, i): Outcome<Did> => {
     const { tokenHash, publicKey, agentId } = claim
-    const state = minted.addTo(states[i] as ClaimState, claim)
+    const state = earlier.applyTo(states[i] as ClaimState, claim)
     const refusal = refusalOf(deps, state, at)
     if (refusal !== null) return { error: refusal }
     const owner = (state.token as ClaimTokenRow).owner_id
@@ -69,7 +69,7 @@ export async function mint(
       ...{ owner_id: owner, claimed_at: at, grade: gradeAtClaim(state, at) },
     })
     tokenHashes.push(tokenHash)
-    minted.add(claim, owner, at)
+    earlier.add(claim, owner, at)
     return { value: didOf(deps.naming, tail) }
   })
   if (agents.length > 0) {
@@ -80,12 +80,12 @@ export async function mint(
 
 function refusalOf(
   { keyReuse }: MintDeps,
-  { token, isHeldByAnother, isPairTaken }: ClaimState,
+  { token, isHeldByOtherOwner, isPairTaken }: ClaimState,
   at: number,
 ): CodedError | null {
   const refusal = tokenRefusal(token, at)
   if (refusal !== null) return refusal
-  if (keyReuse === 'owner' && isHeldByAnother) {
+  if (keyReuse === 'owner' && isHeldByOtherOwner) {
     return new CodedError(
       'KEY_ALREADY_CLAIMED',
       'Another owner has a certificate of this key. It is free again once that one is revoked.',
@@ -98,7 +98,7 @@ function refusalOf(
   )
 }
 
-/** Why a token cannot be redeemed, or null. */
+/** The error for a token that cannot be redeemed (NOT_FOUND or TOKEN_EXPIRED), or null. */
 export function tokenRefusal(token: ClaimTokenRow | undefined, now: number): CodedError | null {
   if (token === undefined) {
     return new CodedError('NOT_FOUND', 'This claim token was never issued.')
@@ -116,8 +116,8 @@ export function tokenRefusal(token: ClaimTokenRow | undefined, now: number): Cod
   )
 }
 
-/** The claims of one transaction that have succeeded so far: the database does not show them yet. */
-class MintedBefore {
+/** The successful claims so far of one transaction, which are not yet written to the database. */
+class EarlierMints {
   readonly #usedTokens = new Map<string, number>()
   readonly #holders = new Map<string, { readonly owner: number; readonly agentId: string }[]>()
 
@@ -127,9 +127,9 @@ class MintedBefore {
     this.#holders.set(key, [...(this.#holders.get(key) ?? []), { owner, agentId }])
   }
 
-  /** The state of a claim with what they have changed of it. */
-  addTo(state: ClaimState, { tokenHash, publicKey, agentId }: DecodedClaim): ClaimState {
-    const { token, isPairTaken, isHeldByAnother } = state
+  /** The state of a claim, updated with the earlier successful claims. */
+  applyTo(state: ClaimState, { tokenHash, publicKey, agentId }: DecodedClaim): ClaimState {
+    const { token, isPairTaken, isHeldByOtherOwner } = state
     const usedAt = this.#usedTokens.get(textOf(tokenHash))
     const holders = this.#holders.get(textOf(publicKey)) ?? []
     if (usedAt === undefined && holders.length === 0) return state
@@ -137,7 +137,8 @@ class MintedBefore {
       ...state,
       token: token && { ...token, used_at: usedAt ?? token.used_at },
       isPairTaken: isPairTaken || holders.some((each) => each.agentId === agentId),
-      isHeldByAnother: isHeldByAnother || holders.some(({ owner }) => owner !== token?.owner_id),
+      isHeldByOtherOwner:
+        isHeldByOtherOwner || holders.some(({ owner }) => owner !== token?.owner_id),
     }
   }
 }
@@ -146,7 +147,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1')
 }
 
-/** The grade that an agent begins with: no channel has been proven yet. */
+/** The grade of an agent at its claim, when it has no proven channels. */
 function gradeAtClaim({ verifications }: ClaimState, now: number): NewAgent['grade'] {
   const verified = verifications.map(factsOfVerification)
   return gradeOf({ status: 'active', verifications: verified, channels: [], now }).grade

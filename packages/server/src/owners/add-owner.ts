@@ -5,7 +5,7 @@ import {
   requireUsername,
   usernameSkeleton,
 } from '@countersign/protocol'
-import { insertOwner, ownerLookingLike } from '../agents/owner-table.ts'
+import { insertOwner, ownerBySkeleton } from '../agents/owner-table.ts'
 import type { Database, OwnerRow, Tx } from '../core/database/database.ts'
 
 export interface AddOwnerDeps {
@@ -63,7 +63,7 @@ export async function assertUsernameAvailable(
   username: string,
   ownerId: number | null,
 ): Promise<void> {
-  const taken = await ownerLookingLike(tx.db, usernameSkeleton(username))
+  const taken = await ownerBySkeleton(tx.db, usernameSkeleton(username))
   if (taken === undefined || taken.id === ownerId) return
   throw new CodedError(
     'VALIDATION_ERROR',

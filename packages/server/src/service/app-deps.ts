@@ -81,7 +81,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
         answerRuntime(runtimeDeps, reference, answer),
     },
     isReady: () => state.phase === 'ready',
-    isFresh: () => readModel.vouches,
+    isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),
     isDraining: () => state.phase === 'draining',
     onServer: (server: Server, createAnother: () => Server) =>

@@ -1,7 +1,7 @@
 import type { ClaimRequest, Did, VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
 import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
-import { avatarRoute, givenAvatarRoute } from '../agents/avatar-routes.ts'
+import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { gradeRoute } from '../agents/grade-routes.ts'
@@ -134,7 +134,7 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   )
   agentRoute(app, deps.read)
   avatarRoute(app, deps.read)
-  givenAvatarRoute(app, { ...deps.read, db: deps.owners.db })
+  uploadedAvatarRoute(app, { ...deps.read, db: deps.owners.db })
   didJsonRoute(app, deps.read)
   healthRoutes(app, deps)
 }

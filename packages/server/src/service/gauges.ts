@@ -29,7 +29,7 @@ export function gaugesOf(
       agents: readModel.agentsInMemory,
       position: readModel.position,
       secondsStale: readModel.staleness() / 1000,
-      isFresh: readModel.vouches,
+      isFresh: readModel.isFresh,
     }),
     clock: () => now() / 1000,
     freeBytes: () => freeBytes(directoryOf(settings.database, settings.dataDir)),

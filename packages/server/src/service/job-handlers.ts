@@ -1,4 +1,4 @@
-import { goOnRegrading, REGRADE_OWNER } from '../agents/regrade-owner.ts'
+import { continueRegrade, REGRADE_OWNER } from '../agents/regrade-owner.ts'
 import { EXPIRE_CHANNEL, expireChannel } from '../channels/channel-lifecycle.ts'
 import type { JobHandlers } from '../core/jobs/run-jobs.ts'
 import { EXPIRE_VERIFICATION, expireVerification } from '../identity/record-verification.ts'
@@ -7,5 +7,5 @@ import { EXPIRE_VERIFICATION, expireVerification } from '../identity/record-veri
 export const JOB_HANDLERS: JobHandlers = {
   [EXPIRE_VERIFICATION]: expireVerification,
   [EXPIRE_CHANNEL]: expireChannel,
-  [REGRADE_OWNER]: goOnRegrading,
+  [REGRADE_OWNER]: continueRegrade,
 }

@@ -11,7 +11,7 @@ export function databaseReporter(
   db: Database,
   readModel: AgentReadModel,
 ): () => Promise<DatabaseReport> {
-  const replica = new CachedProbe(() => readModel.replicaStanding(), 'down')
+  const replica = new CachedProbe(() => readModel.replicaStatus(), 'down')
   return async () => {
     const [state, replicaStatus] = await Promise.all([db.state(), replica.get()])
     const { role, commits, standbys } = state

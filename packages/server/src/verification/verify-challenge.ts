@@ -24,14 +24,14 @@ export interface VerifyDeps {
 }
 
 /**
- * Checks that an agent controls its key (contract 4.3). The key is looked up last, so that garbage costs no query.
+ * Verifies proof of possession of an agent's key (contract 4.3). The lookup comes last, so that invalid requests cost no query.
  * @throws CodedError VALIDATION_ERROR, INVALID_SIGNATURE, NOT_FOUND
  */
 export async function verifyChallenge(
   deps: VerifyDeps,
   request: VerifyRequest,
 ): Promise<VerifyResponse> {
-  const publicKey = decodeSoundKey(request.publicKey)
+  const publicKey = decodeValidKey(request.publicKey)
   const message = challengeMessage(request.challenge)
   const signature = decodeSignature(request.signature)
   if (signature === null) throw new CodedError('VALIDATION_ERROR', 'The signature is malformed.')
@@ -42,10 +42,10 @@ export async function verifyChallenge(
     )
   }
   const view = await findHolder(deps, publicKey, request[deps.site.naming.didField])
-  return answer(deps, view)
+  return responseOf(deps, view)
 }
 
-function decodeSoundKey(text: string): Uint8Array {
+function decodeValidKey(text: string): Uint8Array {
   const publicKey = decodeKey(text)
   if (publicKey !== null && keyEncodingFault(publicKey) === null) return publicKey
   throw new CodedError(
@@ -54,7 +54,10 @@ function decodeSoundKey(text: string): Uint8Array {
   )
 }
 
-/** The agent that speaks for the key, or the one that the request names, where it holds that key. */
+/**
+ * Finds the agent that the request names, or without a DID the preferred agent of the key.
+ * @throws CodedError NOT_FOUND, also if the named agent has another key
+ */
 async function findHolder(
   deps: VerifyDeps,
   publicKey: Uint8Array,
@@ -68,7 +71,7 @@ async function findHolder(
   throw new CodedError('NOT_FOUND', 'No agent has a certificate of this key.')
 }
 
-function answer({ site, now }: VerifyDeps, { agent, owner }: AgentView): VerifyResponse {
+function responseOf({ site, now }: VerifyDeps, { agent, owner }: AgentView): VerifyResponse {
   return {
     verified: agent.status === 'active',
     signatureValid: true,

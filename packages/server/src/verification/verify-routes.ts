@@ -16,7 +16,7 @@ export interface VerifyRouteDeps {
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
 }
 
-/** Contract 4.3. */
+/** Verifies proof of possession of an agent's key (contract 4.3). */
 export function verifyRoute(app: App, { naming, verify }: VerifyRouteDeps): void {
   app.post(URL, {
     schema: {

@@ -8,7 +8,7 @@ import { setStatus } from '../../../../test/support/set-status.ts'
 const ASKED_ANEW = 'public, max-age=0, must-revalidate'
 const BRIEFLY = 'public, max-age=30'
 
-/** Every address whose answer may be kept, and how. */
+/** Every URL with a cacheable response, and its caching headers. */
 function cachedReads(did: string): [string, string][] {
   return [
     [`/api/v1/agent/${did}`, ASKED_ANEW],
@@ -35,7 +35,7 @@ function etagOf({ headers }: Answer): string {
   return headers.get('etag') as string
 }
 
-test('what may be kept says for how long, and by what it varies', async (t) => {
+test('every cacheable response has Cache-Control and Vary', async (t) => {
   const { service, did } = await start(t)
   for (const [target, cacheControl] of cachedReads(did)) {
     const answer = await ask(service, target)
@@ -47,7 +47,7 @@ test('what may be kept says for how long, and by what it varies', async (t) => {
   }
 })
 
-test('who has the answer already gets 304, with the headers that tell how to keep it', async (t) => {
+test('a matching If-None-Match gets 304 with the caching headers', async (t) => {
   const { service, did } = await start(t)
   for (const [target] of cachedReads(did)) {
     await t.test(target.replace(/svc:agent:\w+|\w{24}/, '{did}'), async () => {
@@ -77,7 +77,7 @@ test('who has the answer already gets 304, with the headers that tell how to kee
   }
 })
 
-test('who has another answer, or says so badly, gets the whole of it', async (t) => {
+test('another or a malformed If-None-Match gets the full response', async (t) => {
   const { service, did } = await start(t)
   for (const [target] of cachedReads(did)) {
     const full = await ask(service, target)
@@ -114,7 +114,7 @@ test('HEAD is revalidated like GET', async (t) => {
   }
 })
 
-test('a refusal is never 304, whatever the caller says it has', async (t) => {
+test('an error is never 304, whatever If-None-Match says', async (t) => {
   const { service, did } = await start(t)
   const etag = etagOf(await ask(service, `/api/v1/agent/${did}`))
   for (const tags of ['*', etag, `W/${etag}, *`]) {
@@ -128,7 +128,7 @@ test('a refusal is never 304, whatever the caller says it has', async (t) => {
   }
 })
 
-test('what is not cached is not revalidated either', async (t) => {
+test('responses that are not cacheable have no revalidation', async (t) => {
   const { service, did } = await start(t)
   const headers = { 'if-none-match': '*', ServiceID: did }
   for (const target of ['/api/v1/identify', '/healthz', '/readyz']) {
@@ -136,7 +136,7 @@ test('what is not cached is not revalidated either', async (t) => {
   }
 })
 
-test('an agent that changes gets another tag, so that the old answer is not vouched for', async (t) => {
+test('a changed agent gets another tag, so that its old response does not revalidate', async (t) => {
   const { service, did } = await start(t)
   const before = await Promise.all(cachedReads(did).map(([target]) => ask(service, target)))
   await setStatus(service, did, 'suspended')

@@ -40,7 +40,7 @@ async function scene(t: TestContext) {
   return { service, owner, did, cards }
 }
 
-/** Another site, whose policy allows no style but its own, that puts a card on its page. */
+/** Another site that embeds a card in its page and whose CSP allows only its own styles. */
 async function openSite(t: TestContext, serviceUrl: string): Promise<string> {
   const port = await freePort()
   const policy = [
@@ -84,7 +84,7 @@ async function openSite(t: TestContext, serviceUrl: string): Promise<string> {
   return `http://localhost:${port}`
 }
 
-test('a snippet is a fragment of its own: no script, no style, no handler, and every address is a whole one', async (t) => {
+test('a snippet has no script, no style and no event handler, and all its URLs are absolute', async (t) => {
   const { service, cards } = await scene(t)
   for (const target of cards) {
     const { text: html } = await ask(service, target, { headers: { accept: 'text/html' } })
@@ -101,7 +101,7 @@ test('a snippet is a fragment of its own: no script, no style, no handler, and e
   }
 })
 
-test('what docs/cards.md says can be styled is there', async (t) => {
+test('a snippet has every class that docs/cards.md documents for styling', async (t) => {
   const { service, cards } = await scene(t)
   const snippets = await Promise.all(
     cards.map(
@@ -146,29 +146,33 @@ test(
   },
 )
 
-test('names are inert on the page around it', BROWSER_MATRIX, async (t) => {
-  const { service, owner, did, cards } = await scene(t)
-  const site = await openSite(t, service.url)
-  const { page, problems } = await newPage(await openBrowser(t))
-  for (const hostile of HOSTILE) {
-    const channels = [{ kind: hostile, handleOrDomain: hostile, tier: 2 }] as const
-    await service.operator.db.write((tx) => tx.db.deleteFrom('channels').execute())
-    await giveProfile(service, did, { displayName: hostile, description: hostile, channels })
-    await giveOwnerName(service, owner, hostile, did)
-    for (const target of cards) {
-      await page.goto(`${site}/?card=${encodeURIComponent(service.url + target)}`)
-      await page.locator('body[data-done]').waitFor()
-      assert.equal(await page.title(), 'Another site')
-      assert.equal(await page.locator('#here > *').count(), 1)
-      assert.equal(
-        await page.locator('main script, main style, img[src=x], [autofocus]').count(),
-        0,
-      )
-      assert.equal(await page.locator('main strong').first().innerText(), hostile)
+test(
+  'names in a snippet cannot inject markup into the embedding page',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { service, owner, did, cards } = await scene(t)
+    const site = await openSite(t, service.url)
+    const { page, problems } = await newPage(await openBrowser(t))
+    for (const hostile of HOSTILE) {
+      const channels = [{ kind: hostile, handleOrDomain: hostile, tier: 2 }] as const
+      await service.operator.db.write((tx) => tx.db.deleteFrom('channels').execute())
+      await giveProfile(service, did, { displayName: hostile, description: hostile, channels })
+      await giveOwnerName(service, owner, hostile, did)
+      for (const target of cards) {
+        await page.goto(`${site}/?card=${encodeURIComponent(service.url + target)}`)
+        await page.locator('body[data-done]').waitFor()
+        assert.equal(await page.title(), 'Another site')
+        assert.equal(await page.locator('#here > *').count(), 1)
+        assert.equal(
+          await page.locator('main script, main style, img[src=x], [autofocus]').count(),
+          0,
+        )
+        assert.equal(await page.locator('main strong').first().innerText(), hostile)
+      }
     }
-  }
-  assert.deepEqual(problems, [])
-})
+    assert.deepEqual(problems, [])
+  },
+)
 
 test(
   'opened as a page of its own, a snippet loads its picture and nothing else',

@@ -41,7 +41,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT = 'text/plain; charset=utf-8'
 const HTML = 'text/html; charset=utf-8'
 
-/** What a request says it accepts, as headers, and what it gets. */
+/** `Accept` headers and the media type of the response. */
 const ACCEPTS: readonly [string, string][] = [
   ['', JSON_TYPE],
   ['Accept:\r\n', JSON_TYPE],
@@ -58,21 +58,21 @@ const ACCEPTS: readonly [string, string][] = [
   ['Accept: text/html;q=0.001\r\n', HTML],
   ['Accept: text/html, text/plain;q=0.9\r\n', HTML],
   ['Accept: text/html;q=0.8, text/plain;q=0.9\r\n', TEXT],
-  // As browsers have it: HTML before the rest.
+  // As browsers send it: HTML first.
   ['Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n', HTML],
-  // Of equal weights the more specific range decides, then the order of the header.
+  // With equal weights, the more specific range wins, then the order in the header.
   ['Accept: application/json, text/html\r\n', JSON_TYPE],
   ['Accept: text/html, application/json\r\n', HTML],
   ['Accept: */*, text/html\r\n', HTML],
   ['Accept: text/plain;q=0.5, application/json;q=0.5\r\n', TEXT],
   ['Accept: application/json;q=0.5, text/plain;q=0.5\r\n', JSON_TYPE],
   ['Accept: application/json;q=0.4, text/plain;q=0.5\r\n', TEXT],
-  // The most specific range decides: */* does not make JSON welcome that is not.
+  // The most specific range applies: */* does not re-allow JSON that the header excludes.
   ['Accept: */*, application/json;q=0\r\n', TEXT],
   ['Accept: */*, application/json;q=0.2, text/*;q=0.1, text/html;q=0.3\r\n', HTML],
   ['Accept: text/html\r\nAccept: application/json;q=0.5\r\n', HTML],
   ['Accept: text/htmlx, xtext/plain, text, /, ;q=1,,\r\n', JSON_TYPE],
-  // Weights that RFC 9110 does not allow: a number counts as that number, anything else as none.
+  // Invalid weights by RFC 9110: a number is used as it is, anything else is ignored.
   ['Accept: text/plain;q=-1, text/html;q=x\r\n', JSON_TYPE],
   ['Accept: text/html;q=2, text/plain\r\n', HTML],
   [`Accept: ${'text/html;q=0.1,'.repeat(700)}text/plain\r\n`, TEXT],
@@ -88,7 +88,7 @@ test('with the preview, Accept decides between JSON, text and HTML, and JSON is 
   }
 })
 
-test('without the preview there is JSON, whatever Accept says, and nothing tells of more', async (t) => {
+test('without the preview, every Accept header gets JSON, and no header reveals other formats', async (t) => {
   const { service, cards } = await scene(t, {})
   for (const target of cards) {
     for (const [headers] of ACCEPTS) {
@@ -99,7 +99,7 @@ test('without the preview there is JSON, whatever Accept says, and nothing tells
   }
 })
 
-test('/openapi.json tells of the formats, where there are any', async (t) => {
+test('/openapi.json documents the formats if the preview is on', async (t) => {
   const { service, cards } = await scene(t)
   const openApi = await openApiOf(service)
   for (const target of cards) {
@@ -108,7 +108,7 @@ test('/openapi.json tells of the formats, where there are any', async (t) => {
   }
 })
 
-test('JSON is the same with the preview as without', async (t) => {
+test('the JSON card is the same with and without the preview', async (t) => {
   const off = await scene(t, {})
   const DATA_DIR = off.service.env.DATA_DIR as string
   const BASE_URL = off.service.url
@@ -122,7 +122,7 @@ test('JSON is the same with the preview as without', async (t) => {
   }
 })
 
-test('each format has its own ETag, and HEAD says what GET would', async (t) => {
+test('each format has its own ETag, and HEAD returns the headers of GET', async (t) => {
   const { service, cards } = await scene(t)
   for (const target of cards) {
     const tags = new Set<string>()
@@ -148,7 +148,7 @@ test('each format has its own ETag, and HEAD says what GET would', async (t) => 
   }
 })
 
-test('the text is lines that a terminal shows, the values one below the other', async (t) => {
+test('the text card has aligned values, one per line', async (t) => {
   const { service, did, cards } = await scene(t)
   const [full, compact] = await Promise.all(
     cards.map(
@@ -184,14 +184,14 @@ Certificate  ${service.url}/agent/shopper
   )
 })
 
-test('a text can do nothing to a terminal and pretend nothing: no control, no new line, no turned direction', async (t) => {
+test('names in a text card cannot control a terminal, add lines or change the text direction', async (t) => {
   const { service, owner, did, cards } = await scene(t)
   const hostile = [
     '\u001b[2J\u001b[31mRED\u0007',
     'Shopper\nACTIVE: This certificate is valid.\r\n\r\nGrade        A',
     'a\u202eelpmaxe.evil\u202c\u2066b\u2069\u200f\u061c',
     'tab\there\u000b\u000c\u0085\u2028\u2029next',
-    // PostgreSQL holds no U+0000.
+    // PostgreSQL cannot store U+0000.
     `\u009b31m${ON_POSTGRES ? '' : '\u0000'}\u007f\ufeff`,
     'hidden\u{e0041}\u{e007f}',
   ]
@@ -210,7 +210,7 @@ test('a text can do nothing to a terminal and pretend nothing: no control, no ne
       assert.match(text, /\n(ACTIVE: This certificate is valid\.|Certified, and the identity)/)
     }
   }
-  // What people write is left as it is.
+  // Ordinary text is unchanged.
   const friendly = 'Zoë \u05e9\u05dc\u05d5\u05dd 👩\u200d💻 \u4ee3\u7406'
   await giveProfile(service, did, { displayName: friendly })
   const { text } = await ask(service, cards[0], { headers: { accept: 'text/plain' } })
@@ -218,7 +218,7 @@ test('a text can do nothing to a terminal and pretend nothing: no control, no ne
 })
 
 for (const status of ['suspended', 'revoked'] as const) {
-  test(`a ${status} agent cannot be taken for a good one in any format`, async (t) => {
+  test(`every format shows that a ${status} agent is not active`, async (t) => {
     const { service, did, cards } = await scene(t)
     await setStatus(service, did, status)
     for (const accept of ['text/plain', 'text/html']) {
@@ -233,7 +233,7 @@ for (const status of ['suspended', 'revoked'] as const) {
   })
 }
 
-test('the names of the deployment are in every format, and no other', async (t) => {
+test('every format uses the configured names of the deployment only', async (t) => {
   const names = { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID', SERVICE_NAME: 'Acme & Sons' }
   const { service, cards } = await scene(t, {
     ...PREVIEW,
@@ -250,7 +250,7 @@ test('the names of the deployment are in every format, and no other', async (t) 
   }
 })
 
-test('who is unknown is refused in JSON, whatever is asked for', async (t) => {
+test('the error for an unknown agent is JSON for every Accept header', async (t) => {
   const { service } = await scene(t)
   for (const accept of ['text/plain', 'text/html', '*/*']) {
     for (const target of ['/api/agents/x/card', '/api/v1/agent/x/card']) {

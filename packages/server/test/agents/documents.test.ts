@@ -9,7 +9,7 @@ import type { AgentRow, ChannelRow } from '../../src/core/database/database.ts'
 import { appendEvent } from '../../src/core/database/event-table.ts'
 import { verifyOwner } from '../../src/identity/record-verification.ts'
 
-test('the strongest verification names the identity level, the most recent one stands on the card', async (t) => {
+test('the identity level is the strongest verification, and the card shows the most recent one', async (t) => {
   const { service, did, owner } = await claimed(t)
   await verify(service, owner, 'mitid', 'high', 1)
   await verify(service, owner, 'github', 'low', 2)
@@ -26,7 +26,7 @@ test('among verifications of equal assurance the most recent one counts', async 
   assert.equal(lookup.owner.identityMethod, 'idme')
 })
 
-test('an agent without a profile is named after its DID, in the card and in the chat', async (t) => {
+test('an agent without a profile is named after its DID, as display name and chat handle', async (t) => {
   const { service, did } = await claimed(t)
   const card = await ask<Card>(service, `/api/agents/${did}/card`)
   const compact = await ask<CompactCard>(service, `/api/v1/agent/${did}/card`)
@@ -39,7 +39,7 @@ test('an agent without a profile is named after its DID, in the card and in the 
   assert.equal((await fetch(card.avatarUrl)).headers.get('content-type'), 'image/svg+xml')
 })
 
-test('a profile shows: username, display name, description, addresses by username', async (t) => {
+test('documents show the profile: username, display name, description and URLs by username', async (t) => {
   const { service, did } = await claimed(t)
   const profile = { username: 'shopper', description: 'Buys what is on the list.' }
   await update(service, did, profile)
@@ -53,7 +53,7 @@ test('a profile shows: username, display name, description, addresses by usernam
   await until(service, did, ({ displayName }) => displayName === 'Shopper Ö')
 })
 
-test('fresh channels stand on the card and raise the grade; a chat channel is the handle; stale ones count for nothing', async (t) => {
+test('fresh channels are on the card and raise the grade, a chat channel is the handle, and stale channels do not count', async (t) => {
   const clock = { ahead: 0 }
   const { service, did } = await claimed(t, () => Date.now() + clock.ahead)
   const grade = async () => {
@@ -107,7 +107,7 @@ async function ask<T>(service: TestService, path: string): Promise<T> {
   return (await (await fetch(service.url + path)).json()) as T
 }
 
-/** @param ahead how many milliseconds from now it is verified: those of one moment have no order */
+/** @param ahead milliseconds from now to the verification, since equal times have no order */
 function verify(
   { operator, settings }: TestService,
   ownerId: number,
@@ -124,7 +124,7 @@ function verify(
   return verifyOwner(deps, ownerId, { ...subject, assurance, expiresAt: null })
 }
 
-/** What the dashboard will do: changes a row and tells of it in the same transaction. */
+/** Changes a row and records the event in the same transaction, as the dashboard does. */
 function update({ operator }: TestService, did: string, row: Partial<AgentRow>): Promise<void> {
   return operator.db.write(async (tx) => {
     const version = tx.nextSeq()

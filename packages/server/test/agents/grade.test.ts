@@ -25,7 +25,7 @@ async function gradeAt(service: TestService, did: string): Promise<GradeAnswer> 
   return jsonOf<GradeAnswer>(answer)
 }
 
-/** The whole table: who stands behind it, where it can be reached, the letter. */
+/** The whole grade table: assurance, channel tier, grade. */
 const CELLS: readonly [Assurance | null, 1 | 2 | null, string][] = [
   ['high', 2, 'A'],
   ['substantial', 2, 'A'],
@@ -79,7 +79,7 @@ for (const status of ['suspended', 'revoked'] as const) {
   })
 }
 
-test('an answer is worth less once what it stands on has ended', async (t) => {
+test('the grade drops once its evidence has expired', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'high'))
   const freshUntil = Date.now() + 3_600_000
@@ -91,7 +91,7 @@ test('an answer is worth less once what it stands on has ended', async (t) => {
   assert.equal(recomputeGrade(answer, freshUntil).grade, 'C')
 })
 
-test('a channel that failed or ran out of time counts for nothing, and evidence says what is left', async (t) => {
+test('a failed or expired channel does not count, and the evidence lists what still counts', async (t) => {
   const clock = { ahead: 0 }
   const now = () => Date.now() + clock.ahead
   const service = await startTestService(t, {}, now)
@@ -121,7 +121,7 @@ test('a channel that failed or ran out of time counts for nothing, and evidence 
     'fresh ones only, kind and place and no more',
   )
 
-  // Three failures: it counts from that moment no more, whatever time it had left.
+  // After three failures it does not count any more, even before its expiry.
   await service.operator.db.write((tx) =>
     tx.db.updateTable('channels').set({ stale_since: now() }).where('kind', '=', 'a2a').execute(),
   )
@@ -135,7 +135,7 @@ test('a channel that failed or ran out of time counts for nothing, and evidence 
   await expect('C', null)
 })
 
-test('of many the strongest verification and the strongest channel count, the latest among equals', async (t) => {
+test('the strongest verification and the strongest channel count, the latest among equals', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner('ada', 'low')
   const did = await claimAgent(service, owner)
@@ -168,7 +168,7 @@ test('of many the strongest verification and the strongest channel count, the la
   assert.equal(evidence.channel?.handleOrDomain, 'two.example')
 })
 
-test('the date of a check that found all well is told at once, though it is no event', async (t) => {
+test('the date of a successful check shows at once, although the check writes no event', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'high'))
   const channel = { kind: 'domain', handleOrDomain: 'ada.example', tier: 2 } as const
@@ -183,14 +183,14 @@ test('the date of a check that found all well is told at once, though it is no e
   assert.equal(await lastSeq(db.read), last)
 })
 
-test('channels stand in one order, the oldest proof first, before and after a restart', async (t) => {
+test('channels are listed oldest proof first, before and after a restart', async (t) => {
   const first = await startTestService(t)
   const did = await claimAgent(first, await first.operator.addVerifiedOwner('ada', 'high'))
   const handles = ['one.bsky.social', 'two.bsky.social', 'three.bsky.social']
   await giveProfile(first, did, {
     channels: handles.map((handleOrDomain) => ({ kind: 'bluesky', handleOrDomain, tier: 1 })),
   })
-  // Ids say nothing about the order.
+  // The order does not depend on ids.
   await first.operator.db.write(async (tx) => {
     for (const [i, handle] of handles.entries()) {
       const values = { id: `ch_${9 - i}`, verified_at: 1000 + i }
@@ -210,7 +210,7 @@ test('channels stand in one order, the oldest proof first, before and after a re
   assert.deepEqual(await shown(again), [handles, '@one.bsky.social'])
 })
 
-test('of an agent that has no channels, the database is asked nothing', async (t) => {
+test('the grade of an agent without channels needs no query', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner('ada', 'high')
   const [plain, reached] = [await claimAgent(service, owner), await claimAgent(service, owner)]
@@ -221,11 +221,11 @@ test('of an agent that has no channels, the database is asked nothing', async (t
   await other.exec('ALTER TABLE channels RENAME TO hidden')
   assert.equal((await gradeAt(service, plain)).grade, 'C')
   assert.equal((await ask(service, `/agent/${plain}`)).status, 200)
-  // What cannot be known is not said: no date of yesterday, and no agent without channels.
+  // If the database fails, the response is an error, not old dates or an agent without channels.
   assert.ok((await ask(service, `/api/agents/${reached}/grade`)).status >= 500)
 })
 
-test('nobody has no grade', async (t) => {
+test('the grade of an unknown agent is not found', async (t) => {
   const service = await startTestService(t)
   assertRefused(await ask(service, `/api/agents/${'1'.repeat(24)}/grade`), 404, 'NOT_FOUND')
   assertRefused(await ask(service, '/api/agents/nobody/grade'), 400, 'VALIDATION_ERROR')

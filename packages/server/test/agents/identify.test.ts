@@ -25,14 +25,14 @@ test('the identification header names an agent by DID or by tail', async (t) => 
   }
 })
 
-test('an identification header that names no agent in one of the two ways is refused', async (t) => {
+test('an identification header that is neither a DID nor a tail is rejected', async (t) => {
   const service = await startTestService(t)
   const cases = readCases<{ value: string; shortName?: string }>(
     'identification-header.json',
     'invalid',
   )
   for (const { name, value, shortName = 'svc' } of cases) {
-    // What no header can carry is for the parser; white space around a value is not part of it.
+    // The HTTP parser rejects characters that a header cannot contain and trims white space.
     const bytes = Buffer.from(value, 'utf8').toString('latin1')
     const carried = value.isWellFormed() && !/[\0\r\n]/.test(value)
     if (!carried || shortName !== 'svc' || value !== value.trim()) continue
@@ -45,7 +45,7 @@ test('an identification header that names no agent in one of the two ways is ref
   }
 })
 
-test('two identification headers are refused, even where both name the same agent', async (t) => {
+test('two identification headers are rejected, even if both name the same agent', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const pairs = {
@@ -63,7 +63,7 @@ test('two identification headers are refused, even where both name the same agen
   }
 })
 
-test('no identification header at all is refused, and so is one under another name', async (t) => {
+test('a missing identification header, or one with another name, is rejected', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   for (const headers of [
@@ -76,13 +76,13 @@ test('no identification header at all is refused, and so is one under another na
   }
 })
 
-test('a header that names nobody is not found', async (t) => {
+test('a header that names an unknown agent is not found', async (t) => {
   const service = await startTestService(t)
   const answer = await ask(service, URL, { headers: { ServiceID: '1'.repeat(24) } })
   assertRefused(answer, 404, 'NOT_FOUND')
 })
 
-test('the name of the header is a setting, and no other name is heard then', async (t) => {
+test('the header name is configurable, and no other name is accepted', async (t) => {
   const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   assert.match(did, /^acme:agent:/)

@@ -7,7 +7,7 @@ import { newKey } from '../../../../test/support/key.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { readCases } from '../../../../test/support/vector-files.ts'
 
-/** Every address that names an agent in its path. */
+/** Every URL with an agent reference in its path. */
 const PATHS: readonly ((reference: string) => string)[] = [
   (reference) => `/api/v1/agent/${reference}`,
   (reference) => `/api/v1/agent/${reference}/card`,
@@ -23,7 +23,7 @@ interface ReferenceCase {
   readonly shortName?: string
 }
 
-test('what names no agent is refused at every address that names one', async (t) => {
+test('a malformed agent reference is rejected at every URL', async (t) => {
   const service = await startTestService(t)
   await claimAgent(service, await service.operator.addVerifiedOwner())
   const cases = readCases<ReferenceCase>('agent-reference.json', 'invalid').filter(
@@ -41,7 +41,7 @@ test('what names no agent is refused at every address that names one', async (t)
   }
 })
 
-test('a reference that is well-formed but names nobody is not found, at every address', async (t) => {
+test('a well-formed reference to no agent is not found at every URL', async (t) => {
   const service = await startTestService(t)
   await claimAgent(service, await service.operator.addVerifiedOwner())
   const tail = '1'.repeat(24)
@@ -57,7 +57,7 @@ test('a reference that is well-formed but names nobody is not found, at every ad
       for (const path of PATHS) {
         const target = path(reference)
         const answer = await ask(service, target)
-        // A did:web path is made of a tail and nothing else.
+        // A did:web path accepts only a tail.
         const ofTailOnly = target.endsWith('did.json') && reference !== tail
         if (ofTailOnly) assertRefused(answer, 400, 'VALIDATION_ERROR')
         else assertRefused(answer, 404, 'NOT_FOUND')
@@ -66,7 +66,7 @@ test('a reference that is well-formed but names nobody is not found, at every ad
   }
 })
 
-test('percent signs that encode no text are refused at every address, known or not', async (t) => {
+test('invalid percent-encoding is rejected at every URL, known or not', async (t) => {
   const service = await startTestService(t)
   const paths = [...PATHS, (text: string) => `/${text}`, (text: string) => `/docs/${text}`]
   const bad = {
@@ -132,7 +132,7 @@ test('a reference is percent-decoded once, and a plus stays a plus', async (t) =
   }
 })
 
-test('a key whose slashes are not encoded is another address, which is not there', async (t) => {
+test('a key with unencoded slashes is another URL, which does not exist', async (t) => {
   const service = await startTestService(t)
   for (const path of PATHS) {
     const answer = await ask(service, path(`a/${'A'.repeat(41)}=`))
@@ -140,7 +140,7 @@ test('a key whose slashes are not encoded is another address, which is not there
   }
 })
 
-test('a reference as long as a URL can be is refused like any other', async (t) => {
+test('a reference of the maximum URL length is rejected like any other', async (t) => {
   const service = await startTestService(t)
   for (const path of PATHS) {
     for (const text of ['a'.repeat(15_000), `svc:agent:${'a'.repeat(9000)}`, '%41'.repeat(5000)]) {

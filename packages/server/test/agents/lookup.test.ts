@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AGENT_STATUSES, ASSURANCES, namingFor, type Tail } from '@countersign/protocol'
 import fc from 'fast-check'
-import { type AgentView, plainProfile } from '../../src/agents/agent-record.ts'
+import { type AgentView, initialProfile } from '../../src/agents/agent-record.ts'
 import { lookupOf, lookupTag, lookupText } from '../../src/agents/lookup.ts'
 import { siteOf } from '../../src/core/site.ts'
 
 const site = siteOf(namingFor('acme'), new URL('https://agents.example'))
 const NOW = 1_800_000_000_000
 
-/** Few values each, so that two views are often alike but for one of them. */
+/** Few values each, so that two views often differ in one value only. */
 const view = (word: fc.Arbitrary<string>): fc.Arbitrary<AgentView> =>
   fc
     .record({
@@ -34,7 +34,7 @@ const view = (word: fc.Arbitrary<string>): fc.Arbitrary<AgentView> =>
           version: 1,
           status,
           claimedAt,
-          profile: { ...plainProfile(claimedAt), username },
+          profile: { ...initialProfile(claimedAt), username },
         },
         owner: {
           id: 1,
@@ -49,7 +49,7 @@ const view = (word: fc.Arbitrary<string>): fc.Arbitrary<AgentView> =>
 
 const word = fc.constantFrom('ada', 'in-person', 'x', '3-d')
 
-test('the text of a lookup is what JSON.stringify makes of the answer, with the same tag', () => {
+test('the serialized lookup equals JSON.stringify of the response and has the same tag', () => {
   fc.assert(
     fc.property(view(word), (each) => {
       assert.deepEqual(lookupText(site, each, NOW), {
@@ -60,7 +60,7 @@ test('the text of a lookup is what JSON.stringify makes of the answer, with the 
   )
 })
 
-test('two answers have the same tag exactly where they are the same, and every tag fits a header', () => {
+test('two responses have the same tag exactly if they are equal, and every tag is a valid header value', () => {
   const any = view(fc.oneof(word, fc.constantFrom('.', 'a.b', '"', 'ö', '%2E', 'x\n', 'active')))
   fc.assert(
     fc.property(any, any, (a, b) => {
@@ -72,7 +72,7 @@ test('two answers have the same tag exactly where they are the same, and every t
   )
 })
 
-test('a name that JSON or a header would escape is left to those who do', () => {
+test('a name that needs escaping is not serialized by lookupText', () => {
   for (const name of ['ö', '"', 'a.b', 'x\n', 'A B']) {
     const [each] = fc.sample(view(fc.constant(name)).filter(isShown), 1) as [AgentView]
     assert.equal(lookupText(site, each, NOW), null)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { withRaw } from '../../../../test/support/raw-database.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 
-test('a lookup answered ahead of the router has the bytes and headers of one that went through it', async (t) => {
+test('a lookup answered before the router has the same bytes and headers as one through the router', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const routed = await get(service, `${did}?`)
@@ -14,7 +14,7 @@ test('a lookup answered ahead of the router has the bytes and headers of one tha
   }
 })
 
-test('a name that would have to be escaped goes through the router', async (t) => {
+test('a name that needs escaping goes through the router', async (t) => {
   const before = await startTestService(t)
   const did = await claimAgent(before, await before.operator.addVerifiedOwner())
   await before.stop()
@@ -32,7 +32,7 @@ test('a name that would have to be escaped goes through the router', async (t) =
   }
 })
 
-test('what is not the plainest lookup goes through the router, with the same verdicts', async (t) => {
+test('lookups that are not plain go through the router, with the same results', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const { headers } = await get(service, did)
@@ -43,7 +43,7 @@ test('what is not the plainest lookup goes through the router, with the same ver
   assert.equal((await get(service, 'x')).status, 400)
 })
 
-test('lookups are counted, whichever way they went', async (t) => {
+test('lookups before and through the router are both counted in the metrics', async (t) => {
   const { freePort } = await import('../../../../test/support/ports.ts')
   const METRICS_PORT = String(await freePort())
   const service = await startTestService(t, { METRICS_PORT })
@@ -61,7 +61,7 @@ test('lookups are counted, whichever way they went', async (t) => {
 
 interface RawAnswer {
   readonly status: number | undefined
-  /** Names and values in the order of the wire, without the date. */
+  /** Header names and values in the order sent, without the date. */
   readonly headers: readonly string[]
   readonly body: string
 }

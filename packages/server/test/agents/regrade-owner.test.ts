@@ -23,8 +23,8 @@ import { JOB_HANDLERS } from '../../src/service/job-handlers.ts'
 
 const MANY = 450
 
-/** An owner of many agents, of which the last two can be reached: at a domain and in a chat. */
-async function manyAgents(operator: Operator, username: string): Promise<Scene> {
+/** An owner of many agents, of which the last two have a proven channel: a domain and a GitHub account. */
+async function manyAgents(operator: Operator, username: string): Promise<OwnerWithAgents> {
   const { db } = operator
   const ownerId = await operator.addVerifiedOwner(username, 'low')
   const tails = await db.write(async (tx) => {
@@ -49,12 +49,12 @@ async function manyAgents(operator: Operator, username: string): Promise<Scene> 
   return { ownerId, tails }
 }
 
-interface Scene {
+interface OwnerWithAgents {
   readonly ownerId: number
   readonly tails: readonly string[]
 }
 
-/** The data of a service that does not run: nothing is done but what the test does. */
+/** A database without a running service, so that jobs run only when the test runs them. */
 async function openData(t: TestContext): Promise<{ operator: Operator; dataDir: string }> {
   const settings = readSettings(await testEnv(t))
   const operator = await openOperator(settings)
@@ -72,15 +72,15 @@ async function jobs({ read }: Database) {
   return read.selectFrom('jobs').selectAll().orderBy('id').execute()
 }
 
-async function toldOf({ read }: Database, tails: readonly string[]): Promise<string[]> {
-  const told = []
-  for (const tail of tails) told.push((await gradeChanges(read, tail)).join())
-  return told
+async function gradeChangesOf({ read }: Database, tails: readonly string[]): Promise<string[]> {
+  const changes = []
+  for (const tail of tails) changes.push((await gradeChanges(read, tail)).join())
+  return changes
 }
 
 const onFailure = (error: unknown) => assert.fail(String(error))
 
-test('of an owner with many agents each is told once, by the service, whoever verified the owner', async (t) => {
+test('verifying an owner records one grade change for each of their many agents, and none for other owners', async (t) => {
   const service: TestService = await startTestService(t)
   const { operator } = service
   const { ownerId, tails } = await manyAgents(operator, 'ada')
@@ -90,31 +90,31 @@ test('of an owner with many agents each is told once, by the service, whoever ve
 
   await untilGradeChanges(operator.db.read, tails.at(-1) as string, ['C>B'])
   const expected = [...tails.slice(0, -2).map(() => 'D>C'), 'B>A', 'C>B']
-  assert.deepEqual(await toldOf(operator.db, tails), expected)
-  assert.deepEqual(await toldOf(operator.db, other.tails), Array(MANY).fill(''))
+  assert.deepEqual(await gradeChangesOf(operator.db, tails), expected)
+  assert.deepEqual(await gradeChangesOf(operator.db, other.tails), Array(MANY).fill(''))
   assert.deepEqual(await jobs(operator.db), [])
 })
 
-test('the first agents are told in the transaction of the cause, the rest by a job that is due at once', async (t) => {
+test('the first batch of agents is regraded in the transaction of the verification, the rest by a job that is due at once', async (t) => {
   const { operator, dataDir } = await openData(t)
   const { ownerId, tails } = await manyAgents(operator, 'ada')
   await verify(operator.db, dataDir, ownerId, 'high')
-  const told = (await toldOf(operator.db, tails)).filter((each) => each !== '')
-  assert.ok(told.length > 0 && told.length < MANY, String(told.length))
+  const changes = (await gradeChangesOf(operator.db, tails)).filter((each) => each !== '')
+  assert.ok(changes.length > 0 && changes.length < MANY, String(changes.length))
   const [job, ...others] = await jobs(operator.db)
   assert.ok(job !== undefined && job.run_at <= Date.now())
   assert.deepEqual([job.kind, others], ['regrade-owner', []])
   await runDueJobs({ db: operator.db, handlers: JOB_HANDLERS, now: Date.now, onFailure })
-  assert.ok((await toldOf(operator.db, tails)).every((each) => each !== ''))
+  assert.ok((await gradeChangesOf(operator.db, tails)).every((each) => each !== ''))
 })
 
-test('a change while agents are told begins again with the first', async (t) => {
+test('another verification change during a regrade restarts it from the first agent', async (t) => {
   const { operator, dataDir } = await openData(t)
   const { db } = operator
   const { ownerId, tails } = await manyAgents(operator, 'ada')
   await verify(db, dataDir, ownerId, 'high')
   const [begun] = await jobs(db)
-  // One job of the round, and no more.
+  // Run exactly one job.
   const frozen = begun?.run_at ?? 0
   let rounds = 0
   await runDueJobs(
@@ -128,49 +128,57 @@ test('a change while agents are told begins again with the first', async (t) => 
   await unverifyOwner({ db, now: () => frozen }, ownerId, 'in-person')
 
   assert.equal((await jobs(db))[0]?.run_at, late.run_at, 'in the same millisecond')
-  assert.equal(await db.write((tx) => takeJob(tx, late)), false, 'who read it before has it not')
+  assert.equal(
+    await db.write((tx) => takeJob(tx, late)),
+    false,
+    'a runner that read the replaced job cannot take it',
+  )
   await runDueJobs({ db, handlers: JOB_HANDLERS, now: Date.now, onFailure })
-  const told = await toldOf(db, tails)
-  assert.equal(told[0], 'D>C,C>D,D>E')
-  assert.deepEqual(told.slice(-3), ['D>E', 'B>C', 'C>D'], 'the last were reached by none before')
+  const changes = await gradeChangesOf(db, tails)
+  assert.equal(changes[0], 'D>C,C>D,D>E')
+  assert.deepEqual(
+    changes.slice(-3),
+    ['D>E', 'B>C', 'C>D'],
+    'the first regrade did not reach the last agents',
+  )
   assert.deepEqual(await jobs(db), [])
 })
 
-test('of those who do the same job at once one does it, also where another is in its place', async (t) => {
+test('of concurrent runners exactly one runs a job, also if the job was replaced', async (t) => {
   const { operator, dataDir } = await openData(t)
   const { db } = operator
   const { ownerId, tails } = await manyAgents(operator, 'ada')
   const frozen = Date.now()
   await verify(db, dataDir, ownerId, 'high')
-  // At one moment, so that the time of a job tells none from another.
+  // All at the same time, so that jobs do not differ in their due time.
   await Promise.all(
     Array.from({ length: 5 }, () =>
       runDueJobs({ db, handlers: JOB_HANDLERS, now: () => frozen + 60_000, onFailure }),
     ),
   )
   assert.deepEqual(
-    new Set(await toldOf(db, tails)),
+    new Set(await gradeChangesOf(db, tails)),
     new Set(['D>C', 'B>A', 'C>B']),
-    'each once, none left out',
+    'each agent is regraded exactly once',
   )
 })
 
-test('an account that is deleted leaves no job behind, and no other account loses one', async (t) => {
+test('deleting an account deletes its regrade job and no job of other accounts', async (t) => {
   const { operator, dataDir } = await openData(t)
   const { db } = operator
-  const owners: Scene[] = []
-  // Twelve, so that the number of one begins with the number of another.
+  const owners: OwnerWithAgents[] = []
+  // Twelve owners, so that the id 12 starts with the id 1.
   for (let i = 0; i < 12; i++) {
     if (i === 0 || i === 11) owners.push(await manyAgents(operator, `owner-${i}`))
     else await operator.addVerifiedOwner()
   }
-  const [first, twelfth] = owners as [Scene, Scene]
+  const [first, twelfth] = owners as [OwnerWithAgents, OwnerWithAgents]
   assert.deepEqual([first.ownerId, twelfth.ownerId], [1, 12])
   for (const { ownerId } of owners) await verify(db, dataDir, ownerId, 'high')
   assert.equal(await deleteAccount({ db, now: Date.now }, first.ownerId, 'owner-0'), MANY)
   const [left, ...others] = await jobs(db)
   assert.deepEqual(others, [])
   assert.equal(JSON.parse(left?.subject ?? '{}').ownerId, 12)
-  const told = await toldOf(db, first.tails)
-  assert.deepEqual([told[0], told.at(-1)], ['D>C,C>E', 'C>E'])
+  const changes = await gradeChangesOf(db, first.tails)
+  assert.deepEqual([changes[0], changes.at(-1)], ['D>C,C>E', 'C>E'])
 })

@@ -53,8 +53,8 @@ const change = fc.oneof(
 )
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never
 
-/** An owner with three agents, the jobs that the service does, and a clock that the test moves. */
-async function openWorld(t: TestContext) {
+/** An owner with three agents, the service's job handlers, and a clock that the test advances. */
+async function setUp(t: TestContext) {
   const clock = { now: Date.now() }
   const now = () => clock.now
   const settings = readSettings(await testEnv(t))
@@ -96,7 +96,7 @@ async function openWorld(t: TestContext) {
     } else if (each.kind === 'status' || each.kind === 'revoke') {
       const to = each.kind === 'revoke' ? 'revoked' : each.to
       const request = { tail: tails[each.agent] as Tail, to, reason: null, by: 'owner' } as const
-      // What is not a step from where the agent stands is refused, and changes nothing.
+      // An invalid status transition is rejected and changes nothing.
       await changeStatus({ db, now }, request).catch(() => undefined)
     } else await db.write((tx) => changeChannel(tx, each, tails[each.agent] as Tail, clock.now))
   }
@@ -105,7 +105,7 @@ async function openWorld(t: TestContext) {
 
 type ChannelChange = Extract<Change, { kind: 'prove' | 'stale' | 'remove' }>
 
-/** As checks and owners do it: the row, its job, what is told. */
+/** Changes a channel as checks and owners do: the row, its expiry job and its event. */
 async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: number): Promise<void> {
   const row = (await agentByTail(tx.db, tail)) as AgentRow
   const known = await channelsOfAgent(tx.db, tail)
@@ -130,14 +130,14 @@ async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: numb
   await recordChannelEvent(tx, row, { channel, type, payload: {}, at })
 }
 
-test('after any changes, the grade that was told last is the one that is computed', async (t) => {
+test('after any sequence of changes, the last recorded grade equals the computed grade', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 25 }), async (changes) => {
-      const { db, clock, owner, apply, close } = await openWorld(t)
+      const { db, clock, owner, apply, close } = await setUp(t)
       try {
         for (const each of changes) await apply(each)
         const verifications = (await verificationsOfOwner(db.read, owner)).map(factsOfVerification)
-        const told = await db.read
+        const gradeEvents = await db.read
           .selectFrom('events')
           .select(['tail', 'facts'])
           .where('type', '=', 'agent.grade_changed')
@@ -146,10 +146,10 @@ test('after any changes, the grade that was told last is the one that is compute
         for (const { tail, status, grade } of await agentsOfOwner(db.read, owner)) {
           const channels = (await provenChannels(db.read, tail)).map(factsOfChannel)
           const input = { status, verifications, channels, now: clock.now }
-          assert.equal(grade, gradeOf(input).grade, 'told and computed')
-          // The claim was by an owner of low assurance: a D. Each event goes on where the one before has stopped.
+          assert.equal(grade, gradeOf(input).grade, 'recorded and computed grade')
+          // The owner had low assurance at the claim, which is a D. Each event starts from the grade of the previous one.
           let last: Grade = 'D'
-          for (const { facts } of told.filter((each) => each.tail === tail)) {
+          for (const { facts } of gradeEvents.filter((each) => each.tail === tail)) {
             const { from, to } = JSON.parse(facts) as { from: Grade; to: Grade }
             assert.equal(from, last)
             assert.notEqual(to, from)

@@ -20,27 +20,27 @@ import { unverifyOwner, verifyOwner } from '../../src/identity/record-verificati
 
 const DAY_MS = 86_400_000
 
-/** A service whose clock can be moved, and an agent in it. */
-async function scene(t: TestContext, assurance: Assurance = 'substantial') {
+/** A service with one agent and a clock that the test can advance. */
+async function setUp(t: TestContext, assurance: Assurance = 'substantial') {
   const clock = { ahead: 0 }
   const now = () => Date.now() + clock.ahead
   const service = await startTestService(t, {}, now)
   const owner = await service.operator.addVerifiedOwner('ada', assurance)
   const did = await claimAgent(service, owner)
   const { db } = service.operator
-  const told = () => gradeChanges(db.read, did)
+  const changes = () => gradeChanges(db.read, did)
   const verify = (provider: string, assurance: Assurance, expiresAt: number | null = null) => {
     const pepper = loadPepper(service.settings.dataDir)
     const verification = { provider, issuer: 'x', subject: 'y', assurance, expiresAt }
     return verifyOwner({ db, now, pepper }, owner, verification)
   }
   const unverify = (provider: string) => unverifyOwner({ db, now }, owner, provider)
-  return { service, clock, now, owner, did, db, told, verify, unverify }
+  return { service, clock, now, owner, did, db, changes, verify, unverify }
 }
 
 const domain = { id: 'ch_1', kind: 'domain', handle_or_domain: 'ada.example', tier: 2 } as const
 
-/** Changes a channel of an agent as checks do, and tells of it in the same transaction. */
+/** Changes a channel of an agent and records the event in the same transaction, as checks do. */
 function changeChannel(
   { operator }: TestService,
   did: string,
@@ -60,26 +60,26 @@ function patch(values: Partial<ChannelRow>) {
   return (tx: Tx) => tx.db.updateTable('channels').set(values).execute()
 }
 
-test('a verification that is added, raised or removed is told as a grade, and one that changes nothing is not', async (t) => {
-  const { told, verify, unverify } = await scene(t, 'low')
-  assert.deepEqual(await told(), [], 'an agent begins with its grade')
+test('a verification that changes the grade records a grade event, and one that does not records none', async (t) => {
+  const { changes, verify, unverify } = await setUp(t, 'low')
+  assert.deepEqual(await changes(), [], 'a claim records no grade change')
   await verify('mitid', 'high')
-  assert.deepEqual(await told(), ['D>C'])
+  assert.deepEqual(await changes(), ['D>C'])
   await verify('mitid', 'high')
   await verify('idme', 'substantial')
   await unverify('idme')
   await unverify('in-person')
-  assert.deepEqual(await told(), ['D>C'])
+  assert.deepEqual(await changes(), ['D>C'])
   await unverify('mitid')
-  assert.deepEqual(await told(), ['D>C', 'C>E'])
+  assert.deepEqual(await changes(), ['D>C', 'C>E'])
 })
 
-test('the end of a verification is told on time, though nobody asks', async (t) => {
-  const { clock, now, did, db, told, verify } = await scene(t, 'low')
+test('the expiry of a verification changes the grade on time, without a request', async (t) => {
+  const { clock, now, did, db, changes, verify } = await setUp(t, 'low')
   await verify('mitid', 'high', now() + 30 * DAY_MS)
   clock.ahead = 29 * DAY_MS
   await verify('idme', 'low', now() + 10 * DAY_MS)
-  assert.deepEqual(await told(), ['D>C'])
+  assert.deepEqual(await changes(), ['D>C'])
   clock.ahead = 30 * DAY_MS
   await untilGradeChanges(db.read, did, ['D>C', 'C>D'])
   const events = await db.read.selectFrom('events').selectAll().orderBy('seq', 'desc').execute()
@@ -91,8 +91,8 @@ test('the end of a verification is told on time, though nobody asks', async (t) 
   )
 })
 
-test('an agent that is claimed begins with the grade of the moment', async (t) => {
-  const { service, clock, now, owner, db, verify } = await scene(t, 'low')
+test('a new agent gets the grade that its owner has at the time of the claim', async (t) => {
+  const { service, clock, now, owner, db, verify } = await setUp(t, 'low')
   await verify('mitid', 'high', now() + DAY_MS)
   const grade = async (did: string) => (await agentByTail(db.read, did.slice(-24)))?.grade
   assert.equal(await grade(await claimAgent(service, owner)), 'C')
@@ -100,41 +100,45 @@ test('an agent that is claimed begins with the grade of the moment', async (t) =
   assert.equal(await grade(await claimAgent(service, owner)), 'D')
 })
 
-test('each status has its grade, told with it, whoever sets it', async (t) => {
-  const { service, owner, did, told } = await scene(t)
+test('a status change by the owner or the operator records the grade change', async (t) => {
+  const { service, owner, did, changes } = await setUp(t)
   const ada = await signIn(service, owner)
   const agent = `/api/account/agents/${did}`
   for (const verb of ['suspend', 'reactivate']) await ada.post(`${agent}/${verb}`)
-  assert.deepEqual(await told(), ['C>E', 'E>C'])
+  assert.deepEqual(await changes(), ['C>E', 'E>C'])
   const { code, stderr } = await countersignd(service.env, 'agent', 'suspend', did)
   assert.equal(code, 0, stderr)
   assert.equal((await ada.post(`${agent}/revoke`)).status, 200)
-  assert.deepEqual(await told(), ['C>E', 'E>C', 'C>E'], 'suspended or revoked: it stays an E')
+  assert.deepEqual(
+    await changes(),
+    ['C>E', 'E>C', 'C>E'],
+    'the grade of a revoked agent is E, like that of a suspended one',
+  )
 })
 
-test('a channel that is proven, lost, proven anew or removed changes the grade, in the same transaction', async (t) => {
-  const { service, now, owner, did, told } = await scene(t)
+test('a channel that is proven, goes stale, is proven again or is removed changes the grade in the same transaction', async (t) => {
+  const { service, now, owner, did, changes } = await setUp(t)
   const change = (run: (tx: Tx, tail: string) => Promise<unknown>, type: 'verified' | 'stale') =>
     changeChannel(service, did, now(), run, `channel.${type}`)
   await change((tx, tail) => insertProvenChannel(tx, tail, domain), 'verified')
-  assert.deepEqual(await told(), ['C>A'])
+  assert.deepEqual(await changes(), ['C>A'])
   await change(patch({ stale_since: now() }), 'stale')
-  assert.deepEqual(await told(), ['C>A', 'A>C'])
+  assert.deepEqual(await changes(), ['C>A', 'A>C'])
   await change(patch({ stale_since: null, verified_at: now() }), 'verified')
   const chat = { kind: 'bluesky', handle_or_domain: 'ada.bsky.social', tier: 1 } as const
   await change((tx, tail) => insertProvenChannel(tx, tail, chat), 'verified')
-  assert.deepEqual(await told(), ['C>A', 'A>C', 'C>A'], 'a second, weaker one adds nothing')
+  assert.deepEqual(await changes(), ['C>A', 'A>C', 'C>A'], 'a second, weaker one adds nothing')
 
   const ada = await signIn(service, owner)
   const gone = await ada.send('DELETE', `/api/account/agents/${did}/channels/ch_1`)
   assert.equal(gone.status, 204, gone.text)
-  assert.deepEqual((await told()).slice(3), ['A>B'])
+  assert.deepEqual((await changes()).slice(3), ['A>B'])
   const answer = jsonOf<GradeAnswer>(await ask(service, `/api/agents/${did}/grade`))
   assert.deepEqual([answer.grade, answer.evidence.channel?.kind], ['B', 'bluesky'])
 })
 
-test('the end of a channel is told on time, though nobody asks', async (t) => {
-  const { service, clock, now, did, db } = await scene(t)
+test('the expiry of a channel changes the grade on time, without a request', async (t) => {
+  const { service, clock, now, did, db } = await setUp(t)
   const freshUntil = now() + 90 * DAY_MS
   const proven = { ...domain, fresh_until: freshUntil }
   await changeChannel(
@@ -151,13 +155,13 @@ test('the end of a channel is told on time, though nobody asks', async (t) => {
   await untilGradeChanges(db.read, did, ['C>A', 'A>C'])
 })
 
-test('what changes the grade of an agent that is suspended is told once it is active again', async (t) => {
-  const { service, owner, did, told, verify, unverify } = await scene(t, 'low')
+test('grade changes of a suspended agent are recorded once it is active again', async (t) => {
+  const { service, owner, did, changes, verify, unverify } = await setUp(t, 'low')
   const ada = await signIn(service, owner)
   await ada.post(`/api/account/agents/${did}/suspend`)
   await verify('mitid', 'high')
   await unverify('in-person')
-  assert.deepEqual(await told(), ['D>E'])
+  assert.deepEqual(await changes(), ['D>E'])
   await ada.post(`/api/account/agents/${did}/reactivate`)
-  assert.deepEqual(await told(), ['D>E', 'E>C'])
+  assert.deepEqual(await changes(), ['D>E', 'E>C'])
 })

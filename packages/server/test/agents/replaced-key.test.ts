@@ -36,7 +36,7 @@ async function assertNoHolder(service: TestService, key: TestKey): Promise<void>
   assertRefused(await post(service, '/api/v1/agent/verify', verifyBody(key)), 404, 'NOT_FOUND')
 }
 
-// With a limit of one agent the answers come from the database, by default from memory.
+// With a limit of one agent, responses come from the database; by default they come from memory.
 for (const READ_MODEL_AGENTS of ['2000000', '1']) {
   const where = READ_MODEL_AGENTS === '1' ? 'in the database' : 'in memory'
 
@@ -65,7 +65,7 @@ for (const READ_MODEL_AGENTS of ['2000000', '1']) {
   })
 }
 
-test('a service that starts after a key was replaced knows the new key only', async (t) => {
+test('a service started after a key was replaced finds the agent by the new key only', async (t) => {
   const before = await startTestService(t)
   const [old, current] = [newKey(), newKey()]
   const did = await claimAgent(before, await before.operator.addVerifiedOwner(), old)
@@ -76,7 +76,7 @@ test('a service that starts after a key was replaced knows the new key only', as
   await assertNoHolder(after, old)
 })
 
-test('the keys of an agent are its former ones and the current one, numbered from 1', async (t) => {
+test('the keys of an agent are its former keys and the current one, numbered from 1', async (t) => {
   const service = await startTestService(t)
   const { db } = service.operator
   const keys = [newKey(), newKey(), newKey()] as const
@@ -109,7 +109,7 @@ test('the keys of an agent are its former ones and the current one, numbered fro
   assert.deepEqual(compromised, [false, true, false])
 })
 
-test('the database takes no other states of a key, and no sequence below 1', async (t) => {
+test('the database rejects unknown key states and sequence numbers below 1', async (t) => {
   const service = await startTestService(t)
   const { db } = service.operator
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())

@@ -16,7 +16,7 @@ interface Scene {
   readonly key: TestKey
 }
 
-/** What each endpoint says of an agent in a status. */
+/** The expected response of each endpoint for an agent's status. */
 const ENDPOINTS: Readonly<Record<string, (scene: Scene, status: AgentStatus) => Promise<void>>> = {
   async lookup({ service, did, key }, status) {
     for (const reference of [did, did.slice(-24), encodeURIComponent(key.publicKey)]) {
@@ -95,7 +95,7 @@ const ENDPOINTS: Readonly<Record<string, (scene: Scene, status: AgentStatus) => 
   },
 }
 
-/** Active: with its key. Suspended: the key authenticates nothing. Revoked: gone, and no key in it. */
+/** Active: key and authentication. Suspended: key without authentication. Revoked: 410 without a key. */
 function assertDocument(answer: Answer, status: AgentStatus): void {
   assert.equal(answer.headers.get('content-type')?.split(';')[0], 'application/did+json')
   const body = jsonOf<Record<string, unknown[]>>(answer)

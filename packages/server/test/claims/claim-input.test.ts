@@ -6,7 +6,7 @@ import { readCases, textOf } from '../../../../test/support/vector-files.ts'
 const MALFORMED = { status: 400, code: 'VALIDATION_ERROR' } as const
 const FIELDS = ['claimToken', 'agentId', 'publicKey', 'signature'] as const
 
-test('a claim without one of its fields is refused and burns no token', async (t) => {
+test('a claim without one of its fields is rejected and burns no token', async (t) => {
   await assertClaimsRefused(
     t,
     FIELDS.map((field) => ({
@@ -18,7 +18,7 @@ test('a claim without one of its fields is refused and burns no token', async (t
   )
 })
 
-test('a claim whose field has another type is refused: nothing is coerced to text', async (t) => {
+test('a claim whose field has another type is rejected: nothing is coerced to text', async (t) => {
   const wrong: [string, (value: string) => unknown][] = [
     ['a number', () => 123],
     ['null', () => null],
@@ -33,7 +33,7 @@ test('a claim whose field has another type is refused: nothing is coerced to tex
     FIELDS.flatMap((field) =>
       wrong.map(([name, of]) => ({
         name: `${field}: ${name}`,
-        // Signed over what coercion would make of the value, so that only its type is wrong.
+        // Signed over the coerced value, so that only the type is wrong.
         change: (good: ClaimBody, key): unknown => {
           const value = of(good[field])
           const text = { ...good, [field]: value === null ? '' : String(value) }
@@ -47,7 +47,7 @@ test('a claim whose field has another type is refused: nothing is coerced to tex
   )
 })
 
-test('a claim with a field that the contract does not know is refused', async (t) => {
+test('a claim with an unknown field is rejected', async (t) => {
   const unknown = [
     ['note', 'x'],
     ['svcDid', 'svc:agent:7Xk2mPqR9sTvWyZaBcDeFgHj'],
@@ -70,7 +70,7 @@ test('a claim with a field that the contract does not know is refused', async (t
   )
 })
 
-test('a claim whose body is no object is refused', async (t) => {
+test('a claim whose body is not an object is rejected', async (t) => {
   const bodies: [string, (good: ClaimBody) => unknown][] = [
     ['null', () => 'null'],
     ['true', () => 'true'],
@@ -86,7 +86,7 @@ test('a claim whose body is no object is refused', async (t) => {
   )
 })
 
-test('the invalid claims of the vectors are refused', async (t) => {
+test('the invalid claims of the vectors are rejected', async (t) => {
   const cases = readCases<{ set?: object; remove?: string[] }>('requests.json', 'claim', 'invalid')
   await assertClaimsRefused(
     t,
@@ -101,7 +101,7 @@ test('the invalid claims of the vectors are refused', async (t) => {
   )
 })
 
-test('a malformed claim token is refused, not looked up', async (t) => {
+test('a malformed claim token is rejected, not looked up', async (t) => {
   const vectors = readCases<{ token: string }>('claim-token.json', 'invalid')
   const respelled: [string, (token: string) => string][] = [
     ['the live token in upper-case digits', (token) => token.replace(/[a-f]/g, upper)],
@@ -128,7 +128,7 @@ test('a malformed claim token is refused, not looked up', async (t) => {
   await assertClaimsRefused(t, cases)
 })
 
-test('a label that is empty, too long, ill-formed or has control characters is refused', async (t) => {
+test('a label that is empty, too long, ill-formed or has control characters is rejected', async (t) => {
   const cases = readCases<{ text: string; times?: number }>('text.json', 'agentId', 'invalid')
   await assertClaimsRefused(
     t,

@@ -10,7 +10,7 @@ import { readCases } from '../../../../test/support/vector-files.ts'
 const MALFORMED = { status: 400, code: 'VALIDATION_ERROR' } as const
 const FORGED = { status: 401, code: 'INVALID_SIGNATURE' } as const
 
-test('a key in any other spelling than its one canonical base64 is refused at the claim', async (t) => {
+test('a claim with a key that is not canonical base64 is rejected', async (t) => {
   await assertClaimsRefused(
     t,
     [...otherSpellings(1), ...OTHER_LENGTHS].map(({ name, of }) => ({
@@ -22,7 +22,7 @@ test('a key in any other spelling than its one canonical base64 is refused at th
   )
 })
 
-test('a signature in another spelling or of another length is refused at the claim', async (t) => {
+test('a claim with a signature that is not canonical base64 of 64 bytes is rejected', async (t) => {
   await assertClaimsRefused(
     t,
     [...otherSpellings(2), ...OTHER_LENGTHS].map(({ name, of }) => ({
@@ -34,12 +34,12 @@ test('a signature in another spelling or of another length is refused at the cla
   )
 })
 
-test('a key that is not canonical, not on the curve, of small or of mixed order is refused at the claim', async (t) => {
+test('a claim with a key that is not canonical, not on the curve, or of small or mixed order is rejected', async (t) => {
   const faulty = readCases<{ hex: string }>('public-keys.json', 'faulty')
   await assertClaimsRefused(
     t,
     faulty.flatMap(({ name, hex }) =>
-      // Both halves of the forgery that any message verifies under where the key has order 1.
+      // The forged signature that verifies any message under a key of order 1.
       [undefined, `01${'0'.repeat(126)}`].map((signature) => ({
         name: signature === undefined ? name : `${name}, with R the identity and S = 0`,
         change: (good) => ({
@@ -54,7 +54,7 @@ test('a key that is not canonical, not on the curve, of small or of mixed order 
   )
 })
 
-test('a sound key of an odd look gets as far as its signature', async (t) => {
+test('a valid key with unusual bytes passes the key checks', async (t) => {
   const good = readCases<{ hex: string }>('public-keys.json', 'good')
   await assertClaimsRefused(
     t,
@@ -66,7 +66,7 @@ test('a sound key of an odd look gets as far as its signature', async (t) => {
   )
 })
 
-test('a signature that a strict verifier does not take is refused at the claim', async (t) => {
+test('a claim with a signature that strict verifiers reject is rejected', async (t) => {
   await assertClaimsRefused(
     t,
     FORGERIES.map(({ name, of }) => ({
@@ -121,7 +121,7 @@ test('a claim signs exactly the bytes claimToken|agentId with the key that it na
   ])
 })
 
-test('the composed and the decomposed spelling of a label are signed apart', async (t) => {
+test('the composed and the decomposed form of a label need different signatures', async (t) => {
   const [nfc, nfd] = ['\u00e9', 'e\u0301']
   await assertClaimsRefused(
     t,
@@ -140,7 +140,7 @@ test('the composed and the decomposed spelling of a label are signed apart', asy
   )
 })
 
-test('the signature of a claim claims nothing else: not for another token, not under another label', async (t) => {
+test('the signature of a claim is invalid for another token or another label', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const key = newKey()

@@ -67,7 +67,7 @@ const BAD_TOKENS: Readonly<Record<string, BadToken>> = {
   },
 }
 
-/** What time does, without waiting for it. */
+/** Simulates the passing of time. */
 async function moveExpiry(service: TestService, token: string, expiresAt: number): Promise<void> {
   await service.operator.db.write((tx) =>
     tx.db
@@ -86,7 +86,7 @@ async function start(
   return { service, owner: await service.operator.addVerifiedOwner() }
 }
 
-test('a token that cannot be redeemed is refused for its own reason, each time it is tried', async (t) => {
+test('a token that cannot be redeemed is rejected with its own reason on every attempt', async (t) => {
   const { service, owner } = await start(t)
   for (const [name, { make, status, code, message }] of Object.entries(BAD_TOKENS)) {
     await t.test(name, async () => {
@@ -101,7 +101,7 @@ test('a token that cannot be redeemed is refused for its own reason, each time i
   }
 })
 
-test('the one that replaced a token is not touched by attempts on the old one', async (t) => {
+test('attempts with a replaced token do not affect the new token', async (t) => {
   const { service, owner } = await start(t)
   const old = await service.operator.issueToken(owner)
   const live = await service.operator.issueToken(owner)
@@ -109,7 +109,7 @@ test('the one that replaced a token is not touched by attempts on the old one', 
   assert.equal((await post(service, '/api/v1/claim', claimBody(live))).status, 200)
 })
 
-test('a token lives for ten minutes, and is good in its last second', async (t) => {
+test('a token is valid for ten minutes, including its last second', async (t) => {
   let now = Date.now()
   const { service, owner } = await start(t, () => now)
   const token = await service.operator.issueToken(owner)
@@ -123,7 +123,7 @@ test('a token lives for ten minutes, and is good in its last second', async (t) 
   assert.equal((await post(service, '/api/v1/claim', claimBody(token))).status, 200)
 })
 
-test('a refused claim can be mended and sent again with the same token', async (t) => {
+test('a rejected claim can be corrected and sent again with the same token', async (t) => {
   const { service, owner } = await start(t)
   const token = await service.operator.issueToken(owner)
   const key = newKey()

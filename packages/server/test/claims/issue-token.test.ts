@@ -23,7 +23,7 @@ test('a verified owner who is signed in gets a token that certifies an agent', a
   assert.equal(claimed.status, 200)
 })
 
-test('without a session there is no token', async (t) => {
+test('without a session no token is issued', async (t) => {
   const service = await startTestService(t)
   assertRefused(await post(service, '/api/agents/token', {}), 401, 'UNAUTHENTICATED')
 })

@@ -9,11 +9,11 @@ import { mint } from '../../src/claims/mint.ts'
 import { readSettings } from '../../src/config/config.ts'
 import type { Batch, Outcome } from '../../src/core/database/database.ts'
 
-/** Each with one token, since an owner has one that is live. */
+/** One per token, since an owner has at most one live token. */
 const OWNERS = 8
 const NOW = 1_800_000_000_000
 
-/** Numbers that stand for a token, a key and a label: few of each, so that they meet. */
+/** Indexes of a token, a key and a label: few of each, so that claims collide. */
 const claimed = fc.record({ token: fc.nat(8), key: fc.nat(3), label: fc.nat(2) })
 type Claimed = typeof claimed extends fc.Arbitrary<infer T> ? T : never
 
@@ -30,8 +30,8 @@ function bytes(round: number, what: string, number: number): Buffer {
   return createHash('sha256').update(`${round} ${what} ${number}`).digest()
 }
 
-/** Tokens 0 to 5 are good; 6 is used, 7 is over, 8 was never issued. */
-async function giveTokens({ db }: Operator, round: number): Promise<void> {
+/** Issues tokens: 0 to 5 are valid, 6 is used, 7 is expired, 8 does not exist. */
+async function issueTokens({ db }: Operator, round: number): Promise<void> {
   await db.write(async (tx) => {
     for (let token = 0; token < OWNERS; token++) {
       const row = {
@@ -55,13 +55,13 @@ async function giveTokens({ db }: Operator, round: number): Promise<void> {
 }
 
 for (const keyReuse of ['owner', 'any'] as const) {
-  test(`many claims in one transaction end as they would one after another (KEY_REUSE=${keyReuse})`, async (t) => {
+  test(`many claims in one transaction have the same outcomes as one after another (KEY_REUSE=${keyReuse})`, async (t) => {
     const [single, together] = [await openData(t), await openData(t)]
     const { naming } = readSettings({})
     const deps = { naming, keyReuse, now: () => NOW, randomBytes }
     const batch: Batch<DecodedClaim, string> = (tx, claims) => {
       largest = Math.max(largest, claims.length)
-      // Where this throws, the claims are tried one by one: the test would not see it.
+      // If this throws, the claims are retried one by one, which would hide the failure from the test.
       return mint(deps, tx, claims).catch((error) => {
         failures.push(error)
         throw error
@@ -82,23 +82,23 @@ for (const keyReuse of ['owner', 'any'] as const) {
               .where('used_at', 'is', null)
               .execute(),
           )
-          await giveTokens(operator, round)
+          await issueTokens(operator, round)
         }
         const claims = all.map(({ token, key, label }: Claimed) => ({
           tokenHash: bytes(round, 'token', token),
-          // The same in three rounds, so that some have certificates already.
+          // The same keys in three rounds, so that some already have certificates.
           publicKey: bytes(Math.floor(round / 3), 'key', key),
           agentId: `label ${label}`,
         }))
         const one: Outcome<string>[] = []
         for (const claim of claims) {
-          one.push(await settled(single.db.writeBatched(batch, claim)))
+          one.push(await outcomeOf(single.db.writeBatched(batch, claim)))
         }
         const many = await Promise.all(
-          claims.map((claim) => settled(together.db.writeBatched(batch, claim))),
+          claims.map((claim) => outcomeOf(together.db.writeBatched(batch, claim))),
         )
         assert.deepEqual(many.map(nameOf), one.map(nameOf))
-        assert.deepEqual(await leftBy(together), await leftBy(single))
+        assert.deepEqual(await rowsOf(together), await rowsOf(single))
         for (const outcome of many) ends.add(nameOf(outcome).split(':')[0] as string)
       }),
       { numRuns: 60 },
@@ -114,9 +114,9 @@ for (const keyReuse of ['owner', 'any'] as const) {
   })
 }
 
-test('the database has the last word on what a claim has read: a used token, a taken pair', async (t) => {
+test('the database rejects a used token and a taken pair, independently of what was read before', async (t) => {
   const { db } = await openData(t)
-  await giveTokens({ db } as Operator, 1)
+  await issueTokens({ db } as Operator, 1)
   const agent = (seq: number, label: string): NewAgent => ({
     ...{ seq, tail: `tail ${seq}`, public_key: bytes(1, 'key', 1), agent_id: label },
     ...{ owner_id: 1, claimed_at: NOW, grade: 'C' },
@@ -129,13 +129,13 @@ test('the database has the last word on what a claim has read: a used token, a t
   await assert.rejects(insert([1, 0], [agent(101, 'b')]), /could not be redeemed/)
   await assert.rejects(insert([7], [agent(102, 'c')]), /could not be redeemed/)
   await assert.rejects(insert([1], [agent(103, 'a')]), /unique/i)
-  const { agents, tokens } = (await leftBy({ db } as Operator)) as Record<string, unknown[]>
+  const { agents, tokens } = (await rowsOf({ db } as Operator)) as Record<string, unknown[]>
   assert.equal(agents?.length, 1)
   const used = (tokens as { used_at: number | null }[]).filter(({ used_at }) => used_at === NOW)
-  assert.equal(used.length, 1, 'what was refused has redeemed nothing')
+  assert.equal(used.length, 1, 'rejected claims redeem no token')
 })
 
-function settled(write: Promise<string>): Promise<Outcome<string>> {
+function outcomeOf(write: Promise<string>): Promise<Outcome<string>> {
   return write.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
@@ -148,8 +148,8 @@ function nameOf(outcome: Outcome<string>): string {
   return `${outcome.error.code}: ${outcome.error.message}`
 }
 
-/** Everything but the tails, which are random. */
-async function leftBy({ db }: Operator): Promise<unknown> {
+/** All rows except the tails, which are random. */
+async function rowsOf({ db }: Operator): Promise<unknown> {
   const agents = await db.read.selectFrom('agents').selectAll().orderBy('seq').execute()
   const events = await db.read
     .selectFrom('events')

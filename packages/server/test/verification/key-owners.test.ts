@@ -14,7 +14,7 @@ import { setStatus } from '../../../../test/support/set-status.ts'
 
 const TAKEN = [409, 'KEY_ALREADY_CLAIMED'] as const
 
-/** Asserts that a claim is refused and writes nothing, and that its token is then good for another key. */
+/** Asserts that a claim is rejected and writes nothing, and that its token is still valid for another key. */
 async function assertTaken(
   service: TestService,
   owner: number,
@@ -33,7 +33,7 @@ async function statusOf(service: TestService, reference: string): Promise<unknow
   return jsonOf<{ certificate: { status: string } }>(answer).certificate.status
 }
 
-test('a key and a label are claimed once, by whichever owner, until they are revoked', async (t) => {
+test('a key and label pair can be claimed once, by any owner, until it is revoked', async (t) => {
   for (const KEY_REUSE of ['owner', 'any']) {
     await t.test(`KEY_REUSE=${KEY_REUSE}`, async (t) => {
       const service = await startTestService(t, { KEY_REUSE })
@@ -60,7 +60,7 @@ test('a key and a label are claimed once, by whichever owner, until they are rev
   }
 })
 
-test('a live key is refused to another owner under every label, and free once all of it is revoked', async (t) => {
+test('another owner cannot claim a live key under any label until all its certificates are revoked', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const another = await service.operator.addVerifiedOwner()
@@ -86,7 +86,7 @@ test('with KEY_REUSE=any a live key may be claimed by another owner under anothe
   assert.notEqual(first, second)
 })
 
-test('a claim that went through once more is told as used, not as taken', async (t) => {
+test('repeating a successful claim reports a used token, not a taken key', async (t) => {
   const service = await startTestService(t)
   const token = await service.operator.issueToken(await service.operator.addVerifiedOwner())
   const claim = claimBody(token)
@@ -95,7 +95,7 @@ test('a claim that went through once more is told as used, not as taken', async 
   assertRefused(await unchanged(service, send), 410, 'TOKEN_EXPIRED', /used/)
 })
 
-test('a revoked key claimed anew leaves the old DID revoked in every answer', async (t) => {
+test('claiming a revoked key again leaves the old DID revoked in every response', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner()
   const key = newKey()

@@ -15,7 +15,7 @@ interface Verification {
   readonly agent: { readonly svcDid: string; readonly status: string }
 }
 
-/** Whom a key stands for, which every way to ask agrees on. */
+/** The DID that a key resolves to. Asserts that all endpoints agree. */
 async function holderOf(service: TestService, key: TestKey): Promise<string> {
   const reference = encodeURIComponent(key.publicKey)
   const lookup = jsonOf<Certificate>(await ask(service, `/api/v1/agent/${reference}`))
@@ -28,11 +28,11 @@ async function holderOf(service: TestService, key: TestKey): Promise<string> {
   return did
 }
 
-// With room for one agent the answers come from the database, by default from memory.
+// With a limit of one agent, responses come from the database; by default they come from memory.
 for (const READ_MODEL_AGENTS of ['2000000', '1']) {
   const where = READ_MODEL_AGENTS === '1' ? 'in the database' : 'in memory'
 
-  test(`a key with several DIDs stands for the active before the suspended before the revoked, then for the oldest (${where})`, async (t) => {
+  test(`a key with several DIDs resolves to an active one, then suspended, then revoked, then the oldest (${where})`, async (t) => {
     const service = await startTestService(t, { READ_MODEL_AGENTS })
     const owner = await service.operator.addVerifiedOwner()
     const key = newKey()
@@ -61,7 +61,7 @@ for (const READ_MODEL_AGENTS of ['2000000', '1']) {
     assert.equal(await holderOf(service, key), d, 'a new claim is active')
   })
 
-  test(`a stranger's later claim of a key never displaces the first (${where})`, async (t) => {
+  test(`another owner's later claim of a key never displaces the first (${where})`, async (t) => {
     const service = await startTestService(t, { READ_MODEL_AGENTS, KEY_REUSE: 'any' })
     const key = newKey()
     const first = await claimAgent(service, await service.operator.addVerifiedOwner(), key, 'a')
@@ -71,7 +71,7 @@ for (const READ_MODEL_AGENTS of ['2000000', '1']) {
     }
   })
 
-  test(`a verification can name the DID that it is about (${where})`, async (t) => {
+  test(`a verification can name the DID to verify (${where})`, async (t) => {
     const service = await startTestService(t, { READ_MODEL_AGENTS })
     const owner = await service.operator.addVerifiedOwner()
     const key = newKey()
@@ -95,7 +95,7 @@ for (const READ_MODEL_AGENTS of ['2000000', '1']) {
   })
 }
 
-test('the DID of a verification has the name that the deployment gives it', async (t) => {
+test('the DID field of a verification has the configured name', async (t) => {
   const service = await startTestService(t, { SHORT_NAME: 'acme' })
   const key = newKey()
   const acmeDid = await claimAgent(service, await service.operator.addVerifiedOwner(), key)

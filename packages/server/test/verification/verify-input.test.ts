@@ -8,7 +8,7 @@ import { readCases, textOf } from '../../../../test/support/vector-files.ts'
 const MALFORMED = { status: 400, code: 'VALIDATION_ERROR' } as const
 const FIELDS = ['publicKey', 'challenge', 'signature'] as const
 
-test('a verification without one of its fields is refused', async (t) => {
+test('a verification without one of its fields is rejected', async (t) => {
   await assertVerificationsRefused(
     t,
     FIELDS.map((field) => ({
@@ -20,7 +20,7 @@ test('a verification without one of its fields is refused', async (t) => {
   )
 })
 
-test('a verification whose field has another type is refused: nothing is coerced to text', async (t) => {
+test('a verification whose field has another type is rejected: nothing is coerced to text', async (t) => {
   const wrong: [string, (value: string) => unknown][] = [
     ['a number', () => 123],
     ['null', () => null],
@@ -35,7 +35,7 @@ test('a verification whose field has another type is refused: nothing is coerced
     FIELDS.flatMap((field) =>
       wrong.map(([name, of]) => ({
         name: `${field}: ${name}`,
-        // Signed over what coercion would make of the value, so that only its type is wrong.
+        // Signed over the coerced value, so that only the type is wrong.
         change: (good: VerifyBody, key): unknown => {
           const value = of(good[field])
           const text = field === 'challenge' && value !== null ? String(value) : ''
@@ -48,7 +48,7 @@ test('a verification whose field has another type is refused: nothing is coerced
   )
 })
 
-test('a verification with a field that the contract does not know is refused', async (t) => {
+test('a verification with an unknown field is rejected', async (t) => {
   const unknown = [
     ['note', 'x'],
     ['agentId', 'main'],
@@ -69,7 +69,7 @@ test('a verification with a field that the contract does not know is refused', a
   )
 })
 
-test('a verification whose DID is malformed is refused', async (t) => {
+test('a verification whose DID is malformed is rejected', async (t) => {
   const dids: [string, unknown][] = [
     ['a bare tail', '7Xk2mPqR9sTvWyZaBcDeFgHj'],
     ['a DID of another deployment', 'acme:agent:7Xk2mPqR9sTvWyZaBcDeFgHj'],
@@ -94,7 +94,7 @@ test('a verification whose DID is malformed is refused', async (t) => {
   )
 })
 
-test('a verification whose body is no object is refused', async (t) => {
+test('a verification whose body is not an object is rejected', async (t) => {
   const bodies: [string, (good: VerifyBody) => unknown][] = [
     ['null', () => 'null'],
     ['true', () => 'true'],
@@ -108,7 +108,7 @@ test('a verification whose body is no object is refused', async (t) => {
   )
 })
 
-test('the invalid verifications of the vectors are refused', async (t) => {
+test('the invalid verifications of the vectors are rejected', async (t) => {
   const cases = readCases<{ set?: object; remove?: string[] }>('requests.json', 'verify', 'invalid')
   await assertVerificationsRefused(
     t,
@@ -123,7 +123,7 @@ test('the invalid verifications of the vectors are refused', async (t) => {
   )
 })
 
-test('a challenge that is empty, too long, ill-formed or looks like a claim is refused, though its signature is valid', async (t) => {
+test('a challenge that is empty, too long, ill-formed or looks like a claim is rejected, though its signature is valid', async (t) => {
   const cases = readCases<{ text: string; times?: number; shortName?: string }>(
     'challenge.json',
     'invalid',

@@ -13,14 +13,14 @@ import { readCases } from '../../../../test/support/vector-files.ts'
 const MALFORMED = { status: 400, code: 'VALIDATION_ERROR' } as const
 const FORGED = { status: 401, code: 'INVALID_SIGNATURE' } as const
 
-/** A key, a message and a signature, as the vectors write them. */
+/** A key, a message and a signature in the encoding of the vectors. */
 interface Signed {
   readonly publicKeyHex: string
   readonly messageHex: string
   readonly signatureHex: string
 }
 
-test('a key in any other spelling than its one canonical base64 is refused at a verification', async (t) => {
+test('a verification with a key that is not canonical base64 is rejected', async (t) => {
   await assertVerificationsRefused(
     t,
     [...otherSpellings(1), ...OTHER_LENGTHS].map(({ name, of }) => ({
@@ -32,7 +32,7 @@ test('a key in any other spelling than its one canonical base64 is refused at a 
   )
 })
 
-test('a signature in another spelling or of another length is refused at a verification', async (t) => {
+test('a verification with a signature that is not canonical base64 of 64 bytes is rejected', async (t) => {
   await assertVerificationsRefused(
     t,
     [...otherSpellings(2), ...OTHER_LENGTHS].map(({ name, of }) => ({
@@ -44,7 +44,7 @@ test('a signature in another spelling or of another length is refused at a verif
   )
 })
 
-test('a key that is not canonical or of small order is refused at a verification', async (t) => {
+test('a verification with a key that is not canonical or of small order is rejected', async (t) => {
   const faulty = readCases<{ hex: string; fault: string }>('public-keys.json', 'faulty')
   const seenInBytes = faulty.filter(({ fault }) => ['non-canonical', 'small-order'].includes(fault))
   await assertVerificationsRefused(
@@ -71,7 +71,7 @@ test('a key that is not on the curve or of mixed order verifies nothing that it 
   )
 })
 
-test('a signature that a strict verifier does not take is refused at a verification', async (t) => {
+test('a verification with a signature that strict verifiers reject is rejected', async (t) => {
   await assertVerificationsRefused(
     t,
     FORGERIES.map(({ name, of }) => ({
@@ -82,7 +82,7 @@ test('a signature that a strict verifier does not take is refused at a verificat
   )
 })
 
-test('a signature by another key, or on another challenge, is refused', async (t) => {
+test('a signature by another key, or on another challenge, is rejected', async (t) => {
   await assertVerificationsRefused(t, [
     {
       name: 'another key',
@@ -107,7 +107,7 @@ test('a signature by another key, or on another challenge, is refused', async (t
   ])
 })
 
-test('the invalid signatures of the vectors are refused; what only a claim can see is an unknown key', async (t) => {
+test('the invalid signatures of the vectors are rejected; keys that only a claim checks are unknown', async (t) => {
   const service = await startTestService(t)
   for (const { name, why = '', ...signed } of readCases<Signed>('signatures.json', 'invalid')) {
     await t.test(`${name}: ${why}`, async () => {
@@ -121,9 +121,9 @@ test('the invalid signatures of the vectors are refused; what only a claim can s
   }
 })
 
-test('the valid signatures of the vectors get as far as the key, which has no certificate', async (t) => {
+test('the valid signatures of the vectors pass, and only their keys are unknown', async (t) => {
   const service = await startTestService(t)
-  // The empty message and bytes that are no UTF-8 cannot be challenges.
+  // The empty message and invalid UTF-8 cannot be challenges.
   const challenges = readCases<Signed>('signatures.json', 'valid').filter(
     ({ messageHex }) => isUtf8(Buffer.from(messageHex, 'hex')) && messageHex !== '',
   )

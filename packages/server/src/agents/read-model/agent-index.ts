@@ -1,17 +1,17 @@
 import type { Tail } from '@countersign/protocol'
-import { type AgentProfile, type AgentRecord, plainProfile } from '../agent-record.ts'
-import { KEY_PRIORITY } from '../key-priority.ts'
+import { type AgentProfile, type AgentRecord, initialProfile } from '../agent-record.ts'
+import { KEY_PRIORITY } from '../agent-table.ts'
 import { AgentSlots, SLOT_WORDS } from './agent-slots.ts'
 import { SlotHash } from './slot-hash.ts'
 import { KEY_WORDS, keyToWords, TAIL_WORDS, tailToWords, wordsToKey, wordsToTail } from './words.ts'
 
 const NONE = -1
-/** Growing costs next to nothing: room that is not used is no memory yet. */
+/** Unused capacity costs address space but no memory. */
 const GROWTH = 1.25
 
 /**
- * Agents in memory, found by tail and, while none has been left out, by key. Past its limit it becomes a cache:
- * the clock hand evicts what has not been read, and `complete` stays false.
+ * An in-memory index of agents by tail and, until it overflows, by key. Above its limit it works as a cache: the clock
+ * algorithm evicts agents that were not read lately, and `overflowed` stays true.
  */
 export class AgentIndex {
   readonly #limit: number
@@ -25,7 +25,7 @@ export class AgentIndex {
   #hand = 0
   #overflowed = false
 
-  /** @param limit how many agents it holds at most */
+  /** @param limit the maximum number of agents */
   constructor(limit: number, randomBytes: (count: number) => Uint8Array) {
     this.#limit = limit
     this.#slots = new AgentSlots(limit)
@@ -37,12 +37,12 @@ export class AgentIndex {
     return this.#size
   }
 
-  /** Whether some agent had to be left out: from then on what is not here may still exist. */
+  /** Whether an agent was ever evicted. If true, an agent that is not found here may still exist. */
   get overflowed(): boolean {
     return this.#overflowed
   }
 
-  /** Makes room for a number of agents, up to the limit. */
+  /** Grows the capacity to `count` agents, up to the limit. */
   reserve(count: number): void {
     const capacity = Math.min(count, this.#limit)
     this.#slots.grow(capacity)
@@ -50,25 +50,27 @@ export class AgentIndex {
     this.#byKey.reserve(capacity)
   }
 
+  /** A copy of the agent's record, or null. */
   byTail(tail: Tail): AgentRecord | null {
     const slot = this.#slotOf(tail)
     return slot === NONE ? null : this.#read(slot, tail)
   }
 
   /**
-   * The agent as it stands in its slot, read member by member: an answer that needs no key does not fetch one. Good until the next change of the index; `byTail` gives a copy that lasts.
+   * A view of the agent's slot that decodes each member when it is read, so that a response without the key costs no copy of
+   * it. The view is valid until the next change of the index. Use `byTail` for a lasting copy.
    */
   peek(tail: Tail): AgentRecord | null {
     const slot = this.#slotOf(tail)
     if (slot === NONE) return null
-    // What is read matters only to a choice of what to leave out.
-    if (this.#size * 2 > this.#limit) this.#slots.setTouched(slot, true)
+    // The referenced bit matters only for eviction: below half of the limit, skip the write.
+    if (this.#size * 2 > this.#limit) this.#slots.setReferenced(slot, true)
     return new SlotRecord(tail, slot, this.#slots, this.#profiles)
   }
 
   /**
-   * The agent that a lookup by this current key answers for, by `KEY_PRIORITY` and then by age. Meaningless once the
-   * index has overflowed.
+   * The agent that a lookup by this key returns: the first by `KEY_PRIORITY`, then the oldest claim. Do not call it once the
+   * index has overflowed: the result may be wrong.
    */
   byKey(publicKey: Uint8Array): AgentRecord | null {
     keyToWords(publicKey, this.#keyScratch)
@@ -79,8 +81,8 @@ export class AgentIndex {
   }
 
   /**
-   * Inserts or updates an agent, its key included. An older version than the one in memory changes nothing: a slow read
-   * must not bring a former key or status back.
+   * Inserts or updates an agent, its key included. Ignores a version older than the one in memory, so that a slow read cannot
+   * restore a former key or status.
    */
   upsert(agent: AgentRecord): void {
     const known = this.#slotOf(agent.tail)
@@ -90,21 +92,21 @@ export class AgentIndex {
 
   #insert(agent: AgentRecord): void {
     const slot = this.#freeSlot()
-    this.#writeFixed(slot, agent)
-    this.#writeChanging(slot, agent)
+    this.#writeImmutable(slot, agent)
+    this.#writeMutable(slot, agent)
     this.#byTail.set(slot)
     if (!this.#overflowed) this.#joinRing(slot)
   }
 
   #update(slot: number, agent: AgentRecord): void {
     if (this.#hasKey(slot, agent.publicKey)) {
-      this.#writeChanging(slot, agent)
-      if (!this.#overflowed) this.#choose(slot)
+      this.#writeMutable(slot, agent)
+      if (!this.#overflowed) this.#selectPreferred(slot)
       return
     }
     if (!this.#overflowed) this.#leaveRing(slot)
     keyToWords(agent.publicKey, this.#slots.keys, slot * KEY_WORDS)
-    this.#writeChanging(slot, agent)
+    this.#writeMutable(slot, agent)
     if (!this.#overflowed) this.#joinRing(slot)
   }
 
@@ -120,7 +122,7 @@ export class AgentIndex {
   }
 
   #read(slot: number, tail: Tail): AgentRecord {
-    this.#slots.setTouched(slot, true)
+    this.#slots.setReferenced(slot, true)
     const { publicKey, ownerId, seq, version, status, claimedAt, profile } = new SlotRecord(
       tail,
       slot,
@@ -130,19 +132,19 @@ export class AgentIndex {
     return { tail, publicKey, ownerId, seq, version, status, claimedAt, profile }
   }
 
-  #writeFixed(slot: number, agent: AgentRecord): void {
+  #writeImmutable(slot: number, agent: AgentRecord): void {
     tailToWords(agent.tail, this.#slots.words, slot * SLOT_WORDS)
     keyToWords(agent.publicKey, this.#slots.keys, slot * KEY_WORDS)
     this.#slots.setSeq(slot, agent.seq)
     this.#slots.setClaimedAt(slot, agent.claimedAt)
-    this.#slots.setTouched(slot, false)
+    this.#slots.setReferenced(slot, false)
   }
 
-  #writeChanging(slot: number, agent: AgentRecord): void {
+  #writeMutable(slot: number, agent: AgentRecord): void {
     this.#slots.setOwner(slot, agent.ownerId)
     this.#slots.setVersion(slot, agent.version)
     this.#slots.setStatus(slot, KEY_PRIORITY.indexOf(agent.status))
-    if (isPlain(agent)) this.#profiles.delete(slot)
+    if (isInitial(agent)) this.#profiles.delete(slot)
     else this.#profiles.set(slot, agent.profile)
   }
 
@@ -152,11 +154,11 @@ export class AgentIndex {
     return this.#size++
   }
 
-  /** The clock algorithm: what was read since the hand last passed gets a second chance. */
+  /** Frees a slot by the clock algorithm: agents that were read since the hand last passed get a second chance. */
   #evict(): number {
     this.#overflowed = true
-    while (this.#slots.touched(this.#hand)) {
-      this.#slots.setTouched(this.#hand, false)
+    while (this.#slots.referenced(this.#hand)) {
+      this.#slots.setReferenced(this.#hand, false)
       this.#hand = (this.#hand + 1) % this.#limit
     }
     const slot = this.#hand
@@ -168,17 +170,17 @@ export class AgentIndex {
 
   #joinRing(slot: number): void {
     const slots = this.#slots
-    const chosen = this.#byKey.set(slot)
-    if (chosen === NONE) {
+    const preferred = this.#byKey.set(slot)
+    if (preferred === NONE) {
       slots.setRing(slot, slot)
       return
     }
-    slots.setRing(slot, slots.ring(chosen))
-    slots.setRing(chosen, slot)
-    if (!this.#speaksBefore(slot, chosen)) this.#byKey.set(chosen)
+    slots.setRing(slot, slots.ring(preferred))
+    slots.setRing(preferred, slot)
+    if (!this.#hasPriority(slot, preferred)) this.#byKey.set(preferred)
   }
 
-  /** Takes an agent out of the ring of its key and out of the hash. Call it before another key is written. */
+  /** Removes an agent from the ring and the hash of its key. Call before overwriting the key. */
   #leaveRing(slot: number): void {
     const slots = this.#slots
     const next = slots.ring(slot)
@@ -189,26 +191,26 @@ export class AgentIndex {
     let previous = next
     while (slots.ring(previous) !== slot) previous = slots.ring(previous)
     slots.setRing(previous, next)
-    this.#choose(next)
+    this.#selectPreferred(next)
   }
 
-  /** Chooses anew among the agents of one key, after one of them has changed. */
-  #choose(changed: number): void {
+  /** Selects the agent that a lookup by the key returns, after one of the agents with that key has changed. */
+  #selectPreferred(changed: number): void {
     let best = changed
     for (let at = this.#slots.ring(changed); at !== changed; at = this.#slots.ring(at)) {
-      if (this.#speaksBefore(at, best)) best = at
+      if (this.#hasPriority(at, best)) best = at
     }
     this.#byKey.set(best)
   }
 
-  #speaksBefore(a: number, b: number): boolean {
+  #hasPriority(a: number, b: number): boolean {
     const slots = this.#slots
     if (slots.status(a) !== slots.status(b)) return slots.status(a) < slots.status(b)
     return slots.seq(a) < slots.seq(b)
   }
 }
 
-/** An agent in its slot. */
+/** A view of an agent's slot. */
 class SlotRecord implements AgentRecord {
   readonly tail: Tail
   readonly #slot: number
@@ -252,11 +254,11 @@ class SlotRecord implements AgentRecord {
   }
 
   get profile(): AgentProfile {
-    return this.#profiles.get(this.#slot) ?? plainProfile(this.claimedAt)
+    return this.#profiles.get(this.#slot) ?? initialProfile(this.claimedAt)
   }
 }
 
-function isPlain({ profile, claimedAt }: AgentRecord): boolean {
+function isInitial({ profile, claimedAt }: AgentRecord): boolean {
   return (
     profile.keySequence === 1 &&
     profile.keyChangedAt === claimedAt &&

@@ -14,38 +14,38 @@ import { loadAll } from './load.ts'
 import { OwnerCache } from './owner-cache.ts'
 import { loadOwner, loadRecords, recordOfClaim } from './rows.ts'
 
-/** After so long a load that has failed is tried again. */
-const RELOAD_MS = 1000
+/** Delay before a failed load is retried. */
+const RELOAD_DELAY_MS = 1000
 
-/** What else there is to know of the database behind a read model. */
+/** Optional properties of the database behind a read model. */
 export interface ReadModelOptions {
-  /** Null, the default: what others have written is seen at once, or the read fails. */
+  /** Null, the default, if every read sees the writes of other processes or fails. */
   readonly staleness?: Staleness | null
   readonly replica?: Replica | null
 }
 
 /**
- * The read model: every answer about an agent comes from here. It holds agents and owners in memory, follows the
- * event sequence, and asks the database for what it does not hold.
+ * The read model that every response about an agent is built from. It keeps agents and owners in memory, updates them by
+ * following the event sequence, and reads from the database what is not in memory.
  */
 export class AgentReadModel {
   readonly #read: Db
   readonly #eventReader: Db
   readonly #limit: number
   readonly #randomBytes: (count: number) => Uint8Array
-  readonly #points: DatabaseFallback
-  readonly #kept: CacheFiller
+  readonly #fallback: DatabaseFallback
+  readonly #filler: CacheFiller
   readonly #replica: Replica | null
   readonly #events: EventFollower
   #agents: AgentIndex
   #owners: OwnerCache
-  /** Whether everything there is is in memory, so that what is not here does not exist. */
+  /** Whether all agents and owners were loaded, so that an agent that is not in memory does not exist. */
   #complete = false
-  /** When everything is to be brought into memory again; null where it is there, or on its way. */
+  /** When to retry loading everything, by `performance.now()`. Null if it is loaded or being loaded. */
   #reloadAt: number | null = null
   readonly #listeners: ((events: readonly EventRow[]) => void)[] = []
 
-  /** @param limit how many agents, and how many owners, it holds at most */
+  /** @param limit the maximum number of agents, and of owners, in memory */
   constructor(
     db: Pick<Database, 'read' | 'pointReads' | 'eventReader'>,
     limit: number,
@@ -61,40 +61,40 @@ export class AgentReadModel {
     this.#replica = replica
     this.#events = new EventFollower(db.eventReader, staleness, {
       apply: (events) => this.#apply(events),
-      applied: (events) => {
+      onApplied: (events) => {
         for (const listener of this.#listeners) listener(events)
       },
-      startOver: () => this.#startOver(),
+      reset: () => this.#reset(),
     })
-    this.#points = new DatabaseFallback(db.pointReads, replica, () => this.#events.lastChange)
-    this.#kept = new CacheFiller(() => ({ agents: this.#agents, owners: this.#owners }))
+    this.#fallback = new DatabaseFallback(db.pointReads, replica, () => this.#events.lastChange)
+    this.#filler = new CacheFiller(() => ({ agents: this.#agents, owners: this.#owners }))
   }
 
-  /** Starts following the events. From here on every answer is right, from the database until `load` has ended. */
+  /** Starts following the events. From then on responses are correct; until `load` has finished, they come from the database. */
   start(): Promise<void> {
     return this.#events.start()
   }
 
-  /** Brings everything into memory, as far as the limit allows, a page a turn of the event loop. */
+  /** Loads all agents and owners, if they fit within the limit, one page per turn of the event loop. */
   async load(): Promise<void> {
     const from = this.#events.last
     const agents = this.#agents
     const owners = this.#owners
     const fitted = await loadAll(this.#read, agents, this.#limit, (owner) => {
-      // What is there was kept up to date by events since; a page that was on its way may be older.
+      // An owner in memory was updated by events. The page may have been read before those.
       if (owners.peek(owner.id) === undefined) owners.set(owner)
     })
-    // What changed while a page was on its way is read once more.
+    // Agents may have changed while their page was read: apply the events since the start once more.
     if (agents === this.#agents) await this.#events.followFrom(from)
     if (agents === this.#agents) this.#complete = fitted
   }
 
-  /** The number of the last event that shows in answers. */
+  /** Sequence number of the last applied event. */
   get position(): number {
     return this.#events.last?.seq ?? 0
   }
 
-  /** Calls with events, whoever caused them, once they show in answers. After a start some may come twice. */
+  /** Registers a listener for events of all processes, called once they are applied. After a start, some may come twice. */
   onApplied(listener: (events: readonly EventRow[]) => void): void {
     this.#listeners.push(listener)
   }
@@ -103,39 +103,40 @@ export class AgentReadModel {
     return this.#agents.size
   }
 
-  /** Whether the last attempt to follow the events failed: until one succeeds, nobody is vouched for. */
+  /** Whether the last attempt to follow the events failed. Until one succeeds, lookups fail. */
   get isBehind(): boolean {
     return this.#events.failure !== null
   }
 
+  /** Whether every agent is in memory, so that an agent that is not found does not exist. */
   get isComplete(): boolean {
     return this.#complete && !this.#agents.overflowed
   }
 
-  /** Whether what is in memory is what the database says, or was a moment ago. */
-  get vouches(): boolean {
-    return this.#events.isCurrent
+  /** Whether the data in memory are within the staleness bound. If false, lookups fail. */
+  get isFresh(): boolean {
+    return this.#events.isFresh
   }
 
-  /** For how many milliseconds it has not heard what others have written; 0 where there is no telling and no need. */
+  /** Milliseconds since the read model last saw the writes of other processes. 0 without a staleness bound. */
   staleness(): number {
     return this.#events.staleFor
   }
 
-  /** How the replicas stand that it may ask: `none` where there are none. */
-  replicaStanding(): Promise<'none' | 'current' | 'behind' | 'down'> {
+  /** The state of the configured replicas. `none` if there are none. */
+  replicaStatus(): Promise<'none' | 'current' | 'behind' | 'down'> {
     return this.#replica?.status(this.#events.lastChange) ?? Promise.resolve('none')
   }
 
   /**
-   * The agent that a reference names, or null where there is none.
-   * @throws StorageFailure where the database failed: never a null that might be wrong
+   * Finds the agent that a reference names. Null means that there is none.
+   * @throws StorageFailure if the database fails or the read model is stale
    */
   async find(reference: AgentReference): Promise<AgentView | null> {
     for (;;) {
       const view = await this.#findOnce(reference)
-      // If the key was replaced during the read, another agent may have it now, or none.
-      if (view === null || isNamedBy(view.agent, reference)) return view
+      // The key may have been replaced during the read: look up again who has it.
+      if (view === null || matches(view.agent, reference)) return view
     }
   }
 
@@ -145,76 +146,76 @@ export class AgentReadModel {
     if (agent === null) return null
     const known = this.#owners.get(agent.ownerId)
     const owner = known ?? (await this.#ownerOf(agent))
-    // Reading may have taken until nothing more is known of what has changed.
+    // The data may have become stale during the read.
     this.#assertFresh()
     if (known !== undefined) return { agent, owner }
-    // And meanwhile the agent may have changed: what has been seen of it is newer.
+    // The agent may have changed while its owner was read. The record in memory is newer.
     return { agent: this.#agents.byTail(agent.tail) ?? agent, owner }
   }
 
   /**
-   * What is in memory of an agent, for an answer that is made at once; null does not mean that there is none.
-   * @returns a view that is good until something changes: hold it across no `await`
+   * The agent if it is in memory and fresh. Null does not mean that it does not exist.
+   * @returns a view that is valid until the next change: do not use it after an `await`
    */
   inMemory(tail: Tail): AgentView | null {
-    if (!this.vouches) return null
+    if (!this.isFresh) return null
     const agent = this.#agents.peek(tail)
     const owner = agent === null ? undefined : this.#owners.peek(agent.ownerId)
     return agent === null || owner === undefined ? null : { agent, owner }
   }
 
-  /** Whether a key is known to have been certified before, which spares checking it again. */
+  /** Whether an agent in memory has this key. Then the key was validated at its claim and needs no second validation. */
   hasSeenKey(publicKey: Uint8Array): boolean {
     return this.isComplete && this.#agents.byKey(publicKey) !== null
   }
 
   /**
-   * Follows what this process has committed. Resolves when everything committed before the call shows; where that
-   * fails, nobody is vouched for until it succeeds.
+   * Applies the events that this process has committed. Resolves when everything committed before the call is applied. If
+   * that fails, lookups fail until an attempt succeeds.
    */
   follow(): Promise<void> {
     return this.#events.follow()
   }
 
-  /** Follows what other processes may have committed, one attempt at a time; its failures count once they last. */
+  /** Applies the events of other processes. An unreachable database makes lookups fail only once the staleness bound is exceeded. */
   catchUp(): Promise<void> {
     if (this.#reloadAt !== null && performance.now() >= this.#reloadAt) this.#reload()
     return this.#events.catchUp()
   }
 
   #assertFresh(): void {
-    if (this.vouches) return
+    if (this.isFresh) return
     throw new StorageFailure('The events cannot be followed.', { cause: this.#events.failure })
   }
 
-  /** Where that fails, the database goes on being asked, which is as right, and slower; it is tried again in a while. */
+  /** Loads everything. If that fails, lookups go on reading from the database, and `catchUp` retries after a delay. */
   #reload(): void {
     this.#reloadAt = null
     this.load().catch(() => {
-      this.#reloadAt ??= performance.now() + RELOAD_MS
+      this.#reloadAt ??= performance.now() + RELOAD_DELAY_MS
     })
   }
 
-  /** Nothing is left of what was here, and the database is asked until everything is here again. */
-  #startOver(): void {
+  /** Drops all data. Lookups read from the database until everything is loaded again. */
+  #reset(): void {
     this.#complete = false
     this.#agents = new AgentIndex(this.#limit, this.#randomBytes)
     this.#owners = new OwnerCache(this.#limit)
     setImmediate(() => this.#reload())
   }
 
-  /** A claim's event says all there is of a new agent; of the others the rows are read, each once. */
+  /** A claim's event contains the whole new agent. For other events, the changed rows are read, each once. */
   async #apply(events: readonly EventRow[]): Promise<void> {
-    const changed = new Set<string>()
+    const tails = new Set<string>()
     const owners = new Set<number>()
     for (const event of events) {
       const { type, tail, owner_id } = event
       if (type === 'agent.claimed') this.#agents.upsert(recordOfClaim(event))
-      else if (tail !== null) changed.add(tail)
+      else if (tail !== null) tails.add(tail)
       if (type.startsWith('owner.') && owner_id !== null) owners.add(owner_id)
     }
-    this.#kept.tellChanged(changed, owners)
-    for (const record of await loadRecords(this.#eventReader, [...changed]))
+    this.#filler.recordChanges(tails, owners)
+    for (const record of await loadRecords(this.#eventReader, [...tails]))
       this.#agents.upsert(record)
     for (const id of owners) this.#owners.set(await loadOwner(this.#eventReader, id))
   }
@@ -223,34 +224,34 @@ export class AgentReadModel {
     if (reference.kind === 'tail') {
       const { tail } = reference
       const inMemory = () => this.#agents.byTail(tail)
-      return inMemory() ?? this.#look(inMemory, () => this.#points.agentByTail(tail))
+      return inMemory() ?? this.#lookUp(inMemory, () => this.#fallback.agentByTail(tail))
     }
     const { publicKey } = reference
-    const inDatabase = () => this.#points.agentByKey(publicKey)
-    return this.#look(() => this.#agents.byKey(publicKey), inDatabase)
+    const inDatabase = () => this.#fallback.agentByKey(publicKey)
+    return this.#lookUp(() => this.#agents.byKey(publicKey), inDatabase)
   }
 
-  /** @throws StorageFailure where the news, or the answer, cannot be had */
-  async #look(
+  /** @throws StorageFailure if the latest events or the agent cannot be read */
+  async #lookUp(
     inMemory: () => AgentRecord | null,
     inDatabase: () => Promise<AgentRecord | null>,
   ): Promise<AgentRecord | null> {
     if (this.isComplete) {
       const known = inMemory()
       if (known !== null) return known
-      // Another node may have answered its claim a moment ago.
+      // Another node may just have committed the agent's claim.
       await this.#events.syncToLatest()
       const found = inMemory()
       if (found !== null || this.isComplete) return found
     }
-    return this.#kept.agent(inDatabase)
+    return this.#filler.agent(inDatabase)
   }
 
   #ownerOf({ ownerId }: AgentRecord): Promise<OwnerRecord> {
-    return this.#kept.owner(ownerId, () => this.#points.owner(ownerId))
+    return this.#filler.owner(ownerId, () => this.#fallback.owner(ownerId))
   }
 }
 
-function isNamedBy({ publicKey }: AgentRecord, reference: AgentReference): boolean {
+function matches({ publicKey }: AgentRecord, reference: AgentReference): boolean {
   return reference.kind === 'tail' || Buffer.compare(publicKey, reference.publicKey) === 0
 }

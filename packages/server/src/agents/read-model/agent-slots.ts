@@ -1,45 +1,45 @@
 import { KEY_WORDS } from './words.ts'
 
 const WORD_BYTES = 4
-/** Words of a slot, a cache line of 64 bytes: an answer about one agent of a million waits for memory once. */
+/** Words per slot. A slot fills one cache line of 64 bytes, so that a lookup misses the CPU cache once. */
 export const SLOT_WORDS = 16
-/** Where each member stands in a slot: in 32-bit words, and in 64-bit floats for the three that are. */
-const WORD = { tail: 0, owner: 6, status: 7, ring: 14, touched: 15 } as const
+/** Offsets of the members in a slot, in 32-bit words and in 64-bit floats. */
+const WORD = { tail: 0, owner: 6, status: 7, ring: 14, referenced: 15 } as const
 const FLOAT = { claimedAt: 4, seq: 5, version: 6 } as const
 const SLOT_FLOATS = SLOT_WORDS / 2
 
-const LEAST_CAPACITY = 1024
+const MIN_CAPACITY = 1024
 
 /**
- * Agents in typed arrays, 96 bytes a slot: a million of them are no work for the garbage collector. The arrays grow in
- * their place, up to what was asked for at first; until then that is no more than a range of addresses.
+ * Stores agents in typed arrays, 96 bytes per slot, so that a million agents cost the garbage collector nothing. The arrays
+ * grow in place up to the limit; until then the limit only reserves address space.
  */
 export class AgentSlots {
   readonly #limit: number
   readonly #bytes: ArrayBuffer
   readonly #keyBytes: ArrayBuffer
-  /** Slot after slot; the words of the tail come first. */
+  /** All slots except their keys. Each slot starts with the words of the tail. */
   readonly words: Uint32Array
-  /** The keys apart: most answers do not look at them. */
+  /** The keys, stored separately because most lookups do not read them. */
   readonly keys: Uint32Array
   readonly #floats: Float64Array
 
-  /** @param limit how many slots there may ever be */
+  /** @param limit the maximum number of slots */
   constructor(limit: number) {
     this.#limit = limit
-    this.#bytes = growing(SLOT_WORDS, limit)
-    this.#keyBytes = growing(KEY_WORDS, limit)
+    this.#bytes = resizableBuffer(SLOT_WORDS, limit)
+    this.#keyBytes = resizableBuffer(KEY_WORDS, limit)
     this.words = new Uint32Array(this.#bytes)
     this.keys = new Uint32Array(this.#keyBytes)
     this.#floats = new Float64Array(this.#bytes)
-    this.grow(LEAST_CAPACITY)
+    this.grow(MIN_CAPACITY)
   }
 
   get capacity(): number {
     return this.words.length / SLOT_WORDS
   }
 
-  /** Makes room for so many slots, as far as the limit allows. */
+  /** Grows to `capacity` slots, up to the limit. */
   grow(capacity: number): void {
     const slots = Math.min(capacity, this.#limit)
     if (slots <= this.capacity) return
@@ -55,7 +55,7 @@ export class AgentSlots {
     this.words[slot * SLOT_WORDS + WORD.owner] = owner
   }
 
-  /** Index into the statuses. */
+  /** Index into `KEY_PRIORITY`. */
   status(slot: number): number {
     return this.words[slot * SLOT_WORDS + WORD.status] as number
   }
@@ -64,7 +64,7 @@ export class AgentSlots {
     this.words[slot * SLOT_WORDS + WORD.status] = status
   }
 
-  /** Another slot with the same key: a ring, so that any of them leads to all. */
+  /** The next slot with the same key. These slots form a circular list. */
   ring(slot: number): number {
     return this.words[slot * SLOT_WORDS + WORD.ring] as number
   }
@@ -73,13 +73,13 @@ export class AgentSlots {
     this.words[slot * SLOT_WORDS + WORD.ring] = next
   }
 
-  /** Whether the slot was read since the clock hand last passed. */
-  touched(slot: number): boolean {
-    return this.words[slot * SLOT_WORDS + WORD.touched] === 1
+  /** The referenced bit of the clock algorithm: whether the slot was read since the hand last passed. */
+  referenced(slot: number): boolean {
+    return this.words[slot * SLOT_WORDS + WORD.referenced] === 1
   }
 
-  setTouched(slot: number, touched: boolean): void {
-    this.words[slot * SLOT_WORDS + WORD.touched] = touched ? 1 : 0
+  setReferenced(slot: number, referenced: boolean): void {
+    this.words[slot * SLOT_WORDS + WORD.referenced] = referenced ? 1 : 0
   }
 
   claimedAt(slot: number): number {
@@ -107,6 +107,6 @@ export class AgentSlots {
   }
 }
 
-function growing(words: number, limit: number): ArrayBuffer {
+function resizableBuffer(words: number, limit: number): ArrayBuffer {
   return new ArrayBuffer(0, { maxByteLength: limit * words * WORD_BYTES })
 }

@@ -2,21 +2,21 @@ import type { Tail } from '@countersign/protocol'
 import type { Db, EventRow } from '../../core/database/database.ts'
 import type { Replica } from '../../core/database/postgres/replica.ts'
 import type { AgentRecord, OwnerRecord } from '../agent-record.ts'
-import { agentByTail, chosenTailOfKey } from '../agent-table.ts'
+import { agentByTail, preferredTailOfKey } from '../agent-table.ts'
 import type { AgentIndex } from './agent-index.ts'
 import type { OwnerCache } from './owner-cache.ts'
 import { findOwner, loadOwner, loadRecord } from './rows.ts'
 
 /**
- * Asks for what is not in memory: a replica where that is sure to know of every change that this node knows of, else
- * the primary. What a replica lacks may not have arrived there, so that only the primary says that there is none.
+ * Reads what is not in memory: from a replica if it has replayed every change that this node has seen, else from the primary.
+ * A row that is missing on the replica may not have been replicated yet, so only the primary can say that it does not exist.
  */
 export class DatabaseFallback {
   readonly #primary: Db
   readonly #replica: Replica | null
   readonly #lastChange: () => EventRow | null
 
-  /** @param lastChange the last event known here that changed what was there */
+  /** @param lastChange the last event seen here that changed existing rows, or null */
   constructor(primary: Db, replica: Replica | null, lastChange: () => EventRow | null) {
     this.#primary = primary
     this.#replica = replica
@@ -24,80 +24,84 @@ export class DatabaseFallback {
   }
 
   agentByTail(tail: Tail): Promise<AgentRecord | null> {
-    return this.#read((db) => recordByTail(db, tail), isThere)
+    return this.#read((db) => recordByTail(db, tail), isFound)
   }
 
-  /** Of the agents with a key the one that speaks for it. A later claim never takes that from one that is active. */
+  /**
+   * The agent that a lookup by this key returns. The replica's result counts only if that agent is active: no later claim takes
+   * precedence over an active agent.
+   */
   agentByKey(publicKey: Uint8Array): Promise<AgentRecord | null> {
     const work = async (db: Db) => {
-      const tail = (await chosenTailOfKey(db, publicKey)) as Tail | undefined
+      const tail = (await preferredTailOfKey(db, publicKey)) as Tail | undefined
       return tail === undefined ? null : recordByTail(db, tail)
     }
     return this.#read(work, (agent) => agent?.status === 'active')
   }
 
+  /** @throws Error if there is no such owner */
   async owner(id: number): Promise<OwnerRecord> {
-    return (await this.#read((db) => findOwner(db, id), isThere)) ?? loadOwner(this.#primary, id)
+    return (await this.#read((db) => findOwner(db, id), isFound)) ?? loadOwner(this.#primary, id)
   }
 
-  /** @param suffices whether what a replica says can be relied on */
+  /** @param isConclusive whether a replica's result needs no check on the primary */
   async #read<T>(
     work: (db: Db) => Promise<T | null>,
-    suffices: (found: T | null) => boolean,
+    isConclusive: (found: T | null) => boolean,
   ): Promise<T | null> {
     const known = this.#lastChange()
     if (this.#replica !== null && known !== null) {
       const found = await this.#replica.read(known, work)
-      // Something may have changed meanwhile, and been seen here.
-      if (suffices(found) && this.#lastChange() === known) return found
+      // A change seen during the read may be missing in the result.
+      if (isConclusive(found) && this.#lastChange() === known) return found
     }
     return work(this.#primary)
   }
 }
 
-const isThere = (found: unknown) => found !== null
+const isFound = (found: unknown) => found !== null
 
 async function recordByTail(db: Db, tail: Tail): Promise<AgentRecord | null> {
   const row = await agentByTail(db, tail)
   return row === undefined ? null : loadRecord(db, row)
 }
 
-/** Where answers are kept. */
-export interface Memory {
+/** The caches of a read model. */
+export interface ReadModelCaches {
   readonly agents: AgentIndex
   readonly owners: OwnerCache
 }
 
 /**
- * Brings answers of point reads into memory. What has changed while one was read is newer than the answer, though memory
- * may have left it out again: that one is read once more, since no event would ever set the old answer right.
+ * Fills the caches with the results of point reads. If a row changed during its read, the result is stale, and no later event
+ * would correct it: the row is read again unless the newer version is still in memory.
  */
 export class CacheFiller {
-  readonly #memory: () => Memory
-  /** For each read under way the agents, by tail, and the owners, by number, that have changed since it began. */
-  readonly #changed = new Set<Set<string | number>>()
+  readonly #caches: () => ReadModelCaches
+  /** For each pending read, the tails of the agents and the ids of the owners that changed since it began. */
+  readonly #changedDuringReads = new Set<Set<string | number>>()
 
-  /** @param memory where the answers of a read that begins now belong */
-  constructor(memory: () => Memory) {
-    this.#memory = memory
+  /** @param caches the current caches: a reset of the read model replaces them */
+  constructor(caches: () => ReadModelCaches) {
+    this.#caches = caches
   }
 
   /**
-   * To be told before any of it is entered: a read might end after its agent was entered and left out again, and before
-   * all of what comes with it is. Claims need not be told, as there is no row older than a claim.
+   * Call before applying events. Otherwise a slow read can re-insert a stale row after the newer one was evicted. Claims need
+   * no call, since no row is older than its claim.
    */
-  tellChanged(tails: ReadonlySet<string>, owners: ReadonlySet<number>): void {
-    for (const changed of this.#changed) {
+  recordChanges(tails: ReadonlySet<string>, owners: ReadonlySet<number>): void {
+    for (const changed of this.#changedDuringReads) {
       for (const tail of tails) changed.add(tail)
       for (const owner of owners) changed.add(owner)
     }
   }
 
-  /** @returns what memory says once the answer is there, or null where there is no such agent */
+  /** Runs a read of an agent and caches its result. Null if there is no such agent. */
   async agent(read: () => Promise<AgentRecord | null>): Promise<AgentRecord | null> {
     for (;;) {
-      const { agents } = this.#memory()
-      const { found, changed } = await this.#noting(read)
+      const { agents } = this.#caches()
+      const { found, changed } = await this.#trackChanges(read)
       if (found === null) return null
       if (changed.has(found.tail) && agents.byTail(found.tail) === null) continue
       agents.upsert(found)
@@ -105,10 +109,11 @@ export class CacheFiller {
     }
   }
 
+  /** Runs a read of an owner and caches its result. */
   async owner(id: number, read: () => Promise<OwnerRecord>): Promise<OwnerRecord> {
     for (;;) {
-      const { owners } = this.#memory()
-      const { found, changed } = await this.#noting(read)
+      const { owners } = this.#caches()
+      const { found, changed } = await this.#trackChanges(read)
       const known = owners.get(id)
       if (known !== undefined) return known
       if (changed.has(id)) continue
@@ -117,15 +122,15 @@ export class CacheFiller {
     }
   }
 
-  async #noting<T>(
+  async #trackChanges<T>(
     read: () => Promise<T>,
   ): Promise<{ readonly found: T; readonly changed: ReadonlySet<string | number> }> {
     const changed = new Set<string | number>()
-    this.#changed.add(changed)
+    this.#changedDuringReads.add(changed)
     try {
       return { found: await read(), changed }
     } finally {
-      this.#changed.delete(changed)
+      this.#changedDuringReads.delete(changed)
     }
   }
 }

@@ -1,90 +1,90 @@
 import { type Db, type EventRow, StorageFailure } from '../../core/database/database.ts'
 import { eventsAfter, isSameEvent, lastSeq } from '../../core/database/event-table.ts'
 
-const EVENTS_AT_ONCE = 1000
+const BATCH_SIZE = 1000
 
-/** How long a read model vouches for agents without knowing what other nodes have written. */
+/** How long the read model may answer without having seen the writes of other nodes. */
 export interface Staleness {
   readonly milliseconds: number
-  /** A clock that never goes back, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number
 }
 
-/** What is kept up to date by events. */
-export interface Followed {
+/** Receives the events that a follower reads. */
+export interface EventConsumer {
   apply(events: readonly EventRow[]): Promise<void>
-  /** Once they show. */
-  applied(events: readonly EventRow[]): void
-  /** What was followed has not happened: another server took the place of the one that said so. */
-  startOver(): void
+  /** Called once `apply` has resolved. */
+  onApplied(events: readonly EventRow[]): void
+  /** Called if applied events are no longer in the database: a failover has lost them. */
+  reset(): void
 }
 
 /**
- * Follows the sequence of events. With what comes after the last event it asks for that one again: where it is not
- * there, or is another, a failover has lost it, and all that has been seen is in doubt.
+ * Follows the event sequence. Each read includes the last applied event again. If that event is missing or different, a
+ * failover has lost it, and everything derived from the events must be reset.
  */
 export class EventFollower {
   readonly #db: Db
-  /** Null: what others have written is seen at once, or the read fails. */
+  /** Null if every read sees the writes of other processes or fails. */
   readonly #staleness: Staleness | null
-  readonly #followed: Followed
+  readonly #consumer: EventConsumer
   #last: EventRow | null = null
   #lastChange: EventRow | null = null
   #following: Promise<void> = Promise.resolve()
-  /** A reading that has not begun. */
-  #next: Promise<void> | null = null
+  /** A sync that is queued and has not begun: later callers share it. */
+  #queuedSync: Promise<void> | null = null
   #catchingUp: Promise<void> | null = null
   #failure: unknown = null
-  /** When a read began that found nothing more to follow. */
+  /** Start time of the last read that reached the end of the sequence. */
   #currentAt = Number.NEGATIVE_INFINITY
 
-  constructor(db: Db, staleness: Staleness | null, followed: Followed) {
+  constructor(db: Db, staleness: Staleness | null, consumer: EventConsumer) {
     this.#db = db
     this.#staleness = staleness
-    this.#followed = followed
+    this.#consumer = consumer
   }
 
-  /** From the last event on. */
+  /** Starts at the end of the sequence, without reading earlier events. */
   async start(): Promise<void> {
     const began = this.#elapsed()
-    await this.#goToEnd()
+    await this.#seekToEnd()
     this.#currentAt = began
   }
 
-  /** The last event that shows. */
+  /** The last applied event. */
   get last(): EventRow | null {
     return this.#last
   }
 
-  /** The last event that has been seen of those that change what was there: a claim adds to it. */
+  /** The last event read that changed existing rows. Claims only add rows, so they do not count. */
   get lastChange(): EventRow | null {
     return this.#lastChange
   }
 
-  /** Why the last attempt failed: until one succeeds, nothing is vouched for. */
+  /** Why the last attempt failed, or null. Until an attempt succeeds, the data are not fresh. */
   get failure(): unknown {
     return this.#failure
   }
 
-  /** Whether what has been seen is what the database says, or was a moment ago. */
-  get isCurrent(): boolean {
+  /** Whether the applied events are within the staleness bound, and the last attempt did not fail. */
+  get isFresh(): boolean {
     if (this.#failure !== null) return false
     const bound = this.#staleness
     return bound === null || bound.elapsed() - this.#currentAt <= bound.milliseconds
   }
 
-  /** For how many milliseconds nothing has been heard; 0 where there is no telling and no need. */
+  /** Milliseconds since a read last reached the end of the sequence. 0 without a staleness bound. */
   get staleFor(): number {
     return this.#staleness === null ? 0 : this.#elapsed() - this.#currentAt
   }
 
-  /** Follows what this process has committed. Resolves when everything committed before the call shows, or has failed. */
+  /** Applies what this process has committed. Resolves once everything committed before the call is applied or has failed. */
   follow(): Promise<void> {
     this.#following = this.#following.then(() => this.#followNow())
     return this.#following
   }
 
-  /** The same, of everything after an event that was the last one once. */
+  /** Applies everything after an earlier event again. */
   followFrom(event: EventRow | null): Promise<void> {
     this.#following = this.#following.then(() => {
       this.#last = event
@@ -93,7 +93,7 @@ export class EventFollower {
     return this.#following
   }
 
-  /** Follows what other processes may have committed, one attempt at a time; its failures count once they last. */
+  /** Applies what other processes may have committed, one attempt at a time. A `StorageFailure` only lets the staleness grow. */
   catchUp(): Promise<void> {
     if (this.#staleness === null) return this.follow()
     this.#catchingUp ??= this.#catchUpOnce().finally(() => {
@@ -103,24 +103,24 @@ export class EventFollower {
   }
 
   /**
-   * Reads what anybody had committed before the call. Whoever asks while one reading is under way shares the next.
+   * Applies what any process had committed before the call. Concurrent callers share the next read.
    * @throws StorageFailure
    */
   syncToLatest(): Promise<void> {
-    this.#next ??= this.#following.then(() => {
-      this.#next = null
-      return this.#readOn().catch((cause) => {
+    this.#queuedSync ??= this.#following.then(() => {
+      this.#queuedSync = null
+      return this.#readToEnd().catch((cause) => {
         throw new StorageFailure('The events cannot be followed.', { cause })
       })
     })
-    this.#following = this.#next.catch(() => undefined)
-    return this.#next
+    this.#following = this.#queuedSync.catch(() => undefined)
+    return this.#queuedSync
   }
 
   async #catchUpOnce(): Promise<void> {
     this.#following = this.#following.then(() =>
-      this.#readOn().catch((error) => {
-        // A database that cannot be reached may be there again in a moment; one that refuses will go on refusing.
+      this.#readToEnd().catch((error) => {
+        // An unreachable database may recover before the staleness bound. Other errors will not go away by themselves.
         if (!(error instanceof StorageFailure)) this.#failure = error
       }),
     )
@@ -128,39 +128,39 @@ export class EventFollower {
   }
 
   async #followNow(): Promise<void> {
-    await this.#readOn().catch((error) => {
+    await this.#readToEnd().catch((error) => {
       this.#failure = error
     })
   }
 
-  async #readOn(): Promise<void> {
+  async #readToEnd(): Promise<void> {
     let began: number
     do began = this.#elapsed()
-    while (await this.#readNext())
+    while (await this.#readBatch())
     this.#currentAt = began
     this.#failure = null
   }
 
-  /** @returns whether there may be more */
-  async #readNext(): Promise<boolean> {
+  /** @returns whether there may be more events */
+  async #readBatch(): Promise<boolean> {
     const known = this.#last
-    const rows = await eventsAfter(this.#db, (known?.seq ?? 1) - 1, EVENTS_AT_ONCE)
+    const rows = await eventsAfter(this.#db, (known?.seq ?? 1) - 1, BATCH_SIZE)
     if (known !== null && !isSameEvent(known, rows[0])) {
-      await this.#goToEnd()
-      this.#followed.startOver()
+      await this.#seekToEnd()
+      this.#consumer.reset()
       return false
     }
     const events = known === null ? rows : rows.slice(1)
     const last = events.at(-1)
     if (last === undefined) return false
     this.#lastChange = events.findLast(({ type }) => type !== 'agent.claimed') ?? this.#lastChange
-    await this.#followed.apply(events)
+    await this.#consumer.apply(events)
     this.#last = last
-    this.#followed.applied(events)
-    return rows.length === EVENTS_AT_ONCE
+    this.#consumer.onApplied(events)
+    return rows.length === BATCH_SIZE
   }
 
-  async #goToEnd(): Promise<void> {
+  async #seekToEnd(): Promise<void> {
     const last = await lastSeq(this.#db)
     this.#last = (await eventsAfter(this.#db, last - 1, 1))[0] ?? null
     this.#lastChange = this.#last

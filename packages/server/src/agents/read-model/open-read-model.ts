@@ -6,8 +6,9 @@ import { AgentReadModel } from './agent-read-model.ts'
 import type { Staleness } from './follower.ts'
 
 /**
- * The read model over a database, with the standbys that it may ask. It follows what this process commits.
- * @param elapsed a clock that never goes back, in milliseconds
+ * Opens the read model of a database, with the replicas of the settings. It applies what this process commits.
+ * @param elapsed a monotonic clock, in milliseconds
+ * @param resources receives the replica connections to close
  */
 export async function openReadModel(
   settings: Settings,
@@ -18,15 +19,15 @@ export async function openReadModel(
   const { replicaUrl, readModelAgents } = settings
   const replica = replicaUrl === null ? null : openReplica(replicaUrl)
   resources.defer(() => replica?.close())
-  const staleness = boundOf(settings, elapsed)
+  const staleness = stalenessOf(settings, elapsed)
   const readModel = new AgentReadModel(db, readModelAgents, randomBytes, { staleness, replica })
   db.onCommit(() => readModel.follow())
   await readModel.start()
   return readModel
 }
 
-/** Where the data are in a file, whoever reads it reads what is there. */
-function boundOf(
+/** SQLite needs no bound: every read of the file sees the writes of other processes. */
+function stalenessOf(
   { database, maxStalenessSeconds }: Settings,
   elapsed: () => number,
 ): Staleness | null {

@@ -1,21 +1,21 @@
 import { ASSURANCES, type VerificationFact } from '@countersign/protocol'
 import type { OwnerRecord } from '../agent-record.ts'
 
-/** Words of an owner, 32 bytes: the place of a verification's provider, its assurance and its times among them. */
+/** Words per owner, 32 bytes, with the strongest verification's provider, assurance and times. */
 const OWNER_WORDS = 8
 const OWNER_FLOATS = OWNER_WORDS / 2
 const WORD = { id: 0, provider: 1, assurance: 2, deleted: 3 } as const
 const FLOAT = { expiresAt: 2, verifiedAt: 3 } as const
-const LEAST_CAPACITY = 1024
+const MIN_CAPACITY = 1024
 const GROWTH = 1.5
 
-/** Where an owner has none: numbers of providers begin with 1. */
+/** Marks an owner without a verification: provider numbers start at 1. */
 const NO_VERIFICATION = 0
 const NEVER = Number.POSITIVE_INFINITY
 
 /**
- * Owners in memory, by number. Numbers are given out in order, so that each is its own place in typed arrays; past the
- * limit an owner takes the place of another.
+ * An in-memory cache of owners by id. Ids are consecutive, so the slot of an owner is its id modulo the limit. Above the limit,
+ * owners evict each other.
  */
 export class OwnerCache {
   readonly #limit: number
@@ -24,9 +24,9 @@ export class OwnerCache {
   readonly #floats: Float64Array
   readonly #usernames: string[] = []
   readonly #displayNames: string[] = []
-  /** All verifications of the owners that have several: by place. */
-  readonly #several = new Map<number, readonly VerificationFact[]>()
-  readonly #providers = new Names()
+  /** All verifications of owners with more than one, by slot. */
+  readonly #multiple = new Map<number, readonly VerificationFact[]>()
+  readonly #providers = new StringTable()
 
   constructor(limit: number) {
     this.#limit = limit
@@ -35,15 +35,15 @@ export class OwnerCache {
     this.#floats = new Float64Array(this.#bytes)
   }
 
-  /** The owner as it stands in its place, read member by member: good until the next change. */
+  /** A view of the owner's slot that decodes each member when it is read. Valid until the next change. */
   peek(id: number): OwnerRecord | undefined {
-    const place = id % this.#limit
-    return this.#words[place * OWNER_WORDS + WORD.id] === id
-      ? new OwnerInPlace(id, place, this)
+    const slot = id % this.#limit
+    return this.#words[slot * OWNER_WORDS + WORD.id] === id
+      ? new SlotOwner(id, slot, this)
       : undefined
   }
 
-  /** A copy that lasts. */
+  /** A copy of the owner's record, or undefined. */
   get(id: number): OwnerRecord | undefined {
     const owner = this.peek(id)
     if (owner === undefined) return undefined
@@ -52,10 +52,10 @@ export class OwnerCache {
   }
 
   set(owner: OwnerRecord): void {
-    const place = owner.id % this.#limit
-    this.#makeRoom(place)
-    const word = place * OWNER_WORDS
-    const float = place * OWNER_FLOATS
+    const slot = owner.id % this.#limit
+    this.#growTo(slot)
+    const word = slot * OWNER_WORDS
+    const float = slot * OWNER_FLOATS
     const { strongest, verifications } = owner
     this.#words[word + WORD.id] = owner.id
     this.#words[word + WORD.deleted] = owner.deleted ? 1 : 0
@@ -66,29 +66,29 @@ export class OwnerCache {
       this.#floats[float + FLOAT.expiresAt] = strongest.expiresAt ?? NEVER
       this.#floats[float + FLOAT.verifiedAt] = strongest.verifiedAt
     }
-    this.#usernames[place] = owner.username
-    this.#displayNames[place] = owner.displayName
-    if (verifications.length > 1) this.#several.set(place, verifications)
-    else this.#several.delete(place)
+    this.#usernames[slot] = owner.username
+    this.#displayNames[slot] = owner.displayName
+    if (verifications.length > 1) this.#multiple.set(slot, verifications)
+    else this.#multiple.delete(slot)
   }
 
-  usernameAt(place: number): string {
-    return this.#usernames[place] as string
+  usernameAt(slot: number): string {
+    return this.#usernames[slot] as string
   }
 
-  displayNameAt(place: number): string {
-    return this.#displayNames[place] as string
+  displayNameAt(slot: number): string {
+    return this.#displayNames[slot] as string
   }
 
-  isDeletedAt(place: number): boolean {
-    return this.#words[place * OWNER_WORDS + WORD.deleted] === 1
+  isDeletedAt(slot: number): boolean {
+    return this.#words[slot * OWNER_WORDS + WORD.deleted] === 1
   }
 
-  strongestAt(place: number): VerificationFact | null {
-    const word = place * OWNER_WORDS
+  strongestAt(slot: number): VerificationFact | null {
+    const word = slot * OWNER_WORDS
     const provider = this.#words[word + WORD.provider] as number
     if (provider === NO_VERIFICATION) return null
-    const float = place * OWNER_FLOATS
+    const float = slot * OWNER_FLOATS
     const expiresAt = this.#floats[float + FLOAT.expiresAt] as number
     return {
       provider: this.#providers.nameOf(provider),
@@ -98,17 +98,17 @@ export class OwnerCache {
     }
   }
 
-  verificationsAt(place: number): readonly VerificationFact[] {
-    const several = this.#several.get(place)
-    if (several !== undefined) return several
-    const one = this.strongestAt(place)
+  verificationsAt(slot: number): readonly VerificationFact[] {
+    const multiple = this.#multiple.get(slot)
+    if (multiple !== undefined) return multiple
+    const one = this.strongestAt(slot)
     return one === null ? [] : [one]
   }
 
-  #makeRoom(place: number): void {
+  #growTo(slot: number): void {
     const capacity = this.#usernames.length
-    if (place < capacity) return
-    const more = Math.max(LEAST_CAPACITY, Math.ceil((place + 1) * GROWTH))
+    if (slot < capacity) return
+    const more = Math.max(MIN_CAPACITY, Math.ceil((slot + 1) * GROWTH))
     const owners = Math.min(this.#limit, more)
     this.#bytes.resize(owners * OWNER_WORDS * 4)
     while (this.#usernames.length < owners) {
@@ -118,40 +118,40 @@ export class OwnerCache {
   }
 }
 
-class OwnerInPlace implements OwnerRecord {
+class SlotOwner implements OwnerRecord {
   readonly id: number
-  readonly #place: number
+  readonly #slot: number
   readonly #owners: OwnerCache
 
-  constructor(id: number, place: number, owners: OwnerCache) {
+  constructor(id: number, slot: number, owners: OwnerCache) {
     this.id = id
-    this.#place = place
+    this.#slot = slot
     this.#owners = owners
   }
 
   get username(): string {
-    return this.#owners.usernameAt(this.#place)
+    return this.#owners.usernameAt(this.#slot)
   }
 
   get displayName(): string {
-    return this.#owners.displayNameAt(this.#place)
+    return this.#owners.displayNameAt(this.#slot)
   }
 
   get deleted(): boolean {
-    return this.#owners.isDeletedAt(this.#place)
+    return this.#owners.isDeletedAt(this.#slot)
   }
 
   get strongest(): VerificationFact | null {
-    return this.#owners.strongestAt(this.#place)
+    return this.#owners.strongestAt(this.#slot)
   }
 
   get verifications(): readonly VerificationFact[] {
-    return this.#owners.verificationsAt(this.#place)
+    return this.#owners.verificationsAt(this.#slot)
   }
 }
 
-/** A few names, each kept once. */
-class Names {
+/** Maps a few distinct strings to small numbers. */
+class StringTable {
   readonly #names: string[] = []
   readonly #numbers = new Map<string, number>()
 

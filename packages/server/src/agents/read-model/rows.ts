@@ -6,13 +6,13 @@ import {
   type VerificationFact,
 } from '@countersign/protocol'
 import type { AgentRow, Db, EventRow } from '../../core/database/database.ts'
-import { type AgentRecord, type OwnerRecord, plainProfile } from '../agent-record.ts'
+import { type AgentRecord, initialProfile, type OwnerRecord } from '../agent-record.ts'
 import { agentsByTails } from '../agent-table.ts'
 import { ownerById, type PublicOwnerRow } from '../owner-table.ts'
 import { type ProvenChannelRow, provenChannels, provenChannelsOf } from '../proven-channel-table.ts'
 import { type VerificationOfOwner, verificationsOfOwner } from '../verification-table.ts'
 
-/** A new agent out of the event of its claim. */
+/** The record of a new agent, from the event of its claim. */
 export function recordOfClaim({ seq, at, tail, owner_id, facts }: EventRow): AgentRecord {
   const { publicKey } = JSON.parse(facts) as { publicKey: string }
   return {
@@ -23,11 +23,11 @@ export function recordOfClaim({ seq, at, tail, owner_id, facts }: EventRow): Age
     version: seq,
     status: 'active',
     claimedAt: at,
-    profile: plainProfile(at),
+    profile: initialProfile(at),
   }
 }
 
-/** A record out of a row and the channels of the same agent. */
+/** The record of an agent, from its row and its proven channels. */
 export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): AgentRecord {
   return {
     tail: row.tail as Tail,
@@ -52,7 +52,7 @@ export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): 
   }
 }
 
-/** A channel counts until its time is over, or until it went stale. */
+/** A channel is fresh until its expiry or, if checks failed, until it became stale. */
 export function factsOfChannel(row: ProvenChannelRow): ChannelFact {
   return {
     kind: row.kind,
@@ -76,7 +76,7 @@ export async function loadRecord(db: Db, row: AgentRow): Promise<AgentRecord> {
   return recordOf(row, await provenChannels(db, row.tail))
 }
 
-/** Agents by their tails, those that there are, in two queries: an owner may revoke thousands at once. */
+/** Reads agents by their tails in two queries, since an owner may revoke thousands at once. Unknown tails are left out. */
 export async function loadRecords(db: Db, tails: readonly string[]): Promise<AgentRecord[]> {
   const rows = await agentsByTails(db, tails)
   const channels = Map.groupBy(await provenChannelsOf(db, tails), ({ tail }) => tail)
@@ -103,7 +103,7 @@ export async function findOwner(db: Db, id: number): Promise<OwnerRecord | null>
   return row === undefined ? null : ownerRecordOf(row, await verificationsOfOwner(db, id))
 }
 
-/** @throws Error where there is no such owner: every agent has one, by a foreign key */
+/** @throws Error if there is no such owner: a foreign key guarantees one for every agent */
 export async function loadOwner(db: Db, id: number): Promise<OwnerRecord> {
   const owner = await findOwner(db, id)
   if (owner === null) throw new Error(`owner ${id} is missing`)

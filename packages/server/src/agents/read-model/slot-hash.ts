@@ -1,30 +1,30 @@
 const NONE = -1
 const EMPTY = 0
-const LEAST_CAPACITY = 1024
-const FULLEST = 0.75
+const MIN_CAPACITY = 1024
+const MAX_LOAD = 0.75
 const GROWTH = 1.5
-/** Of an entry: the hash of the key, then the slot's number plus one, or 0 where there is none. */
+/** Words per entry: the hash of the key, then the slot number plus one, or 0 if the entry is empty. */
 const ENTRY_WORDS = 2
-const HASHES = 2 ** 32
+const HASH_RANGE = 2 ** 32
 
 /**
- * A hash table from keys of a fixed width to slot numbers. The keys themselves stand in an array of the caller's, which
- * is looked at only where the whole hash is the same: by then it is the right one. Open addressing, linear probing.
+ * A hash table from keys of fixed width to slot numbers, with open addressing and linear probing. The keys stay in the caller's
+ * array, which is read only if the full hashes are equal.
  */
 export class SlotHash {
   readonly #column: Uint32Array
   readonly #width: number
   readonly #stride: number
   readonly #multipliers: Uint32Array
-  #entries = new Uint32Array(LEAST_CAPACITY * ENTRY_WORDS)
-  #capacity = LEAST_CAPACITY
+  #entries = new Uint32Array(MIN_CAPACITY * ENTRY_WORDS)
+  #capacity = MIN_CAPACITY
   #size = 0
 
   /**
-   * @param column where the keys of the slots stand; it may grow in its place
+   * @param column the array with the keys of the slots; it may grow in place
    * @param width of a key, in words
    * @param stride from the key of one slot to the key of the next, in words
-   * @param randomBytes seeds the hash: keys are chosen by strangers, who must not be able to make them collide
+   * @param randomBytes seeds the hash, so that clients who choose their keys cannot cause collisions
    */
   constructor(
     column: Uint32Array,
@@ -41,40 +41,40 @@ export class SlotHash {
     })
   }
 
-  /** How many slots it holds. */
+  /** The number of slots in the table. */
   get size(): number {
     return this.#size
   }
 
-  /** How many entries its array has room for: a measure of its memory. */
+  /** The number of entries that fit without growing, free ones included. */
   get capacity(): number {
     return this.#capacity
   }
 
-  /** The slot whose key equals the one that begins at `from`, or -1. */
+  /** The slot whose key equals the key that starts at `from`, or -1. */
   find(key: Uint32Array, from = 0): number {
-    return this.#slotAt(this.#place(this.#hash(key, from), key, from))
+    return this.#slotAt(this.#indexOf(this.#hash(key, from), key, from))
   }
 
   /**
-   * Enters a slot under its key, in the place of the slot that has the same key, if there is one.
-   * @returns the slot whose place it took, or -1
+   * Inserts a slot under its key, replacing a slot with the same key.
+   * @returns the replaced slot, or -1
    */
   set(slot: number): number {
-    if (this.#size + 1 > this.#capacity * FULLEST) this.#resize(this.#capacity * GROWTH)
+    if (this.#size + 1 > this.#capacity * MAX_LOAD) this.#resize(this.#capacity * GROWTH)
     const from = slot * this.#stride
     const hash = this.#hash(this.#column, from)
-    const at = this.#place(hash, this.#column, from)
+    const at = this.#indexOf(hash, this.#column, from)
     const before = this.#slotAt(at)
     if (before === NONE) this.#size += 1
     this.#put(at, hash, slot + 1)
     return before
   }
 
-  /** Takes a slot out. Entries behind it move up, so that no tombstone is left. */
+  /** Deletes a slot. Later entries of the probe sequence move up, so that no tombstone is left. */
   delete(slot: number): void {
     const from = slot * this.#stride
-    let hole = this.#place(this.#hash(this.#column, from), this.#column, from)
+    let hole = this.#indexOf(this.#hash(this.#column, from), this.#column, from)
     if (this.#slotAt(hole) !== slot) return
     this.#size -= 1
     for (let at = this.#after(hole); this.#slotAt(at) !== NONE; at = this.#after(at)) {
@@ -86,13 +86,13 @@ export class SlotHash {
     this.#put(hole, 0, EMPTY)
   }
 
-  /** Makes room for a number of entries at once. */
+  /** Grows the table for `count` entries at once. */
   reserve(count: number): void {
-    if (count > this.#capacity * FULLEST) this.#resize(count / FULLEST + 1)
+    if (count > this.#capacity * MAX_LOAD) this.#resize(count / MAX_LOAD + 1)
   }
 
-  /** The place of a key among the entries, or the empty one where it would stand. */
-  #place(hash: number, key: Uint32Array, from: number): number {
+  /** The index of a key's entry, or of the empty entry where it would be inserted. */
+  #indexOf(hash: number, key: Uint32Array, from: number): number {
     const entries = this.#entries
     for (let at = this.#home(hash); ; at = this.#after(at)) {
       const entry = entries[at * ENTRY_WORDS + 1] as number
@@ -101,16 +101,16 @@ export class SlotHash {
     }
   }
 
-  #slotAt(place: number): number {
-    return (this.#entries[place * ENTRY_WORDS + 1] as number) - 1
+  #slotAt(index: number): number {
+    return (this.#entries[index * ENTRY_WORDS + 1] as number) - 1
   }
 
-  #put(place: number, hash: number, entry: number): void {
-    this.#entries[place * ENTRY_WORDS] = hash
-    this.#entries[place * ENTRY_WORDS + 1] = entry
+  #put(index: number, hash: number, entry: number): void {
+    this.#entries[index * ENTRY_WORDS] = hash
+    this.#entries[index * ENTRY_WORDS + 1] = entry
   }
 
-  /** Entries stand about in the order of their hashes: this goes from one end to the other, and to no key. */
+  /** Entries are roughly in hash order, so rehashing reads and writes sequentially and needs no key. */
   #resize(capacity: number): void {
     const old = this.#entries
     this.#capacity = Math.ceil(capacity)
@@ -125,18 +125,18 @@ export class SlotHash {
   }
 
   #home(hash: number): number {
-    return Math.floor((hash / HASHES) * this.#capacity)
+    return Math.floor((hash / HASH_RANGE) * this.#capacity)
   }
 
-  #after(place: number): number {
-    return place + 1 === this.#capacity ? 0 : place + 1
+  #after(index: number): number {
+    return index + 1 === this.#capacity ? 0 : index + 1
   }
 
   #distance(from: number, to: number): number {
     return to >= from ? to - from : to - from + this.#capacity
   }
 
-  /** Multiply-shift with a random multiplier for each word: universal, so that collisions cannot be aimed at. */
+  /** Multiply-shift with a random multiplier per word: universal hashing, so that nobody can construct collisions. */
   #hash(words: Uint32Array, from: number): number {
     let sum = 0
     for (let i = 0; i < this.#width; i++) {

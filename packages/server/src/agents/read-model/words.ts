@@ -15,6 +15,7 @@ export function tailToWords(tail: Tail, words: Uint32Array, at = 0): void {
   }
 }
 
+/** The inverse of `tailToWords`. */
 export function wordsToTail(words: Uint32Array, at: number): Tail {
   let tail = ''
   for (let i = 0; i < TAIL_WORDS; i++) {
@@ -36,6 +37,7 @@ export function keyToWords(key: Uint8Array, words: Uint32Array, at = 0): void {
   }
 }
 
+/** The inverse of `keyToWords`. */
 export function wordsToKey(words: Uint32Array, at: number): Uint8Array {
   const key = new Uint8Array(KEY_WORDS * 4)
   for (let i = 0; i < key.length; i++) {

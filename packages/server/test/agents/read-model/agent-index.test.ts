@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type AgentStatus, randomTail, type Tail } from '@countersign/protocol'
 import fc from 'fast-check'
-import { type AgentRecord, plainProfile } from '../../../src/agents/agent-record.ts'
+import { type AgentRecord, initialProfile } from '../../../src/agents/agent-record.ts'
 import { AgentIndex } from '../../../src/agents/read-model/agent-index.ts'
 
-test('what goes in comes out, the profile included', () => {
+test('it returns the records that were inserted, profile included', () => {
   const index = new AgentIndex(10, randomBytes)
   const plain = agent({ seq: 1 })
   const dressed = agent({
@@ -22,7 +22,7 @@ test('what goes in comes out, the profile included', () => {
   assert.equal(index.byKey(randomBytes(32)), null)
 })
 
-test('an older version never displaces a newer one', () => {
+test('an older version never replaces a newer one', () => {
   const index = new AgentIndex(10, randomBytes)
   const newer = agent({ seq: 1, version: 9, status: 'revoked' })
   index.upsert(newer)
@@ -30,7 +30,7 @@ test('an older version never displaces a newer one', () => {
   assert.equal(index.byTail(newer.tail)?.status, 'revoked')
 })
 
-test('of one key: active before suspended before revoked, then the oldest claim, whatever the order of changes', () => {
+test('a lookup by key prefers active, then suspended, then revoked, then the oldest claim, in any order of changes', () => {
   const statuses = fc.constantFrom<AgentStatus>('active', 'suspended', 'revoked')
   const changes = fc.array(fc.tuple(fc.integer({ min: 0, max: 4 }), statuses), { maxLength: 60 })
   fc.assert(
@@ -49,7 +49,7 @@ test('of one key: active before suspended before revoked, then the oldest claim,
   )
 })
 
-test('it holds no more than its limit, keeps what is read, and says that it left something out', () => {
+test('it stays within its limit, evicts agents that are not read, and reports that it overflowed', () => {
   const index = new AgentIndex(100, randomBytes)
   const favourite = agent({ seq: 0 })
   index.upsert(favourite)
@@ -66,7 +66,7 @@ test('it holds no more than its limit, keeps what is read, and says that it left
   for (const other of held) assert.deepEqual(index.byTail(other.tail), other)
 })
 
-test('an agent whose key is replaced is found by the new key only, and the others with its old key still are', () => {
+test('after a key is replaced, the old key finds only the other agents that have it', () => {
   const index = new AgentIndex(10, randomBytes)
   const first = agent({ seq: 1 })
   const second = agent({ seq: 2, publicKey: first.publicKey })
@@ -87,7 +87,7 @@ test('an agent whose key is replaced is found by the new key only, and the other
   assert.equal(index.size, 3)
 })
 
-test('a late read of an agent does not bring back a key that has been replaced', () => {
+test('a stale read of an agent does not restore a replaced key', () => {
   const index = new AgentIndex(10, randomBytes)
   const before = agent({ seq: 1 })
   const after = { ...before, publicKey: new Uint8Array(randomBytes(32)), version: 2 }
@@ -98,7 +98,7 @@ test('a late read of an agent does not bring back a key that has been replaced',
   assert.equal(index.byKey(before.publicKey), null)
 })
 
-test('whatever keys and statuses change, every lookup finds what a search of all agents finds', () => {
+test('after any changes of keys and statuses, lookups find the same as a search of all agents', () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 120 }), (changes) => {
       const index = new AgentIndex(100, randomBytes)
@@ -117,13 +117,13 @@ test('whatever keys and statuses change, every lookup finds what a search of all
   )
 })
 
-test('an index that holds fewer agents than there are has the current key of each that it holds', () => {
+test('an overflowed index has the latest version of every agent in memory', () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 120 }), (changes) => {
       const index = new AgentIndex(3, randomBytes)
       const latest = new Map<number, AgentRecord>()
       for (const each of versionsOf(changes)) {
-        // A read that is older than an evicted agent is for the caller to hold back (CacheFiller).
+        // The caller (CacheFiller) must hold back reads that are older than an evicted agent.
         if ((latest.get(each.seq)?.version ?? 0) > each.version) continue
         latest.set(each.seq, each)
         index.upsert(each)
@@ -142,7 +142,7 @@ test('an index that holds fewer agents than there are has the current key of eac
 const TAILS = Array.from({ length: 6 }, () => randomTail(randomBytes))
 const KEYS = Array.from({ length: 4 }, () => new Uint8Array(randomBytes(32)))
 
-/** A change of one agent, or what a read from some versions ago would have found. */
+/** A change of one agent, or a stale read from some versions ago. */
 const change = fc.record({
   seq: fc.nat(TAILS.length - 1),
   key: fc.nat(KEYS.length - 1),
@@ -151,7 +151,7 @@ const change = fc.record({
 })
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never
 
-/** The records that changes make. Versions grow, so that no two records share one and differ. */
+/** The records that result from changes, with unique versions. */
 function versionsOf(changes: readonly Change[]): AgentRecord[] {
   return changes.map(({ seq, key, status, versionsLate }, i) =>
     agent({
@@ -178,7 +178,7 @@ function agent(overrides: Partial<AgentRecord>): AgentRecord {
     version: overrides.seq ?? 0,
     status: 'active',
     claimedAt,
-    profile: plainProfile(claimedAt),
+    profile: initialProfile(claimedAt),
     ...overrides,
   }
 }

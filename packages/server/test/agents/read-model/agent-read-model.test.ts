@@ -11,7 +11,7 @@ import {
 } from '../../../../../test/support/service.ts'
 import { until, untilTicked } from '../../../../../test/support/until.ts'
 
-test('a read model that holds 3 of 20 agents answers as one that holds them all', async (t) => {
+test('a read model with 3 of 20 agents in memory answers like one with all of them', async (t) => {
   const whole = await startTestService(t)
   const agents = await populate(whole)
   await whole.stop()
@@ -38,7 +38,7 @@ test('a read model that holds 3 of 20 agents answers as one that holds them all'
   assert.deepEqual(await answersOf('3'), await answersOf('1000'))
 })
 
-test('a read model that overflows while it runs still knows every agent', async (t) => {
+test('a read model that overflows while it runs still finds every agent', async (t) => {
   const service = await startTestService(t, { READ_MODEL_AGENTS: '3' })
   const agents = await populate(service)
   for (const { did, key } of agents) {
@@ -48,7 +48,7 @@ test('a read model that overflows while it runs still knows every agent', async 
   }
 })
 
-test('what another process changes shows: status, verification, expiry', async (t) => {
+test('changes by another process show: status, verification, expiry', async (t) => {
   const clock = { ahead: 0 }
   const service = await startTestService(t, {}, () => Date.now() + clock.ahead)
   const owner = await service.operator.addVerifiedOwner('ada')
@@ -73,7 +73,7 @@ test('what another process changes shows: status, verification, expiry', async (
   )
 })
 
-test('a read model that cannot follow the events vouches for nobody, until it can again', async (t) => {
+test('lookups fail while the read model cannot follow the events, and work again afterwards', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   const status = async () => (await fetch(`${service.url}/api/v1/agent/${did}`)).status
@@ -86,7 +86,7 @@ test('a read model that cannot follow the events vouches for nobody, until it ca
   await until(async () => (await status()) === 200)
 })
 
-test('every change of state has its event, numbered without gaps', async (t) => {
+test('every state change has an event, numbered without gaps', async (t) => {
   const service = await startTestService(t)
   const owner = await service.operator.addVerifiedOwner('ada')
   const did = await claimAgent(service, owner)

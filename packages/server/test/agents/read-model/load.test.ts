@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { randomTail } from '@countersign/protocol'
 import { insertProvenChannel } from '../../../../../test/support/channel-rows.ts'
 import { type Operator, openOperator, testEnv } from '../../../../../test/support/service.ts'
-import { chosenTailOfKey } from '../../../src/agents/agent-table.ts'
+import { preferredTailOfKey } from '../../../src/agents/agent-table.ts'
 import { AgentIndex } from '../../../src/agents/read-model/agent-index.ts'
 import { loadAll } from '../../../src/agents/read-model/load.ts'
 import { OwnerCache } from '../../../src/agents/read-model/owner-cache.ts'
@@ -12,11 +12,11 @@ import { loadOwner, loadRecord } from '../../../src/agents/read-model/rows.ts'
 import { readSettings } from '../../../src/config/config.ts'
 import type { AgentRow } from '../../../src/core/database/database.ts'
 
-/** More than two pages, and the last not whole. */
+/** Two full pages and a partial one. */
 const AGENTS = 4100
 const OWNERS = 7
 
-test('everything is loaded as it is read one by one: changed agents, channels, shared keys, owners', async (t) => {
+test('bulk loading gives the same records as single reads: modified agents, channels, shared keys, owners', async (t) => {
   const operator = await openOperator(readSettings(await testEnv(t)))
   t.after(() => operator.close())
   const rows = await populate(operator)
@@ -31,14 +31,14 @@ test('everything is loaded as it is read one by one: changed agents, channels, s
     assert.deepEqual(agent, await loadRecord(read, row))
     assert.equal(
       agents.byKey(row.public_key)?.tail,
-      await chosenTailOfKey(read, row.public_key),
-      'who speaks for the key',
+      await preferredTailOfKey(read, row.public_key),
+      'the preferred agent of the key',
     )
   }
   for (let id = 1; id <= OWNERS; id++) assert.deepEqual(owners.get(id), await loadOwner(read, id))
 })
 
-test('what does not fit is not begun', async (t) => {
+test('nothing is loaded if not everything fits', async (t) => {
   const operator = await openOperator(readSettings(await testEnv(t)))
   t.after(() => operator.close())
   await populate(operator, 20)
@@ -89,7 +89,7 @@ function verify(
     .execute()
 }
 
-/** Every kind of change that there is, each alone and with others. */
+/** The modifications of an agent, alone and in combination. */
 function agentRow(i: number): AgentRow {
   const seq = 100_000_000_000 + 3 * i
   const claimed_at = 1_700_000_000_000 + 7 * i

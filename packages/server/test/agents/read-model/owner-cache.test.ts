@@ -31,14 +31,14 @@ const owner = (id: fc.Arbitrary<number>): fc.Arbitrary<OwnerRecord> =>
     )
     .map((each) => ({ ...each, strongest: strongestVerification(each.verifications, -1) }))
 
-test('within the limit every owner comes out as it went in last, as a copy and as a view', () => {
+test('within the limit every owner has the last value set, as a copy and as a view', () => {
   fc.assert(
     fc.property(fc.array(owner(fc.integer({ min: 1, max: 3000 }))), (owners) => {
       const cache = new OwnerCache(3001)
       for (const each of owners) cache.set(each)
       const last = new Map(owners.map((each) => [each.id, each]))
-      for (const [id, facts] of last) {
-        assert.deepEqual(cache.get(id), facts)
+      for (const [id, expected] of last) {
+        assert.deepEqual(cache.get(id), expected)
         const { username, displayName, deleted, verifications, strongest } = cache.peek(
           id,
         ) as OwnerRecord
@@ -54,7 +54,7 @@ test('within the limit every owner comes out as it went in last, as a copy and a
   )
 })
 
-test('past the limit one makes room for another, and none is taken for another', () => {
+test('above the limit owners evict each other, and none is mistaken for another', () => {
   fc.assert(
     fc.property(fc.array(owner(fc.integer({ min: 1, max: 20 })), { minLength: 5 }), (owners) => {
       const cache = new OwnerCache(3)
@@ -71,7 +71,7 @@ test('past the limit one makes room for another, and none is taken for another',
   )
 })
 
-test('a copy stays as it was, whatever comes after', () => {
+test('a copy does not change with the cache', () => {
   const cache = new OwnerCache(10)
   const before: OwnerRecord = {
     id: 1,

@@ -16,19 +16,19 @@ import { appendEvent } from '../../../src/core/database/event-table.ts'
 
 const LIMIT = 100
 
-// In SQLite a read is over before anything else happens.
+// SQLite reads are synchronous, so nothing can happen during one.
 test(
-  'an agent that is revoked while its owner is read is answered for as revoked',
+  'an agent that is revoked while its owner is read is returned as revoked',
   POSTGRES_ONLY,
   async (t) => {
     const owner = new Gate(t)
     const { db, ownerId } = await openData(t)
     const tail = await addAgent(db, ownerId)
-    const points = seen(db.pointReads, (row) =>
+    const pointReads = withResultHook(db.pointReads, (row) =>
       'display_name' in row && !('tail' in row) ? owner : null,
     )
     const readModel = new AgentReadModel(
-      { read: db.read, pointReads: points, eventReader: db.eventReader },
+      { read: db.read, pointReads: pointReads, eventReader: db.eventReader },
       LIMIT,
       randomBytes,
     )
@@ -45,14 +45,14 @@ test(
 )
 
 test(
-  'a page of owners that was on its way does not bring back what has ended meanwhile',
+  'a page of owners read before a verification expired does not restore it',
   POSTGRES_ONLY,
   async (t) => {
     const owners = new Gate(t)
     const agents = new Gate(t)
     const { db, ownerId } = await openData(t)
     const tail = await addAgent(db, ownerId)
-    const read = seen(db.read, (row) =>
+    const read = withResultHook(db.read, (row) =>
       'provider' in row ? owners : 'tails' in row ? agents : null,
     )
     const readModel = new AgentReadModel(
@@ -83,14 +83,14 @@ test(
   },
 )
 
-test('everything is loaded again after a history that was lost, though that fails at first', async (t) => {
+test('after lost events everything is loaded again, also if the first attempt fails', async (t) => {
   const { db, ownerId, settings } = await openData(t)
   await addAgent(db, ownerId)
   const raw = await openRaw(settings)
   t.after(() => raw.close())
   let failed = 0
   let isFailing = false
-  const read = seen(db.read, () => {
+  const read = withResultHook(db.read, () => {
     if (!isFailing) return null
     failed += 1
     throw new Error('a read fails')
@@ -142,13 +142,13 @@ function addAgent(db: Database, ownerId: number): Promise<Tail> {
   })
 }
 
-/** Where a read stops, once, until it is let go on. */
+/** Blocks reads until it is opened. */
 class Gate {
   readonly #reached = Promise.withResolvers<void>()
   readonly #opened = Promise.withResolvers<void>()
   readonly reached = this.#reached.promise
 
-  /** To be made before the database is opened, so that it is open before that one closes. */
+  /** Create it before the database, so that at the end it opens before the database closes. */
   constructor(t: TestContext) {
     t.after(() => this.open())
   }
@@ -163,13 +163,13 @@ class Gate {
   }
 }
 
-/** The same database, whose answers are looked at before they arrive. @param look at the first row of one */
-function seen(db: Db, look: (row: UnknownRow) => Gate | null): Db {
+/** The same database with a hook that may block a result, chosen by its first row. */
+function withResultHook(db: Db, onFirstRow: (row: UnknownRow) => Gate | null): Db {
   const plugin: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }): Promise<QueryResult<UnknownRow>> {
       const [row] = result.rows
-      if (row !== undefined) await look(row)?.pass()
+      if (row !== undefined) await onFirstRow(row)?.pass()
       return result
     },
   }

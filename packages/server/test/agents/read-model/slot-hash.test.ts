@@ -6,14 +6,14 @@ import { SlotHash } from '../../../src/agents/read-model/slot-hash.ts'
 
 const WIDTH = 2
 
-test('whatever is set and deleted, it finds what a Map would find', () => {
+test('after any sets and deletes it finds the same as a Map', () => {
   const keyNumber = fc.integer({ min: 0, max: 60 })
   const commands = fc.array(fc.tuple(fc.constantFrom('set', 'delete'), keyNumber), {
     maxLength: 400,
   })
   fc.assert(
     fc.property(commands, (steps) => {
-      // Slot i holds key i, so that the model is a set of slots.
+      // Slot i has key i, so that the reference model is a set of slots.
       const column = Uint32Array.from(
         { length: 61 * WIDTH },
         (_, i) => (i >> 1) * 0x10001 + (i & 1),
@@ -37,18 +37,14 @@ test('whatever is set and deleted, it finds what a Map would find', () => {
   )
 })
 
-test('a second slot with the same key takes the place of the first', () => {
+test('a second slot with the same key replaces the first', () => {
   const column = Uint32Array.from([7, 7, 7, 7])
   const hash = new SlotHash(column, WIDTH, WIDTH, randomBytes)
   assert.equal(hash.set(0), -1)
   assert.equal(hash.set(1), 0)
   assert.equal(hash.find(Uint32Array.from([0, 7, 7]), 1), 1)
   hash.delete(0)
-  assert.equal(
-    hash.find(Uint32Array.from([7, 7])),
-    1,
-    'what no longer stands there takes nothing out',
-  )
+  assert.equal(hash.find(Uint32Array.from([7, 7])), 1, 'deleting a replaced slot changes nothing')
 })
 
 test('it grows past its first capacity and keeps every entry', () => {
@@ -61,7 +57,7 @@ test('it grows past its first capacity and keeps every entry', () => {
   for (const slot of slots) assert.equal(hash.find(column, slot * WIDTH), slot)
 })
 
-test('what is taken out of a full table, round its end, hides nothing', () => {
+test('deleting from a full table, also across its end, hides no other entry', () => {
   const count = 768
   const column = new Uint32Array(count * WIDTH).map((_, i) => Math.imul(i, 2654435761))
   for (let round = 0; round < 20; round++) {
@@ -74,7 +70,7 @@ test('what is taken out of a full table, round its end, hides nothing', () => {
   }
 })
 
-test('100,000 replaced keys leave nothing behind: no entry, no memory, no longer search', () => {
+test('100,000 replaced keys leave no entries, no memory and no longer searches behind', () => {
   const count = 700
   const column = new Uint32Array(count * WIDTH).map((_, i) => Math.imul(i, 2654435761))
   const hash = new SlotHash(column, WIDTH, WIDTH, randomBytes)

@@ -27,7 +27,7 @@ async function start(t: TestContext): Promise<Start> {
   return { service, owner, crowd: new ParallelClient(service, t), keys }
 }
 
-/** Asserts that one claim went through and the others came too late. @returns the DID of the one */
+/** Asserts that one claim succeeded and all others failed with TOKEN_EXPIRED. Returns the DID of the one. */
 function winnerOf(answers: readonly Answer[]): string {
   const [winner, ...more] = answers.filter(({ status }) => status === 200)
   assert.ok(winner !== undefined && more.length === 0, `${more.length + 1} claims went through`)
@@ -61,12 +61,12 @@ async function race(
   })
 }
 
-test('of 25 who redeem one token at once, each with a key of their own, one gets a DID: 100 times', async (t) => {
+test('of 25 concurrent claims with one token and different keys, one gets a DID: 100 times', async (t) => {
   const all = await start(t)
   await race(all, 100, (token, round) => all.keys.map((key) => claimBody(token, key, `${round}`)))
 })
 
-test('of 25 who redeem one token at once under one key and 25 labels, one gets a DID: 50 times', async (t) => {
+test('of 25 concurrent claims with one token, one key and 25 labels, one gets a DID: 50 times', async (t) => {
   const all = await start(t)
   const key = newKey()
   await race(all, 50, (token, round) =>
@@ -81,7 +81,7 @@ test('of 25 copies of one claim sent at once, one gets a DID: 50 times', async (
   )
 })
 
-test('a refusal takes nothing from the claims that are committed together with it', async (t) => {
+test('a rejected claim does not affect the claims committed in the same transaction', async (t) => {
   const { service, crowd, keys } = await start(t)
   const owners: number[] = []
   for (const _ of keys) owners.push(await service.operator.addVerifiedOwner())

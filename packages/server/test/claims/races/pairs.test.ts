@@ -16,10 +16,10 @@ import { changeStatus } from '../../../src/agent-management/change-status.ts'
 
 const RACERS = 25
 const ROUNDS = 8
-/** From before a claim has come to after its answer: what else happens is tried at each of them. */
+/** Turns of the event loop from before a claim arrives to after its response. The test tries the other write at each of them. */
 const TURNS = 8
 
-/** Lets so many turns of the event loop pass. */
+/** Waits for `count` turns of the event loop. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await nextTurn()
 }
@@ -113,7 +113,7 @@ test('a token that is redeemed while it is replaced is used or superseded, never
       if (answer.status !== 200) assertRefused(answer, 410, 'TOKEN_EXPIRED', /newer/)
     }
     for (const { status } of await crowd.postAll('/api/v1/claim', next)) {
-      assert.equal(status, 200, 'the newest token is good whoever was first')
+      assert.equal(status, 200, 'the newest token is valid in any order')
     }
   }
   const both = await service.operator.db.read

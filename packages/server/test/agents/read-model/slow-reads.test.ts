@@ -14,15 +14,15 @@ import { readSettings } from '../../../src/config/config.ts'
 import type { Db } from '../../../src/core/database/database.ts'
 import { appendEvent } from '../../../src/core/database/event-table.ts'
 
-/** So little that whatever is read leaves something else out. */
+/** So small that almost every read evicts something else. */
 const LIMIT = 2
 
-// In SQLite a read is over before anything else happens.
+// SQLite reads are synchronous, so nothing can happen during one.
 test(
-  'an agent read late stays revoked, though that was followed and left out again meanwhile',
+  'a slow read of an agent does not undo its revocation, even if the agent was evicted meanwhile',
   POSTGRES_ONLY,
   async (t) => {
-    const { operator, readModel, late } = await open(t, (row) => 'public_key' in row)
+    const { operator, readModel, delayed } = await open(t, (row) => 'public_key' in row)
     const { db } = operator
     const ownerId = await operator.addVerifiedOwner()
     const tail = await addAgent(operator, ownerId)
@@ -32,12 +32,12 @@ test(
       (await readModel.find({ kind: 'tail', tail: of }))?.agent.status
 
     const finding = status(tail)
-    await late.reached
+    await delayed.reached
     await changeStatus({ db, now: Date.now }, { tail, to: 'revoked', reason: null, by: 'owner' })
     await readModel.follow()
     for (const other of others) assert.equal(await status(other), 'active')
-    assert.equal(readModel.inMemory(tail), null, 'it was left out')
-    late.open()
+    assert.equal(readModel.inMemory(tail), null, 'the agent was evicted')
+    delayed.open()
 
     assert.equal(await finding, 'revoked')
     assert.equal(await status(tail), 'revoked')
@@ -45,13 +45,13 @@ test(
 )
 
 test(
-  'an owner read late stays unverified, though that was followed and left out again meanwhile',
+  'a slow read of an owner does not restore a verification, even if the owner was evicted meanwhile',
   POSTGRES_ONLY,
   async (t) => {
-    const { operator, readModel, late } = await open(t, isVerification)
+    const { operator, readModel, delayed } = await open(t, isVerification)
     const owners = []
     for (const name of ['ada', 'bob', 'eve']) owners.push(await operator.addVerifiedOwner(name))
-    // The first and the last take each other's place.
+    // The first and the last owner share a slot of the cache.
     const [ownerId, , otherId] = owners as [number, number, number]
     assert.equal(ownerId % LIMIT, otherId % LIMIT)
     const [tail, other] = [await addAgent(operator, ownerId), await addAgent(operator, otherId)]
@@ -60,12 +60,12 @@ test(
       (await readModel.find({ kind: 'tail', tail: of }))?.owner.verifications.length
 
     const finding = verifications(tail)
-    await late.reached
+    await delayed.reached
     await endVerifications(operator, ownerId)
     await readModel.follow()
     assert.equal(await verifications(other), 1)
-    assert.equal(readModel.inMemory(tail), null, 'its owner was left out')
-    late.open()
+    assert.equal(readModel.inMemory(tail), null, 'its owner was evicted')
+    delayed.open()
 
     assert.equal(await finding, 0)
     assert.equal(await verifications(tail), 0)
@@ -73,10 +73,10 @@ test(
 )
 
 test(
-  'an owner read late stays unverified, though the read ends while more of what comes with that is followed',
+  'a slow read of an owner does not restore a verification if it ends while the same batch of events is applied',
   POSTGRES_ONLY,
   async (t) => {
-    const { operator, readModel, late, eventReader } = await open(t, isVerification)
+    const { operator, readModel, delayed, eventReader } = await open(t, isVerification)
     const owners = []
     for (const name of ['ada', 'bob', 'eve']) owners.push(await operator.addVerifiedOwner(name))
     const [ownerId, , otherId] = owners as [number, number, number]
@@ -86,12 +86,12 @@ test(
       (await readModel.find({ kind: 'tail', tail }))?.owner.verifications.length
 
     const finding = verifications()
-    await late.reached
-    // Followed together: the second takes the place of the first, and the third is on its way then.
+    await delayed.reached
+    // One batch of events: the second owner evicts the first, and the third is being read.
     await endVerifications(operator, ownerId, otherId, owners[1] as number)
     const following = readModel.follow()
     await eventReader.reached
-    late.open()
+    delayed.open()
     assert.equal(await finding, 0)
     eventReader.open()
     await following
@@ -101,19 +101,19 @@ test(
 )
 
 for (const isEvicted of [true, false]) {
-  const what = isEvicted ? 'followed and evicted' : 'followed'
+  const what = isEvicted ? 'applied and evicted' : 'applied'
   test(
-    `a late read by a key finds nobody if meanwhile the key was replaced, ${what}`,
+    `a slow read by a key finds no agent if the key was replaced meanwhile, ${what}`,
     POSTGRES_ONLY,
     async (t) => {
-      const { operator, readModel, late } = await open(t, (row) => 'public_key' in row)
+      const { operator, readModel, delayed } = await open(t, (row) => 'public_key' in row)
       const ownerId = await operator.addVerifiedOwner()
       const tail = await addAgent(operator, ownerId)
       const others = [await addAgent(operator, ownerId), await addAgent(operator, ownerId)]
       await readModel.start()
       const old = await keyOf(operator, tail)
       const finding = readModel.find({ kind: 'key', publicKey: old })
-      await late.reached
+      await delayed.reached
       const current = new Uint8Array(randomBytes(32))
       await replaceKey(operator.db, tail, current)
       await readModel.follow()
@@ -121,7 +121,7 @@ for (const isEvicted of [true, false]) {
         await readModel.find({ kind: 'tail', tail: other })
       }
       assert.equal((await readModel.find({ kind: 'key', publicKey: old }))?.agent.tail, undefined)
-      late.open()
+      delayed.open()
 
       assert.equal(await finding, null)
       const found = await readModel.find({ kind: 'tail', tail })
@@ -135,17 +135,17 @@ async function keyOf({ db }: Operator, tail: Tail): Promise<Uint8Array> {
   return (await agentByTail(db.read, tail))?.public_key as Uint8Array
 }
 
-/** The last that is read of an owner. */
+/** Verifications are the last rows read of an owner. */
 const isVerification = (row: UnknownRow) => 'assurance' in row
 const isOwner = (row: UnknownRow) => 'display_name' in row && !('tail' in row)
 
 /**
- * A read model that holds next to nothing.
- * @param isLate which first row its first late read has; the third owner that it follows stops too
+ * A read model with a tiny limit and gates that delay two of its reads.
+ * @param isDelayed selects the first row of the point read to delay. Reading the third owner of an event batch is delayed too.
  */
-async function open(t: TestContext, isLate: (row: UnknownRow) => boolean) {
-  // Made before the database is opened, so that they are open before that one closes.
-  const late = new Gate(t)
+async function open(t: TestContext, isDelayed: (row: UnknownRow) => boolean) {
+  // Created before the database, so that at the end they open before the database closes.
+  const delayed = new Gate(t)
   const eventReader = new Gate(t)
   const operator = await openOperator(readSettings(await testEnv(t)))
   t.after(() => operator.close())
@@ -153,13 +153,15 @@ async function open(t: TestContext, isLate: (row: UnknownRow) => boolean) {
   let followed = 0
   const slow = {
     read: db.read,
-    pointReads: seen(db.pointReads, (row) => (isLate(row) ? late.pass() : undefined)),
-    eventReader: seen(db.eventReader, (row) => {
+    pointReads: withResultHook(db.pointReads, (row) =>
+      isDelayed(row) ? delayed.pass() : undefined,
+    ),
+    eventReader: withResultHook(db.eventReader, (row) => {
       if (isOwner(row)) followed += 1
       return followed === 3 ? eventReader.pass() : undefined
     }),
   }
-  return { operator, late, eventReader, readModel: new AgentReadModel(slow, LIMIT, randomBytes) }
+  return { operator, delayed, eventReader, readModel: new AgentReadModel(slow, LIMIT, randomBytes) }
 }
 
 function addAgent({ db }: Operator, ownerId: number): Promise<Tail> {
@@ -184,7 +186,7 @@ function endVerifications({ db }: Operator, ...owners: readonly number[]): Promi
   })
 }
 
-/** Where the first that comes stops until it is let go on. */
+/** Blocks the first caller of `pass` until `open`. Later callers pass. */
 class Gate {
   readonly #reached = Promise.withResolvers<void>()
   readonly #opened = Promise.withResolvers<void>()
@@ -207,13 +209,13 @@ class Gate {
   }
 }
 
-/** The same database, whose answers wait. @param look at the first row of one */
-function seen(db: Db, look: (row: UnknownRow) => Promise<void> | undefined): Db {
+/** The same database with a hook that is awaited on the first row of each result. */
+function withResultHook(db: Db, onFirstRow: (row: UnknownRow) => Promise<void> | undefined): Db {
   const plugin: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }): Promise<QueryResult<UnknownRow>> {
       const [row] = result.rows
-      if (row !== undefined) await look(row)
+      if (row !== undefined) await onFirstRow(row)
       return result
     },
   }
