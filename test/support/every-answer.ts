@@ -17,9 +17,10 @@ let patched = false
 
 /**
  * Watches what a service in this process answers, whoever asks: fetch, a browser, bare sockets.
+ * @param configuration what its /openapi.json depends on: services of equal configuration have equal ones
  * @returns judges everything that it has answered since, against its own /openapi.json
  */
-export function watchAnswers(port: number): (url: string) => Promise<void> {
+export function watchAnswers(port: number, configuration: string): (url: string) => Promise<void> {
   if (!patched) patch()
   const answers: Told[] = []
   watched.set(port, answers)
@@ -28,10 +29,24 @@ export function watchAnswers(port: number): (url: string) => Promise<void> {
     // The caller lives as long as the test run, what was answered need not.
     const judged = answers.splice(0)
     if (judged.length === 0) return
-    const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument
-    const openApi = new OpenApi(document)
+    const openApi = await openApiOf(configuration, url)
     for (const answer of judged) judge(openApi, answer)
   }
+}
+
+const MOST_DOCUMENTS = 10
+const documents = new Map<string, OpenApi>()
+
+/** A service makes its document when asked for it, which takes as much CPU time as its start: once for equal services. */
+async function openApiOf(configuration: string, url: string): Promise<OpenApi> {
+  const known = documents.get(configuration)
+  if (known !== undefined) return known
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument
+  const openApi = new OpenApi(document)
+  documents.set(configuration, openApi)
+  const [oldest] = documents.keys()
+  if (documents.size > MOST_DOCUMENTS) documents.delete(oldest as string)
+  return openApi
 }
 
 function judge(openApi: OpenApi, { method, target, head, body }: Told): void {

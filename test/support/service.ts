@@ -89,7 +89,7 @@ export async function startTestService(
   let running: Running | null = {
     service,
     operator: await openOperator(settings, now),
-    judgeAnswers: watchAnswers(settings.port),
+    judgeAnswers: watchAnswers(settings.port, configurationOf(env)),
   }
   let stopped: Promise<void> | null = null
   const stop = () => {
@@ -108,6 +108,12 @@ export async function startTestService(
     tick,
     stop,
   }
+}
+
+/** All settings, except for those that differ from service to service and tell where it and its data are. */
+function configurationOf({ PORT, DATA_DIR, DATABASE_URL, ...others }: Env): string {
+  // The base URL is made of the port where it is not set.
+  return JSON.stringify(others)
 }
 
 interface Running {
