@@ -12,11 +12,13 @@ import { filesOf, type TestFile, type Tier } from './tiers.ts'
 /**
  * node tools/test/run.ts <quick|all> [--database=sqlite|postgres] [pattern ...]
  *
- * Runs the test files of a tier, or those of them that match a pattern, in one process a core at a time. Ends with the
+ * Runs the test files of a tier, or those of them that match a pattern, in a few processes at a time. Ends with the
  * totals that `node --test` prints. The exit code is 1 if a test failed, a process ended early, or a file ran no test.
  */
 const ROOT = join(import.meta.dirname, '../..')
 const MOST_PROCESSES = 4
+/** Tests wait for child processes and sockets much of the time: one process more than there are cores keeps these busy. */
+const PROCESSES = Math.min(availableParallelism() + 1, MOST_PROCESSES)
 
 process.chdir(ROOT)
 const [tier = 'quick', ...rest] = process.argv.slice(2)
@@ -80,8 +82,7 @@ async function runJobs(jobs: readonly Job[], postgresUrl: string): Promise<JobRe
       printProgress(result, results.length, jobs.length)
     }
   }
-  const count = Math.min(availableParallelism(), MOST_PROCESSES)
-  await Promise.all(Array.from({ length: count }, work))
+  await Promise.all(Array.from({ length: PROCESSES }, work))
   return results
 }
 

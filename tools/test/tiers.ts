@@ -19,12 +19,15 @@ const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/
 /** Too slow for `npm test`, or in need of programs that npm does not bring. */
 export const ALL_ONLY = [
   'packages/*/test/published.test.ts',
-  'packages/gateway/test/forward-auth/proxies.test.ts',
+  'packages/gateway/test/forward-auth/{command,proxies}.test.ts',
   'packages/protocol/test/runs-anywhere.test.ts',
   'packages/sdk/test/in-browser.test.ts',
   'packages/server/test/cli/book-postgres.test.ts',
   'packages/server/test/cluster/{one-service,serving,stopping,worker-failures}.test.ts',
   'packages/server/test/core/database/durability/*.test.ts',
+  'packages/server/test/core/limits/overload/*.test.ts',
+  'packages/server/test/core/limits/rate-limit/{bounds,parallel,shared}.test.ts',
+  'packages/server/test/nodes/synchronous-standby.test.ts',
   'packages/server/test/pages/{browser,nothing-moves}.test.ts',
   'packages/server/test/pages/docs/docs-browser.test.ts',
   'packages/server/test/providers/login-page.test.ts',
@@ -42,7 +45,8 @@ export const ON_POSTGRES = [
   'packages/server/test/nodes/**',
   'packages/server/test/core/database/**',
   'packages/server/test/agents/read-model/**',
-  'packages/server/test/claims/**',
+  'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint}.test.ts',
+  'packages/server/test/claims/races/*.test.ts',
 ]
 
 const SERVER = ['packages/server/test/**']

@@ -5,7 +5,7 @@ import { REAL_TIMING, type StartInterval, startTimers } from '../../src/service/
 
 type Deps = Parameters<typeof startTimers>[0]
 
-test('what other processes write is followed several times a second, and what is due is begun each second', async () => {
+test('external writes are polled several times a second, and due work is started every second', async () => {
   const runs: { readonly milliseconds: number; readonly run: () => void }[] = []
   const every: StartInterval = (milliseconds, run) => {
     const entry = { milliseconds, run }
@@ -14,7 +14,11 @@ test('what other processes write is followed several times a second, and what is
   }
   const happened: string[] = []
   let isChanged = false
-  const db = { onElsewhere: () => undefined, changedElsewhere: () => isChanged, read: null }
+  const db = {
+    onExternalWrite: () => undefined,
+    mayHaveExternalWrites: () => isChanged,
+    read: null,
+  }
   const registry = { isBehind: false, catchUp: async () => void happened.push('catch up') }
   const checks = { run: async () => void happened.push('checks') }
   const deps = { db, registry, checks, now: Date.now, every } as unknown as Deps
