@@ -8,7 +8,7 @@ export interface Job {
 }
 
 /** Jobs a database: few, since each loads the service's modules; more than there are cores, so that all end together. */
-const JOBS = 8
+const JOBS = 6
 
 /** Deals files out to processes, so that each has about as much to do, by the sizes of the files. */
 export function planJobs(files: readonly TestFile[]): Job[] {

@@ -19,9 +19,9 @@ test('external writes are polled several times a second, and due work is started
     mayHaveExternalWrites: () => isChanged,
     read: null,
   }
-  const registry = { isBehind: false, catchUp: async () => void happened.push('catch up') }
+  const readModel = { isBehind: false, catchUp: async () => void happened.push('catch up') }
   const checks = { run: async () => void happened.push('checks') }
-  const deps = { db, registry, checks, now: Date.now, every } as unknown as Deps
+  const deps = { db, readModel, checks, now: Date.now, every } as unknown as Deps
   const resources = new AsyncDisposableStack()
   startTimers(deps, pino({ level: 'silent' }), resources)
 
