@@ -14,10 +14,14 @@ test('what other processes write is followed several times a second, and what is
   }
   const happened: string[] = []
   let isChanged = false
-  const db = { onElsewhere: () => undefined, changedElsewhere: () => isChanged, read: null }
-  const registry = { isBehind: false, catchUp: async () => void happened.push('catch up') }
+  const db = {
+    onExternalWrite: () => undefined,
+    mayHaveExternalWrites: () => isChanged,
+    read: null,
+  }
+  const readModel = { isBehind: false, catchUp: async () => void happened.push('catch up') }
   const checks = { run: async () => void happened.push('checks') }
-  const deps = { db, registry, checks, now: Date.now, every } as unknown as Deps
+  const deps = { db, readModel, checks, now: Date.now, every } as unknown as Deps
   const resources = new AsyncDisposableStack()
   startTimers(deps, pino({ level: 'silent' }), resources)
 
