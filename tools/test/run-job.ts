@@ -80,9 +80,12 @@ function runNode(
     // Within a test, Node would take another `node --test` for a part of it, and run nothing.
     env: { ...process.env, ...env, NODE_TEST_CONTEXT: undefined },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: JOB_TIMEOUT,
-    killSignal: 'SIGKILL',
+    // A process group of its own, so that programs that its tests started can be ended with it.
+    detached: true,
   })
+  const end = () => killGroup(child.pid)
+  const timeout = setTimeout(end, JOB_TIMEOUT)
+  process.once('exit', end)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8')
@@ -90,9 +93,23 @@ function runNode(
   }
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    // Programs that a test has left behind may hold the streams open.
-    child.once('exit', (code, signal) => resolve({ code: String(code ?? signal), output }))
+    // Not `close`: programs that a test has left behind may hold the streams open.
+    child.once('exit', (code, signal) => {
+      clearTimeout(timeout)
+      process.off('exit', end)
+      end()
+      resolve({ code: String(code ?? signal), output })
+    })
   })
+}
+
+function killGroup(leader: number | undefined): void {
+  if (leader === undefined) return
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch {
+    // Nothing of it is left.
+  }
 }
 
 function readLines<T>(file: string): T[] {

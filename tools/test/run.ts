@@ -25,6 +25,8 @@ const [tier = 'quick', ...rest] = process.argv.slice(2)
 const isWhole = rest.length === 0
 const files = filesOf(tier as Tier).filter(wanted)
 const began = performance.now()
+// `exit` ends the processes of tests.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 process.exitCode = (await run()) ? 0 : 1
 
 /** @returns whether everything passed */
