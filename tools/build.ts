@@ -30,7 +30,11 @@ const TARGETS: readonly Target[] = [
   },
   {
     dir: 'packages/server',
-    made: ['packages/server/src/pages/views/**/*', 'packages/server/vite.config.ts'],
+    made: [
+      'packages/server/src/pages/views/**/*',
+      'packages/server/src/agents/wording.ts',
+      'packages/server/vite.config.ts',
+    ],
   },
 ]
 

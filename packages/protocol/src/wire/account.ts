@@ -14,7 +14,7 @@ import {
   username,
 } from './session.ts'
 
-/** The account of whoever is signed in. The dashboard's own API. */
+/** The account of the signed-in owner. Part of the dashboard's own API. */
 
 export const passkeySchema = () =>
   Type.Object({
@@ -78,11 +78,11 @@ export const passkeyPatchSchema = () =>
 /** `POST /api/account/recovery-codes` */
 export const recoveryCodesSchema = () => Type.Object({ recoveryCodes: recoveryCodes() })
 
-/** `POST /api/account/deletion`: the username, typed once more. */
+/** `POST /api/account/deletion`: the owner's username, repeated as confirmation. */
 export const deletionRequestSchema = () =>
   Type.Object({ username: username() }, { additionalProperties: false })
 
-/** What became of the agents. */
+/** How many agents were revoked. */
 export const revokedSchema = () => Type.Object({ revokedAgents: Type.Integer() })
 
 const exportedAgent = (naming: Naming) =>
@@ -94,7 +94,7 @@ const exportedAgent = (naming: Naming) =>
     history: Type.Array(eventSchema(), { description: 'newest first' }),
   })
 
-/** `GET /api/account/export`: whatever the service holds on the owner, but for secrets and hashes of them. */
+/** `GET /api/account/export`: all data stored about the owner, except secrets and their hashes. */
 export const exportSchema = (naming: Naming) =>
   Type.Object(
     {

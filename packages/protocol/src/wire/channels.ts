@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 
-/** Where an owner's agents can be reached: the dashboard's own API. */
+/** Channels of an owner's agents. Part of the dashboard's own API. */
 
 const tier = () =>
   Type.Integer({
@@ -12,10 +12,10 @@ const tier = () =>
   })
 
 export const PROVEN_BY = ['service', 'agent'] as const
-/** `service`: the service looks at the place; `agent`: the agent comes and proves it itself. */
+/** `service`: the service checks the channel; `agent`: the agent proves it by answering a challenge. */
 export type ProvenBy = (typeof PROVEN_BY)[number]
 
-/** A kind of channel, in the words that forms and pages use. */
+/** A kind of channel, with the texts of forms and pages. */
 const channelKindSchema = () =>
   Type.Object({
     id: Type.String({ description: 'such as domain' }),
@@ -43,7 +43,7 @@ export const channelKindsSchema = () =>
 
 export type ChannelKinds = Static<ReturnType<typeof channelKindsSchema>>
 
-/** One way to prove a channel: what to copy, and where it goes. */
+/** A way to prove a channel: what to publish, and where. */
 const proofMethodSchema = () =>
   Type.Object({
     id: Type.String({ description: 'such as dns' }),
@@ -61,7 +61,7 @@ const proofMethodSchema = () =>
 export type ProofMethodInWords = Static<ReturnType<typeof proofMethodSchema>>
 
 export const CHECK_OUTCOMES = ['proven', 'absent', 'unreachable'] as const
-/** `absent`: the place says that there is no proof; `unreachable`: nobody knows, and nothing changes. */
+/** `absent`: there is no proof; `unreachable`: the check failed, which changes nothing. */
 export type CheckOutcome = (typeof CHECK_OUTCOMES)[number]
 const outcome = () =>
   Type.Enum([...CHECK_OUTCOMES], {
@@ -85,7 +85,7 @@ const channelCheckSchema = () =>
 export type ChannelCheck = Static<ReturnType<typeof channelCheckSchema>>
 
 export const CHANNEL_STATES = ['pending', 'verified', 'stale'] as const
-/** `pending`: never proven; `verified`: counts; `stale`: counts no more until it is proven anew. */
+/** `pending`: never proven; `verified`: proven and fresh; `stale`: must be proven again to count. */
 export type ChannelState = (typeof CHANNEL_STATES)[number]
 
 /** A channel as its owner sees it. */
@@ -131,7 +131,7 @@ export const ownerChannelSchema = () =>
 
 export type OwnerChannel = Static<ReturnType<typeof ownerChannelSchema>>
 
-/** A channel in an export: whatever is held on it but for tokens. */
+/** A channel in an export: everything stored about it except tokens. */
 export const exportedChannelSchema = () => {
   const { label: _label, link: _link, proof: _proof, ...held } = ownerChannelSchema().properties
   return Type.Object({

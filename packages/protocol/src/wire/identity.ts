@@ -4,7 +4,7 @@ import { timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 import { openObject } from './session.ts'
 
-/** Identity verification. The dashboard's own API. */
+/** Identity verification. Part of the dashboard's own API. */
 
 export const PROVIDER_KINDS = [
   'eid',
@@ -39,7 +39,7 @@ export const identityProviderSchema = () =>
 
 export type IdentityProviderCard = Static<ReturnType<typeof identityProviderSchema>>
 
-/** What ending a verification would do, told beforehand. */
+/** The effect that removing a verification would have. */
 const effect = () =>
   Type.Object({
     canClaim: Type.Boolean({ description: 'whether claim tokens could still be issued' }),
@@ -78,7 +78,7 @@ export const identitySchema = () =>
 
 export type Identity = Static<ReturnType<typeof identitySchema>>
 
-/** `POST /api/identity/{provider}/begin`: go there, or hand `client` to the provider's own script. */
+/** `POST /api/identity/{provider}/begin`: redirect the browser, or pass `client` to the provider's script. */
 export const verificationBegunSchema = () =>
   Type.Object({
     redirect: nullable(Type.String({ format: 'uri' })),
@@ -91,6 +91,6 @@ export const verificationBegunSchema = () =>
 
 export type VerificationBegun = Static<ReturnType<typeof verificationBegunSchema>>
 
-/** `POST /api/identity/{provider}/complete`: what the provider's script gave the browser, unchanged. */
+/** `POST /api/identity/{provider}/complete`: the unchanged result of the provider's script. */
 export const verificationResultSchema = () =>
   Type.Object({ result: openObject('the result of the provider') }, { additionalProperties: false })

@@ -6,11 +6,11 @@ import { status, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 import { displayName, openObject, username } from './session.ts'
 
-/** The agents of whoever is signed in. The dashboard's own API. */
+/** The agents of the signed-in owner. Part of the dashboard's own API. */
 
 const grade = () => Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' })
 
-/** An agent as its owner sees it: its card, and what is private to them. */
+/** An agent as its owner sees it: its card and private fields. */
 export const ownerAgentSchema = (naming: Naming) =>
   Type.Object(
     {
@@ -78,7 +78,7 @@ export const ownerAgentsQuerySchema = () =>
 
 export type OwnerAgentsQuery = Static<ReturnType<typeof ownerAgentsQuerySchema>>
 
-/** `PATCH /api/account/agents/{agent}`: null takes away. */
+/** `PATCH /api/account/agents/{agent}`: null removes a value. */
 export const agentPatchSchema = () =>
   Type.Object(
     {
@@ -98,7 +98,7 @@ export const agentPatchSchema = () =>
 
 export type AgentPatch = Static<ReturnType<typeof agentPatchSchema>>
 
-/** A word that programs can switch on. */
+/** A machine-readable reason. */
 const reason = () =>
   Type.String({
     pattern: '^[a-z][a-z0-9_-]{0,63}$',
@@ -109,14 +109,14 @@ const reason = () =>
 export const statusRequestSchema = () =>
   Type.Object({ reason: Type.Optional(nullable(reason())) }, { additionalProperties: false })
 
-/** `POST /api/account/agents/revoke-all`: the username, typed once more. */
+/** `POST /api/account/agents/revoke-all`: the owner's username, repeated as confirmation. */
 export const revokeAllRequestSchema = () =>
   Type.Object(
     { username: username(), reason: Type.Optional(nullable(reason())) },
     { additionalProperties: false },
   )
 
-/** Something that happened, as answers tell it. */
+/** An event in a response. */
 export const eventSchema = () =>
   Type.Object({
     seq: Type.Integer(),

@@ -14,7 +14,7 @@ const standby = () =>
     lagMs: nullable(count('how far it is behind; null while nothing happens')),
   })
 
-/** What a node knows of its database, measured, not configured. */
+/** The measured state of a node's database. */
 const database = () =>
   Type.Object({
     kind: Type.Enum(['sqlite', 'postgres'], { type: 'string' }),
@@ -46,7 +46,7 @@ const database = () =>
     }),
   })
 
-/** The answer of a node to which requests should be sent. */
+/** The response of a node that is ready for requests. */
 export const readinessSchema = () =>
   Type.Object({ status: Type.Literal('ok'), database: database() })
 

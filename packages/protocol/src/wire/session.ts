@@ -3,7 +3,7 @@ import { DISPLAY_NAME_PATTERN, USERNAME_PATTERN } from '../text.ts'
 import { timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 
-/** Who is signed in, and how. The dashboard's own API: docs/contract-notes.md, not the contract. */
+/** Sessions and sign-in. Part of the dashboard's own API (docs/contract-notes.md). */
 
 export const username = () =>
   Type.String({
@@ -21,7 +21,7 @@ export const displayName = () =>
 export const openObject = (description: string) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description })
 
-/** A body that says nothing but that it is JSON, which no form of another site can send. */
+/** An empty JSON object. Requiring JSON prevents form posts from other sites. */
 export const emptyBody = () => Type.Object({}, { additionalProperties: false })
 
 /** An owner as others see them. */
@@ -29,12 +29,12 @@ export const ownerSchema = () => Type.Object({ username: username(), displayName
 
 export type Owner = Static<ReturnType<typeof ownerSchema>>
 
-/** How a session came to be. */
+/** How the owner signed in. */
 export const SIGN_IN_METHODS = ['passkey', 'recovery-code', 'link', 'provider'] as const
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number]
 
 export const CHANNEL_TROUBLES = ['stale', 'failing', 'ending'] as const
-/** `stale`: counts no more; `failing`: its proof is missing; `ending`: a fresh token is needed soon. */
+/** `stale`: no longer counts; `failing`: the proof is missing; `ending`: needs a new proof soon. */
 export type ChannelTrouble = (typeof CHANNEL_TROUBLES)[number]
 
 const channelNoteSchema = () =>
@@ -50,7 +50,7 @@ const channelNoteSchema = () =>
     until: nullable({ ...timestamp(), description: 'until when it counts, where it still does' }),
   })
 
-/** `GET /api/session`: for a page to begin with, whoever asks. */
+/** `GET /api/session`: the initial state of a page, signed in or not. */
 export const sessionSchema = () =>
   Type.Object(
     {
@@ -104,10 +104,10 @@ export type SignUpRequest = Static<ReturnType<typeof signUpRequestSchema>>
 export const passkeyOptionsSchema = () =>
   Type.Object({ options: openObject('WebAuthn options in their JSON form') })
 
-/** A passkey's name, which its owner gives it. */
+/** The name that the owner gave a passkey. */
 export const passkeyName = () => displayName()
 
-/** What the authenticator answered (WebAuthn Level 3, JSON form). */
+/** The authenticator's response (WebAuthn Level 3, JSON form). */
 export const passkeyResponseSchema = () =>
   Type.Object(
     { response: openObject('the credential in its JSON form'), name: Type.Optional(passkeyName()) },
@@ -116,7 +116,7 @@ export const passkeyResponseSchema = () =>
 
 export const RECOVERY_CODES = 10
 
-/** The first sight of recovery codes, and the last. */
+/** Recovery codes, shown once. */
 export const recoveryCodes = () =>
   Type.Array(Type.String(), {
     minItems: RECOVERY_CODES,
@@ -140,7 +140,7 @@ export const recoveryCodeRequestSchema = () =>
     { additionalProperties: false },
   )
 
-/** `POST /api/sign-in/link`: the token out of the fragment of a link by `countersignd owner sign-in-link`. */
+/** `POST /api/sign-in/link`: the token from the fragment of a link made by `countersignd owner sign-in-link`. */
 export const signInLinkRequestSchema = () =>
   Type.Object(
     { token: Type.String({ minLength: 1, maxLength: 64 }) },
