@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import type { OwnerChannel } from '@countersign/protocol'
+import { cliFor } from '../packages/cli/test/support/cli.ts'
 import type { Answer } from './support/answer.ts'
 import { ask, post } from './support/ask.ts'
 import { newKey } from './support/key.ts'
@@ -10,11 +10,8 @@ import {
   claimAgent,
   claimBody,
   countersignd,
-  ROOT,
-  run,
   startTestService,
   type TestService,
-  tempDir,
 } from './support/service.ts'
 import { type SignedInOwner, signIn } from './support/signed-in.ts'
 
@@ -168,14 +165,13 @@ test("the owners' API uses the deployment's names, including proofs of every kin
 
 test('the output of the commands uses the deployment’s names', async (t) => {
   const { service } = await scene(t)
-  const env = { COUNTERSIGN_KEY: join(tempDir(t), 'agent.pem') }
+  const cli = cliFor(t)
   const said = async (...args: string[]) => {
-    const bin = join(ROOT, 'packages/cli/bin/countersign.mjs')
-    const result = await run(process.execPath, [bin, ...args, '--url', service.url], env)
+    const result = await cli.run(...args, '--url', service.url)
     assertNoDefaultNames(args.join(' '), result.stdout + result.stderr)
     return result
   }
-  await run(process.execPath, [join(ROOT, 'packages/cli/bin/countersign.mjs'), 'keygen'], env)
+  await cli.run('keygen')
   const issued = await countersignd(service.env, 'token', 'issue', 'ada')
   assertNoDefaultNames('token issue', issued.stdout)
   const claimed = await said('claim', issued.stdout.trim())

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Assurance } from '@countersign/protocol'
 import { pino } from 'pino'
 import { issueToken } from '../../packages/server/src/claims/issue-token.ts'
+import { runCountersignd } from '../../packages/server/src/cli/program.ts'
 import { readSettings, type Settings } from '../../packages/server/src/config/config.ts'
 import { loadPepper } from '../../packages/server/src/core/crypto/secrets.ts'
 import type { Database } from '../../packages/server/src/core/database/database.ts'
@@ -276,6 +277,27 @@ async function untilReady(url: string, child: ChildProcess, output: () => string
   throw new Error(`the service is not ready:\n${output()}`)
 }
 
+/** Runs a command of the operator: in `npm test` within this process, in `npm run test:all` in one of its own. */
 export function countersignd(env: Env, ...args: string[]): Promise<CommandResult> {
-  return run(process.execPath, [COUNTERSIGND, ...args], env)
+  return process.env.TEST_TIER === 'quick'
+    ? countersigndInProcess(env, args)
+    : run(process.execPath, [COUNTERSIGND, ...args], env)
+}
+
+const UMASK = process.umask()
+
+async function countersigndInProcess(env: Env, args: readonly string[]): Promise<CommandResult> {
+  let stdout = ''
+  let stderr = ''
+  process.umask(0o077)
+  try {
+    const code = await runCountersignd(args, {
+      env,
+      stdout: { write: (text) => (stdout += text) },
+      stderr: { write: (text) => (stderr += text) },
+    })
+    return { code, stdout, stderr }
+  } finally {
+    process.umask(UMASK)
+  }
 }

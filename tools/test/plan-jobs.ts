@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import durations from './durations.json' with { type: 'json' }
 import type { Database, TestFile } from './tiers.ts'
 
 /** Test files that run in one process, one after another. */
@@ -7,10 +7,13 @@ export interface Job {
   readonly paths: readonly string[]
 }
 
-/** Jobs a database: few, since each loads the service's modules; more than there are cores, so that all end together. */
-const JOBS = 6
+/** Few, since each loads the service's modules; a multiple of the processes that run, so that all end together. */
+const JOBS: Readonly<Record<Database, number>> = { postgres: 3, sqlite: 6 }
 
-/** Deals files out to processes, so that each has about as much to do, by the sizes of the files. */
+/** What a new file is taken to need, in seconds. */
+const USUAL_SECONDS = 2
+
+/** Deals files out to processes, so that each has about as much to do, by the recorded durations of the files. */
 export function planJobs(files: readonly TestFile[]): Job[] {
   const isolated = files.filter(({ isIsolated }) => isIsolated)
   const shared = files.filter(({ isIsolated }) => !isIsolated)
@@ -22,16 +25,21 @@ export function planJobs(files: readonly TestFile[]): Job[] {
 }
 
 function deal(files: readonly TestFile[]): Job[] {
-  const count = Math.min(JOBS, Math.ceil(files.length / 4))
-  const jobs = Array.from({ length: count }, () => ({ size: 0, paths: [] as string[] }))
-  const bySize = files
-    .map(({ path, database }) => ({ path, database, size: statSync(path).size }))
-    .toSorted((a, b) => b.size - a.size || (a.path < b.path ? -1 : 1))
-  for (const { path, size } of bySize) {
-    const smallest = jobs.reduce((best, each) => (each.size < best.size ? each : best))
-    smallest.paths.push(path)
-    smallest.size += size
-  }
   const database = files[0]?.database ?? 'sqlite'
+  const count = Math.min(JOBS[database], Math.ceil(files.length / 4))
+  const jobs = Array.from({ length: count }, () => ({ seconds: 0, paths: [] as string[] }))
+  const longestFirst = files
+    .map((file) => ({ path: file.path, seconds: secondsOf(file) }))
+    .toSorted((a, b) => b.seconds - a.seconds || (a.path < b.path ? -1 : 1))
+  for (const { path, seconds } of longestFirst) {
+    const shortest = jobs.reduce((best, each) => (each.seconds < best.seconds ? each : best))
+    shortest.paths.push(path)
+    shortest.seconds += seconds
+  }
   return jobs.map(({ paths }) => ({ database, paths: paths.toSorted() }))
+}
+
+function secondsOf({ path, database }: TestFile): number {
+  const recorded: Readonly<Record<string, number>> = durations[database]
+  return recorded[path] ?? USUAL_SECONDS
 }

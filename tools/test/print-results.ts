@@ -1,3 +1,4 @@
+import { sumCosts } from './costs.ts'
 import { COUNTS, type Totals } from './reporter.ts'
 import type { JobResult } from './run-job.ts'
 
@@ -38,18 +39,12 @@ function printSkipped(results: readonly JobResult[]): void {
 }
 
 function printSlowest(results: readonly JobResult[]): void {
-  const files = new Map<string, { ms: number; cpuMs: number }>()
-  for (const { job, costs } of results) {
-    for (const { path, ms, cpuMs } of costs) {
-      const name = `${path} (${job.database})`
-      const sum = files.get(name) ?? { ms: 0, cpuMs: 0 }
-      files.set(name, { ms: sum.ms + ms, cpuMs: sum.cpuMs + cpuMs })
-    }
-  }
-  const slowest = [...files].toSorted(([, a], [, b]) => b.ms - a.ms).slice(0, SLOWEST)
+  const slowest = sumCosts(results)
+    .toSorted((a, b) => b.ms - a.ms)
+    .slice(0, SLOWEST)
   console.log('\nThe slowest files, in seconds (of which the test process used the processor):')
-  for (const [name, { ms, cpuMs }] of slowest)
-    console.log(`  ${seconds(ms)} (${seconds(cpuMs)})  ${name}`)
+  for (const { path, database, ms, cpuMs } of slowest)
+    console.log(`  ${seconds(ms)} (${seconds(cpuMs)})  ${path} (${database})`)
 }
 
 function printTotals(results: readonly JobResult[], milliseconds: number): void {

@@ -4,16 +4,17 @@ import { join, matchesGlob } from 'node:path'
 import { launchBrowser } from '../../test/support/chromium.ts'
 import { type PostgresServer, startPostgres } from '../../test/support/postgres.ts'
 import { missingTools } from '../../test/support/tools.ts'
+import { recordDurations } from './costs.ts'
 import { type Job, planJobs } from './plan-jobs.ts'
 import { printResults } from './print-results.ts'
 import { type JobResult, runJob } from './run-job.ts'
 import { filesOf, type TestFile, type Tier } from './tiers.ts'
 
 /**
- * node tools/test/run.ts <quick|all> [--database=sqlite|postgres] [pattern ...]
+ * node tools/test/run.ts <quick|all> [--database=sqlite|postgres] [--record] [pattern ...]
  *
  * Runs the test files of a tier, or those of them that match a pattern, in a few processes at a time. Ends with the
- * totals that `node --test` prints. The exit code is 1 if a test failed, a process ended early, or a file ran no test.
+ * totals that `node --test` prints. `--record` keeps the measured durations for the next run. The exit code is 1 if a test failed, a process ended early, or a file ran no test.
  */
 const ROOT = join(import.meta.dirname, '../..')
 const MOST_PROCESSES = 4
@@ -22,7 +23,8 @@ const PROCESSES = Math.min(availableParallelism() + 1, MOST_PROCESSES)
 
 process.chdir(ROOT)
 const [tier = 'quick', ...rest] = process.argv.slice(2)
-const isWhole = rest.length === 0
+const isRecording = rest.includes('--record')
+const isWhole = !rest.some((each) => each !== '--record')
 const files = filesOf(tier as Tier).filter(wanted)
 const began = performance.now()
 // `exit` ends the processes of tests.
@@ -47,6 +49,7 @@ async function run(): Promise<boolean> {
   }
   try {
     const results = await runJobs(planJobs(files), server?.url ?? '')
+    if (isRecording) recordDurations(results, join(import.meta.dirname, 'durations.json'))
     return printResults(results, performance.now() - began)
   } finally {
     await server?.stop()

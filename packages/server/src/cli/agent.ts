@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { changeStatus } from '../agent-management/change-status.ts'
 import { agentsAfter, agentsOfOwner } from '../agents/agent-table.ts'
 import { ownerById } from '../agents/owner-table.ts'
+import type { Env } from '../config/config.ts'
 import type { AgentRow, Db } from '../core/database/database.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { withData } from './context.ts'
@@ -17,14 +18,14 @@ const CHANGES = [
   { name: 'revoke', to: 'revoked', does: 'end a certificate, for good' },
 ] as const
 
-export function agentCommands(program: Command): void {
+export function agentCommands(program: Command, env: Env): void {
   const agent = program.command('agent').description('certificates')
 
   agent
     .command('list')
     .description('list agents, oldest claim first')
     .option('--owner <username>', 'only those of one owner')
-    .action(list)
+    .action((options: { owner?: string }, command: Command) => list(env, options, command))
 
   for (const { name, to, does } of CHANGES) {
     agent
@@ -33,18 +34,19 @@ export function agentCommands(program: Command): void {
       .argument('<did>', 'the DID, or its last 24 characters')
       .option('--reason <code>', 'why: a word such as key_compromised, which everyone can read')
       .action((did: string, options: { reason?: string }, command: Command) =>
-        change(did, to, options.reason ?? null, command),
+        change(env, did, to, options.reason ?? null, command),
       )
   }
 }
 
 async function change(
+  env: Env,
   reference: string,
   to: AgentStatus,
   reason: string | null,
   command: Command,
 ): Promise<void> {
-  const did = await withData(async ({ db, settings, now }) => {
+  const did = await withData(env, async ({ db, settings, now }) => {
     const tail = parseDidOrTail(settings.naming, reference)
     if (tail === null) {
       throw new CodedError(
@@ -58,8 +60,8 @@ async function change(
   print(command, { did, status: to, reason }, `${did} is ${to}.`)
 }
 
-async function list({ owner }: { owner?: string }, command: Command): Promise<void> {
-  const agents = await withData(async ({ db, settings }) => {
+async function list(env: Env, { owner }: { owner?: string }, command: Command): Promise<void> {
+  const agents = await withData(env, async ({ db, settings }) => {
     const usernames = new Map<number, string>()
     const described = []
     for await (const row of selectAgents(db.read, owner)) {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CodedError } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { readSettings } from '../config/config.ts'
+import { type Env, readSettings } from '../config/config.ts'
 import {
   backupFile,
   type FileContents,
@@ -14,7 +14,7 @@ import { migrateFile } from '../core/database/sqlite/sqlite-database.ts'
 import { withData } from './context.ts'
 import { print } from './output.ts'
 
-export function backupCommands(program: Command): void {
+export function backupCommands(program: Command, env: Env): void {
   program
     .command('backup')
     .description('copy the data to a file, also while the server runs, and read the copy again')
@@ -23,10 +23,11 @@ export function backupCommands(program: Command): void {
       const target = resolve(file)
       if (existsSync(target)) throw new CodedError('VALIDATION_ERROR', `${target} exists already.`)
       const source = databaseFile(
+        env,
         'pg_dump "$DATABASE_URL" makes a backup of it, also while the service runs',
       )
       // Opening the data creates the database if there is none.
-      const contents = await withData(() => backupFile(source, target)).catch(explainDamage)
+      const contents = await withData(env, () => backupFile(source, target)).catch(explainDamage)
       print(
         command,
         { file: target, ...contents },
@@ -40,7 +41,7 @@ Keep \`identity-pepper\` from the data directory too.`,
     .description('replace the data by a backup; the server must be stopped')
     .argument('<file>', 'a file made by countersignd backup')
     .action(async (file: string, _options: unknown, command: Command) => {
-      const { contents, previousFile: kept } = await restore(resolve(file))
+      const { contents, previousFile: kept } = await restore(env, resolve(file))
       const before = kept === null ? '' : `\nWhat was there is kept in ${kept}.`
       print(
         command,
@@ -62,8 +63,9 @@ function summary({ owners, agents, events }: FileContents): string {
   return `${agents} agents, ${owners} owners, ${events} events`
 }
 
-async function restore(file: string): Promise<Restored> {
+async function restore(env: Env, file: string): Promise<Restored> {
   const target = databaseFile(
+    env,
     'pg_restore puts a backup into a new database, and DATABASE_URL names that one from then on',
   )
   const unlock = lockDatabase(target)
@@ -80,8 +82,8 @@ async function restore(file: string): Promise<Restored> {
 }
 
 /** @param instead what to use with PostgreSQL @throws CodedError VALIDATION_ERROR if the data is in PostgreSQL */
-function databaseFile(instead: string): string {
-  const { database } = readSettings(process.env)
+function databaseFile(env: Env, instead: string): string {
+  const { database } = readSettings(env)
   if (database.kind === 'sqlite') return database.file
   throw new CodedError('VALIDATION_ERROR', `The data are in PostgreSQL: ${instead}.`)
 }

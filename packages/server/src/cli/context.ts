@@ -1,5 +1,5 @@
 import type { Naming } from '@countersign/protocol'
-import { readSettings, type Settings } from '../config/config.ts'
+import { type Env, readSettings, type Settings } from '../config/config.ts'
 import { loadPepper, type Pepper } from '../core/crypto/secrets.ts'
 import type { Database } from '../core/database/database.ts'
 import { openDatabase } from '../core/database/open-database.ts'
@@ -14,8 +14,11 @@ export interface CommandContext {
 }
 
 /** Opens the data for a command and closes it afterwards. Waits for other processes that are writing. */
-export async function withData<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
-  const settings = readSettings(process.env)
+export async function withData<T>(
+  env: Env,
+  work: (context: CommandContext) => Promise<T>,
+): Promise<T> {
+  const settings = readSettings(env)
   const db = await openDatabase(settings.database, Date.now)
   try {
     const { naming, dataDir } = settings

@@ -1,14 +1,13 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
-import { EXIT } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { readSettings, type Settings } from '../config/config.ts'
+import { type Env, readSettings, type Settings } from '../config/config.ts'
 import { selfTestEd25519 } from '../core/crypto/ed25519.ts'
 import { readPepper } from '../core/crypto/secrets.ts'
 import { inspectDatabase } from '../core/database/maintenance/inspect.ts'
 import { missingMigrations } from '../core/database/migrate.ts'
 import { directoryOf } from '../core/database/open-database.ts'
 import { comparePepper, OtherPepperError } from '../identity/pepper-check.ts'
-import { print } from './output.ts'
+import { print, ReportedFailure } from './output.ts'
 
 interface Finding {
   readonly check: string
@@ -32,15 +31,15 @@ const CHECKS: Readonly<Record<string, Check>> = {
   server: checkServer,
 }
 
-export function doctorCommand(program: Command): void {
+export function doctorCommand(program: Command, env: Env): void {
   program
     .command('doctor')
     .description('check the machine, the settings, the data and the server')
     .action(async (_options: unknown, command: Command) => {
-      const findings = await inspect(readSettings(process.env))
+      const findings = await inspect(readSettings(env))
       const text = findings.map((f) => `${f.verdict.padEnd(4)}  ${f.check}: ${f.detail}`).join('\n')
       print(command, findings, text)
-      if (findings.some(({ verdict }) => verdict === 'fail')) process.exitCode = EXIT.failure
+      if (findings.some(({ verdict }) => verdict === 'fail')) throw new ReportedFailure()
     })
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CodedError } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { readSettings } from '../config/config.ts'
+import { type Env, readSettings } from '../config/config.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
 import {
   type ImportedTable,
@@ -13,7 +13,7 @@ import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import { digestOfPepper } from '../identity/pepper-check.ts'
 import { print, table } from './output.ts'
 
-export function importCommand(program: Command): void {
+export function importCommand(program: Command, env: Env): void {
   program
     .command('import')
     .description(
@@ -21,15 +21,15 @@ export function importCommand(program: Command): void {
     )
     .requiredOption('--from <file>', 'the file; no server may run on it, and it stays as it is')
     .action(async ({ from }: { from: string }, command: Command) => {
-      const tables = await importFrom(resolve(from))
+      const tables = await importFrom(env, resolve(from))
       const rows = tables.map((each) => [each.table, String(each.rows), each.digest.slice(0, 16)])
       const text = table(['TABLE', 'ROWS', 'SHA-256'], rows)
       print(command, tables, `${text}\nEvery row was read again and compared.`)
     })
 }
 
-async function importFrom(file: string): Promise<ImportedTable[]> {
-  const { database, dataDir } = readSettings(process.env)
+async function importFrom(env: Env, file: string): Promise<ImportedTable[]> {
+  const { database, dataDir } = readSettings(env)
   if (database.kind !== 'postgres') {
     throw new CodedError(
       'VALIDATION_ERROR',

@@ -3,7 +3,12 @@ import type { Command } from 'commander'
 /** Prints a result to standard output: as JSON if `--json` was given, else as text. */
 export function print(command: Command, result: unknown, text: string): void {
   const { json } = command.optsWithGlobals<{ json?: boolean }>()
-  process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${text}\n`)
+  command.configureOutput().writeOut?.(json ? `${JSON.stringify(result)}\n` : `${text}\n`)
+}
+
+/** What a command has printed says what failed: nothing is left to print. */
+export class ReportedFailure extends Error {
+  override readonly name = 'ReportedFailure'
 }
 
 /** Formats rows as columns under their headings. */

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ownerByUsername, ownersAfter } from '../agents/owner-table.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
 import { issueToken } from '../claims/issue-token.ts'
+import type { Env } from '../config/config.ts'
 import type { Db, OwnerRow } from '../core/database/database.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { assertSamePepper } from '../identity/pepper-check.ts'
@@ -16,7 +17,7 @@ import { print, table } from './output.ts'
 
 const PAGE = 1000
 
-export function ownerCommands(program: Command): void {
+export function ownerCommands(program: Command, env: Env): void {
   const owner = program
     .command('owner')
     .description('people and companies that stand behind agents')
@@ -27,7 +28,7 @@ export function ownerCommands(program: Command): void {
     .argument('<username>', '3 to 32 characters out of a-z, 0-9 and -')
     .requiredOption('--name <display name>', 'the name that people read')
     .action(async (username: string, { name }: { name: string }, command: Command) => {
-      await withData((context) => addOwner(context, { username, displayName: name }))
+      await withData(env, (context) => addOwner(context, { username, displayName: name }))
       print(command, { username, displayName: name }, `Added ${username} (${name}).`)
     })
 
@@ -50,16 +51,23 @@ export function ownerCommands(program: Command): void {
       'ISO 8601 date or time at which it ends (default: never)',
       parseDate,
     )
-    .action(verify)
+    .action((username: string, options: VerifyOptions, command: Command) =>
+      verify(env, username, options, command),
+    )
 
   owner
     .command('unverify')
     .description('take an identity verification back')
     .argument('<username>')
     .requiredOption('--provider <id>', 'the provider whose verification ends')
-    .action(unverify)
+    .action((username: string, options: { provider: string }, command: Command) =>
+      unverify(env, username, options, command),
+    )
 
-  owner.command('list').description('list owners and their verifications').action(list)
+  owner
+    .command('list')
+    .description('list owners and their verifications')
+    .action((_options: unknown, command: Command) => list(env, command))
 }
 
 /** @throws CodedError NOT_FOUND */
@@ -69,14 +77,21 @@ export async function requireOwner(db: Db, username: string): Promise<OwnerRow> 
   throw new CodedError('NOT_FOUND', `There is no owner ${username}. See: countersignd owner list`)
 }
 
+interface VerifyOptions {
+  readonly provider: string
+  readonly assurance: Assurance
+  readonly expires?: number
+}
+
 async function verify(
+  env: Env,
   username: string,
-  options: { provider: string; assurance: Assurance; expires?: number },
+  options: VerifyOptions,
   command: Command,
 ): Promise<void> {
   const { provider, assurance } = options
   const expiresAt = options.expires ?? null
-  await withData(async (context) => {
+  await withData(env, async (context) => {
     await assertSamePepper(context)
     const owner = await requireOwner(context.db.read, username)
     // The operator verifies one owner in person: the owner's own id serves as the subject.
@@ -99,11 +114,12 @@ async function verify(
 }
 
 async function unverify(
+  env: Env,
   username: string,
   { provider }: { provider: string },
   command: Command,
 ): Promise<void> {
-  await withData(async (context) => {
+  await withData(env, async (context) => {
     const owner = await requireOwner(context.db.read, username)
     if (await unverifyOwner(context, owner.id, provider)) return
     throw new CodedError('NOT_FOUND', `${username} has no verification by ${provider}.`)
@@ -111,8 +127,8 @@ async function unverify(
   print(command, { username, provider }, `${username} is no longer verified by ${provider}.`)
 }
 
-async function list(_options: unknown, command: Command): Promise<void> {
-  const owners = await withData(({ db }) => allOwners(db.read))
+async function list(env: Env, command: Command): Promise<void> {
+  const owners = await withData(env, ({ db }) => allOwners(db.read))
   const rows = owners.map((each) => [
     each.username,
     each.displayName,
@@ -154,7 +170,7 @@ function parseDate(text: string): number {
 }
 
 /** `countersignd owner sign-in-link`: for the operator's first sign-in, and for owners who have lost every sign-in method. */
-export function signInLinkCommand(program: Command): void {
+export function signInLinkCommand(program: Command, env: Env): void {
   program.commands
     .find((each) => each.name() === 'owner')
     ?.command('sign-in-link')
@@ -163,7 +179,7 @@ export function signInLinkCommand(program: Command): void {
     )
     .argument('<username>')
     .action(async (username: string, _options: unknown, command: Command) => {
-      const link = await withData(async ({ db, settings, now }) => {
+      const link = await withData(env, async ({ db, settings, now }) => {
         const owner = await requireOwner(db.read, username)
         return issueSignInLink({ db, now, randomBytes }, settings.baseUrl.origin, owner.id)
       })
@@ -171,7 +187,7 @@ export function signInLinkCommand(program: Command): void {
     })
 }
 
-export function tokenCommands(program: Command): void {
+export function tokenCommands(program: Command, env: Env): void {
   const token = program.command('token').description('claim tokens')
 
   token
@@ -179,7 +195,7 @@ export function tokenCommands(program: Command): void {
     .description('issue a claim token: good for one agent, once, within 10 minutes')
     .argument('<username>', 'the owner who will stand behind the agent')
     .action(async (username: string, _options: unknown, command: Command) => {
-      const issued = await withData(async ({ db, settings, now }) => {
+      const issued = await withData(env, async ({ db, settings, now }) => {
         const owner = await requireOwner(db.read, username)
         return issueToken({ db, naming: settings.naming, now, randomBytes }, owner.id)
       })

@@ -1,12 +1,14 @@
 import { EXIT } from '@countersign/protocol'
 import { Command, CommanderError } from 'commander'
 import { exitCodeOf, messageOf } from '../cluster/exit-codes.ts'
+import type { Env } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { acceptPepperCommand } from './accept-pepper.ts'
 import { agentCommands } from './agent.ts'
 import { backupCommands } from './backup.ts'
 import { doctorCommand } from './doctor.ts'
 import { importCommand } from './import.ts'
+import { ReportedFailure } from './output.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider.ts'
 import { serveCommands } from './serve.ts'
@@ -26,12 +28,22 @@ Settings come from the environment (README, Settings); commands use the server's
 
 Exit codes: 0 done, 1 failure, 2 wrong usage or settings, 3 not found, 4 refused, 5 data unavailable`
 
+/** What a command reads its settings from and writes to. */
+export interface CommandIo {
+  readonly env: Env
+  readonly stdout: { write(text: string): unknown }
+  readonly stderr: { write(text: string): unknown }
+}
+
 /**
  * Runs `countersignd`. Prints errors to standard error instead of throwing them.
  * @param argv the arguments after the command's own name
  * @returns the exit code
  */
-export async function runCountersignd(argv: readonly string[]): Promise<number> {
+export async function runCountersignd(
+  argv: readonly string[],
+  { env, stdout, stderr }: CommandIo,
+): Promise<number> {
   const program = new Command('countersignd')
     .description("The operator's command of Countersign: runs the service and works on its data.")
     .version(VERSION)
@@ -39,23 +51,28 @@ export async function runCountersignd(argv: readonly string[]): Promise<number> 
     .addHelpText('after', HELP)
     .showHelpAfterError('(add --help for how to use it)')
     .exitOverride()
-  serveCommands(program)
-  ownerCommands(program)
-  signInLinkCommand(program)
-  providerCommands(program)
-  tokenCommands(program)
-  agentCommands(program)
-  backupCommands(program)
-  importCommand(program)
-  acceptPepperCommand(program)
-  doctorCommand(program)
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+    })
+  serveCommands(program, env)
+  ownerCommands(program, env)
+  signInLinkCommand(program, env)
+  providerCommands(program, env)
+  tokenCommands(program, env)
+  agentCommands(program, env)
+  backupCommands(program, env)
+  importCommand(program, env)
+  acceptPepperCommand(program, env)
+  doctorCommand(program, env)
   configureSubcommands(program)
   try {
     await program.parseAsync([...argv], { from: 'user' })
     return EXIT.ok
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    process.stderr.write(`countersignd: ${messageOf(error)}\n`)
+    if (error instanceof ReportedFailure) return EXIT.failure
+    stderr.write(`countersignd: ${messageOf(error)}\n`)
     return exitCodeOf(error)
   }
 }

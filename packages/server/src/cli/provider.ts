@@ -1,27 +1,30 @@
-import { CodedError, EXIT } from '@countersign/protocol'
+import { CodedError } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { readSettings } from '../config/config.ts'
+import { type Env, readSettings } from '../config/config.ts'
 import type { IdentityProvider, ProviderCheck } from '../providers/provider.ts'
-import { print, table } from './output.ts'
+import { print, ReportedFailure, table } from './output.ts'
 
 const DAY_MS = 86_400_000
 
-export function providerCommands(program: Command): void {
+export function providerCommands(program: Command, env: Env): void {
   const provider = program
     .command('provider')
     .description('identity providers, as IDENTITY_PROVIDERS has them')
 
-  provider.command('list').description('list the identity providers').action(list)
+  provider
+    .command('list')
+    .description('list the identity providers')
+    .action((_options: unknown, command: Command) => list(env, command))
 
   provider
     .command('check')
     .description('reach out to an identity provider and report what works')
     .argument('<id>')
-    .action(check)
+    .action((id: string, _options: unknown, command: Command) => check(env, id, command))
 }
 
-async function list(_options: unknown, command: Command): Promise<void> {
-  const all = await withProviders(async (providers) => providers.map(describe))
+async function list(env: Env, command: Command): Promise<void> {
+  const all = await withProviders(env, async (providers) => providers.map(describe))
   const rows = all.map((each) => [
     each.id,
     each.label,
@@ -33,8 +36,8 @@ async function list(_options: unknown, command: Command): Promise<void> {
   print(command, all, table(['ID', 'LABEL', 'KIND', 'ASSURANCE', 'VALID', 'SIGN-IN'], rows))
 }
 
-async function check(id: string, _options: unknown, command: Command): Promise<void> {
-  const checks = await withProviders(async (providers): Promise<readonly ProviderCheck[]> => {
+async function check(env: Env, id: string, command: Command): Promise<void> {
+  const checks = await withProviders(env, async (providers): Promise<readonly ProviderCheck[]> => {
     const provider = providers.find((each) => each.id === id)
     if (provider !== undefined) return provider.check()
     throw new CodedError(
@@ -45,15 +48,16 @@ async function check(id: string, _options: unknown, command: Command): Promise<v
   const ok = checks.every((each) => each.ok)
   const rows = checks.map((each) => [each.ok ? 'ok' : 'FAILED', each.name, each.detail])
   print(command, { provider: id, ok, checks }, table(['', 'WHAT', 'FOUND'], rows))
-  if (!ok) process.exitCode = EXIT.failure
+  if (!ok) throw new ReportedFailure()
 }
 
 async function withProviders<T>(
+  env: Env,
   work: (providers: readonly IdentityProvider[]) => Promise<T>,
 ): Promise<T> {
   // Imported on demand: the libraries are large, and no other command needs them.
   const { openProviders } = await import('../providers/load-providers.ts')
-  const providers = await openProviders(readSettings(process.env), process.env)
+  const providers = await openProviders(readSettings(env), env)
   try {
     return await work(providers.all)
   } finally {

@@ -2,35 +2,41 @@ import { EXIT } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { type Logger, pino } from 'pino'
 import { exitCodeOf, messageOf } from '../cluster/exit-codes.ts'
-import { readSettings, type Settings } from '../config/config.ts'
+import { type Env, readSettings, type Settings } from '../config/config.ts'
 import { migrateDatabase } from '../core/database/open-database.ts'
 import type { Service } from '../service/service.ts'
 import { print } from './output.ts'
 
-export function serveCommands(program: Command): void {
-  program.command('serve').description('run the service until SIGTERM or SIGINT').action(serve)
+export function serveCommands(program: Command, env: Env): void {
+  program
+    .command('serve')
+    .description('run the service until SIGTERM or SIGINT')
+    .action(() => serve(env))
 
   program
     .command('migrate')
     .description('bring the schema of the database up to date (serve does so too)')
     .action(async (_options: unknown, command: Command) => {
-      const applied = await migrateDatabase(readSettings(process.env).database, Date.now)
+      const applied = await migrateDatabase(readSettings(env).database, Date.now)
       const text = applied.length === 0 ? 'Nothing to do.' : `Applied ${applied.join(', ')}.`
       print(command, { applied }, text)
     })
 }
 
-async function serve(): Promise<void> {
-  const settings = readSettings(process.env)
+async function serve(env: Env): Promise<void> {
+  const settings = readSettings(env)
   const log = pino({ level: settings.logLevel })
   // Before the start: process 1 of a container ignores signals without a handler.
-  const stop = untilStopSignal(log)
-  const service = await start(settings, log)
+  const signals = catchStopSignals(log)
+  const service = await start(settings, log, env).catch((error: unknown) => {
+    signals.release()
+    throw error
+  })
   log.info(
     { address: service.address },
     `${settings.serviceName} serves ${settings.baseUrl.origin}`,
   )
-  void stop
+  void signals.stop
     .then(() => service.stop())
     .then(
       () => log.info('stopped'),
@@ -41,8 +47,8 @@ async function serve(): Promise<void> {
     )
 }
 
-/** Resolves on the first SIGTERM or SIGINT; exits at once on the second. */
-function untilStopSignal(log: Logger): Promise<void> {
+/** `stop` resolves on the first SIGTERM or SIGINT; the second exits at once. */
+function catchStopSignals(log: Logger): { readonly stop: Promise<void>; release(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   let isStopping = false
   const onSignal = (signal: NodeJS.Signals) => {
@@ -52,15 +58,18 @@ function untilStopSignal(log: Logger): Promise<void> {
     resolve()
   }
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
-  return promise
+  return {
+    stop: promise,
+    release: () => void process.off('SIGTERM', onSignal).off('SIGINT', onSignal),
+  }
 }
 
 /** Imports on demand: no other command needs the service, nor does a primary, whose workers run it. */
-async function start(settings: Settings, log: Logger): Promise<Service> {
+async function start(settings: Settings, log: Logger, env: Env): Promise<Service> {
   if (settings.workers > 1) {
     const { startWorkers } = await import('../cluster/primary.ts')
     return startWorkers(settings, log)
   }
   const { startService } = await import('../service/service.ts')
-  return startService(settings, log)
+  return startService(settings, log, env)
 }

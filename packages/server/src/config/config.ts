@@ -89,11 +89,14 @@ export class SettingsError extends Error {
   }
 }
 
+/** Environment variables. */
+export type Env = Readonly<Record<string, string | undefined>>
+
 /**
  * Reads the settings from environment variables. An empty variable counts as unset.
  * @throws SettingsError that lists every mistake
  */
-export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+export function readSettings(env: Env): Settings {
   const mistakes: string[] = []
   const read = <T>(
     name: string,

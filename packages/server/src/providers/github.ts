@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { Env } from '../config/config.ts'
 import { baseAddress, DEFAULT_RUNTIME, fetchJson, type ProviderRuntime } from './http-json.ts'
 import {
   type CompletionInput,
@@ -9,7 +10,7 @@ import {
   ProviderFailure,
   ProviderRefusal,
 } from './provider.ts'
-import { type Env, resolveSecret, secretReference } from './secret-reference.ts'
+import { resolveSecret, secretReference } from './secret-reference.ts'
 import {
   idField,
   labelField,

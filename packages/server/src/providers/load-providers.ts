@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { isLoopback } from '@countersign/protocol'
 import type { Logger } from 'pino'
+import type { Env } from '../config/config.ts'
 import { type Settings, SettingsError } from '../config/config.ts'
 import { DEVELOPMENT, DevelopmentProviders, type StartProvider } from './development/index.ts'
 import { IN_PERSON, inPersonProvider } from './in-person.ts'
 import type { IdentityProvider } from './provider.ts'
 import { PROVIDER_TYPES, type ProviderEntry, parseProviderFile } from './provider-file.ts'
 import type { Providers } from './providers.ts'
-import { type Env, SecretError } from './secret-reference.ts'
+import { SecretError } from './secret-reference.ts'
 import { ProviderSettingsError } from './settings-fields.ts'
 
 /** What providers are loaded from. */

@@ -12,9 +12,10 @@ import {
   modifyAssertion,
   PrivateKeyJwt,
 } from 'openid-client'
+import type { Env } from '../config/config.ts'
 import { toProviderFailure } from './oidc-errors.ts'
 import type { OidcProfile } from './oidc-profile.ts'
-import { type Env, resolveSecret, SecretError, type SecretReference } from './secret-reference.ts'
+import { resolveSecret, SecretError, type SecretReference } from './secret-reference.ts'
 
 /** Limit for each request to a provider. */
 export const TIMEOUT_SECONDS = 10

@@ -11,6 +11,7 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client'
+import type { Env } from '../config/config.ts'
 import { CORE_IDENTITY_PARAMETERS, verifyCoreIdentity } from './core-identity.ts'
 import { checkOidc } from './oidc-check.ts'
 import { createClientAuth, OidcDiscovery, TIMEOUT_SECONDS } from './oidc-client.ts'
@@ -26,7 +27,6 @@ import {
   ProviderRefusal,
   type VerificationResult,
 } from './provider.ts'
-import type { Env } from './secret-reference.ts'
 import { validityMs } from './settings-fields.ts'
 
 /** Stored in the flow while the browser is at the provider. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
+import type { Env } from '../config/config.ts'
 
 /**
  * A reference to a secret: `{"env": "NAME"}` for an environment variable, or `{"file": "/path"}` for a file that
@@ -18,8 +19,6 @@ export const secretReference = () =>
   )
 
 export type SecretReference = Static<ReturnType<typeof secretReference>>
-
-export type Env = Readonly<Record<string, string | undefined>>
 
 /** A secret cannot be read. The message names the variable or file, and contains nothing of its value. */
 export class SecretError extends Error {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type Stripe from 'stripe'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { Env } from '../config/config.ts'
 import { baseAddress, DEFAULT_RUNTIME, type ProviderRuntime } from './http-json.ts'
 import {
   type BeginContext,
@@ -12,7 +13,7 @@ import {
   ProviderRefusal,
   type VerificationResult,
 } from './provider.ts'
-import { type Env, resolveSecret, SecretError, secretReference } from './secret-reference.ts'
+import { resolveSecret, SecretError, secretReference } from './secret-reference.ts'
 import {
   assertLoopback,
   idField,

@@ -1,6 +1,7 @@
 import { signRequest } from '@worldcoin/idkit-core/signing'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { Env } from '../config/config.ts'
 import { baseAddress, DEFAULT_RUNTIME, fetchJson, type ProviderRuntime } from './http-json.ts'
 import {
   type BeginContext,
@@ -9,7 +10,7 @@ import {
   ProviderFailure,
   ProviderRefusal,
 } from './provider.ts'
-import { type Env, resolveSecret, SecretError, secretReference } from './secret-reference.ts'
+import { resolveSecret, SecretError, secretReference } from './secret-reference.ts'
 import {
   assertLoopback,
   idField,

@@ -146,9 +146,11 @@ test('migrate prints what it applied, and the second time that there is nothing 
 
 test('compiled code is cached for the next start in NODE_COMPILE_CACHE', async (t) => {
   const env = { ...(await testEnv(t)), NODE_COMPILE_CACHE: tempDir(t) }
-  await done(env, 'owner', 'list')
-  assert.equal(readdirSync(env.NODE_COMPILE_CACHE).length, 1)
-  await done(env, 'owner', 'list')
+  for (const _ of [1, 2]) {
+    const { code, stderr } = await run(process.execPath, [COUNTERSIGND, 'owner', 'list'], env)
+    assert.equal(code, 0, stderr)
+    assert.equal(readdirSync(env.NODE_COMPILE_CACHE).length, 1)
+  }
 })
 
 test('an older Node exits with 2 and prints the required version', async () => {

@@ -39,7 +39,7 @@ test(
   'a second service on the same data is rejected with a clear message, and the first keeps running',
   SQLITE_ONLY,
   async (t) => {
-    const first = await startServiceProcess(t)
+    const first = await startTestService(t)
     const second = await countersignd(
       { ...(await testEnv(t)), DATA_DIR: first.env.DATA_DIR as string },
       'serve',
@@ -58,7 +58,7 @@ test('the lock is released when the process ends, even with kill -9', SQLITE_ONL
 })
 
 test('a port in use is reported with a clear message', async (t) => {
-  const first = await startServiceProcess(t)
+  const first = await startTestService(t)
   const env = { ...(await testEnv(t)), PORT: first.env.PORT as string }
   const second = await countersignd(env, 'serve')
   assert.equal(second.code, 5)
