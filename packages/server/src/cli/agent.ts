@@ -13,9 +13,21 @@ import { requireOwner } from './owner.ts'
 const PAGE = 1000
 
 const CHANGES = [
-  { name: 'suspend', to: 'suspended', does: 'take an agent out of service, for now' },
-  { name: 'reactivate', to: 'active', does: 'put a suspended agent back into service' },
-  { name: 'revoke', to: 'revoked', does: 'end a certificate, for good' },
+  {
+    name: 'suspend',
+    to: 'suspended',
+    does: 'suspend an agent and its key: every agent with the key, and claims of it',
+  },
+  {
+    name: 'reactivate',
+    to: 'active',
+    does: 'lift the suspension of an agent and its key, also if the agent was revoked meanwhile',
+  },
+  {
+    name: 'revoke',
+    to: 'revoked',
+    does: 'end a certificate, for good; with --reason key_compromised, nobody can use its key again',
+  },
 ] as const
 
 export function agentCommands(program: Command, env: Env): void {
@@ -46,7 +58,7 @@ async function change(
   reason: string | null,
   command: Command,
 ): Promise<void> {
-  const did = await withData(env, async ({ db, settings, now }) => {
+  const { did, status } = await withData(env, async ({ db, settings, now }) => {
     const tail = parseDidOrTail(settings.naming, reference)
     if (tail === null) {
       throw new CodedError(
@@ -54,10 +66,12 @@ async function change(
         `A DID is ${settings.naming.didPrefix} and 24 characters.`,
       )
     }
-    await changeStatus({ db, now }, { tail, to, reason, by: 'operator' })
-    return didOf(settings.naming, tail)
+    const request = { tail, to, reason, by: 'operator' } as const
+    const status = await changeStatus({ db, now }, request)
+    return { did: didOf(settings.naming, tail), status }
   })
-  print(command, { did, status: to, reason }, `${did} is ${to}.`)
+  const still = status === to ? '' : ' The suspension of its key is lifted.'
+  print(command, { did, status, reason }, `${did} is ${status}.${still}`)
 }
 
 async function list(env: Env, { owner }: { owner?: string }, command: Command): Promise<void> {
