@@ -87,7 +87,7 @@ test('a database from before keys had a table answers lookups, verifications and
     revoked: await claimAgent(before, owner, revokedKey, 'c'),
   }
   await setStatus(before, dids.suspended, 'suspended')
-  await setStatus(before, dids.revoked, 'revoked', 'key_compromised')
+  await setStatus(before, dids.revoked, 'revoked', 'no_longer_used')
   const token = await before.operator.issueToken(owner)
   const answersOf = async (service: TestService) => {
     const paths = Object.values(dids).flatMap((did) => [
