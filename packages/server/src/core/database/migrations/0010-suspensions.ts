@@ -14,7 +14,7 @@ export const suspensions: Migration = {
       .addColumn('reason', text)
       .addColumn('suspended_at', 'bigint', (c) => c.notNull())
       .execute()
-    // What the operator has suspended before: the longest suspension of each key.
+    // What the operator suspended before applied to an agent. From now on, it also keeps its key from being claimed.
     await sql`insert into suspended_keys (public_key, reason, suspended_at)
       select public_key, min(status_reason), min(status_changed_at) from agents
       where status = 'suspended' and status_set_by = 'operator' group by public_key`.execute(db)
