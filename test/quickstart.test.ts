@@ -113,10 +113,13 @@ test(
     assert.equal(identified.suggestedUse, 'full')
     assert.equal(identified.proofOfPossession, false)
 
-    const [suspend, revoke] = PAGE.take('Take it back').trim().split('\n') as [string, string]
+    const commands = PAGE.take('Take it back').trim().split('\n')
+    const [suspend, reactivate, revoke] = commands as [string, string, string]
     await shell.run(suspend)
     await untilStatus(`http://localhost:${service.env.PORT}`, did, 'suspended')
     assert.deepEqual((await resolve(didWeb)).didDocument.authentication, [])
+    await shell.run(reactivate)
+    await untilStatus(`http://localhost:${service.env.PORT}`, did, 'active')
     await shell.run(revoke)
     await untilStatus(`http://localhost:${service.env.PORT}`, did, 'revoked')
     assert.notEqual((await resolve(didWeb)).didResolutionMetadata.error, undefined)

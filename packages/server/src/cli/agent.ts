@@ -1,8 +1,9 @@
 import { type AgentStatus, CodedError, didOf, parseDidOrTail } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { changeStatus } from '../agent-management/change-status.ts'
-import { agentsAfter, agentsOfOwner } from '../agents/agent-table.ts'
+import { agentByTail, agentsAfter, agentsOfOwner } from '../agents/agent-table.ts'
 import { ownerById } from '../agents/owner-table.ts'
+import { suspensionOfKey } from '../agents/suspended-key-table.ts'
 import type { Env } from '../config/config.ts'
 import type { AgentRow, Db } from '../core/database/database.ts'
 import { timestamp } from '../core/timestamp.ts'
@@ -58,7 +59,7 @@ async function change(
   reason: string | null,
   command: Command,
 ): Promise<void> {
-  const { did, status } = await withData(env, async ({ db, settings, now }) => {
+  const { did, status, keySuspended } = await withData(env, async ({ db, settings, now }) => {
     const tail = parseDidOrTail(settings.naming, reference)
     if (tail === null) {
       throw new CodedError(
@@ -68,10 +69,15 @@ async function change(
     }
     const request = { tail, to, reason, by: 'operator' } as const
     const status = await changeStatus({ db, now }, request)
-    return { did: didOf(settings.naming, tail), status }
+    const key = (await agentByTail(db.read, tail))?.public_key
+    const keySuspended = key !== undefined && (await suspensionOfKey(db.read, key)) !== undefined
+    return { did: didOf(settings.naming, tail), status, keySuspended }
   })
-  const still = status === to ? '' : ' The suspension of its key is lifted.'
-  print(command, { did, status, reason }, `${did} is ${status}.${still}`)
+  const lines = [`${did} is ${status}.`]
+  if (keySuspended) {
+    lines.push(`Its key is suspended. To lift that: countersignd agent reactivate ${did}`)
+  } else if (status !== to) lines.push('Its key is no longer suspended.')
+  print(command, { did, status, reason, keySuspended }, lines.join('\n'))
 }
 
 async function list(env: Env, { owner }: { owner?: string }, command: Command): Promise<void> {

@@ -43,9 +43,12 @@ suite("the operator's suspension applies to the key", { concurrency: true }, () 
       assertRefused(answer, 403, 'FORBIDDEN', /operator/)
     }
 
+    assert.match(await operate(service, 'revoke', first), /is revoked\.\nIts key is suspended/)
+    await assertUnclaimable(service, owner.ownerId, key, /operator suspended this key/)
+
     await operate(service, 'reactivate', second)
-    await untilStatus(service, first, 'active')
     await untilStatus(service, second, 'active')
+    assert.deepEqual(await statusOf(service, first), ['revoked', null])
     assert.equal((await claimKey(service, owner.ownerId, key, 'third')).status, 200)
   })
 
@@ -60,7 +63,10 @@ suite("the operator's suspension applies to the key", { concurrency: true }, () 
     await assertUnclaimable(service, owner.ownerId, key, /suspended this key/)
     await assertUnclaimable(service, accomplice.ownerId, key, /suspended this key/)
 
-    assert.match(await operate(service, 'reactivate', did), /is revoked.*its key is lifted/)
+    assert.match(
+      await operate(service, 'reactivate', did),
+      /is revoked\.\nIts key is no longer suspended/,
+    )
 
     assert.deepEqual(await statusOf(service, did), ['revoked', null])
     assert.equal((await claimKey(service, owner.ownerId, key, 'main')).status, 200)
