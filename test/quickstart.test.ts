@@ -113,10 +113,13 @@ test(
     assert.equal(identified.suggestedUse, 'full')
     assert.equal(identified.proofOfPossession, false)
 
-    const [suspend, revoke] = PAGE.take('Take it back').trim().split('\n') as [string, string]
+    const commands = PAGE.take('Take it back').trim().split('\n')
+    const [suspend, reactivate, revoke] = commands as [string, string, string]
     await shell.run(suspend)
     await untilStatus(`http://localhost:${service.env.PORT}`, did, 'suspended')
     assert.deepEqual((await resolve(didWeb)).didDocument.authentication, [])
+    await shell.run(reactivate)
+    await untilStatus(`http://localhost:${service.env.PORT}`, did, 'active')
     await shell.run(revoke)
     await untilStatus(`http://localhost:${service.env.PORT}`, did, 'revoked')
     assert.notEqual((await resolve(didWeb)).didResolutionMetadata.error, undefined)
@@ -137,7 +140,7 @@ async function untilStatus(url: string, did: string, status: string): Promise<vo
       certificate: { status: string }
     }
     if (lookup.certificate.status !== status) return false
-    assert.equal(lookup.verified, false)
+    assert.equal(lookup.verified, status === 'active')
     return true
   }, 30_000)
 }

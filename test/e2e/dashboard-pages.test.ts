@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { suspendOwner } from '../../packages/server/src/agent-management/suspend-owner.ts'
 import { assertFit, openBrowser, tabTo } from '../support/browser.ts'
 import { openAsNewcomer, openAsOwner, untilHeading } from '../support/dashboard.ts'
 import { giveProfile } from '../support/profile.ts'
@@ -70,6 +71,27 @@ test('axe finds nothing on any page of the dashboard, light or dark, wide or nar
       })
     })
   }
+  assert.deepEqual(problems, [])
+})
+
+test('a suspended owner sees since when and why on every page', BROWSER_MATRIX, async (t) => {
+  const service = await startTestService(t)
+  const owner = await service.operator.addVerifiedOwner('ada')
+  const did = await claimAgent(service, owner)
+  const deps = { db: service.operator.db, now: Date.now }
+  await suspendOwner(deps, owner, 'under_review')
+  const { page, problems } = await openAsOwner(await openBrowser(t), service, owner)
+  for (const path of ['/agents', `/agents/${did}`, '/account']) {
+    await assertFit(page, async () => {
+      await page.goto(`${service.url}/dashboard${path}`)
+      const note = page.getByRole('complementary', { name: 'Your account' })
+      await note.getByText('Reason: It is being looked into').waitFor()
+      await page.waitForLoadState('networkidle')
+    })
+  }
+  await page.goto(`${service.url}/dashboard/agents/${did}`)
+  await page.getByText('Reason: The account of its owner is suspended').first().waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Reactivate …' }).count(), 0)
   assert.deepEqual(problems, [])
 })
 

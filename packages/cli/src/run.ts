@@ -5,6 +5,7 @@ import { claimCommand } from './commands/claim.ts'
 import { keygenCommand } from './commands/keygen.ts'
 import { lookupCommand } from './commands/lookup.ts'
 import { mcpCommand } from './commands/mcp.ts'
+import { renounceCommand } from './commands/renounce.ts'
 import { resolveCommand } from './commands/resolve.ts'
 import { runtimeCommand } from './commands/runtime.ts'
 import { signCommand } from './commands/sign.ts'
@@ -89,6 +90,7 @@ function buildProgram(io: Io, json: boolean) {
   signCommand(program, invocation)
   signCardCommand(program, invocation)
   runtimeCommand(program, invocation)
+  renounceCommand(program, invocation)
   mcpCommand(program, invocation)
   lookupCommand(program, invocation)
   verifyCommand(program, invocation)

@@ -2,6 +2,15 @@
 export const AGENT_STATUSES = ['active', 'suspended', 'revoked'] as const
 export type AgentStatus = (typeof AGENT_STATUSES)[number]
 
+/** Who can set an agent's status. `agent`: by renouncing; `service`: because another owner reported its key as compromised. */
+export const STATUS_SETTERS = ['owner', 'operator', 'agent', 'service'] as const
+export type StatusSetter = (typeof STATUS_SETTERS)[number]
+
+/** The status reason that burns the key: no agent's certificate with it is valid, and nobody can claim it again. */
+export const KEY_COMPROMISED = 'key_compromised'
+/** The status reason of agents that gave up their certificate themselves. */
+export const RENOUNCED_BY_AGENT = 'renounced_by_agent'
+
 /** The assurance levels of an identity verification, weakest first. */
 export const ASSURANCES = ['low', 'substantial', 'high'] as const
 export type Assurance = (typeof ASSURANCES)[number]

@@ -10,6 +10,7 @@ import {
   decodeSignature,
   isClaimToken,
   namingFor,
+  renounceMessage,
   utf8,
 } from '../src/index.ts'
 import { agentId, claimToken } from './support/arbitraries.ts'
@@ -34,6 +35,13 @@ interface Signed extends Case {
 const signed = readVectors<{
   claims: (Signed & { claimToken: string; agentId: string; agentIdTimes?: number })[]
   challenges: (Signed & { challenge: string; challengeTimes?: number })[]
+  renunciations: (Signed & {
+    shortName: string
+    service: string
+    did: string
+    sequence: number
+    issuedAt: number
+  })[]
 }>('signed-bytes.json')
 const challenges = readVectors<{
   valid: (TextCase & { bytes: number; messageHex?: string; messageSha256?: string })[]
@@ -55,6 +63,16 @@ test('an answer signs the challenge as UTF-8: openssl signed the same bytes', ()
   forEachCase(signed.challenges, (each) => {
     const text = each.challenge.repeat(each.challengeTimes ?? 1)
     assertSigned(each, challengeMessage(text))
+  })
+})
+
+test('a renunciation signs the byte 0xFF and its lines: openssl signed the same bytes', () => {
+  forEachCase(signed.renunciations, ({ shortName, service, did, sequence, issuedAt, ...each }) => {
+    const publicKey = bytesOf(each.publicKeyHex)
+    const renunciation = { service, did, sequence, issuedAt, publicKey }
+    const message = renounceMessage(namingFor(shortName), renunciation)
+    assertSigned(each, message)
+    assert.throws(() => new TextDecoder('utf-8', { fatal: true }).decode(message))
   })
 })
 

@@ -8,6 +8,7 @@ import {
   type Naming,
   parseChallenge,
   parseDidOrTail,
+  renounceMessage,
 } from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
 import { isTrusted } from './keys/ed25519.ts'
@@ -18,7 +19,7 @@ import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
 import { originOf } from './origin.ts'
 import type { Registry } from './registry.ts'
-import type { AgentObject, Claimed } from './responses/types.ts'
+import type { AgentObject, Claimed, Renounced } from './responses/types.ts'
 import { type AgentSession, signInAt } from './sign-in.ts'
 
 /** Options of an Agent. */
@@ -106,6 +107,27 @@ export class Agent {
     })
     this.#did ??= self.did
     return self
+  }
+
+  /**
+   * Gives up the certificate: revokes the DID of this agent, for good. The key is not burned and can be claimed again. Use it
+   * to leave an owner whose claim token was redeemed by mistake.
+   * @throws CountersignError NO_DID if this object does not know its DID; UNUSABLE_KEY if the DID has another key;
+   *   FORBIDDEN if the key was reported as compromised
+   */
+  async renounce(options: Pick<CallOptions, 'signal'> = {}): Promise<Renounced> {
+    const did = this.#requireDid()
+    const { publicKey, keySequence: sequence } = await this.whoami(options)
+    if (publicKey !== this.publicKey) {
+      throw new CountersignError('UNUSABLE_KEY', `${did} has another key than this agent.`)
+    }
+    const issuedAt = Math.floor(Date.now() / 1000)
+    const message = renounceMessage(this.#naming, {
+      ...{ service: this.#registry.service, did, sequence, issuedAt },
+      publicKey: this.#signer.publicKey,
+    })
+    const signature = await this.#sign(message)
+    return this.#registry.renounce(did, { sequence, issuedAt, signature }, options)
   }
 
   /**

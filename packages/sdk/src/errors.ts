@@ -11,6 +11,7 @@ export type ServiceErrorCode =
   | 'NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'KEY_ALREADY_CLAIMED'
+  | 'CONFLICT'
   | 'TOKEN_EXPIRED'
   | 'PAYLOAD_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'

@@ -19,7 +19,12 @@ export type {
   RegistryOptions,
 } from './options.ts'
 export { type RecomputedGrade, recomputeGrade } from './recompute-grade.ts'
-export { type ClaimRequest, Registry, type VerifyRequest } from './registry.ts'
+export {
+  type ClaimRequest,
+  Registry,
+  type RenounceRequest,
+  type VerifyRequest,
+} from './registry.ts'
 export {
   type AgentSignIn,
   type AgentSignInOptions,
@@ -44,6 +49,7 @@ export type {
   Grade,
   GradeReport,
   Lookup,
+  Renounced,
   Resolution,
   RuntimeChallenge,
   RuntimeProof,

@@ -17,6 +17,7 @@ import {
   readDidDocument,
   readGradeReport,
   readLookup,
+  readRenounced,
   readRuntimeChallenge,
   readRuntimeProof,
   readVerification,
@@ -28,6 +29,7 @@ import type {
   CompactCard,
   GradeReport,
   Lookup,
+  Renounced,
   Resolution,
   RuntimeChallenge,
   RuntimeProof,
@@ -48,6 +50,16 @@ export interface ClaimRequest {
   /** 32 bytes in padded standard base64. */
   readonly publicKey: string
   /** On `claimToken|agentId`: 64 bytes in padded standard base64. */
+  readonly signature: string
+}
+
+/** The argument of `Registry.renounce`; `Agent.renounce` makes it. */
+export interface RenounceRequest {
+  /** `keySequence` of the agent object. */
+  readonly sequence: number
+  /** Unix seconds. */
+  readonly issuedAt: number
+  /** 64 bytes in padded standard base64. */
   readonly signature: string
 }
 
@@ -201,6 +213,29 @@ export class Registry {
     const request = { path: `/api/agents/${reference.segment}/runtime`, body }
     const read = about(reference, readRuntimeProof(this.#naming), ({ did }) => did)
     return this.#client.send(request, read, isTransient, signal)
+  }
+
+  /**
+   * Revokes the certificate of an agent with a signature by its own key. Sending it again does no harm.
+   * @param did a DID or its 24-character tail
+   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the agent has another key by now; FORBIDDEN if the key
+   *   was reported as compromised
+   */
+  async renounce(
+    did: string,
+    { sequence, issuedAt, signature }: RenounceRequest,
+    { signal }: Pick<CallOptions, 'signal'> = {},
+  ): Promise<Renounced> {
+    const reference = referenceTo(this.#naming, did)
+    const body = { sequence, issuedAt, signature }
+    const request = { path: `/api/v1/agent/${reference.segment}/renounce`, body }
+    const read = about(reference, readRenounced(this.#naming), (renounced) => renounced.did)
+    try {
+      return await this.#client.send(request, read, isTransient, signal)
+    } finally {
+      // Cached responses about this agent may be outdated now.
+      this.#client.clearCache()
+    }
   }
 
   /**

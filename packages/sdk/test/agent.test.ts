@@ -72,6 +72,28 @@ test('a token or label that cannot be one is refused before anything leaves', as
   }
 })
 
+test('an agent renounces its certificate, and its key can be claimed again', async (t) => {
+  const service = await startTestService(t)
+  const registry = registryOf(service)
+  const { agent, key, did, ownerId } = await certifiedAgent(service, registry)
+  await failsWith('NO_DID', new Agent({ registry, signer: key }).renounce())
+  const other = await certifiedAgent(service, registry)
+  const confused = new Agent({ registry, signer: key, did: other.did })
+  await failsWith('UNUSABLE_KEY', confused.renounce())
+
+  const renounced = await agent.renounce()
+
+  const { statusChangedAt } = renounced
+  const statusReason = 'renounced_by_agent'
+  assert.deepEqual(renounced, { did, status: 'revoked', statusReason, statusChangedAt })
+  assert.deepEqual(await agent.renounce(), renounced)
+  assert.equal((await registry.lookup(did)).certificate.status, 'revoked')
+  assert.equal((await registry.lookup(other.did)).certificate.status, 'active')
+  const claimed = await agent.claim(await service.operator.issueToken(ownerId))
+  assert.notEqual(claimed.did, did)
+  assert.equal((await agent.whoami()).keySequence, 1)
+})
+
 test('an answer to a challenge proves the key to the service', async (t) => {
   const service = await startTestService(t)
   const registry = registryOf(service)

@@ -194,6 +194,7 @@ test('the codes of the service are those of the protocol, in types and at run ti
     NOT_FOUND: true,
     METHOD_NOT_ALLOWED: true,
     KEY_ALREADY_CLAIMED: true,
+    CONFLICT: true,
     TOKEN_EXPIRED: true,
     PAYLOAD_TOO_LARGE: true,
     UNSUPPORTED_MEDIA_TYPE: true,

@@ -155,7 +155,7 @@ export const READS: ToolAnnotations = {
 const NEXT_STEP: Readonly<Record<string, string>> = {
   NO_KEY: 'The tool claim makes a key as well, when it redeems a token that the owner has issued.',
   KEY_ALREADY_CLAIMED:
-    'Trying again does not help: whoami tells what this key is, and the owner may choose another agentId.',
+    'Trying again does not help. Unless the key is compromised or suspended, whoami tells what it is, and the owner may choose another agentId.',
   TOKEN_EXPIRED: 'Ask the owner for a fresh token.',
   UNREACHABLE: 'Nothing was sent. Trying again later is safe.',
 }

@@ -16,6 +16,8 @@ const SENTENCES: Readonly<
   'agent.reactivated': (payload) => `Reactivated.${reasonClause(payload)}`,
   'agent.revoked': revoked,
   'agent.grade_changed': gradeChanged,
+  'agent.key_compromised': () =>
+    'Its key was reported as compromised. Nobody can claim this key again.',
   'channel.verified': (payload, labelOf) => `${channel(payload, labelOf)} was proven.`,
   'channel.stale': (payload, labelOf) =>
     `${channel(payload, labelOf)} counts no more: ${STALE[String(payload.reason)] ?? 'it was not confirmed in time'}.`,
@@ -26,6 +28,7 @@ const SENTENCES: Readonly<
 const STALE: Readonly<Record<string, string>> = {
   'not-found': 'what proved it was not found any more, for three days',
   expired: 'its time was over, and it was not proven anew',
+  'key-compromised': 'the key that proved it was reported as compromised',
 }
 
 const REMOVED: Readonly<Record<string, string>> = {

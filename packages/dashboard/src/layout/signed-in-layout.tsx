@@ -7,6 +7,7 @@ import { ChannelNotes } from './channel-notes.tsx'
 import { Frame } from './frame.tsx'
 import { OwnerMenu } from './owner-menu.tsx'
 import { RenewalNote } from './renewal-note.tsx'
+import { SuspensionNote } from './suspension-note.tsx'
 
 const NAV_LINKS = [
   { to: '/agents', label: 'Agents' },
@@ -19,6 +20,7 @@ export function SignedInLayout() {
   return (
     <RecentSignInProvider>
       <Frame header={<Header />}>
+        <SuspensionNote />
         <RenewalNote />
         <ChannelNotes />
         <Outlet />

@@ -102,6 +102,8 @@ export const exportSchema = (naming: Naming) =>
       exportedAt: timestamp(),
       owner: ownerSchema(),
       createdAt: timestamp(),
+      suspendedAt: nullable(timestamp()),
+      suspensionReason: nullable(Type.String()),
       userHandle: nullable(
         Type.String({ description: 'what authenticators know the owner by, base64url' }),
       ),

@@ -11,6 +11,10 @@ export const agentObjectSchema = (naming: Naming) =>
       ...cardMembers(naming),
       publicKey: publicKey(),
       keyThumbprint: Type.String({ description: 'RFC 7638, SHA-256, base64url' }),
+      keySequence: Type.Integer({
+        minimum: 1,
+        description: 'the number of the key among the keys of the agent, from 1',
+      }),
       didWeb: Type.String({ pattern: '^did:web:' }),
       identityLevel: Type.String({ description: 'identity provider, or `unverified`' }),
       statusChangedAt: timestamp(),

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Naming } from '../naming.ts'
+import { STATUS_SETTERS } from '../status.ts'
 import { DESCRIPTION_PATTERN } from '../text.ts'
 import { cardMembers } from './card.ts'
 import { status, timestamp } from './formats.ts'
@@ -20,7 +21,11 @@ export const ownerAgentSchema = (naming: Naming) =>
       identityLevel: Type.String({ description: 'identity provider, or `unverified`' }),
       statusReason: nullable(Type.String()),
       statusChangedAt: timestamp(),
-      statusSetBy: Type.Enum(['owner', 'operator'], { type: 'string' }),
+      statusSetBy: Type.Enum([...STATUS_SETTERS], {
+        type: 'string',
+        description:
+          'who set it; agent: it renounced its certificate; service: another owner reported the key as compromised',
+      }),
       updatedAt: timestamp(),
       hasAvatar: Type.Boolean({ description: 'false: the picture is drawn from the DID' }),
       profile: Type.Object(

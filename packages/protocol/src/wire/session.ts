@@ -55,6 +55,15 @@ export const sessionSchema = () =>
   Type.Object(
     {
       owner: nullable(ownerSchema()),
+      suspension: nullable(
+        Type.Object(
+          {
+            since: timestamp(),
+            reason: nullable(Type.String({ description: 'a word that the operator chose' })),
+          },
+          { description: 'the operator suspended the signed-in owner; null: not suspended' },
+        ),
+      ),
       signedInAt: nullable(timestamp()),
       recentUntil: nullable({
         ...timestamp(),

@@ -10,6 +10,7 @@ import type {
   DidDocument,
   GradeReport,
   Lookup,
+  Renounced,
   RuntimeChallenge,
   RuntimeProof,
   Verification,
@@ -59,6 +60,9 @@ export const readClaimed: ReaderFor<Claimed> = (naming) => {
 /** `GET /api/agents/{did}/grade` */
 export const readGradeReport: ReaderFor<GradeReport> = (naming) =>
   wireReader(schemas.GRADE_REPORT, naming)
+
+/** `POST /api/v1/agent/{did}/renounce` */
+export const readRenounced: ReaderFor<Renounced> = (naming) => wireReader(schemas.RENOUNCED, naming)
 
 /** `POST /api/agents/{did}/runtime/challenge` */
 export const readRuntimeChallenge: ReaderFor<RuntimeChallenge> = (naming) =>

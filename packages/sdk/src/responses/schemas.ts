@@ -7,6 +7,7 @@ import {
   gradeAnswerSchema,
   lookupSchema,
   namingFor,
+  renouncedSchema,
   runtimeChallengeSchema,
   runtimeProofSchema,
   verifyResponseSchema,
@@ -26,5 +27,6 @@ export const VERIFICATION = verifyResponseSchema(naming)
 export const DID_DOCUMENT = didDocumentSchema()
 export const GRADE_REPORT = gradeAnswerSchema(naming)
 export const CLAIMED = claimResponseSchema(naming)
+export const RENOUNCED = renouncedSchema(naming)
 export const RUNTIME_CHALLENGE = runtimeChallengeSchema(naming)
 export const RUNTIME_PROOF = runtimeProofSchema(naming)

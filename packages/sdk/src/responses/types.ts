@@ -71,6 +71,8 @@ export interface AgentObject extends Card {
   readonly publicKey: string
   /** JWK thumbprint (RFC 7638) with SHA-256, base64url. */
   readonly keyThumbprint: string
+  /** The number of the key among the keys of the agent, from 1. */
+  readonly keySequence: number
   readonly didWeb: string
   /** The identity provider, or `unverified`. */
   readonly identityLevel: string
@@ -166,6 +168,15 @@ export interface Claimed {
   readonly did: string
   /** Text for people. */
   readonly message: string
+}
+
+/** The certificate of an agent that renounced it. */
+export interface Renounced {
+  readonly did: string
+  readonly status: AgentStatus
+  /** `renounced_by_agent`, unless the certificate was revoked before. */
+  readonly statusReason: string | null
+  readonly statusChangedAt: string
 }
 
 /** A challenge with which one agent can prove that it is running. */

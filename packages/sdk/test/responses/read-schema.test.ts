@@ -43,6 +43,7 @@ const BODIES: Readonly<Record<keyof typeof schemas, object>> = {
     ...card,
     publicKey: key,
     keyThumbprint: 'x',
+    keySequence: 1,
     didWeb: `did:web:id.example:agent:${DID}`,
     identityLevel: 'in-person',
     statusChangedAt: AT,
@@ -101,6 +102,12 @@ const BODIES: Readonly<Record<keyof typeof schemas, object>> = {
     next: { grade: 'A', step: 'Verify a domain.' },
   },
   CLAIMED: { success: true, message: 'Claimed.', svcDid: DID },
+  RENOUNCED: {
+    svcDid: DID,
+    status: 'revoked',
+    statusReason: 'renounced_by_agent',
+    statusChangedAt: AT,
+  },
   RUNTIME_CHALLENGE: { challenge: 'svc-challenge-v1:https://id.example:n', expiresAt: AT },
   RUNTIME_PROOF: {
     svcDid: DID,

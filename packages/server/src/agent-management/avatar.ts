@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CodedError, type OwnerAgent } from '@countersign/protocol'
 import { deleteAvatar, upsertAvatar } from '../agents/avatar-table.ts'
+import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { afterCommit } from '../core/errors.ts'
@@ -39,7 +40,7 @@ export class Avatars {
    * @param bytes a PNG, JPEG or WebP, unchecked; it is re-encoded
    * @param crop a square in pixels after EXIF rotation; null: the largest centered square
    * @returns the agent after the change
-   * @throws CodedError VALIDATION_ERROR, NOT_FOUND, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE
+   * @throws CodedError VALIDATION_ERROR, NOT_FOUND, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, FORBIDDEN if the owner is suspended
    */
   async set(
     ownerId: number,
@@ -55,6 +56,7 @@ export class Avatars {
     })
     const avatar = createHash('sha256').update(webp).digest('base64url').slice(0, 16)
     await db.write(async (tx) => {
+      await assertOwnerNotSuspended(tx.db, ownerId)
       await writeProfile(tx, await requireOwn(tx.db, ownerId, tail), { avatar }, now())
       await upsertAvatar(tx, tail, webp)
     })

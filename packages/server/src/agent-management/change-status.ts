@@ -5,15 +5,14 @@ import {
   type OwnerAgent,
   type Tail,
 } from '@countersign/protocol'
-import { agentByTail, updateStatus } from '../agents/agent-table.ts'
-import { regradeAgent } from '../agents/regrade.ts'
+import { agentByTail } from '../agents/agent-table.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
-import { stopChecks } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Database, Tx } from '../core/database/database.ts'
-import { appendEvent, type EventType } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { afterCommit } from '../core/errors.ts'
+import { holdOf, liftKeySuspension, suspendKey } from './holds.ts'
 import { getOwnAgent } from './own-agent.ts'
+import { revokeAgent, writeStatus } from './write-status.ts'
 
 export interface ChangeStatusDeps {
   readonly db: Database
@@ -30,62 +29,86 @@ export interface StatusRequest {
 
 const REASON_PATTERN = /^[a-z][a-z0-9_-]{0,63}$/
 
-const EVENT_TYPES: Readonly<Record<AgentStatus, EventType>> = {
-  active: 'agent.reactivated',
-  suspended: 'agent.suspended',
-  revoked: 'agent.revoked',
+/** @throws CodedError VALIDATION_ERROR if a reason is not a machine-readable word */
+export function assertReason(reason: string | null): void {
+  if (reason === null || REASON_PATTERN.test(reason)) return
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    'A reason is a word of lower-case letters, digits, _ and -, such as key_compromised.',
+  )
 }
 
 /**
- * Suspends, reactivates or revokes an agent (docs/contract-notes.md, status transitions).
- * @returns the previous status
- * @throws CodedError VALIDATION_ERROR if the transition is not allowed, NOT_FOUND, or FORBIDDEN if the owner tries to
- *   reactivate an agent that the operator suspended
+ * Suspends, reactivates or revokes an agent (docs/contract-notes.md, status transitions). The operator's suspension, and its
+ * end, apply to the agent's key. A revocation with the reason `key_compromised` burns the key.
+ * @returns the agent's status after the change
+ * @throws CodedError VALIDATION_ERROR if the transition is not allowed, NOT_FOUND, or FORBIDDEN if the agent's key or owner
+ *   keeps it from being reactivated, or the owner tries to reactivate an agent that the operator suspended
  */
 export async function changeStatus(
   deps: ChangeStatusDeps,
   request: StatusRequest,
 ): Promise<AgentStatus> {
-  const { tail, to, reason, by } = request
-  if (reason !== null && !REASON_PATTERN.test(reason)) {
-    throw new CodedError(
-      'VALIDATION_ERROR',
-      'A reason is a word of lower-case letters, digits, _ and -, such as key_compromised.',
-    )
-  }
+  assertReason(request.reason)
   return deps.db.write(async (tx) => {
-    const agent = await agentByTail(tx.db, tail)
-    if (agent === undefined) throw new CodedError('NOT_FOUND', 'There is no agent with this DID.')
-    const from = agent.status
-    if (!canBecome(from, to)) {
-      throw new CodedError('VALIDATION_ERROR', `An agent that is ${from} cannot become ${to}.`)
+    const agent = await requireAgent(tx, request.tail)
+    const at = deps.now()
+    if (!(await changeKeySuspension(tx, agent, request, at))) {
+      await changeAgent(tx, agent, request, at)
     }
-    if (to === 'active' && by === 'owner' && agent.status_set_by === 'operator') {
-      throw new CodedError('FORBIDDEN', 'The operator suspended this agent; only they can lift it.')
-    }
-    await writeStatus(tx, agent, request, deps.now())
-    return from
+    return (await requireAgent(tx, request.tail)).status
   })
 }
 
+async function requireAgent(tx: Tx, tail: Tail): Promise<AgentRow> {
+  const agent = await agentByTail(tx.db, tail)
+  if (agent !== undefined) return agent
+  throw new CodedError('NOT_FOUND', 'There is no agent with this DID.')
+}
+
 /**
- * Writes a status change that was checked before, within the caller's transaction: the status, its event, the grade,
- * and on revocation the end of channel checks.
- * @param at milliseconds since the Unix epoch
+ * Suspends the agent's key for the operator, or lifts that, even if the owner has revoked the agent meanwhile.
+ * @returns false, without a change, if the request changes no suspension of a key
  */
-export async function writeStatus(
+async function changeKeySuspension(
+  tx: Tx,
+  { public_key: key, status }: AgentRow,
+  { to, reason, by }: StatusRequest,
+  at: number,
+): Promise<boolean> {
+  if (by === 'owner') return false
+  if (to === 'active') return liftKeySuspension(tx, key, reason, at)
+  return to === 'suspended' && status !== 'revoked' && suspendKey(tx, key, reason, at)
+}
+
+async function changeAgent(
   tx: Tx,
   agent: AgentRow,
-  { to, reason, by }: Omit<StatusRequest, 'tail'>,
+  { to, reason, by: setBy }: StatusRequest,
   at: number,
 ): Promise<void> {
-  const { tail, status: from, owner_id: ownerId } = agent
-  const version = tx.nextSeq()
-  await updateStatus(tx, { tail, from, to, reason, setBy: by, at, version })
-  const payload = { status: to, reason }
-  await appendEvent(tx, { seq: version, at, type: EVENT_TYPES[to], tail, ownerId, payload })
-  await regradeAgent(tx, { ...agent, status: to }, at)
-  if (to === 'revoked') await stopChecks(tx, tail)
+  const { status: from } = agent
+  if (!canBecome(from, to)) {
+    throw new CodedError('VALIDATION_ERROR', `An agent that is ${from} cannot become ${to}.`)
+  }
+  if (to === 'revoked') {
+    await revokeAgent(tx, agent, { reason, setBy }, at)
+    return
+  }
+  if (to === 'active') await assertMayReactivate(tx, agent, setBy)
+  await writeStatus(tx, agent, { to, reason, setBy }, at)
+}
+
+async function assertMayReactivate(
+  tx: Tx,
+  agent: AgentRow,
+  by: StatusRequest['by'],
+): Promise<void> {
+  const hold = await holdOf(tx.db, agent)
+  if (hold !== null) throw new CodedError('FORBIDDEN', hold.message)
+  if (by === 'owner' && agent.status_set_by === 'operator') {
+    throw new CodedError('FORBIDDEN', 'The operator suspended this agent; only they can lift it.')
+  }
 }
 
 /**

@@ -2,8 +2,8 @@ import { CodedError } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
 import type { OwnerRow, Tx } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { writeStatus } from './change-status.ts'
 import { unrevokedAgents } from './own-agent-table.ts'
+import { revokeAgent } from './write-status.ts'
 
 /** Agents changed in one transaction at most, because other writers on all nodes wait for it. */
 export const REVOKE_BATCH_SIZE = 200
@@ -35,7 +35,8 @@ export async function revokeAll(
 /**
  * Revokes agents of an owner within the caller's transaction, oldest first.
  * @param at milliseconds since the Unix epoch
- * @returns the number of agents revoked, at most `limit`
+ * @param limit of agents; burning a key may revoke further ones
+ * @returns the number of agents revoked
  */
 export async function revokeAgents(
   tx: Tx,
@@ -45,10 +46,13 @@ export async function revokeAgents(
   limit: number,
 ): Promise<number> {
   const agents = await unrevokedAgents(tx.db, ownerId, limit)
+  const revoked = new Set<string>()
   for (const agent of agents) {
-    await writeStatus(tx, agent, { to: 'revoked', reason, by: 'owner' }, at)
+    if (revoked.has(agent.tail)) continue
+    for (const tail of await revokeAgent(tx, agent, { reason, setBy: 'owner' }, at))
+      revoked.add(tail)
   }
-  return agents.length
+  return revoked.size
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   usernameSkeleton,
 } from '@countersign/protocol'
 import { agentBySkeleton, tailOfUsername } from '../agents/agent-table.ts'
+import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
@@ -64,7 +65,8 @@ export async function writeProfile(
  * @param reference the agent's DID or its tail
  * @param patch checked against the route's schema; null removes a value
  * @returns the agent after the change
- * @throws CodedError VALIDATION_ERROR if the username is invalid or taken, or the agent is revoked, NOT_FOUND
+ * @throws CodedError VALIDATION_ERROR if the username is invalid or taken, or the agent is revoked, NOT_FOUND, FORBIDDEN if it
+ *   adds anything while the owner is suspended
  */
 export async function updateProfile(
   deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
@@ -78,6 +80,9 @@ export async function updateProfile(
   if (typeof username === 'string') requireUsername(naming, username)
   await deps.db.write(async (tx) => {
     const row = await requireOwn(tx.db, ownerId, tail)
+    if (Object.values(patch).some((value) => value !== null)) {
+      await assertOwnerNotSuspended(tx.db, ownerId)
+    }
     if (typeof username === 'string') await releaseRevokedUsername(tx, row, username, deps.now())
     if (await writeProfile(tx, row, columnsOf(patch), deps.now())) return
     throw await usernameTakenError(tx, username ?? '')

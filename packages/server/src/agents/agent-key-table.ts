@@ -1,4 +1,4 @@
-import type { AgentKeyRow, AgentRow, Db } from '../core/database/database.ts'
+import type { AgentKeyRow, AgentRow, Db, Tx } from '../core/database/database.ts'
 import { prepared } from '../core/database/prepared.ts'
 
 const selectOfAgent = prepared<{ tail: string }, AgentKeyRow>((db, param) =>
@@ -40,4 +40,25 @@ const selectCompromised = prepared<{ key: Uint8Array }, { sequence: number }>((d
 /** Whether any agent has reported this 32-byte key as compromised. One report counts for all agents with the key. */
 export async function isCompromised(db: Db, key: Uint8Array): Promise<boolean> {
   return (await selectCompromised(db, { key })).length > 0
+}
+
+/**
+ * Records that an agent's current key was reported as compromised.
+ * @param at milliseconds since 1970
+ * @returns false, without a change, if that is recorded already
+ */
+export async function insertCompromisedKey(
+  tx: Tx,
+  agent: Pick<AgentRow, 'tail' | 'public_key' | 'key_sequence' | 'key_changed_at' | 'claimed_at'>,
+  at: number,
+): Promise<boolean> {
+  const { tail, public_key, key_sequence: sequence } = agent
+  const valid_from = agent.key_changed_at ?? agent.claimed_at
+  const inserted = await tx.db
+    .insertInto('agent_keys')
+    .values({ tail, sequence, public_key, state: 'compromised', valid_from, valid_until: at })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('tail')
+    .execute()
+  return inserted.length > 0
 }

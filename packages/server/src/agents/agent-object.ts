@@ -14,6 +14,7 @@ export function agentObjectOf(site: Site, view: AgentView, now: number): AgentOb
     ...cardOf(site, view, now),
     publicKey: encodeBase64(agent.publicKey),
     keyThumbprint: keyThumbprint(agent.publicKey),
+    keySequence: agent.profile.keySequence,
     didWeb: didWebOf(site.host, did),
     identityLevel: identityLevelOf(owner, now),
     statusChangedAt: timestamp(agent.profile.statusChangedAt),

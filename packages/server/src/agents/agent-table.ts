@@ -1,4 +1,4 @@
-import type { AgentStatus } from '@countersign/protocol'
+import type { AgentStatus, StatusSetter } from '@countersign/protocol'
 import { type RawBuilder, SqliteAdapter, sql } from 'kysely'
 import type { AgentRow, Db, Tx } from '../core/database/database.ts'
 import { prepared } from '../core/database/prepared.ts'
@@ -8,6 +8,9 @@ import { prepared } from '../core/database/prepared.ts'
  * here and, among agents with the same status, the oldest claim (docs/contract-notes.md).
  */
 export const KEY_PRIORITY: readonly AgentStatus[] = ['active', 'suspended', 'revoked']
+
+/** The status reason of agents that are suspended because their owner is. */
+export const OWNER_SUSPENDED = 'owner_suspended'
 
 const selectByTail = prepared<{ tail: string }, AgentRow>((db, param) =>
   db.selectFrom('agents').selectAll().where('tail', '=', param('tail')),
@@ -106,6 +109,40 @@ export function activeAgentsAfter(
   return selectActiveAfter(db, { ownerId, after, limit })
 }
 
+const selectUnrevokedOfKey = prepared<{ key: Uint8Array }, AgentRow>((db, param) =>
+  db
+    .selectFrom('agents')
+    .selectAll()
+    .where('public_key', '=', param('key'))
+    .where('status', '!=', 'revoked')
+    .orderBy('seq'),
+)
+
+/** The agents with this current key that are not revoked, of any owner, in the order of their claims. */
+export function unrevokedAgentsOfKey(db: Db, key: Uint8Array): Promise<AgentRow[]> {
+  return selectUnrevokedOfKey(db, { key })
+}
+
+/** A page of an owner's agents that are suspended because the owner is, starting after `seq` = `after`. */
+export function agentsSuspendedWithOwner(
+  db: Db,
+  ownerId: number,
+  after: number,
+  limit: number,
+): Promise<AgentRow[]> {
+  return db
+    .selectFrom('agents')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .where('seq', '>', after)
+    .where('status', '=', 'suspended')
+    .where('status_set_by', '=', 'operator')
+    .where('status_reason', '=', OWNER_SUSPENDED)
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+}
+
 export async function countAgents(db: Db): Promise<number> {
   const { count } = await db
     .selectFrom('agents')
@@ -119,7 +156,7 @@ export interface StatusChange {
   readonly from: AgentStatus
   readonly to: AgentStatus
   readonly reason: string | null
-  readonly setBy: 'owner' | 'operator'
+  readonly setBy: StatusSetter
   readonly at: number
   readonly version: number
 }

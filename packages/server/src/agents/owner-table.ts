@@ -4,13 +4,20 @@ import { prepared } from '../core/database/prepared.ts'
 /** Inserts an owner with the next id and returns the row. */
 export async function insertOwner(
   tx: Tx,
-  owner: Omit<OwnerRow, 'id' | 'deleted_at' | 'user_handle'>,
+  owner: Pick<OwnerRow, 'username' | 'display_name' | 'created_at' | 'username_skeleton'>,
 ): Promise<OwnerRow> {
   const { last } = await tx.db
     .selectFrom('owners')
     .select((eb) => eb.fn.max('id').as('last'))
     .executeTakeFirstOrThrow()
-  const row = { ...owner, id: (last ?? 0) + 1, deleted_at: null, user_handle: null }
+  const row = {
+    ...owner,
+    id: (last ?? 0) + 1,
+    deleted_at: null,
+    user_handle: null,
+    suspended_at: null,
+    suspension_reason: null,
+  }
   await tx.db.insertInto('owners').values(row).execute()
   return row
 }
@@ -72,6 +79,39 @@ export async function updateOwner(
   values: Partial<Pick<OwnerRow, 'username' | 'display_name' | 'username_skeleton'>>,
 ): Promise<void> {
   await tx.db.updateTable('owners').set(values).where('id', '=', id).execute()
+}
+
+/**
+ * Suspends an owner.
+ * @param at milliseconds since 1970
+ * @returns false, without a change, if the owner is suspended already
+ */
+export async function setSuspension(
+  tx: Tx,
+  id: number,
+  reason: string | null,
+  at: number,
+): Promise<boolean> {
+  const updated = await tx.db
+    .updateTable('owners')
+    .set({ suspended_at: at, suspension_reason: reason })
+    .where('id', '=', id)
+    .where('suspended_at', 'is', null)
+    .returning('id')
+    .execute()
+  return updated.length > 0
+}
+
+/** Lifts an owner's suspension. @returns false, without a change, if the owner is not suspended */
+export async function clearSuspension(tx: Tx, id: number): Promise<boolean> {
+  const updated = await tx.db
+    .updateTable('owners')
+    .set({ suspended_at: null, suspension_reason: null })
+    .where('id', '=', id)
+    .where('suspended_at', 'is not', null)
+    .returning('id')
+    .execute()
+  return updated.length > 0
 }
 
 /** Sets an owner's WebAuthn user handle, unless they have one. */

@@ -1,4 +1,5 @@
 import { CodedError, type NewChannel, type OwnerChannel } from '@countersign/protocol'
+import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { ChannelRow, Tx } from '../core/database/database.ts'
 import { afterCommit } from '../core/errors.ts'
@@ -18,7 +19,7 @@ const MAX_CHANNELS = 20
  * token is issued.
  * @param reference the agent's DID or tail
  * @returns the channel, with the proof that the owner has to place
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, FORBIDDEN if the owner is suspended
  */
 export async function addChannel(
   deps: ChannelDeps,
@@ -31,6 +32,7 @@ export async function addChannel(
   const id = await deps.db.write(async (tx) => {
     const agent = await requireOwn(tx.db, ownerId, tailOf(deps.site.naming, reference))
     assertNotRevoked(agent.status)
+    await assertOwnerNotSuspended(tx.db, ownerId)
     const channels = await channelsOfAgent(tx.db, agent.tail)
     const same = channels.find((e) => e.kind === kind.id && e.handle_or_domain === handle)
     if (same !== undefined) return issueToken(deps, tx, kind, same.id)
@@ -48,7 +50,7 @@ export async function addChannel(
  * @param reference the agent's DID or tail
  * @param id the channel's id
  * @returns the channel, with the proof that the owner has to place
- * @throws CodedError VALIDATION_ERROR, NOT_FOUND
+ * @throws CodedError VALIDATION_ERROR, NOT_FOUND, FORBIDDEN if the owner is suspended
  */
 export async function renewChannel(
   deps: ChannelDeps,
@@ -59,6 +61,7 @@ export async function renewChannel(
   await deps.db.write(async (tx) => {
     const { agent, channel } = await getOwnChannel(tx.db, deps, ownerId, reference, id)
     assertNotRevoked(agent.status)
+    await assertOwnerNotSuspended(tx.db, ownerId)
     await issueToken(deps, tx, getKind(deps.channelSources, channel.kind), id)
   })
   return afterCommit(() => describeOwnChannel(deps, ownerId, reference, id))

@@ -18,6 +18,9 @@ import type { Observation } from './observe.ts'
 /** The kind of the job that expires a channel. Stored in the database. */
 export const EXPIRE_CHANNEL = 'end-channel'
 
+/** The method of proofs that consist of a signature by the agent's key alone. Stored in the database. */
+export const ANSWER = 'answer'
+
 interface ChannelEvent {
   readonly channel: Pick<ChannelRow, 'kind' | 'handle_or_domain'>
   readonly type: 'channel.verified' | 'channel.stale' | 'channel.removed'
@@ -146,6 +149,21 @@ export async function eraseChannels(
 ): Promise<void> {
   for (const channel of await channelsOfOwner(tx.db, ownerId)) {
     await deleteWithEvent(tx, await agentByTail(tx.db, channel.tail), channel, { reason, at })
+  }
+}
+
+/**
+ * Makes the channels stale that an agent proved by a signature of its key alone. Call it when the key was compromised: whoever
+ * has the key may have given those answers.
+ */
+export async function expireAnsweredChannels(tx: Tx, agent: AgentRow, at: number): Promise<void> {
+  for (const channel of await channelsOfAgent(tx.db, agent.tail)) {
+    const isFresh = channel.stale_since === null && (channel.fresh_until ?? at) > at
+    if (channel.proven_by !== ANSWER || !isFresh) continue
+    await updateChannel(tx, channel.id, { stale_since: at })
+    await scheduleExpiry(tx, channel.id, null)
+    const payload = { reason: 'key-compromised' }
+    await recordChannelEvent(tx, agent, { channel, type: 'channel.stale', payload, at })
   }
 }
 

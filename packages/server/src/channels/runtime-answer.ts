@@ -8,6 +8,7 @@ import {
   type RuntimeProof,
   type Tail,
 } from '@countersign/protocol'
+import { isCompromised } from '../agents/agent-key-table.ts'
 import { agentByTail } from '../agents/agent-table.ts'
 import { findAgent } from '../agents/find-agent.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
@@ -16,7 +17,7 @@ import type { ChannelRow, Tx } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { didOfAgent } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { recordCheck } from './channel-lifecycle.ts'
+import { ANSWER, recordCheck } from './channel-lifecycle.ts'
 import { applyCheckResult, type CheckEffect, isVerified } from './channel-state.ts'
 import { channelsOfAgent } from './channel-table.ts'
 import { runtime } from './kinds/runtime.ts'
@@ -104,6 +105,9 @@ async function recordAnswer(
   const channels = await channelsOfAgent(tx.db, tail)
   const channel = channels.find(({ kind }) => kind === runtime.id)
   assertNotRevoked(agent?.status)
+  if (agent !== undefined && (await isCompromised(tx.db, agent.public_key))) {
+    throw new CodedError('FORBIDDEN', 'This key was reported as compromised: it proves nothing.')
+  }
   if (agent === undefined || channel === undefined) {
     throw new CodedError(
       'NOT_FOUND',
@@ -141,7 +145,7 @@ function effectOfAnswer(channel: ChannelRow, at: number): CheckEffect {
   const result = {
     outcome: 'proven',
     token: isRepeated ? 'known' : 'fresh',
-    method: 'answer',
+    method: ANSWER,
   } as const
   return applyCheckResult(channel, result, runtime.freshForMs, at)
 }

@@ -1,4 +1,6 @@
 import { SqliteAdapter, sql } from 'kysely'
+import { isCompromised } from '../agents/agent-key-table.ts'
+import { suspensionOfKey } from '../agents/suspended-key-table.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
 import type {
   AgentRow,
@@ -58,6 +60,10 @@ export interface ClaimState {
   readonly isPairTaken: boolean
   /** Whether another owner has an agent with this key that is not revoked. False if `checksOtherOwners` was false. */
   readonly isHeldByOtherOwner: boolean
+  /** Whether any agent has reported this key as compromised. */
+  readonly isKeyCompromised: boolean
+  /** Whether the operator has suspended this key. */
+  readonly isKeySuspended: boolean
 }
 
 /**
@@ -136,6 +142,8 @@ async function claimStatesInSqlite(
         checksOtherOwners &&
         owner !== undefined &&
         (await selectOtherOwner(db, { key, owner })).length > 0,
+      isKeyCompromised: await isCompromised(db, key),
+      isKeySuspended: (await suspensionOfKey(db, key)) !== undefined,
     })
   }
   return states
@@ -145,6 +153,8 @@ type StateRow = (ClaimTokenRow | { readonly hash: null }) & {
   readonly pair_taken: boolean
   /** Null if there is no such token. */
   readonly held_by_another: boolean | null
+  readonly key_compromised: boolean
+  readonly key_suspended: boolean
 }
 
 async function claimStatesInPostgres(
@@ -161,7 +171,10 @@ async function claimStatesInPostgres(
           where public_key = claim.key and agent_id = claim.label and pair_slot = 0) as pair_taken,
         ${checksOtherOwners}::boolean and exists (select from agents
           where public_key = claim.key and owner_id <> token.owner_id and status <> 'revoked')
-          as held_by_another
+          as held_by_another,
+        exists (select from agent_keys
+          where public_key = claim.key and state = 'compromised') as key_compromised,
+        exists (select from suspended_keys where public_key = claim.key) as key_suspended
       from unnest(${hashes}::bytea[], ${keys}::bytea[], ${labels}::text[])
         with ordinality as claim (hash, key, label, place)
       left join claim_tokens as token on token.hash = claim.hash
@@ -176,6 +189,8 @@ async function claimStatesInPostgres(
     verifications: (row.hash === null ? undefined : verifications.get(row.owner_id)) ?? [],
     isPairTaken: row.pair_taken,
     isHeldByOtherOwner: row.held_by_another === true,
+    isKeyCompromised: row.key_compromised,
+    isKeySuspended: row.key_suspended,
   }))
 }
 

@@ -5,6 +5,7 @@ import {
   type Naming,
   randomClaimToken,
 } from '@countersign/protocol'
+import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
 import { hashToken } from '../core/crypto/hash-token.ts'
 import type { Database } from '../core/database/database.ts'
@@ -26,13 +27,14 @@ export interface IssuedToken {
 
 /**
  * Issues a claim token and invalidates the owner's previous one (contract 3.2).
- * @throws CodedError IDENTITY_REQUIRED if the owner has no current identity verification
+ * @throws CodedError IDENTITY_REQUIRED if the owner has no current identity verification, FORBIDDEN if they are suspended
  */
 export async function issueToken(deps: IssueTokenDeps, ownerId: number): Promise<IssuedToken> {
   const claimToken = randomClaimToken(deps.naming, deps.randomBytes)
   const hash = hashToken(claimToken)
   return deps.db.write(async (tx) => {
     const at = deps.now()
+    await assertOwnerNotSuspended(tx.db, ownerId)
     const verifications = await verificationsOfOwner(tx.db, ownerId)
     if (!verifications.some((each) => each.expires_at === null || each.expires_at > at)) {
       throw new CodedError('IDENTITY_REQUIRED', 'The owner has no current identity verification.')

@@ -80,11 +80,23 @@ export async function mint(
 
 function refusalOf(
   { keyReuse }: MintDeps,
-  { token, isHeldByOtherOwner, isPairTaken }: ClaimState,
+  { token, isKeyCompromised, isKeySuspended, isHeldByOtherOwner, isPairTaken }: ClaimState,
   at: number,
 ): CodedError | null {
   const refusal = tokenRefusal(token, at)
   if (refusal !== null) return refusal
+  if (isKeyCompromised) {
+    return new CodedError(
+      'KEY_ALREADY_CLAIMED',
+      'This key was reported as compromised, so nobody can claim it again. Make a new key.',
+    )
+  }
+  if (isKeySuspended) {
+    return new CodedError(
+      'KEY_ALREADY_CLAIMED',
+      'The operator suspended this key. Nobody can claim it until they lift the suspension.',
+    )
+  }
   if (keyReuse === 'owner' && isHeldByOtherOwner) {
     return new CodedError(
       'KEY_ALREADY_CLAIMED',
@@ -107,7 +119,10 @@ export function tokenRefusal(token: ClaimTokenRow | undefined, now: number): Cod
     return new CodedError('TOKEN_EXPIRED', 'This claim token has been used.')
   }
   if (token.superseded_at !== null) {
-    return new CodedError('TOKEN_EXPIRED', 'This claim token was replaced by a newer one.')
+    return new CodedError(
+      'TOKEN_EXPIRED',
+      'This claim token is void: it was replaced by a newer one, or its owner was suspended.',
+    )
   }
   if (token.expires_at > now) return null
   return new CodedError(

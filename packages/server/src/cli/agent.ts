@@ -1,8 +1,9 @@
 import { type AgentStatus, CodedError, didOf, parseDidOrTail } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { changeStatus } from '../agent-management/change-status.ts'
-import { agentsAfter, agentsOfOwner } from '../agents/agent-table.ts'
+import { agentByTail, agentsAfter, agentsOfOwner } from '../agents/agent-table.ts'
 import { ownerById } from '../agents/owner-table.ts'
+import { suspensionOfKey } from '../agents/suspended-key-table.ts'
 import type { Env } from '../config/config.ts'
 import type { AgentRow, Db } from '../core/database/database.ts'
 import { timestamp } from '../core/timestamp.ts'
@@ -13,9 +14,21 @@ import { requireOwner } from './owner.ts'
 const PAGE = 1000
 
 const CHANGES = [
-  { name: 'suspend', to: 'suspended', does: 'take an agent out of service, for now' },
-  { name: 'reactivate', to: 'active', does: 'put a suspended agent back into service' },
-  { name: 'revoke', to: 'revoked', does: 'end a certificate, for good' },
+  {
+    name: 'suspend',
+    to: 'suspended',
+    does: 'suspend an agent and its key: every agent with the key, and claims of it',
+  },
+  {
+    name: 'reactivate',
+    to: 'active',
+    does: 'lift the suspension of an agent and its key, also if the agent was revoked meanwhile',
+  },
+  {
+    name: 'revoke',
+    to: 'revoked',
+    does: 'end a certificate, for good; with --reason key_compromised, nobody can use its key again',
+  },
 ] as const
 
 export function agentCommands(program: Command, env: Env): void {
@@ -46,7 +59,7 @@ async function change(
   reason: string | null,
   command: Command,
 ): Promise<void> {
-  const did = await withData(env, async ({ db, settings, now }) => {
+  const { did, status, keySuspended } = await withData(env, async ({ db, settings, now }) => {
     const tail = parseDidOrTail(settings.naming, reference)
     if (tail === null) {
       throw new CodedError(
@@ -54,10 +67,17 @@ async function change(
         `A DID is ${settings.naming.didPrefix} and 24 characters.`,
       )
     }
-    await changeStatus({ db, now }, { tail, to, reason, by: 'operator' })
-    return didOf(settings.naming, tail)
+    const request = { tail, to, reason, by: 'operator' } as const
+    const status = await changeStatus({ db, now }, request)
+    const key = (await agentByTail(db.read, tail))?.public_key
+    const keySuspended = key !== undefined && (await suspensionOfKey(db.read, key)) !== undefined
+    return { did: didOf(settings.naming, tail), status, keySuspended }
   })
-  print(command, { did, status: to, reason }, `${did} is ${to}.`)
+  const lines = [`${did} is ${status}.`]
+  if (keySuspended) {
+    lines.push(`Its key is suspended. To lift that: countersignd agent reactivate ${did}`)
+  } else if (status !== to) lines.push('Its key is no longer suspended.')
+  print(command, { did, status, reason, keySuspended }, lines.join('\n'))
 }
 
 async function list(env: Env, { owner }: { owner?: string }, command: Command): Promise<void> {

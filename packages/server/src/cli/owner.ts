@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { ASSURANCES, type Assurance, CodedError } from '@countersign/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { reactivateOwner, suspendOwner } from '../agent-management/suspend-owner.ts'
 import { ownerByUsername, ownersAfter } from '../agents/owner-table.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
 import { issueToken } from '../claims/issue-token.ts'
@@ -11,8 +12,9 @@ import { assertSamePepper } from '../identity/pepper-check.ts'
 import { unverifyOwner, verifyOwner } from '../identity/record-verification.ts'
 import { addOwner } from '../owners/add-owner.ts'
 import { issueSignInLink } from '../owners/sign-in-link.ts'
+import { deleteAccount } from '../privacy/delete-account.ts'
 import { IN_PERSON } from '../providers/in-person.ts'
-import { withData } from './context.ts'
+import { type CommandContext, withData } from './context.ts'
 import { print, table } from './output.ts'
 
 const PAGE = 1000
@@ -62,6 +64,33 @@ export function ownerCommands(program: Command, env: Env): void {
     .requiredOption('--provider <id>', 'the provider whose verification ends')
     .action((username: string, options: { provider: string }, command: Command) =>
       unverify(env, username, options, command),
+    )
+
+  owner
+    .command('suspend')
+    .description(
+      'suspend an owner and their agents; they can sign in and see why, and issue nothing',
+    )
+    .argument('<username>')
+    .option('--reason <code>', 'why: a word such as terms_violation, which the owner can read')
+    .action((username: string, { reason }: { reason?: string }, command: Command) =>
+      suspend(env, username, reason ?? null, command),
+    )
+
+  owner
+    .command('reactivate')
+    .description('lift the suspension of an owner and of the agents that it suspended')
+    .argument('<username>')
+    .action((username: string, _options: unknown, command: Command) =>
+      reactivate(env, username, command),
+    )
+
+  owner
+    .command('delete')
+    .description('delete the account of an owner and revoke their agents, for good')
+    .argument('<username>')
+    .action((username: string, _options: unknown, command: Command) =>
+      remove(env, username, command),
     )
 
   owner
@@ -127,14 +156,56 @@ async function unverify(
   print(command, { username, provider }, `${username} is no longer verified by ${provider}.`)
 }
 
+async function suspend(
+  env: Env,
+  username: string,
+  reason: string | null,
+  command: Command,
+): Promise<void> {
+  const suspendedAgents = await withOwner(env, username, (context, ownerId) =>
+    suspendOwner(context, ownerId, reason),
+  )
+  const text = `${username} is suspended, and with them ${agents(suspendedAgents)}.`
+  print(command, { username, reason, suspendedAgents }, text)
+}
+
+async function reactivate(env: Env, username: string, command: Command): Promise<void> {
+  const reactivatedAgents = await withOwner(env, username, reactivateOwner)
+  const text = `${username} is no longer suspended; ${agents(reactivatedAgents)} active again.`
+  print(command, { username, reactivatedAgents }, text)
+}
+
+async function remove(env: Env, username: string, command: Command): Promise<void> {
+  const revokedAgents = await withOwner(env, username, (context, ownerId) =>
+    deleteAccount(context, ownerId, username),
+  )
+  const text = `The account of ${username} is deleted; ${agents(revokedAgents)} revoked.`
+  print(command, { username, revokedAgents }, text)
+}
+
+function withOwner<T>(
+  env: Env,
+  username: string,
+  work: (context: CommandContext, ownerId: number) => Promise<T>,
+): Promise<T> {
+  return withData(env, async (context) =>
+    work(context, (await requireOwner(context.db.read, username)).id),
+  )
+}
+
+function agents(count: number): string {
+  return count === 1 ? '1 agent' : `${count} agents`
+}
+
 async function list(env: Env, command: Command): Promise<void> {
   const owners = await withData(env, ({ db }) => allOwners(db.read))
   const rows = owners.map((each) => [
     each.username,
     each.displayName,
     each.verifications.map((v) => `${v.provider} (${v.assurance})`).join(', ') || '-',
+    each.suspendedAt === null ? '-' : `since ${each.suspendedAt}`,
   ])
-  print(command, owners, table(['USERNAME', 'NAME', 'VERIFIED BY'], rows))
+  print(command, owners, table(['USERNAME', 'NAME', 'VERIFIED BY', 'SUSPENDED'], rows))
 }
 
 async function allOwners(db: Db) {
@@ -147,6 +218,8 @@ async function allOwners(db: Db) {
         username: owner.username,
         displayName: owner.display_name,
         createdAt: timestamp(owner.created_at),
+        suspendedAt: owner.suspended_at === null ? null : timestamp(owner.suspended_at),
+        suspensionReason: owner.suspension_reason,
         verifications: verifications.map((each) => ({
           provider: each.provider,
           assurance: each.assurance,

@@ -5,6 +5,7 @@ import { factsOfVerification } from '../agents/read-model/rows.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
 import { channelNotes } from '../channels/channel-notes.ts'
 import type { ChannelDeps } from '../channels/deps.ts'
+import type { OwnerRow } from '../core/database/database.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { dueRenewal } from '../identity/overview.ts'
 import type { OwnerDeps } from '../owners/owner-deps.ts'
@@ -23,6 +24,7 @@ export async function sessionState(
   const { site, providers } = deps
   return {
     owner: owner ? { username: owner.username, displayName: owner.display_name } : null,
+    suspension: suspensionOf(owner),
     signedInAt: session && timestamp(session.signedInAt),
     recentUntil: session && timestamp(session.signedInAt + RECENT_MS),
     renewal: session && (await renewalOf(deps, session.ownerId)),
@@ -39,6 +41,11 @@ export async function sessionState(
       .filter((each) => each.signIn)
       .map(({ id, label }) => ({ id, label })),
   }
+}
+
+function suspensionOf(owner: OwnerRow | null | undefined): SessionState['suspension'] {
+  if (!owner || owner.suspended_at === null) return null
+  return { since: timestamp(owner.suspended_at), reason: owner.suspension_reason }
 }
 
 /** The verification that the owner should renew, which the dashboard shows on every page; null if none is due. */

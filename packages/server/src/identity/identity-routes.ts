@@ -7,6 +7,7 @@ import {
   verificationSchema,
 } from '@countersign/protocol'
 import type { FastifyRequest } from 'fastify'
+import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import { afterCommit } from '../core/errors.ts'
 import type { App } from '../core/http/server.ts'
 import {
@@ -131,6 +132,7 @@ function removeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.requireRecent(request)
+      await assertOwnerNotSuspended(deps.db.read, ownerId)
       if (!(await unverifyOwner(deps, ownerId, request.params.provider))) {
         throw new CodedError('NOT_FOUND', 'You are not verified by this identity provider.')
       }

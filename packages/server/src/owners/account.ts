@@ -4,6 +4,7 @@ import {
   requireUsername,
   usernameSkeleton,
 } from '@countersign/protocol'
+import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import { ownerById, updateOwner } from '../agents/owner-table.ts'
 import type { Db, OwnerRow, PasskeyRow } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
@@ -21,7 +22,8 @@ import {
 /**
  * Changes an owner's username or display name, and appends `owner.updated`.
  * @returns the owner after the change
- * @throws CodedError VALIDATION_ERROR if the username is invalid or taken, UNAUTHENTICATED if the session has ended
+ * @throws CodedError VALIDATION_ERROR if the username is invalid or taken, UNAUTHENTICATED if the session has ended, FORBIDDEN if the
+ *   owner is suspended
  */
 export async function editAccount(
   { db, site, now }: Pick<OwnerDeps, 'db' | 'site' | 'now'>,
@@ -33,6 +35,7 @@ export async function editAccount(
   return db.write(async (tx) => {
     // Checked in the transaction: otherwise a concurrent deletion could be followed by a new name.
     await assertStillSignedIn(tx, session)
+    await assertOwnerNotSuspended(tx.db, ownerId)
     if (username !== undefined) {
       await assertUsernameAvailable(tx, username, ownerId)
       const username_skeleton = usernameSkeleton(username)

@@ -40,6 +40,8 @@ export async function exportAccount(
     exportedAt: timestamp(deps.now()),
     owner: { username: owner.username, displayName: owner.display_name },
     createdAt: timestamp(owner.created_at),
+    suspendedAt: timestampOrNull(owner.suspended_at),
+    suspensionReason: owner.suspension_reason,
     userHandle: owner.user_handle,
     ...describeRecords(records, session),
     events: (await eventsOfOwner(read, ownerId)).map(describeEvent),

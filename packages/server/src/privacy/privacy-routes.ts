@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { deletionRequestSchema, exportSchema, revokedSchema } from '@countersign/protocol'
+import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import type { App } from '../core/http/server.ts'
 import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { deleteAccount } from './delete-account.ts'
@@ -16,6 +17,7 @@ export function deletionRoute(app: App, { deps, signedIn }: OwnerRouteContext): 
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.requireRecent(request)
+      await assertOwnerNotSuspended(deps.db.read, ownerId)
       const revokedAgents = await deleteAccount(deps, ownerId, request.body.username)
       signedIn.clearCookie(reply)
       return { revokedAgents }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
-import type { RuntimeAnswer } from '@countersign/protocol'
+import type { RenounceRequest, RuntimeAnswer } from '@countersign/protocol'
 import type { Logger } from 'pino'
+import { renounce } from '../agent-management/renounce.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import type { ChannelSources } from '../channels/deps.ts'
 import { answerRuntime, challengeRuntime } from '../channels/runtime-answer.ts'
@@ -80,6 +81,8 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       answer: (reference: string, answer: RuntimeAnswer) =>
         answerRuntime(runtimeDeps, reference, answer),
     },
+    renounce: (reference: string, request: RenounceRequest) =>
+      renounce({ db, ed25519, site, now }, reference, request),
     isReady: () => state.phase === 'ready',
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),

@@ -1,5 +1,6 @@
 import type { ClaimRequest, Did, VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
+import { type RenounceRouteDeps, renounceRoute } from '../agent-management/renounce-routes.ts'
 import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
 import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
@@ -41,6 +42,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly claim: (request: ClaimRequest) => Promise<Did>
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
   readonly runtime: RuntimeRouteDeps
+  readonly renounce: RenounceRouteDeps['renounce']
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
   readonly reportDatabase: HealthDeps['reportDatabase']
@@ -118,6 +120,7 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   verifyRoute(app, { naming, verify: deps.verify })
   claimRoute(app, { naming, claim: deps.claim })
   runtimeRoutes(app, naming, deps.runtime)
+  renounceRoute(app, { naming, renounce: deps.renounce })
   identifyRoute(app, deps.read)
   cardRoute(
     app,

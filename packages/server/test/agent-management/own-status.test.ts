@@ -47,7 +47,7 @@ test('invalid status transitions are rejected, and revoked is final', async (t) 
 
 test('an owner can revoke, but not reactivate, an agent that the operator suspended', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
-  await setStatus(service, did, 'suspended', 'abuse')
+  await setStatus(service, did, 'suspended', 'abuse', 'operator')
   assert.equal((await showAgent(owner, did)).statusSetBy, 'operator')
   const answer = await unchanged(service, () => owner.post(`${AGENTS}/${did}/reactivate`))
   assertRefused(answer, 403, 'FORBIDDEN', /operator/)

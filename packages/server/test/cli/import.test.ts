@@ -12,6 +12,7 @@ import {
   type TestService,
   tempDir,
 } from '../../../../test/support/service.ts'
+import { setStatus } from '../../../../test/support/set-status.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
 import { TABLE_KEYS } from '../../src/core/database/maintenance/import-sqlite.ts'
@@ -28,6 +29,8 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
   const owner = await operator.addVerifiedOwner('ada')
   const dids = []
   for (let i = 0; i < 5; i++) dids.push(await claimAgent(service, owner))
+  await setStatus(service, await claimAgent(service, owner), 'revoked', 'key_compromised')
+  await setStatus(service, await claimAgent(service, owner), 'suspended', 'abuse', 'operator')
   await insertOwnerRecords(service, owner)
   await signIn(service, owner)
   const tail = dids[0]?.slice(-24) as string

@@ -100,7 +100,7 @@ test('claiming a revoked key again leaves the old DID revoked in every response'
   const owner = await service.operator.addVerifiedOwner()
   const key = newKey()
   const old = await claimAgent(service, owner, key)
-  await setStatus(service, old, 'revoked', 'key_compromised')
+  await setStatus(service, old, 'revoked', 'no_longer_used')
   const before = await ask(service, `/api/agents/${old}`)
   const fresh = await claimAgent(service, owner, key)
   assert.equal((await ask(service, `/api/agents/${old}`)).text, before.text)

@@ -48,6 +48,7 @@ const TEXTS: Readonly<Record<StatusChange, Texts>> = {
       username !== null &&
         `Its username ${username} stays yours: you can give it to another agent.`,
       'This DID never becomes valid again. The same label and key can be claimed again, with a new DID.',
+      'If you choose the reason key_compromised, your other agents with the same key are revoked too, and nobody can claim this key again.',
     ],
     action: 'Revoke for good',
     done: 'The agent is revoked.',

@@ -1,4 +1,4 @@
-import type { OwnerAgent } from '@countersign/protocol'
+import { KEY_COMPROMISED, type OwnerAgent } from '@countersign/protocol'
 import { StatusMark } from '@countersign/ui'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useRef, useState } from 'react'
@@ -67,7 +67,12 @@ export function StatusSection({ did, agent }: StatusSectionProps) {
 function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode {
   const { name } = useService()
   const { status, statusSetBy, statusReason, statusChangedAt } = agent
-  const changedBy = statusSetBy === 'owner' ? 'you' : `whoever runs ${name}`
+  const changedBy = {
+    owner: 'you',
+    operator: `whoever runs ${name}`,
+    agent: 'the agent itself',
+    service: `${name}, because another owner reported its key`,
+  }[statusSetBy]
   const since = (
     <>
       {' '}
@@ -88,6 +93,8 @@ function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode {
     return (
       <p>
         Suspended{since} Nobody is told that this agent is verified until that is lifted.
+        {statusSetBy === 'service' &&
+          ' It cannot be reactivated with this key. You can still revoke the agent.'}
         {statusSetBy === 'operator' &&
           ` You cannot lift it here: only whoever runs ${name} can. Ask them. You can still revoke the agent.`}
       </p>
@@ -95,10 +102,17 @@ function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode {
   }
   return (
     <p>
-      Revoked{since} This is for good. The same key and label can be claimed once more, which makes
-      another certificate with another DID:{' '}
+      Revoked{since} This is for good.{' '}
+      {statusReason === KEY_COMPROMISED ? (
+        'Nobody can claim its key again. '
+      ) : (
+        <>
+          The same key and label can be claimed once more, which makes another certificate with
+          another DID:{' '}
+        </>
+      )}
       <Link to="/claim" className="text-accent underline">
-        claim it again
+        {statusReason === KEY_COMPROMISED ? 'Claim an agent with a new key' : 'claim it again'}
       </Link>
       .
     </p>

@@ -4,6 +4,7 @@ import type {
   CheckOutcome,
   Grade,
   SignInMethod,
+  StatusSetter,
   Tier,
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
@@ -19,6 +20,7 @@ export interface Tables {
   claim_tokens: ClaimTokenRow
   agents: AgentRow
   agent_keys: AgentKeyRow
+  suspended_keys: SuspendedKeyRow
   channels: ChannelRow
   channel_checks: ChannelCheckRow
   channel_leases: ChannelLeaseRow
@@ -47,6 +49,10 @@ export interface OwnerRow {
   user_handle: string | null
   /** A deleted owner's row stays, without its name, because revoked agents refer to it. */
   deleted_at: number | null
+  /** Since when the operator has suspended the owner; null: not suspended. */
+  suspended_at: number | null
+  /** A machine-readable word, or null. */
+  suspension_reason: string | null
 }
 
 export interface IdentityVerificationRow {
@@ -85,8 +91,8 @@ export interface AgentRow {
   owner_id: number
   status: AgentStatus
   status_reason: string | null
-  /** An owner cannot reactivate an agent that the operator has suspended. */
-  status_set_by: 'owner' | 'operator'
+  /** An owner can reactivate an agent only if they suspended it themselves. */
+  status_set_by: StatusSetter
   /** 0 until revoked, then `seq`: makes (public_key, agent_id) unique among agents that are not revoked. */
   pair_slot: number
   claimed_at: number
@@ -161,6 +167,14 @@ export interface AgentKeyRow {
   state: 'retired' | 'compromised'
   valid_from: number
   valid_until: number
+}
+
+/** A key that the operator has suspended, whichever agents have or had it. */
+export interface SuspendedKeyRow {
+  /** 32 bytes. */
+  public_key: Uint8Array
+  reason: string | null
+  suspended_at: number
 }
 
 export interface EventRow {

@@ -9,12 +9,15 @@ export type EventType =
   | 'agent.reactivated'
   | 'agent.revoked'
   | 'agent.grade_changed'
+  | 'agent.key_compromised'
   | 'channel.verified'
   | 'channel.stale'
   | 'channel.removed'
   | 'owner.identity_verified'
   | 'owner.identity_expired'
   | 'owner.updated'
+  | 'owner.suspended'
+  | 'owner.reactivated'
   | 'owner.deleted'
 
 export interface NewEvent {

@@ -54,6 +54,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   verify: [verifications],
   challengeRuntime: [verifications],
   answerRuntime: [verifications],
+  renounce: [verifications],
 }
 
 /** The rate limits of a route; none for health checks, preflights, suspension and revocation. */

@@ -37,6 +37,7 @@ const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   claim: 'claims',
   challengeRuntime: 'claims',
   answerRuntime: 'claims',
+  renounce: 'claims',
   accountStream: 'streams',
   setAvatar: 'pictures',
 }

@@ -17,6 +17,8 @@ function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
     publicKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
     challenge: 'hello',
     signature: SIGNATURE,
+    sequence: 1,
+    issuedAt: 1_800_000_000,
     username: 'ada',
     displayName: 'Ada Lovelace',
     description: 'Books trains for Ada.',

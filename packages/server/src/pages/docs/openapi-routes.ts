@@ -85,6 +85,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   identify: ['NOT_FOUND'],
   challengeRuntime: ['FORBIDDEN'],
   answerRuntime: ['INVALID_SIGNATURE', 'TOKEN_EXPIRED', 'FORBIDDEN'],
+  renounce: ['INVALID_SIGNATURE', 'FORBIDDEN', 'CONFLICT'],
   issueToken: ['IDENTITY_REQUIRED'],
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],

@@ -29,6 +29,14 @@ const BEFORE_KEYS = `
   DELETE FROM schema_migrations WHERE name = '0009-agent-keys';
 `
 
+/** Reverts a database to the schema after migration 0009, before suspensions of keys and owners. */
+const BEFORE_SUSPENSIONS = `
+  DROP TABLE suspended_keys;
+  ALTER TABLE owners DROP COLUMN suspended_at;
+  ALTER TABLE owners DROP COLUMN suspension_reason;
+  DELETE FROM schema_migrations WHERE name = '0010-suspensions';
+`
+
 /** Reverts a database to the schema before migration 0003. */
 const BEFORE_CHANNELS = `
   DROP TABLE channel_leases;
@@ -87,7 +95,7 @@ test('a database from before keys had a table answers lookups, verifications and
     revoked: await claimAgent(before, owner, revokedKey, 'c'),
   }
   await setStatus(before, dids.suspended, 'suspended')
-  await setStatus(before, dids.revoked, 'revoked', 'key_compromised')
+  await setStatus(before, dids.revoked, 'revoked', 'no_longer_used')
   const token = await before.operator.issueToken(owner)
   const answersOf = async (service: TestService) => {
     const paths = Object.values(dids).flatMap((did) => [
@@ -173,6 +181,29 @@ test('while nodes of the release before still run, the agents that they claim ha
       [2, 'current'],
     ],
   )
+})
+
+test("migrating suspends the keys of agents that the operator had suspended, and no owner's own", async (t) => {
+  const before = await startTestService(t)
+  const owner = await before.operator.addVerifiedOwner()
+  const keys = { operator: newKey(), owner: newKey() }
+  const dids = {
+    operator: await claimAgent(before, owner, keys.operator, 'a'),
+    owner: await claimAgent(before, owner, keys.owner, 'b'),
+  }
+  await setStatus(before, dids.operator, 'suspended', 'abuse', 'operator')
+  await setStatus(before, dids.owner, 'suspended')
+  await before.stop()
+  await withRaw(before.settings, (raw) => raw.exec(BEFORE_SUSPENSIONS))
+
+  const after = await startTestService(t, before.env)
+
+  const claim = async (key: TestKey) =>
+    post(after, '/api/v1/claim', claimBody(await after.operator.issueToken(owner), key, 'c'))
+  assertRefused(await claim(keys.operator), 409, 'KEY_ALREADY_CLAIMED', /operator suspended/)
+  assert.equal((await claim(keys.owner)).status, 200)
+  await setStatus(after, dids.operator, 'active', null, 'operator')
+  assert.equal((await claim(keys.operator)).status, 200)
 })
 
 function bytesOf({ publicKey }: TestKey): Buffer {

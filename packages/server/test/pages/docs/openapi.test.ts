@@ -19,6 +19,7 @@ const ROUTES = {
   '/api/agents/{agent}/grade': ['get'],
   '/api/agents/{agent}/runtime/challenge': ['post'],
   '/api/agents/{agent}/runtime': ['post'],
+  '/api/v1/agent/{agent}/renounce': ['post'],
   '/api/v1/agent/{agent}/card': ['get'],
   '/api/agents/{agent}': ['get'],
   '/api/agents/{agent}/avatar.svg': ['get'],

@@ -216,6 +216,7 @@ export const TABLE_KEYS = {
   claim_tokens: ['hash'],
   agents: ['seq'],
   agent_keys: ['tail', 'sequence'],
+  suspended_keys: ['public_key'],
   channels: ['id'],
   channel_checks: ['channel_id', 'at'],
   channel_leases: ['channel_id'],

@@ -1,0 +1,41 @@
+import { namingOfDid, referenceKind } from '@countersign/protocol'
+import { Agent } from '@countersign/sdk'
+import type { Command } from 'commander'
+import { Failure } from '../errors.ts'
+import { type Invocation, takesKey, takesService } from '../invocation.ts'
+import { fields } from '../output.ts'
+
+const HELP = `
+Use it to leave an owner whom you do not know, for example if you were tricked into redeeming a stranger's claim token.
+The DID is revoked for good, with the reason renounced_by_agent. The key can be claimed again, by an owner of your choice.`
+
+/** `countersign renounce <did>`: revokes the agent's own certificate. */
+export function renounceCommand(program: Command, cli: Invocation): void {
+  takesKey(takesService(program.command('renounce')))
+    .description('give up the certificate of your key: your DID is revoked, for good')
+    .argument('<did>', 'your whole DID, since this cannot be undone: countersign whoami shows it')
+    .addHelpText('after', HELP)
+    .action((did: string) => renounce(did, cli))
+}
+
+async function renounce(did: string, cli: Invocation): Promise<void> {
+  const naming = namingOfDid(did)
+  if (naming === null || referenceKind(did) !== 'did') {
+    throw new Failure(
+      'USAGE',
+      'Name the agent by its whole DID: a short name, :agent: and 24 characters.',
+    )
+  }
+  const signer = await cli.ownKey()
+  const registry = cli.registry(naming)
+  const renounced = await new Agent({ registry, signer, did }).renounce()
+  const { status, statusReason, statusChangedAt } = renounced
+  const rows = [
+    ['DID', did],
+    ['Status', status],
+    ['Reason', statusReason ?? '-'],
+    ['Since', statusChangedAt],
+  ] as const
+  const title = cli.heading(`${did} is ${status}`)
+  cli.print(registry.rawOf(renounced), `${title}\n\n${fields(rows)}`)
+}
