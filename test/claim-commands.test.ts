@@ -7,6 +7,7 @@ import {
   PLAIN_LABEL,
   sentenceForAgent,
 } from '../packages/dashboard/src/pages/claim/commands.ts'
+import { cliPackage } from '../packages/server/src/config/packages.ts'
 import { newKey } from './support/key.ts'
 import {
   type ClaimBody,
@@ -23,7 +24,15 @@ function factsOf(service: TestService, token: string, label: string): ClaimData 
   const { naming, serviceName } = service.settings
   const { shortName } = naming
   const until = '2027-03-01 14:05 UTC'
-  return { token, label, baseUrl: service.url, shortName, serviceName, until }
+  return {
+    token,
+    label,
+    baseUrl: service.url,
+    cliPackage: cliPackage(service.url),
+    shortName,
+    serviceName,
+    until,
+  }
 }
 
 async function assertVerified(service: TestService, did: string | undefined): Promise<void> {

@@ -1,15 +1,17 @@
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 /**
- * Builds the packages that need it if their output is missing or older than their sources. Runs before `npm start`
- * and `npm test`.
+ * Builds what is missing or older than its sources: the browser pages, the documentation, the packages that are published
+ * and their tarballs, which the service serves. Runs before `npm start` and `npm test`. With `PUBLISHED=1`, the
+ * documentation takes the packages from npm's registry instead of from the service. `--list` (`npm run pack`) prints the
+ * tarballs.
  */
 
 const ROOT = join(import.meta.dirname, '..')
+const IS_PUBLISHED = process.env.PUBLISHED === '1'
 
 interface Target {
   /** The directory of its vite.config.ts and dist/. */
@@ -23,7 +25,7 @@ const SHARED = [
   'packages/protocol/src/**/*.ts',
 ]
 
-const TARGETS: readonly Target[] = [
+const PAGES: readonly Target[] = [
   {
     dir: 'packages/dashboard',
     made: ['packages/dashboard/{src,public}/**/*', 'packages/dashboard/*.{html,ts,json}'],
@@ -38,6 +40,14 @@ const TARGETS: readonly Target[] = [
   },
 ]
 
+const PACKAGES = [
+  ...SHARED,
+  'tools/published/*',
+  'LICENSE',
+  'packages/{sdk,gateway,cli}/{src,bin}/**/*',
+  'packages/{sdk,gateway,cli}/{README.md,package.json}',
+]
+
 const DOCS = [
   'package-lock.json',
   'docs/*.{md,json}',
@@ -47,36 +57,58 @@ const DOCS = [
   'packages/server/src/pages/docs/{book,names}.ts',
 ]
 
-for (const target of TARGETS) build(target)
+await Promise.all([...PAGES.map(buildTarget), buildPublished()])
 await buildDocs()
+if (process.argv.includes('--list')) listTarballs()
 
 /** The documentation that the service serves at /docs, compiled from Markdown. */
 async function buildDocs(): Promise<void> {
   const dist = join(ROOT, 'packages/server/dist/docs')
   const stamp = join(dist, '.made-of')
   const digest = digestOf(DOCS)
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return
+  if (readStamp(stamp) === digest) return
   const { compileBook } = await import('./docs/compile-book.ts')
   mkdirSync(dist, { recursive: true })
   writeFileSync(join(dist, 'book.json'), JSON.stringify(compileBook(ROOT)))
   writeFileSync(stamp, digest)
 }
 
-function build({ dir, made }: Target): void {
-  if (!existsSync(join(ROOT, dir, 'vite.config.ts'))) return
-  const stamp = join(ROOT, dir, 'dist/.made-of')
-  const digest = digestOf([...SHARED, ...made])
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return
-  const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
-  const { status } = spawnSync(process.execPath, [vite, 'build', '--logLevel', 'warn'], {
-    cwd: join(ROOT, dir),
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-  if (status !== 0) process.exit(1)
+/** The published packages, and their tarballs, which the service serves at /packages. */
+async function buildPublished(): Promise<void> {
+  const dist = join(ROOT, 'packages/server/dist/packages')
+  const stamp = join(dist, '.made-of')
+  const digest = digestOf(PACKAGES)
+  if (readStamp(stamp) !== digest) {
+    const { buildPackages } = await import('./published/build-packages.ts')
+    const { packPackages } = await import('./published/pack-packages.ts')
+    await buildPackages()
+    await packPackages(dist)
+    writeFileSync(stamp, digest)
+  }
+  writeFileSync(join(dist, 'published.json'), `${IS_PUBLISHED}\n`)
+}
+
+/** Prints the tarballs with their sizes in bytes and their SHA-512, in hexadecimal. */
+function listTarballs(): void {
+  const dist = 'packages/server/dist/packages'
+  const { packages } = JSON.parse(readFileSync(join(ROOT, dist, 'index.json'), 'utf8'))
+  for (const { file, size, sha512 } of packages) console.log(`${dist}/${file}  ${size}  ${sha512}`)
+}
+
+async function buildTarget({ dir, made }: Target): Promise<void> {
   const dist = join(ROOT, dir, 'dist')
-  mkdirSync(dist, { recursive: true })
+  const stamp = join(dist, '.made-of')
+  const digest = digestOf([...SHARED, ...made])
+  if (readStamp(stamp) === digest) return
+  const { createBuilder } = await import('vite')
+  const builder = await createBuilder({ root: join(ROOT, dir), logLevel: 'error' }, null)
+  await builder.buildApp()
   compress(dist)
   writeFileSync(stamp, digest)
+}
+
+function readStamp(file: string): string | null {
+  return existsSync(file) ? readFileSync(file, 'utf8') : null
 }
 
 /** Compresses the browser files once, because the service sends `.br` and `.gz` files as they are. */

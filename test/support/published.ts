@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PACKAGES_DIR } from '../../packages/server/src/config/packages.ts'
+import { VERSION } from '../../packages/server/src/config/version.ts'
 import { ROOT, run, tempDir } from './service.ts'
 
 /** A packed package, and a project that has installed it. */
@@ -12,30 +14,25 @@ export interface Packed {
   readonly installed: string
 }
 
-/** Builds, packs and installs a package of the workspace, and before it the workspace packages that it needs. */
-export async function pack(
+/** Installs a library from the tarball that `npm run build` has made, together with other libraries of the workspace. */
+export async function installPacked(
   t: { after(end: () => unknown): void },
   name: string,
-  needs: readonly string[] = [],
+  others: readonly string[] = [],
 ): Promise<Packed> {
   const dir = tempDir(t)
   mkdirSync(join(dir, 'node_modules/@countersign'), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules/@noble'), join(dir, 'node_modules/@noble'))
   const dependencies = Object.fromEntries(
-    [...needs, name].map((each) => [`@countersign/${each}`, '0.1.0']),
+    [...others, name].map((each) => [`@countersign/${each}`, VERSION]),
   )
   writeFileSync(join(dir, 'package.json'), JSON.stringify({ type: 'module', dependencies }))
-  for (const each of needs) await packInto(dir, each)
-  return { dir, ...(await packInto(dir, name)) }
+  for (const each of others) await unpack(dir, each)
+  return { dir, ...(await unpack(dir, name)) }
 }
 
-async function packInto(dir: string, name: string): Promise<Omit<Packed, 'dir'>> {
-  const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
-  const dist = join(dir, `${name}-dist`)
-  const options = ['--outDir', join(dist, 'lib'), '--emptyOutDir', '--logLevel', 'warn']
-  await succeed(process.execPath, vite, 'build', join(ROOT, 'packages', name), ...options)
-  await succeed('npm', 'pack', dist, '--pack-destination', dir)
-  const tarball = join(dir, `countersign-${name}-0.1.0.tgz`)
+async function unpack(dir: string, name: string): Promise<Omit<Packed, 'dir'>> {
+  const tarball = join(PACKAGES_DIR, `countersign-${name}-${VERSION}.tgz`)
   const installed = join(dir, 'node_modules/@countersign', name)
   mkdirSync(installed)
   await succeed('tar', 'xzf', tarball, '-C', installed, '--strip-components=1')

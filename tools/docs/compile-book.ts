@@ -44,13 +44,13 @@ function servedMarkdown(source: string, file: string, names: ReadonlyMap<string,
   const template = nameTemplate(source)
   const bare = mapProse(template, (prose) => prose.replaceAll(/[ \t]*<!--.*?-->\n?/gs, ''))
   mapProse(bare, (prose) => {
-    if (/<[\ue000-\ue006]/.test(prose))
+    if (/<[\ue000-\ue009]/.test(prose))
       throw new Error(`${file}: an address in < > needs words instead`)
     return prose
   })
   const linked = mapProse(bare, (prose) =>
     prose.replaceAll(/(?<!!)\[([^\]]*)\]\(([^()\s]+)\)/g, (link, text: string, target: string) => {
-      if (/^(?:[a-z][a-z+.-]*:|#|\/|[\ue000-\ue006])/i.test(target)) return link
+      if (/^(?:[a-z][a-z+.-]*:|#|\/|[\ue000-\ue009])/i.test(target)) return link
       const [path = '', fragment] = target.split('#')
       const name = names.get(posix.join(posix.dirname(file), path))
       // Files that are only in the repository have no URL on the service.

@@ -8,9 +8,18 @@ const KEPT = /<!-- keep -->(.*?)<!-- \/keep -->/gs
 
 const { shortName, idHeader, idHeaderLower, idHeaderVariable, serviceName, baseUrl, host } =
   PLACEHOLDER
+const { cliPackage, sdkPackage, gatewayPackage } = PLACEHOLDER
+
+/** Matches the address of a package that a service offers. @param file a regular expression for its name */
+function packageUrl(file: string): RegExp {
+  return new RegExp(`(?:http://localhost:8080|https://id\\.example)/packages/${file}\\.tgz`, 'g')
+}
 
 /** The names that a deployment can change, as written in the pages. */
 const NAMES: readonly (readonly [RegExp, string])[] = [
+  [packageUrl('countersign-\\d[\\w.-]*'), cliPackage],
+  [packageUrl('countersign-sdk'), sdkPackage],
+  [packageUrl('countersign-gateway'), gatewayPackage],
   [/http:\/\/localhost:8080(?!\d)|https:\/\/id\.example(?![\w-])/g, baseUrl],
   [/(?<![\w.-])(?:localhost:8080(?!\d)|id\.example(?![\w.-]))/g, host],
   [/(?<![A-Za-z0-9])svc(?=Did(?![A-Za-z0-9])|(?![A-Za-z0-9]))/g, shortName],

@@ -1,70 +1,77 @@
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, posix } from 'node:path'
+import { promisify } from 'node:util'
+import type { PublishedPackage } from './packages.ts'
 
 const PACKAGES = join(import.meta.dirname, '../../packages')
 const TSC = join(PACKAGES, '../node_modules/typescript/bin/tsc')
 /** The module specifier of an import, an export or an import type. */
 const SPECIFIER = /(\bfrom |\bimport\()(['"])(.*?)\2/g
 
-/** A package of the workspace, whose types are published. */
-export interface Declaration {
-  /** Its directory in packages/. */
-  readonly name: string
-  readonly entries: readonly string[]
-  readonly outDir: string
-  /** Packages that are installed together with this one, or already present. */
-  readonly installed?: readonly string[]
-}
-
 /**
- * Writes the types of the entry points and only those that they need.
- * @throws Error if they need a package that is not installed with this one
+ * Writes the types of the entry points of packages, and only those that they need, beside their code.
+ * @throws Error if they need a package that is neither a part of the package nor installed with it
  */
-export function declareTypes({ name, entries, outDir, installed = [] }: Declaration): void {
+export async function declareTypes(packages: readonly PublishedPackage[]): Promise<void> {
   const drafts = mkdtempSync(join(tmpdir(), 'countersign-types-'))
   try {
-    const args = [TSC, '-p', 'tsconfig.build.json', '--outDir', drafts]
-    const { status } = spawnSync(process.execPath, args, {
-      cwd: join(PACKAGES, name),
-      stdio: 'inherit',
-    })
-    if (status !== 0) throw new Error('the types could not be declared')
-    const root = join(drafts, 'packages', name, 'src')
-    for (const file of reachable(root, entries, installed)) {
-      const to = join(outDir, `${file}.d.ts`)
-      mkdirSync(dirname(to), { recursive: true })
-      writeFileSync(to, read(root, file).replaceAll(SPECIFIER, asPublished))
+    const args = [TSC, '-p', import.meta.dirname, '--outDir', drafts]
+    await promisify(execFile)(process.execPath, args)
+    for (const published of packages) {
+      for (const [file, text] of reachable(join(drafts, 'packages'), published)) {
+        const path = `${publishedPath(file, published.name)}.d.ts`
+        const to = join(PACKAGES, published.name, 'dist/lib', path)
+        mkdirSync(dirname(to), { recursive: true })
+        writeFileSync(to, text)
+      }
     }
   } finally {
     rmSync(drafts, { recursive: true })
   }
 }
 
-/** Files below the root, without their extension. */
+/** Texts of declarations by file: paths below packages/ without their extension. */
 function reachable(
   root: string,
-  entries: readonly string[],
-  installed: readonly string[],
-): Set<string> {
-  const found = new Set<string>(entries)
-  for (const file of found) {
-    for (const [, , , specifier = ''] of read(root, file).matchAll(SPECIFIER)) {
-      if (specifier.startsWith('.')) {
-        found.add(relative(root, join(root, dirname(file), specifier)).replace(/\.ts$/, ''))
-      } else if (!specifier.startsWith('node:') && !installed.includes(specifier)) {
-        throw new Error(`the public types of ${file} need ${specifier}, which is not installed`)
-      }
+  { name, entries, bundled, dependencies, peers }: PublishedPackage,
+): Map<string, string> {
+  const texts = new Map<string, string>()
+  const waiting = entries.map((entry) => `${name}/src/${entry}`)
+  const resolve = (file: string, specifier: string): string => {
+    const target = bundled[specifier]
+    if (target === undefined && !specifier.startsWith('.')) {
+      const isInstalled = [...dependencies, ...peers].includes(specifier)
+      if (specifier.startsWith('node:') || isInstalled) return specifier
+      throw new Error(`the public types of ${file} need ${specifier}, which is not installed`)
     }
+    const found =
+      target === undefined
+        ? posix.join(dirname(file), specifier).replace(/\.ts$/, '')
+        : `${target}/src/index`
+    waiting.push(found)
+    const from = posix.dirname(publishedPath(file, name))
+    const path = posix.relative(from, `${publishedPath(found, name)}.js`)
+    return path.startsWith('.') ? path : `./${path}`
   }
-  return found
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (texts.has(file)) continue
+    const current = file
+    const text = readFileSync(join(root, `${file}.d.ts`), 'utf8')
+    texts.set(
+      file,
+      text.replaceAll(
+        SPECIFIER,
+        (_, before, quote, specifier) => before + quote + resolve(current, specifier) + quote,
+      ),
+    )
+  }
+  return texts
 }
 
-function read(root: string, file: string): string {
-  return readFileSync(join(root, `${file}.d.ts`), 'utf8')
-}
-
-function asPublished(_: string, before: string, quote: string, specifier: string): string {
-  return `${before}${quote}${specifier.replace(/^(\..*)\.ts$/, '$1.js')}${quote}`
+/** Where the bundler puts a module: the package's own at the top, those of other packages below packages/. */
+function publishedPath(file: string, name: string): string {
+  const own = `${name}/src/`
+  return file.startsWith(own) ? file.slice(own.length) : `packages/${file}`
 }

@@ -31,16 +31,21 @@ export function certificateRows(service: URL, lookup: Lookup): Field[] {
 /**
  * The certificate of the agent's own key.
  * @param publicKey 32 bytes in padded standard base64
+ * @param command how its user runs `countersign`
  * @throws Failure NOT_FOUND with the next step; CountersignError of `Registry.lookup`
  */
-export async function ownCertificate(registry: Registry, publicKey: string): Promise<Lookup> {
+export async function ownCertificate(
+  registry: Registry,
+  publicKey: string,
+  command: string,
+): Promise<Lookup> {
   try {
     return await registry.lookup(publicKey)
   } catch (cause) {
     if (codeOf(cause) !== 'NOT_FOUND') throw cause
     throw new Failure(
       'NOT_FOUND',
-      `Your key ${publicKey} has no certificate at ${registry.service}. Have the agent's owner issue a claim token, then: countersign claim <token>`,
+      `Your key ${publicKey} has no certificate at ${registry.service}. Have the agent's owner issue a claim token, then: ${command} claim <token>`,
       { cause },
     )
   }

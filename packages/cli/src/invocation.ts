@@ -7,6 +7,7 @@ import { keyFromFile, writeKeyFile } from '@countersign/sdk/node'
 import type { Command } from 'commander'
 import { codeOf, describeError, Failure } from './errors.ts'
 import type { Io } from './io.ts'
+import { serviceOf } from './npx-package.ts'
 import { jsonText, printable } from './output.ts'
 import { VERSION } from './version.ts'
 
@@ -22,7 +23,10 @@ interface SharedOptions {
 
 /** Adds the option `--url` to a command. */
 export function takesService(command: Command): Command {
-  return command.option('--url <url>', `the service (COUNTERSIGN_URL; default: ${DEFAULT_URL})`)
+  return command.option(
+    '--url <url>',
+    `the service (COUNTERSIGN_URL; default: the one that npx has this command from, else ${DEFAULT_URL})`,
+  )
 }
 
 /** Adds the option `--key` to a command. */
@@ -81,8 +85,15 @@ export class Invocation {
     return this.#style(['bold', good ? 'green' : 'red'], text)
   }
 
+  /** How its user runs this command, for lines that say what to run next. */
+  get command(): string {
+    const { npxPackage } = this.io
+    return npxPackage === null ? 'countersign' : `npx -y ${npxPackage}`
+  }
+
   /**
-   * The address of the service: `--url`, else COUNTERSIGN_URL, else this machine. Warns once if it is plain http.
+   * The address of the service: `--url`, else COUNTERSIGN_URL, else the one that npx has this command from, else this
+   * machine. Warns once if it is plain http.
    * @throws Failure USAGE
    */
   get service(): URL {
@@ -92,7 +103,7 @@ export class Invocation {
 
   /** Whether a command line must name the service to reach it. */
   get isDefaultService(): boolean {
-    return this.service.origin === DEFAULT_URL
+    return this.service.origin === this.#defaultService
   }
 
   /**
@@ -137,7 +148,7 @@ export class Invocation {
       return await keyFromFile(this.keyFile, { onExposed })
     } catch (cause) {
       if (codeOf(cause) !== 'NO_KEY') throw cause
-      const message = `There is no key at ${this.keyFile}. Make one: countersign keygen`
+      const message = `There is no key at ${this.keyFile}. Make one: ${this.command} keygen`
       throw new Failure('NO_KEY', message, { cause })
     }
   }
@@ -163,8 +174,13 @@ export class Invocation {
     }
   }
 
+  get #defaultService(): string {
+    return serviceOf(this.io.npxPackage) ?? DEFAULT_URL
+  }
+
   #readService(): URL {
-    const url = URL.parse((this.#options().url ?? this.io.env.COUNTERSIGN_URL) || DEFAULT_URL)
+    const given = this.#options().url ?? this.io.env.COUNTERSIGN_URL
+    const url = URL.parse(given || this.#defaultService)
     if (url === null || !isOrigin(url)) {
       // The message does not repeat the value: it could contain a password.
       throw new Failure(

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
+import { npxPackage } from './npx-package.ts'
 
 /** Everything that a run of `countersign` takes from its surroundings, so that tests can run it in their own process. */
 export interface Io {
@@ -11,6 +12,8 @@ export interface Io {
   readonly cwd: string
   /** The home directory: the default key file is in `.countersign` there. */
   readonly home: string
+  /** What `npx -y` was given to run this, such as an address of a tarball, or null. */
+  readonly npxPackage: string | null
   readonly fetch: typeof globalThis.fetch
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -25,6 +28,7 @@ export function processIo(): Io {
     ...{ stdin, stdout, stderr, env, fetch },
     cwd: process.cwd(),
     home: homedir(),
+    npxPackage: npxPackage(process.argv[1] ?? ''),
     now: Date.now,
     untilSignalled,
   }

@@ -1,8 +1,9 @@
-import type { CountersignError, Registry } from '@countersign/sdk'
+import type { CountersignError } from '@countersign/sdk'
 import { BoundedMap } from './bounded-map.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { LookupResult } from './decision/decide.ts'
 import type { AgentData } from './decision/decision.ts'
+import type { RegistryClient } from './options.ts'
 
 /** What the service answered for one DID. */
 export interface CacheEntry<Derived> {
@@ -15,7 +16,7 @@ export interface CacheEntry<Derived> {
 }
 
 export interface AgentCacheOptions {
-  readonly registry: Registry
+  readonly registry: RegistryClient
   readonly cacheMs: number
   readonly timeoutMs: number
   /** Whether decisions depend on the grade, which takes a second request. */

@@ -11,7 +11,7 @@ import {
 } from './decision/decide.ts'
 import { failureOutcome, type Outcome, outcomeOf, rateLimitedOutcome } from './decision/outcome.ts'
 import { reason } from './decision/reasons.ts'
-import type { DecidedRequest, GatewayOptions } from './options.ts'
+import type { DecidedRequest, GatewayOptions, RegistryClient } from './options.ts'
 import type { Policy, Rules } from './policy/policy.ts'
 import { collectMistake, PolicyError } from './policy/policy-error.ts'
 import { readPolicyAt } from './policy/read-policy.ts'
@@ -43,7 +43,7 @@ export class Gate {
   /** Whether a header is one of those that only a gateway may set, and that must be removed from client requests. */
   readonly isIdentityHeader: (name: string) => boolean
   readonly #options: GatewayOptions
-  readonly #registry: Registry
+  readonly #registry: RegistryClient
   readonly #routes: RouteMatcher
   readonly #agents: AgentCache<Outcome>
   readonly #buckets: TokenBuckets

@@ -1,6 +1,7 @@
+export { agentSignIn, Registry } from '@countersign/sdk'
 export type { Action, Decision, Refusal } from './decision/decision.ts'
 export type { Reason, ReasonCode } from './decision/reasons.ts'
-export type { DecidedRequest, GatewayOptions, SessionReader } from './options.ts'
+export type { DecidedRequest, GatewayOptions, RegistryClient, SessionReader } from './options.ts'
 export type {
   Level,
   LevelAction,

@@ -1,4 +1,8 @@
 import type { NamingOptions, Registry } from '@countersign/sdk'
+
+/** A `Registry` of any copy of the SDK: the gateway's package contains one, and the site may have installed another. */
+export type RegistryClient = Pick<Registry, keyof Registry>
+
 import type { Decision } from './decision/decision.ts'
 import type { PolicyInput } from './policy/policy.ts'
 
@@ -20,7 +24,7 @@ export interface SessionReader {
 /** Options of a gateway. */
 export interface GatewayOptions {
   /** The service that certifies the agents: its URL, such as `https://id.example`, or a Registry. */
-  readonly service: string | URL | Registry
+  readonly service: string | URL | RegistryClient
   /** Default: the policy suggested by the contract, in `enforce` mode (README.md). */
   readonly policy?: PolicyInput | undefined
   /** The deployment's short name and header name, if they differ from the defaults and `service` is a URL. */

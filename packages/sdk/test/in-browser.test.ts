@@ -4,7 +4,7 @@ import { join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { newPage, openBrowser } from '../../../test/support/browser.ts'
 import { startSite } from '../../../test/support/impostor.ts'
-import { pack } from '../../../test/support/published.ts'
+import { installPacked } from '../../../test/support/published.ts'
 import { startTestService } from '../../../test/support/service.ts'
 import { BROWSER_MATRIX } from '../../../test/support/tools.ts'
 import { certifiedAgent } from './support/certified.ts'
@@ -42,7 +42,7 @@ test(
   async (t) => {
     const service = await startTestService(t)
     const { key, did } = await certifiedAgent(service)
-    const { dir } = await pack(t, 'sdk')
+    const { dir } = await installPacked(t, 'sdk')
     const site = await startSite(t, (request, response) => {
       const path = normalize((request.url ?? '/').split('?', 1).join(''))
       const file = join(dir, path)

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { build } from 'vite'
 import { nodeOf, programOf } from '../../../test/support/programs.ts'
-import { type Packed, pack, succeed } from '../../../test/support/published.ts'
+import { installPacked, type Packed, succeed } from '../../../test/support/published.ts'
 import { ROOT, startTestService, tempDir } from '../../../test/support/service.ts'
 import { snippetsOf } from '../../../test/support/snippets.ts'
 
@@ -20,7 +20,7 @@ let packed: Packed
 const ends: (() => unknown)[] = []
 
 before(async () => {
-  packed = await pack({ after: (end) => ends.push(end) }, 'sdk')
+  packed = await installPacked({ after: (end) => ends.push(end) }, 'sdk')
 })
 
 after(() => ends.map((end) => end()))

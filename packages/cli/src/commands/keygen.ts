@@ -41,7 +41,7 @@ async function keygen({ from, force = false }: KeygenOptions, cli: Invocation): 
     ]),
     '',
     'Keep the file secret: whoever has it is this agent. Next, with a token from its owner:',
-    '  countersign claim <token>',
+    `  ${cli.command} claim <token>`,
   ]
   cli.print({ publicKey, keyFile }, text.join('\n'))
 }

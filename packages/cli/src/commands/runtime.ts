@@ -34,7 +34,7 @@ export function runtimeCommand(program: Command, cli: Invocation): void {
 async function proveRuntime(agent: string | undefined, cli: Invocation): Promise<void> {
   const key = await cli.ownKey()
   const registry = cli.registry()
-  const did = await didToProve(registry, agent, encodeBase64(key.publicKey))
+  const did = await didToProve(registry, agent, encodeBase64(key.publicKey), cli.command)
   const { challenge } = await registry.runtimeChallenge(did)
   assertChallengeOf(cli.service, namingOfDid(did) as Naming, challenge)
   const signature = encodeBase64(await key.sign(challengeBytes(challenge)))
@@ -55,8 +55,10 @@ async function didToProve(
   registry: Registry,
   agent: string | undefined,
   publicKey: string,
+  command: string,
 ): Promise<string> {
-  if (agent === undefined) return (await ownCertificate(registry, publicKey)).certificate.id
+  if (agent === undefined)
+    return (await ownCertificate(registry, publicKey, command)).certificate.id
   assertReference(agent)
   return referenceKind(agent) === 'did' ? agent : (await registry.lookup(agent)).certificate.id
 }

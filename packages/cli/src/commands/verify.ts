@@ -65,7 +65,7 @@ function printChallenge(agent: string, cli: Invocation): void {
     '  openssl pkeyutl -sign -rawin -inkey agent.pem -in challenge.txt | openssl base64 -A',
     '',
     'Then check what it answers, once:',
-    `  countersign verify ${agent}${url} --challenge '${challenge}' --signature '<signature>'`,
+    `  ${cli.command} verify ${agent}${url} --challenge '${challenge}' --signature '<signature>'`,
   ]
   cli.print({ agent, challenge }, lines.join('\n'))
 }

@@ -19,7 +19,7 @@ export function whoamiCommand(program: Command, cli: Invocation): void {
 async function whoami(cli: Invocation): Promise<void> {
   const publicKey = encodeBase64((await cli.ownKey()).publicKey)
   const registry = cli.registry()
-  const lookup = await ownCertificate(registry, publicKey)
+  const lookup = await ownCertificate(registry, publicKey, cli.command)
   const { id, status } = lookup.certificate
   const rows = [...certificateRows(cli.service, lookup), ['Public key', publicKey] as const]
   const text = `${cli.heading(`You are ${id} (${status})`)}\n\n${fields(rows)}`

@@ -88,12 +88,11 @@ suite('countersign mcp', () => {
     const service = await startTestService(t)
     const cli = cliFor(t)
     const json = /```json\n(.*?)```/s.exec(README)?.[1] as string
-    const { command, args, env } = JSON.parse(json).mcpServers.countersign
-    assert.equal(env.COUNTERSIGN_URL, 'https://id.example')
+    const { command, args } = JSON.parse(json).mcpServers.countersign
     const transport = new StdioClientTransport({
       command,
-      args: args.map((each: string) => (each === '/path/to/countersign' ? ROOT : each)),
-      env: { ...cli.env, COUNTERSIGN_URL: service.url, npm_config_cache: cli.home },
+      args: args.map((each: string) => each.replace('https://id.example', service.url)),
+      env: { ...cli.env, npm_config_cache: cli.home },
       cwd: cli.home,
     })
     const host = await connectHost(t, transport)

@@ -43,7 +43,7 @@ export function cliFor(t: Cleanup, env: Env = {}): Cli {
       stream.setEncoding('utf8').on('data', (text) => (written[name] += text))
     }
     return {
-      ...{ stdin: Readable.from([]), fetch, now: Date.now, cwd: home, home, env },
+      ...{ stdin: Readable.from([]), fetch, now: Date.now, cwd: home, home, npxPackage: null, env },
       untilSignalled: () => new Promise(() => undefined),
       ...overrides,
       ...{ stdout, stderr, written: () => ({ ...written }) },

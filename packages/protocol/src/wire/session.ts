@@ -88,6 +88,9 @@ export const sessionSchema = () =>
         shortName: Type.String(),
         idHeader: Type.String(),
         baseUrl: Type.String(),
+        cliPackage: Type.String({
+          description: 'the package of the command, as npx takes it: npx -y <cliPackage> whoami',
+        }),
         passkeys: Type.Boolean({
           description:
             'whether browsers allow passkeys at this address: not where the host is an IP address',

@@ -5,6 +5,7 @@ import { factsOfVerification } from '../agents/read-model/rows.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
 import { channelNotes } from '../channels/channel-notes.ts'
 import type { ChannelDeps } from '../channels/deps.ts'
+import { cliPackage } from '../config/packages.ts'
 import type { OwnerRow } from '../core/database/database.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { dueRenewal } from '../identity/overview.ts'
@@ -34,6 +35,7 @@ export async function sessionState(
       shortName: site.naming.shortName,
       idHeader: site.naming.idHeader,
       baseUrl: site.baseUrl,
+      cliPackage: cliPackage(site.baseUrl),
       passkeys: allowsPasskeys(site),
       development: providers.development,
     },

@@ -10,6 +10,7 @@ import { identifyRoute, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
+import { PACKAGES_DIR } from '../config/packages.ts'
 import { Cookies } from '../core/http/cookies.ts'
 import { earlyChecks } from '../core/http/early-checks.ts'
 import {
@@ -32,6 +33,7 @@ import { docsRoutes, once, skillRoutes } from '../pages/docs/docs-routes.ts'
 import { openLibrary } from '../pages/docs/library.ts'
 import { collectOpenApi, type OpenApiDeps, serveOpenApi } from '../pages/docs/openapi-routes.ts'
 import { loadPages, type Pages } from '../pages/load.ts'
+import { packageRoutes } from '../pages/package-routes.ts'
 import { servePages } from '../pages/page-routes.ts'
 import { verifyRoute } from '../verification/verify-routes.ts'
 import { type HealthDeps, healthRoutes } from './health-routes.ts'
@@ -95,6 +97,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await providerWebhookRoute(app, deps.owners)
   const { site, providers } = deps.owners
   await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: deps.dashboardDir })
+  packageRoutes(app, site.naming, PACKAGES_DIR)
   serveOpenApi(app)
   serveDocs(app, deps, pages)
   guard.finish(app)

@@ -16,7 +16,7 @@ Fails with NO_KEY or NOT_FOUND while you have no certificate. Changes nothing an
   output: z.strictObject({ ...certificateSchema, publicKey: z.string(), service: z.string() }),
   async run(_args, { cli, service }) {
     const publicKey = encodeBase64((await cli.ownKey()).publicKey)
-    const lookup = await ownCertificate(cli.registry(), publicKey)
+    const lookup = await ownCertificate(cli.registry(), publicKey, cli.command)
     const { id, status } = lookup.certificate
     const rows = [...certificateRows(service, lookup), ['Public key', publicKey] as const]
     return {

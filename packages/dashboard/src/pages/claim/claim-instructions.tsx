@@ -19,13 +19,14 @@ interface ClaimInstructionsProps {
 
 /** Three tabs to redeem the token, ready to copy. */
 export function ClaimInstructions({ token }: ClaimInstructionsProps) {
-  const { name, shortName, baseUrl } = useService()
+  const { name, shortName, baseUrl, cliPackage } = useService()
   const [label, setLabel] = useState('main')
   const plain = PLAIN_LABEL.test(label)
   const facts: ClaimData = {
     token: token.value,
     label: plain ? label : 'main',
     baseUrl,
+    cliPackage,
     shortName,
     serviceName: name,
     until: inUtc(token.expiresAt),
@@ -58,8 +59,8 @@ export function ClaimInstructions({ token }: ClaimInstructionsProps) {
             title: 'countersign',
             content: (
               <Tab label="Commands for countersign" text={countersignCommands(facts)}>
-                The first command makes the agent’s key, and never replaces one that is there. In a
-                checkout of the service, write <code className="font-mono">npx countersign</code>.
+                The first command makes the agent’s key, and never replaces one that is there. npx
+                comes with Node.js, 20.19 or later.
               </Tab>
             ),
           },

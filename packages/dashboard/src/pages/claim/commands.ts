@@ -4,6 +4,8 @@ export interface ClaimData {
   /** The owner's label for the agent: only characters that no shell interprets. */
   readonly label: string
   readonly baseUrl: string
+  /** The package of the command, as npx takes it. */
+  readonly cliPackage: string
   readonly shortName: string
   readonly serviceName: string
   /** When the token expires, as text. */
@@ -17,9 +19,9 @@ export interface ClaimData {
 export const PLAIN_LABEL = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 /** For the `countersign` CLI (packages/cli/README.md). */
-export function countersignCommands({ token, label, baseUrl }: ClaimData): string {
-  return `countersign keygen
-countersign claim ${token} \\
+export function countersignCommands({ token, label, baseUrl, cliPackage }: ClaimData): string {
+  return `npx -y ${cliPackage} keygen
+npx -y ${cliPackage} claim ${token} \\
   --agent-id ${label} --url ${baseUrl}`
 }
 

@@ -1,4 +1,5 @@
 import { a2aIdentityUri } from '@countersign/protocol'
+import { cliPackage } from '../../config/packages.ts'
 import { type Perspective, ProofAbsent } from '../../core/network/perspective.ts'
 import { type AgentCard, isSignedBy, readAgentCard } from './agent-card.ts'
 import { expiryProblem, fetchWellKnown, wellKnownUrl } from './domain.ts'
@@ -75,7 +76,7 @@ function extensionOf({ baseUrl, did, token, expiresAt }: Proof) {
 }
 
 function signingCommand({ baseUrl }: Proof): string {
-  return `countersign sign-card agent-card.json --url ${baseUrl} --output signed-card.json`
+  return `npx -y ${cliPackage(baseUrl)} sign-card agent-card.json --url ${baseUrl} --output signed-card.json`
 }
 
 /** The same path as AGENT_CARD_PATH in @a2a-js/sdk. */

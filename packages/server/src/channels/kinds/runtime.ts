@@ -1,4 +1,5 @@
 import type { ProofMethodInWords } from '@countersign/protocol'
+import { cliPackage } from '../../config/packages.ts'
 import { type ChannelKind, InvalidHandleError, type Proof } from './kind.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -34,7 +35,7 @@ export const runtime: ChannelKind = {
 }
 
 function commandMethod({ did, baseUrl }: Proof): ProofMethodInWords {
-  const command = `npx countersign runtime ${did} --url ${baseUrl}`
+  const command = `npx -y ${cliPackage(baseUrl)} runtime ${did} --url ${baseUrl}`
   return {
     id: 'command',
     title: 'With the command',

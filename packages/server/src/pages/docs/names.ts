@@ -1,4 +1,5 @@
 import type { Naming } from '@countersign/protocol'
+import { cliPackage, libraryPackage } from '../../config/packages.ts'
 
 /** The names of a deployment, which replace the defaults in the documentation. */
 export interface DeploymentNames {
@@ -22,10 +23,15 @@ export const PLACEHOLDER = {
   serviceName: '\ue004',
   baseUrl: '\ue005',
   host: '\ue006',
+  /** The package of the command `countersign`, as npx takes it. */
+  cliPackage: '\ue007',
+  /** The packages of the libraries, as `npm install` takes them. */
+  sdkPackage: '\ue008',
+  gatewayPackage: '\ue009',
 } as const
 
 /** Matches any placeholder. */
-export const PLACEHOLDERS = /[\ue000-\ue006]/g
+export const PLACEHOLDERS = /[\ue000-\ue009]/g
 
 /**
  * Fills in the names of a deployment.
@@ -47,6 +53,9 @@ export function fillNames(
     [PLACEHOLDER.serviceName]: serviceName,
     [PLACEHOLDER.baseUrl]: baseUrl,
     [PLACEHOLDER.host]: new URL(baseUrl).host,
+    [PLACEHOLDER.cliPackage]: cliPackage(baseUrl),
+    [PLACEHOLDER.sdkPackage]: libraryPackage('sdk', baseUrl),
+    [PLACEHOLDER.gatewayPackage]: libraryPackage('gateway', baseUrl),
   }
   return template.replaceAll(PLACEHOLDERS, (mark) => escapeName(filled[mark] as string))
 }

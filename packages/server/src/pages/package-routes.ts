@@ -1,0 +1,89 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CodedError, type Naming } from '@countersign/protocol'
+import { type Static, Type } from 'typebox'
+import { REVALIDATE } from '../core/http/caching.ts'
+import { publicRead } from '../core/http/public-read.ts'
+import type { App } from '../core/http/server.ts'
+
+const INDEX = Type.Object(
+  {
+    packages: Type.Array(
+      Type.Object({
+        file: Type.String({ description: 'its name at /packages/' }),
+        version: Type.String(),
+        size: Type.Integer({ description: 'in bytes' }),
+        sha512: Type.String({
+          pattern: '^[0-9a-f]{128}$',
+          description: 'lower-case hexadecimal, as sha512sum prints it',
+        }),
+      }),
+    ),
+  },
+  { description: 'The packages' },
+)
+
+type PackageIndex = Static<typeof INDEX>
+
+const NOT_BUILT = 'The packages are not built: npm run build'
+/** A release never changes under its version; a checkout may, so that a cache asks again after five minutes. */
+const SHORTLY = 'public, max-age=300'
+
+/**
+ * Serves `/packages/…`: the tarballs of the command, the SDK and the gateway, with the version in their names or without.
+ * @param dir the output of the build; may be missing
+ */
+export function packageRoutes(app: App, naming: Naming, dir: string): void {
+  const indexFile = join(dir, 'index.json')
+  const index: PackageIndex | null = existsSync(indexFile)
+    ? JSON.parse(readFileSync(indexFile, 'utf8'))
+    : null
+  const files = new Map<string, string>()
+  for (const { file, version } of index?.packages ?? []) {
+    files.set(file, file).set(file.replace(`-${version}.tgz`, '.tgz'), file)
+  }
+
+  publicRead(app, naming, {
+    url: '/packages/index.json',
+    cacheControl: REVALIDATE,
+    schema: {
+      operationId: 'packages',
+      summary: 'The packages that this service offers: command, SDK and gateway',
+      tags: ['learn'],
+      response: { 200: INDEX },
+    },
+    handler: async () => {
+      if (index === null) throw new CodedError('UNAVAILABLE', NOT_BUILT)
+      return index
+    },
+  })
+  publicRead<{ file: string }>(app, naming, {
+    url: '/packages/:file',
+    cacheControl: SHORTLY,
+    schema: {
+      operationId: 'package',
+      summary: 'A package, as npm installs it from this address',
+      tags: ['learn'],
+      params: Type.Object({
+        file: Type.String({
+          description: 'such as countersign-sdk-1.2.3.tgz or countersign-sdk.tgz',
+        }),
+      }),
+      response: {
+        200: {
+          description: 'The tarball',
+          content: { 'application/gzip': { schema: Type.String({ format: 'binary' }) } },
+        },
+      },
+    },
+    async handler({ file }, reply) {
+      if (index === null) throw new CodedError('UNAVAILABLE', NOT_BUILT)
+      const found = files.get(file)
+      if (found === undefined)
+        throw new CodedError('NOT_FOUND', 'There is no such package. See /packages/index.json')
+      reply.type('application/gzip').serializer((bytes: unknown) => bytes as string)
+      return readFile(join(dir, found))
+    },
+  })
+}

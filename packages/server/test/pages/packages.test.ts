@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { assertRefused } from '../../../../test/support/answer.ts'
+import { ask } from '../../../../test/support/ask.ts'
+import { ROOT, startTestService, type TestService } from '../../../../test/support/service.ts'
+
+interface Listed {
+  readonly file: string
+  readonly version: string
+  readonly size: number
+  readonly sha512: string
+}
+
+let service: TestService
+let listed: readonly Listed[]
+const ends: (() => unknown)[] = []
+
+before(async () => {
+  service = await startTestService({ after: (end) => ends.push(end) })
+  listed = JSON.parse((await ask(service, '/packages/index.json')).text).packages
+})
+
+after(() => Promise.all(ends.map((end) => end())))
+
+test('the index lists the command, the SDK and the gateway in the version of the service', () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'packages/server/package.json'), 'utf8'))
+  assert.deepEqual(
+    listed.map((each) => [each.file, each.version]),
+    [
+      [`countersign-${version}.tgz`, version],
+      [`countersign-sdk-${version}.tgz`, version],
+      [`countersign-gateway-${version}.tgz`, version],
+    ],
+  )
+})
+
+test('each tarball has the listed size and SHA-512, with the version in its name and without', async () => {
+  for (const { file, version, size, sha512 } of listed) {
+    for (const name of [file, file.replace(`-${version}`, '')]) {
+      const response = await fetch(`${service.url}/packages/${name}`)
+      assert.equal(response.status, 200, name)
+      assert.equal(response.headers.get('content-type'), 'application/gzip')
+      assert.equal(response.headers.get('access-control-allow-origin'), '*')
+      const bytes = Buffer.from(await response.arrayBuffer())
+      assert.deepEqual([bytes.length, hash('sha512', bytes)], [size, sha512], name)
+      const headers = { 'if-none-match': response.headers.get('etag') as string }
+      assert.equal((await fetch(`${service.url}/packages/${name}`, { headers })).status, 304)
+    }
+  }
+})
+
+test('other names are not found, whatever else is in the directory', async () => {
+  for (const name of [
+    'published.json',
+    '.made-of',
+    '..%2Fdocs%2Fbook.json',
+    'countersign-0.0.0.tgz',
+    'toString',
+  ]) {
+    const answer = await ask(service, `/packages/${name}`)
+    assertRefused(answer, 404, 'NOT_FOUND')
+  }
+})
