@@ -40,7 +40,7 @@ async function claim(text: string, agentId: string, cli: Invocation): Promise<vo
     '',
     'Everyone can check it now. Next:',
     '  countersign card                  what others see',
-    "  countersign sign '<challenge>'    prove to someone that you hold the key",
+    '  countersign sign --help           prove to someone that you hold the key',
   ]
   const raw = registry.rawOf(claimed) as object
   cli.print({ ...raw, did, agentId, publicKey }, lines.join('\n'))
