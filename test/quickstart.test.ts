@@ -116,7 +116,8 @@ test(
     const [suspend, revoke] = PAGE.take('Take it back').trim().split('\n') as [string, string]
     await shell.run(suspend)
     await untilStatus(`http://localhost:${service.env.PORT}`, did, 'suspended')
-    assert.deepEqual((await resolve(didWeb)).didDocument.authentication, [])
+    const suspended = (await resolve(didWeb)).didDocument
+    assert.deepEqual([suspended.authentication, suspended.verificationMethod], [[], []])
     await shell.run(revoke)
     await untilStatus(`http://localhost:${service.env.PORT}`, did, 'revoked')
     assert.notEqual((await resolve(didWeb)).didResolutionMetadata.error, undefined)

@@ -127,13 +127,14 @@ export class Registry {
     return this.#get(agent, '/grade', readGradeReport, options)
   }
 
-  /** The DID document (contract 4.7). That of a revoked agent contains no key. */
+  /** The DID document (contract 4.7). Only that of an active agent contains a key. */
   async resolve(agent: string, options?: CallOptions): Promise<Resolution> {
     const reference = referenceTo(this.#naming, agent)
     const request = { path: `/api/agents/${reference.segment}`, accept: DID_JSON, alsoOk: [410] }
     const read = about(reference, readDidDocument(this.#naming), didInDidWeb)
     const document = await this.#client.get(request, read, options)
-    return { document, revoked: document.verificationMethod.length === 0 }
+    // That of a suspended agent still names the service at which its status can be looked up.
+    return { document, revoked: document.service.length === 0 }
   }
 
   /**

@@ -74,7 +74,9 @@ test('what becomes of a certificate shows at once: no cache vouches for it', asy
   await setStatus(service, did, 'suspended')
   const lookup = await registry.lookup(did)
   assert.deepEqual([lookup.verified, lookup.certificate.status], [false, 'suspended'])
-  assert.deepEqual((await registry.resolve(did)).document.authentication, [])
+  const resolution = await registry.resolve(did)
+  const { authentication, verificationMethod } = resolution.document
+  assert.deepEqual([authentication, verificationMethod, resolution.revoked], [[], [], false])
   const suspended = await registry.verify(answer)
   assert.deepEqual([suspended.verified, suspended.signatureValid], [false, true])
 

@@ -15,8 +15,8 @@ const MULTIKEY = 'https://w3id.org/security/multikey/v1'
 const JWK = 'https://w3id.org/security/jwk/v1'
 
 /**
- * The DID document in the contract's form (4.7). For a suspended agent, `authentication` is empty. For a revoked agent, so
- * are `verificationMethod` and `service`.
+ * The DID document in the contract's form (4.7). Only that of an active agent has a key: libraries such as did-jwt accept
+ * every key in `verificationMethod`, whatever `authentication` says. That of a revoked agent has no `service` either.
  */
 export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
   const { did, id } = identifiersOf(site, agent)
@@ -25,7 +25,7 @@ export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
     '@context': [DID_V1, JWS_2020],
     id,
     controller: id,
-    verificationMethod: unlessRevoked(agent, [
+    verificationMethod: ifActive(agent, [
       {
         id: key,
         type: 'Ed25519VerificationKey2020',
@@ -33,25 +33,25 @@ export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
         publicKeyBase64: encodeBase64(agent.publicKey),
       },
     ]),
-    authentication: agent.status === 'active' ? [key] : [],
-    service: unlessRevoked(agent, serviceOf(site, did, id)),
+    authentication: ifActive(agent, [key]),
+    service: serviceOf(site, agent, did, id),
   }
 }
 
 /**
  * The DID document that did:web resolvers fetch as `did.json`. Strict resolvers reject the contract's `publicKeyBase64`, so
- * this document has the key as Multikey and as JsonWebKey.
+ * this document has the key as Multikey and as JsonWebKey. As in the contract's form, only an active agent has one.
  */
 export function resolvableDidDocumentOf(site: Site, agent: AgentRecord): ResolvableDidDocument {
   const { did, id } = identifiersOf(site, agent)
   const multikey = `${id}#key-1`
   const jwk = `${id}#key-1-jwk`
-  const usable = agent.status === 'active' ? [multikey, jwk] : []
+  const keys = ifActive(agent, [multikey, jwk])
   return {
     '@context': [DID_V1, MULTIKEY, JWK],
     id,
     controller: id,
-    verificationMethod: unlessRevoked(agent, [
+    verificationMethod: ifActive(agent, [
       {
         id: multikey,
         type: 'Multikey',
@@ -60,9 +60,9 @@ export function resolvableDidDocumentOf(site: Site, agent: AgentRecord): Resolva
       },
       { id: jwk, type: 'JsonWebKey', controller: id, publicKeyJwk: jwkOf(agent.publicKey) },
     ]),
-    authentication: usable,
-    assertionMethod: usable,
-    service: unlessRevoked(agent, serviceOf(site, did, id)),
+    authentication: keys,
+    assertionMethod: keys,
+    service: serviceOf(site, agent, did, id),
   }
 }
 
@@ -71,11 +71,12 @@ function identifiersOf(site: Site, agent: AgentRecord) {
   return { did, id: didWebOf(site.host, did) }
 }
 
-function unlessRevoked<T>(agent: AgentRecord, entries: T[]): T[] {
-  return agent.status === 'revoked' ? [] : entries
+function ifActive<T>(agent: AgentRecord, entries: T[]): T[] {
+  return agent.status === 'active' ? entries : []
 }
 
-function serviceOf(site: Site, did: string, id: string) {
+function serviceOf(site: Site, agent: AgentRecord, did: string, id: string) {
+  if (agent.status === 'revoked') return []
   return [
     {
       id: `${id}#agent-service`,
