@@ -197,6 +197,8 @@ test('the codes of the service are those of the protocol, in types and at run ti
     METHOD_NOT_ALLOWED: true,
     KEY_ALREADY_CLAIMED: true,
     TOKEN_EXPIRED: true,
+    PRECONDITION_FAILED: true,
+    NOT_IMPLEMENTED: true,
     PAYLOAD_TOO_LARGE: true,
     UNSUPPORTED_MEDIA_TYPE: true,
     RATE_LIMITED: true,

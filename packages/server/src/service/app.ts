@@ -16,6 +16,7 @@ import {
   registerErrorHandlers,
   routerErrorHandler,
 } from '../core/http/error-handler.ts'
+import { honourIfMatch } from '../core/http/if-match.ts'
 import { parseJsonStrictly } from '../core/http/json-body.ts'
 import { MethodGuard } from '../core/http/method-guard.ts'
 import { type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
@@ -75,6 +76,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     answerRouterError: routerErrorHandler(failurePage),
   })
   const guard = new MethodGuard(app)
+  honourIfMatch(app as unknown as FastifyInstance)
   parseJsonStrictly(app)
   registerErrorHandlers(app, failurePage)
   app.addHook('onRequest', earlyChecks(deps.isDraining, guard))

@@ -1,6 +1,7 @@
 import { ERROR_STATUS, type ErrorCode, type Naming } from '@countersign/protocol'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
+import { allowAnyOrigin } from '../../core/http/cors.ts'
 import { RATE_LIMIT_HEADERS } from '../../core/limits/rate-limit-headers.ts'
 import type { RouteInfo } from '../../core/limits/route-info.ts'
 import { needsSession } from './curl-example.ts'
@@ -72,10 +73,14 @@ function withCodes({ method }: RouteInfo, operation: Operation, isLimited: boole
 
 /** GET /openapi.json. */
 export function serveOpenApi(app: FastifyInstance): void {
-  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
-    reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300')
-    return app.swagger()
-  })
+  app.get(
+    '/openapi.json',
+    { schema: { hide: true }, onRequest: allowAnyOrigin },
+    async (_request, reply) => {
+      reply.header('cache-control', 'public, max-age=300')
+      return app.swagger()
+    },
+  )
 }
 
 /** Error codes that do not follow from the shape of an operation. */
@@ -106,10 +111,12 @@ function errorsOf(method: string, operation: Operation, isLimited: boolean): Err
     UNAUTHENTICATED: owners && (changes || needsSession(operation)),
     FORBIDDEN: owners && changes,
     RECENT_SIGN_IN_REQUIRED: summary.includes('recent sign-in'),
+    PRECONDITION_FAILED: true,
     PAYLOAD_TOO_LARGE: changes,
     UNSUPPORTED_MEDIA_TYPE: changes,
     RATE_LIMITED: isLimited,
     INTERNAL_ERROR: true,
+    NOT_IMPLEMENTED: true,
     UNAVAILABLE: true,
   }
   const further = FURTHER[operationId] ?? []
