@@ -95,7 +95,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await providerWebhookRoute(app, deps.owners)
   const { site, providers } = deps.owners
   await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: deps.dashboardDir })
-  serveOpenApi(app)
+  serveOpenApi(app, deps.openapi)
   serveDocs(app, deps, pages)
   guard.finish(app)
   return app as unknown as FastifyInstance

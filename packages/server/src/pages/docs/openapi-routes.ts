@@ -5,7 +5,9 @@ import { allowAnyOrigin } from '../../core/http/cors.ts'
 import { RATE_LIMIT_HEADERS } from '../../core/limits/rate-limit-headers.ts'
 import type { RouteInfo } from '../../core/limits/route-info.ts'
 import { needsSession } from './curl-example.ts'
+import { once } from './docs-routes.ts'
 import type { ApiDocument, Operation } from './openapi-types.ts'
+import { publishOpenApi } from './published-openapi.ts'
 
 export interface OpenApiDeps {
   readonly naming: Naming
@@ -29,7 +31,7 @@ export async function collectOpenApi(
       info: {
         title: deps.serviceName,
         version: deps.version,
-        description: `Identity certificates for software agents. DIDs begin with ${deps.naming.didPrefix}`,
+        description: `Identity certificates for software agents. DIDs begin with ${deps.naming.didPrefix}. Every string is well-formed Unicode, without lone surrogates.`,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: deps.baseUrl }],
@@ -72,13 +74,14 @@ function withCodes({ method }: RouteInfo, operation: Operation, isLimited: boole
 }
 
 /** GET /openapi.json. */
-export function serveOpenApi(app: FastifyInstance): void {
+export function serveOpenApi(app: FastifyInstance, deps: OpenApiDeps): void {
+  const document = once(() => JSON.stringify(publishOpenApi(app.swagger() as never, deps)))
   app.get(
     '/openapi.json',
     { schema: { hide: true }, onRequest: allowAnyOrigin },
     async (_request, reply) => {
-      reply.header('cache-control', 'public, max-age=300')
-      return app.swagger()
+      reply.header('cache-control', 'public, max-age=300').type('application/json; charset=utf-8')
+      return document()
     },
   )
 }
