@@ -117,7 +117,8 @@ test(
     const [suspend, reactivate, revoke] = commands as [string, string, string]
     await shell.run(suspend)
     await untilStatus(`http://localhost:${service.env.PORT}`, did, 'suspended')
-    assert.deepEqual((await resolve(didWeb)).didDocument.authentication, [])
+    const suspended = (await resolve(didWeb)).didDocument
+    assert.deepEqual([suspended.authentication, suspended.verificationMethod], [[], []])
     await shell.run(reactivate)
     await untilStatus(`http://localhost:${service.env.PORT}`, did, 'active')
     await shell.run(revoke)

@@ -47,10 +47,15 @@ const validators = new Map<string, ValidateFunction>()
 
 /** An OpenAPI 3.1 document as the judge of answers. */
 export class OpenApi {
+  /** With every reference replaced by what it refers to. */
   readonly document: OpenApiDocument
+  /** As it is served. */
+  readonly published: OpenApiDocument
   readonly #patterns: readonly (readonly [template: string, pattern: RegExp])[]
 
-  constructor(document: OpenApiDocument) {
+  constructor(published: OpenApiDocument) {
+    this.published = published
+    const document = dereferenced(published, published) as OpenApiDocument
     this.document = document
     this.#patterns = Object.keys(document.paths).map((each) => [each, pathPattern(each)])
   }
@@ -102,6 +107,24 @@ export class OpenApi {
     validators.set(text, validate)
     if (!validate(value)) assert.fail(`${name}: ${ajv.errorsText(validate.errors)}`)
   }
+}
+
+function dereferenced(value: unknown, document: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => dereferenced(each, document))
+  if (typeof value !== 'object' || value === null) return value
+  if ('$ref' in value) return dereferenced(resolve(document, value.$ref as string), document)
+  const members = Object.entries(value).map(([k, v]) => [k, dereferenced(v, document)])
+  return Object.fromEntries(members)
+}
+
+/** @throws AssertionError if there is nothing at the reference */
+function resolve(document: unknown, reference: string): unknown {
+  const [start, ...steps] = reference.split('/')
+  assert.equal(start, '#', 'references stay within the document')
+  let value = document as Record<string, unknown> | undefined
+  for (const step of steps) value = value?.[step] as Record<string, unknown> | undefined
+  assert.ok(value !== undefined, reference)
+  return value
 }
 
 function pathPattern(template: string): RegExp {

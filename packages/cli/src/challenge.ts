@@ -1,25 +1,60 @@
 import {
-  CLAIM_LOOKALIKE,
   challengeMessage,
   decodeSignature,
+  foreignTextIn,
+  namingOfChallenge,
+  parseChallenge,
   referenceKind,
 } from '@countersign/protocol'
 import type { Registry, Verification } from '@countersign/sdk'
 import { Failure } from './errors.ts'
 
 /**
- * The bytes to sign for a challenge. It refuses what has the form of a claim of any deployment.
- * @throws Failure LOOKS_LIKE_A_CLAIM
+ * The bytes to sign for a challenge. It refuses what could be signed bytes of another purpose, such as a claim or a token.
+ * @throws Failure LOOKS_LIKE_A_CLAIM, NOT_A_CHALLENGE
  * @throws CodedError VALIDATION_ERROR if it is empty, over 8,192 bytes, not well-formed or contains U+0000
  */
 export function challengeBytes(challenge: string): Uint8Array {
-  if (CLAIM_LOOKALIKE.test(challenge)) {
-    throw new Failure(
-      'LOOKS_LIKE_A_CLAIM',
-      'This is no challenge but a claim: a signature on it would give your key to whoever issued the token. If the token is yours, use: countersign claim <token>',
-    )
+  const foreign = foreignTextIn(challenge)
+  if (foreign === null) return challengeMessage(challenge)
+  if (foreign.kind !== 'claim') throw new Failure('NOT_A_CHALLENGE', foreign.message)
+  throw new Failure(
+    'LOOKS_LIKE_A_CLAIM',
+    `${foreign.message} If the token is yours, use: countersign claim <token>`,
+  )
+}
+
+/**
+ * Parses the origin of a site (RFC 6454); a slash at its end is allowed.
+ * @param what names the value in messages
+ * @throws Failure USAGE, without repeating the text
+ */
+export function parseOrigin(text: string, what: string): string {
+  const url = URL.parse(text)
+  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
+    return url.origin
   }
-  return challengeMessage(challenge)
+  throw new Failure(
+    'USAGE',
+    `${what} is an address without path, query or credentials, such as https://shop.example.`,
+  )
+}
+
+/**
+ * The audience that a challenge of any deployment names.
+ * @returns null if it names none; a malformed challenge of this form names none either
+ */
+export function audienceOf(challenge: string): string | null {
+  const naming = namingOfChallenge(challenge)
+  return (naming && parseChallenge(naming, challenge))?.audience ?? null
+}
+
+/** The challenge is for another site than the agent talks to. */
+export function wrongAudience(named: string, audience: string): Failure {
+  return new Failure(
+    'WRONG_AUDIENCE',
+    `Nothing was signed: the challenge is for ${named}, and you talk to ${audience}. Somebody may be relaying it to you.`,
+  )
 }
 
 /** An agent's answer to a challenge. */
@@ -29,7 +64,7 @@ export interface Proof {
   readonly signature: string
 }
 
-/** @throws Failure USAGE, LOOKS_LIKE_A_CLAIM; CodedError VALIDATION_ERROR, if it cannot be an answer to a challenge */
+/** @throws Failure USAGE, LOOKS_LIKE_A_CLAIM, NOT_A_CHALLENGE; CodedError VALIDATION_ERROR, if it cannot be an answer to a challenge */
 export function assertProof({ challenge, signature }: Proof): void {
   challengeBytes(challenge)
   if (decodeSignature(signature) !== null) return

@@ -2,8 +2,8 @@ import { join, resolve } from 'node:path'
 import { WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
 import { EXIT } from '@countersign/protocol'
-import { newKey, Registry, type RegistryOptions, type Signer } from '@countersign/sdk'
-import { keyFromFile, writeKeyFile } from '@countersign/sdk/node'
+import { Registry, type RegistryOptions, type Signer } from '@countersign/sdk'
+import { keyFromFile } from '@countersign/sdk/node'
 import type { Command } from 'commander'
 import { codeOf, describeError, Failure } from './errors.ts'
 import type { Io } from './io.ts'
@@ -150,27 +150,6 @@ export class Invocation {
       if (codeOf(cause) !== 'NO_KEY') throw cause
       const message = `There is no key at ${this.keyFile}. Make one: ${this.command} keygen`
       throw new Failure('NO_KEY', message, { cause })
-    }
-  }
-
-  /**
-   * The agent's own key, or a new one if there is no key file yet. It never replaces a key.
-   * @throws CountersignError UNUSABLE_KEY
-   */
-  async ownOrNewKey(): Promise<{ readonly key: Signer; readonly isNew: boolean }> {
-    try {
-      return { key: await this.ownKey(), isNew: false }
-    } catch (error) {
-      if (codeOf(error) !== 'NO_KEY') throw error
-    }
-    const key = await newKey()
-    try {
-      await writeKeyFile(this.keyFile, key.pem)
-      return { key, isNew: true }
-    } catch (error) {
-      // Another process created the file first: use its key.
-      if (codeOf(error) !== 'KEY_EXISTS') throw error
-      return { key: await this.ownKey(), isNew: false }
     }
   }
 

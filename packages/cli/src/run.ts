@@ -23,7 +23,7 @@ An agent gets its DID and proves that it holds the key:
   $ countersign keygen
   $ countersign claim svc-verify-…        a token that its owner has issued
   $ countersign whoami
-  $ countersign sign '<challenge>'        the answer to whoever asks for a proof
+  $ countersign sign --audience <origin> '<challenge>'    prove to a site that you hold the key
   $ countersign runtime                   the answer to the service, now and then: the agent is running
   $ countersign mcp                       all of this as tools for a model (Model Context Protocol)
 

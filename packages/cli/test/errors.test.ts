@@ -18,9 +18,11 @@ const REFUSALS: Record<ErrorCode, number> = {
   RATE_LIMITED: 5,
   UNAVAILABLE: 5,
   METHOD_NOT_ALLOWED: 1,
+  PRECONDITION_FAILED: 1,
   PAYLOAD_TOO_LARGE: 1,
   UNSUPPORTED_MEDIA_TYPE: 1,
   INTERNAL_ERROR: 1,
+  NOT_IMPLEMENTED: 1,
 }
 
 const FAILURES: Record<FailureCode, number> = {

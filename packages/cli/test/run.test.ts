@@ -70,7 +70,7 @@ suite('countersign', () => {
       run(process.execPath, [COUNTERSIGN, ...args], { HOME: home }, input)
     const made = await execute(['keygen', '--json'])
     assert.deepEqual([made.code, made.stderr], [0, ''])
-    const signed = await execute(['sign', '-', '--json'], 'hello')
+    const signed = await execute(['sign', '--unbound', '-', '--json'], 'hello')
     const { publicKey, challenge } = JSON.parse(signed.stdout)
     assert.deepEqual([publicKey, challenge], [JSON.parse(made.stdout).publicKey, 'hello'])
     const refused = await execute(['keygen'])

@@ -8,6 +8,9 @@ export interface Challenge {
   readonly nonce: string
 }
 
+/** The beginning of a challenge that names an audience, of any deployment, in any case. Not all that begins so is well-formed. */
+export const BOUND_CHALLENGE = /^[a-z][a-z0-9]{0,15}-challenge-v1:/i
+
 const NONCE_PATTERN = /^[A-Za-z0-9_-]{22,128}$/
 
 /**
@@ -34,7 +37,7 @@ export function parseChallenge(naming: Naming, text: string): Challenge | null {
   return NONCE_PATTERN.test(nonce) ? { audience, nonce } : null
 }
 
-/** Only the canonical spelling: no path, no default port, lower case, punycode. */
-function isOrigin(text: string): boolean {
+/** Whether text is an http or https origin (RFC 6454) in its canonical spelling: no path, no default port, lower case, punycode. */
+export function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }

@@ -1,12 +1,7 @@
 import type { ClaimToken } from './claim-token.ts'
 import { CodedError } from './errors.ts'
+import { foreignTextIn } from './foreign-text.ts'
 import { CHALLENGE_MAX_BYTES, CHALLENGE_PATTERN, utf8 } from './text.ts'
-
-/**
- * Texts that must not be signed as a challenge: the signature could redeem a claim token, of this deployment or of another
- * one in which the agent uses the same key.
- */
-export const CLAIM_LOOKALIKE = /^[a-z][a-z0-9]{0,15}-verify-[0-9a-f]{32}\|/i
 
 /** The bytes that a claim signs (contract 4.4): `claimToken|agentId` as UTF-8. */
 export function claimMessage(claimToken: ClaimToken, agentId: string): Uint8Array {
@@ -15,8 +10,8 @@ export function claimMessage(claimToken: ClaimToken, agentId: string): Uint8Arra
 
 /**
  * The bytes that an answer to a challenge signs (contract 4.3): the challenge as UTF-8.
- * @throws CodedError VALIDATION_ERROR if the challenge is empty, over 8,192 bytes, not well-formed, contains U+0000, or has
- *   the form of a claim, since a signature on a claim gives the key to the owner who issued the token
+ * @throws CodedError VALIDATION_ERROR if the challenge is empty, over 8,192 bytes, not well-formed, contains U+0000, or
+ *   could be signed bytes of another purpose (`foreignTextIn`)
  */
 export function challengeMessage(challenge: string): Uint8Array {
   if (!CHALLENGE_PATTERN.test(challenge)) {
@@ -25,12 +20,8 @@ export function challengeMessage(challenge: string): Uint8Array {
       'A challenge is not empty and is well-formed Unicode without U+0000.',
     )
   }
-  if (CLAIM_LOOKALIKE.test(challenge)) {
-    throw new CodedError(
-      'VALIDATION_ERROR',
-      'This challenge has the form of a claim. Signing it could give the key to whoever issued the token.',
-    )
-  }
+  const foreign = foreignTextIn(challenge)
+  if (foreign !== null) throw new CodedError('VALIDATION_ERROR', foreign.message)
   const message = utf8(challenge)
   if (message.length > CHALLENGE_MAX_BYTES) {
     throw new CodedError(

@@ -1,9 +1,10 @@
 import {
   AGENT_ID_PATTERN,
-  CLAIM_LOOKALIKE,
+  BOUND_CHALLENGE,
   challengeMessage,
   claimMessage,
   encodeBase64,
+  foreignTextIn,
   isClaimToken,
   type Naming,
   parseChallenge,
@@ -138,7 +139,7 @@ export class Agent {
    */
   async answer(challenge: string, { audience }: { audience: string | URL }): Promise<AgentAnswer> {
     const origin = originOf(audience, 'The audience')
-    refuseClaim(challenge)
+    refuseForeignText(challenge)
     const parsed = parseChallenge(this.#naming, challenge)
     if (parsed === null) {
       throw new CountersignError(
@@ -157,13 +158,14 @@ export class Agent {
 
   /**
    * Answers a challenge without an audience, as the contract allows (4.3). The site may be relaying the challenge of another
-   * one: use this only if that does no harm. It signs neither claims nor challenges that name an audience.
-   * @throws CountersignError LOOKS_LIKE_A_CLAIM; NOT_A_CHALLENGE if it is empty, over 8,192 bytes or not well-formed;
+   * one: use this only if that does no harm. It signs neither challenges that name an audience nor what could be signed bytes
+   * of another protocol: claims, JWS signing inputs, signature bases of HTTP requests, operations on keys.
+   * @throws CountersignError LOOKS_LIKE_A_CLAIM; NOT_A_CHALLENGE if it is empty, over 8,192 bytes, not well-formed or of another protocol;
    *   WRONG_AUDIENCE if it names an audience: use `answer` for it
    */
   async answerUnbound(challenge: string): Promise<AgentAnswer> {
-    refuseClaim(challenge)
-    if (BOUND.test(challenge)) {
+    refuseForeignText(challenge)
+    if (BOUND_CHALLENGE.test(challenge)) {
       const message = 'This challenge names who asks: answer it with answer(), which checks that.'
       throw new CountersignError('WRONG_AUDIENCE', message)
     }
@@ -237,13 +239,9 @@ export class Agent {
   }
 }
 
-/** The beginning of a challenge with an audience, of any deployment. */
-const BOUND = /^[a-z][a-z0-9]{0,15}-challenge-v1:/i
-
-function refuseClaim(text: string): void {
-  if (!CLAIM_LOOKALIKE.test(text)) return
-  throw new CountersignError(
-    'LOOKS_LIKE_A_CLAIM',
-    'This is no challenge but a claim: a signature on it would give the key to whoever issued the token.',
-  )
+function refuseForeignText(text: string): void {
+  const foreign = foreignTextIn(text)
+  if (foreign === null) return
+  const code = foreign.kind === 'claim' ? 'LOOKS_LIKE_A_CLAIM' : 'NOT_A_CHALLENGE'
+  throw new CountersignError(code, foreign.message)
 }

@@ -6,7 +6,7 @@ import { type Read, UnexpectedShape } from './responses/read-schema.ts'
 import { clientSettings } from './settings.ts'
 
 /**
- * Reads the short name and the identification header (in lower case) from a service's `/openapi.json`.
+ * Reads the short name and the identification header from a service's `/openapi.json`.
  * @throws CountersignError PROTOCOL if the service describes no such names; and the errors of every call
  */
 export function discoverNaming(
@@ -22,7 +22,7 @@ const readNaming: Read<Names> = (body) => {
   const operation = ['paths', '/api/v1/identify', 'get']
   const parameters = valueAt(body, ...operation, 'parameters')
   const response = [...operation, 'responses', '200', 'content', 'application/json']
-  const properties = valueAt(body, ...response, 'schema', 'properties')
+  const properties = valueAt(schemaAt(body, ...response), 'properties')
   const header =
     Array.isArray(parameters) && parameters.find((one) => valueAt(one, 'in') === 'header')
   const [field = '', ...others] = Object.keys(properties ?? {}).filter((name) => /Did$/.test(name))
@@ -33,6 +33,14 @@ const readNaming: Read<Names> = (body) => {
     throw UnexpectedShape.at('body.paths')
   }
   return { shortName, idHeader }
+}
+
+/** The schema of a media type, which may be a component of the document. */
+function schemaAt(body: unknown, ...media: string[]): unknown {
+  const schema = valueAt(body, ...media, 'schema')
+  const reference = valueAt(schema, '$ref')
+  if (typeof reference !== 'string' || !reference.startsWith('#/')) return schema
+  return valueAt(body, ...reference.slice(2).split('/'))
 }
 
 function valueAt(value: unknown, ...path: string[]): unknown {

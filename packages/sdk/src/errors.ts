@@ -13,10 +13,12 @@ export type ServiceErrorCode =
   | 'KEY_ALREADY_CLAIMED'
   | 'CONFLICT'
   | 'TOKEN_EXPIRED'
+  | 'PRECONDITION_FAILED'
   | 'PAYLOAD_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'RATE_LIMITED'
   | 'INTERNAL_ERROR'
+  | 'NOT_IMPLEMENTED'
   | 'UNAVAILABLE'
 
 /** Error codes of this package, for everything that the service did not report itself. */

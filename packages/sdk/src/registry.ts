@@ -7,6 +7,7 @@ import { ServiceClient } from './http/service-client.ts'
 import { checkedAnswer, type SignedChallenge } from './keys/signed-challenge.ts'
 import { namingOf } from './naming.ts'
 import type { AnswerOrigin, CallOptions, Names, RegistryOptions } from './options.ts'
+import { originOf } from './origin.ts'
 import { about, referenceTo } from './reference.ts'
 import type { Read } from './responses/read-schema.ts'
 import {
@@ -41,6 +42,8 @@ import { clientSettings } from './settings.ts'
 export interface VerifyRequest extends SignedChallenge {
   /** For a key with several DIDs. Default: the service picks one. */
   readonly did?: string | undefined
+  /** Your origin, such as `https://shop.example`: the service then accepts only a challenge for it. Default: any challenge. */
+  readonly audience?: string | URL | undefined
 }
 
 /** The argument of `Registry.redeem` (contract 4.4); `Agent.claim` makes it. */
@@ -136,13 +139,14 @@ export class Registry {
     return this.#get(agent, '/grade', readGradeReport, options)
   }
 
-  /** The DID document (contract 4.7). That of a revoked agent contains no key. */
+  /** The DID document (contract 4.7). That of a revoked agent contains no key, that of a suspended one no `authentication`. */
   async resolve(agent: string, options?: CallOptions): Promise<Resolution> {
     const reference = referenceTo(this.#naming, agent)
     const request = { path: `/api/agents/${reference.segment}`, accept: DID_JSON, alsoOk: [410] }
     const read = about(reference, readDidDocument(this.#naming), didInDidWeb)
     const document = await this.#client.get(request, read, options)
-    return { document, revoked: document.verificationMethod.length === 0 }
+    // That of a suspended agent still names the service at which its status can be looked up.
+    return { document, revoked: document.service.length === 0 }
   }
 
   /**
@@ -155,7 +159,9 @@ export class Registry {
     { signal }: Pick<CallOptions, 'signal'> = {},
   ): Promise<Verification> {
     const { publicKey, challenge, signature } = checkedAnswer(request)
-    const body = { publicKey, challenge, signature, ...this.#didField(request.did) }
+    const audience =
+      request.audience === undefined ? {} : { audience: originOf(request.audience, 'The audience') }
+    const body = { publicKey, challenge, signature, ...audience, ...this.#didField(request.did) }
     const read = about(
       referenceTo(this.#naming, request.did ?? publicKey),
       readVerification(this.#naming),

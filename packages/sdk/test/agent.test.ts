@@ -147,7 +147,7 @@ test('an agent signs only for the one it talks to', async () => {
   }
 })
 
-test('what no one may sign, an agent does not sign: every claim of the vectors', async () => {
+test('what no one may sign, an agent does not sign: every claim and foreign text of the vectors', async () => {
   const agent = await anAgent()
   const refused = readCases<{ text: string; times?: number }>('challenge.json', 'invalid')
   let claims = 0

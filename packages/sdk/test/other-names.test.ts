@@ -51,8 +51,8 @@ test('a deployment of other names: everything works, and nothing says svc', asyn
 
 test('the names are read from the service', async (t) => {
   for (const [env, shortName, idHeader] of [
-    [{}, 'svc', 'serviceid'],
-    [ACME, 'acme', 'acmeid'],
+    [{}, 'svc', 'ServiceID'],
+    [ACME, 'acme', 'AcmeID'],
   ] as const) {
     const service = await startTestService(t, env)
     const registry = await Registry.discover(service.url)

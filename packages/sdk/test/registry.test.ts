@@ -74,7 +74,8 @@ test('what becomes of a certificate shows at once: no cache vouches for it', asy
   await setStatus(service, did, 'suspended')
   const lookup = await registry.lookup(did)
   assert.deepEqual([lookup.verified, lookup.certificate.status], [false, 'suspended'])
-  assert.deepEqual((await registry.resolve(did)).document.authentication, [])
+  const resolution = await registry.resolve(did)
+  assert.deepEqual([resolution.document.authentication, resolution.revoked], [[], false])
   const suspended = await registry.verify(answer)
   assert.deepEqual([suspended.verified, suspended.signatureValid], [false, true])
 
@@ -196,6 +197,8 @@ test('the codes of the service are those of the protocol, in types and at run ti
     KEY_ALREADY_CLAIMED: true,
     CONFLICT: true,
     TOKEN_EXPIRED: true,
+    PRECONDITION_FAILED: true,
+    NOT_IMPLEMENTED: true,
     PAYLOAD_TOO_LARGE: true,
     UNSUPPORTED_MEDIA_TYPE: true,
     RATE_LIMITED: true,

@@ -41,7 +41,7 @@ async function claim(text: string, agentId: string, cli: Invocation): Promise<vo
     'Everyone can check it now. Next:',
     fields([
       [`${cli.command} card`, 'what others see'],
-      [`${cli.command} sign '<challenge>'`, 'prove to someone that you hold the key'],
+      [`${cli.command} sign --help`, 'prove to someone that you hold the key'],
     ]),
   ]
   const raw = registry.rawOf(claimed) as object

@@ -57,7 +57,7 @@ async function findKeyId(
   }
   throw new Failure(
     'ANOTHER_AGENT',
-    `The card names ${dids.join(', ')}. At ${registry.service}, your key is not that agent's, or no longer.`,
+    `The card names ${dids.join(', ')}. At ${registry.service}, your key is not that agent's, or the agent is not active.`,
   )
 }
 

@@ -1,35 +1,78 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { encodeBase64 } from '@countersign/protocol'
+import { BOUND_CHALLENGE, encodeBase64 } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { challengeBytes } from '../challenge.ts'
+import { audienceOf, challengeBytes, parseOrigin, wrongAudience } from '../challenge.ts'
 import { Failure } from '../errors.ts'
 import { type Invocation, takesKey } from '../invocation.ts'
 
 const HELP = `
 Signs the UTF-8 bytes of the challenge, nothing before or after, and prints the signature in base64 alone. With - the
 challenge is read from standard input to its end, exactly as it comes: a newline at the end is signed too.
-  $ printf %s '<challenge>' | countersign sign -
+  $ printf %s '<challenge>' | countersign sign --audience https://shop.example -
 
-Asks no service. Refuses (exit code 4) what has the form of a claim, <name>-verify-<32 hexadecimal characters>|…,
-because a signature on that would give your key to whoever issued the token.`
+Name the site that you talk to by --audience: only a challenge for it, <name>-challenge-v1:<origin>:<nonce>, is signed.
+Take the origin from the address that you connected to, never from the challenge: the site may be relaying another's.
+--unbound signs a challenge that names no site. Anyone who gets the signature can use it.
 
-/** `countersign sign <challenge>`: the answer to a challenge (contract 4.3). */
+Asks no service. Refuses (exit code 4) a challenge for another site, and texts that a signature would put in force
+elsewhere: claims, the signing input of a JWS (RFC 7515), signature bases of HTTP requests (RFC 9421), key operations.`
+
+interface SignOptions {
+  readonly audience?: string
+  readonly unbound?: true
+}
+
+/** `countersign sign (--audience <origin> | --unbound) <challenge>`: the answer to a challenge (contract 4.3). */
 export function signCommand(program: Command, cli: Invocation): void {
   takesKey(program.command('sign'))
     .description('sign a challenge, to prove that you hold the key')
     .argument('<challenge>', 'the text that someone has sent you, or - for standard input')
+    .option('--audience <origin>', 'the site that you talk to, such as https://shop.example')
+    .option('--unbound', 'sign a challenge that names no site')
     .addHelpText('after', HELP)
-    .action((challenge: string) => sign(challenge, cli))
+    .action((challenge: string, options: SignOptions) => sign(challenge, options, cli))
 }
 
-async function sign(argument: string, cli: Invocation): Promise<void> {
+async function sign(argument: string, options: SignOptions, cli: Invocation): Promise<void> {
+  const audience = expectedAudience(options)
   const challenge = argument === '-' ? await readChallenge(cli.io.stdin) : argument
   const message = challengeBytes(challenge)
+  assertExpected(challenge, audience)
   const key = await cli.ownKey()
   const publicKey = encodeBase64(key.publicKey)
   const signature = encodeBase64(await key.sign(message))
   cli.print({ publicKey, challenge, signature }, signature)
+}
+
+/** @returns null for `--unbound`. @throws Failure USAGE */
+function expectedAudience({ audience, unbound }: SignOptions): string | null {
+  if ((audience === undefined) === (unbound === undefined)) {
+    throw new Failure(
+      'USAGE',
+      'Give --audience <origin>, the address at which you reach the site that asks, or --unbound if its challenge names no site.',
+    )
+  }
+  return audience === undefined ? null : parseOrigin(audience, '--audience')
+}
+
+/** @throws Failure WRONG_AUDIENCE, NOT_A_CHALLENGE */
+function assertExpected(challenge: string, audience: string | null): void {
+  const named = audienceOf(challenge)
+  if (audience !== null && named === null) {
+    throw new Failure(
+      'NOT_A_CHALLENGE',
+      'Nothing was signed: this challenge names no site, which would be <name>-challenge-v1:<origin>:<nonce>. If you accept that the signature can be used anywhere: --unbound',
+    )
+  }
+  if (audience !== null && named !== null && named !== audience)
+    throw wrongAudience(named, audience)
+  if (audience === null && BOUND_CHALLENGE.test(challenge)) {
+    throw new Failure(
+      'WRONG_AUDIENCE',
+      'Nothing was signed: this challenge names a site. Give the address at which you reach that site: --audience <origin>',
+    )
+  }
 }
 
 /** Keeps every byte: a byte order mark and white space are part of the challenge. */

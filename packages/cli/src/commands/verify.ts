@@ -18,8 +18,8 @@ const HELP = `
 First without options: makes a challenge and says what to do with it. Then with what the agent has answered:
   $ countersign verify <did> --challenge '<challenge>' --signature '<signature>'
 
-Exit code 0 means VERIFIED and nothing else does; 4: not verified, 3: no such agent. Use a challenge once: an answer
-that has been seen proves nothing.`
+Exit code 0 means VERIFIED and nothing else does; 4: not verified, 3: no such agent. Use each challenge once: a replayed
+answer proves nothing.`
 
 interface VerifyOptions {
   readonly challenge?: string
@@ -59,7 +59,7 @@ function printChallenge(agent: string, cli: Invocation): void {
     cli.heading(challenge),
     '',
     'Send it to the agent. It signs it by',
-    `  countersign sign '${challenge}'`,
+    `  countersign sign --unbound '${challenge}'`,
     'or by',
     `  printf %s '${challenge}' > challenge.txt`,
     '  openssl pkeyutl -sign -rawin -inkey agent.pem -in challenge.txt | openssl base64 -A',

@@ -2,7 +2,7 @@ import { encodeBase64 } from '@countersign/protocol'
 import type { McpServer, ToolCallback } from '@modelcontextprotocol/sdk/server/mcp.js'
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import { assertReference } from '../challenge.ts'
+import { assertReference, parseOrigin } from '../challenge.ts'
 import { describeError, Failure } from '../errors.ts'
 import type { Invocation } from '../invocation.ts'
 import { IssuedChallenges } from './issued-challenges.ts'
@@ -42,22 +42,6 @@ export function createContext(
     issued: new IssuedChallenges(cli.io.now),
     pendingCalls: new Set(),
   }
-}
-
-/**
- * Parses the origin of a site (RFC 6454); a slash at its end is allowed.
- * @param what names the value in messages
- * @throws Failure USAGE, without repeating the text
- */
-export function parseOrigin(text: string, what: string): string {
-  const url = URL.parse(text)
-  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
-    return url.origin
-  }
-  throw new Failure(
-    'USAGE',
-    `${what} is an address without path, query or credentials, such as https://shop.example.`,
-  )
 }
 
 /** The result of a tool: structured for programs, in the form of its output schema, and as text. */

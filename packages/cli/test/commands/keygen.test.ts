@@ -60,7 +60,7 @@ suite('keygen', () => {
     assert.equal(made.length, 1)
     assert.ok(results.every(({ code }) => code === 0 || code === 4))
     const { publicKey } = JSON.parse(made[0]?.stdout ?? '')
-    assert.equal((await cli.json('sign', 'x')).publicKey, publicKey)
+    assert.equal((await cli.json('sign', '--unbound', 'x')).publicKey, publicKey)
   })
 
   test('puts the key where --key says, before COUNTERSIGN_KEY, before the home directory', async (t) => {
@@ -114,10 +114,10 @@ suite('keygen', () => {
     mkdirSync(dirname(cli.keyFile))
     await cli.run('keygen')
     chmodSync(cli.keyFile, 0o644)
-    const people = await cli.run('sign', 'x')
+    const people = await cli.run('sign', '--unbound', 'x')
     assert.equal(people.code, 0)
     assert.match(people.stderr, /^countersign: warning: other users .*agent\.pem: chmod 600 it\n$/)
-    const program = await cli.run('sign', 'x', '--json')
+    const program = await cli.run('sign', '--unbound', 'x', '--json')
     assert.match(JSON.parse(program.stderr).warning.message, /chmod 600/)
     assert.equal(JSON.parse(program.stdout).signature, people.stdout.trim())
   })

@@ -24,10 +24,10 @@ suite('verify', () => {
       assert.deepEqual([asked.code, asked.stderr], [0, ''])
       const [sign = '', printf = '', openssl = '', check = ''] = commandsIn(asked.stdout)
       const [, challenge = ''] =
-        /^countersign sign '(countersign-challenge-[\w-]{43})'$/.exec(sign) ?? []
+        /^countersign sign --unbound '(countersign-challenge-[\w-]{43})'$/.exec(sign) ?? []
       assert.ok(asked.stdout.startsWith(`${challenge}\n`))
 
-      const signature = (await agent.run('sign', challenge)).stdout.trim()
+      const signature = (await agent.run('sign', '--unbound', challenge)).stdout.trim()
       const shell = `${printf}\n${openssl.replace('agent.pem', agent.keyFile)}`
       const byOpenssl = await run('sh', ['-c', `cd "${agent.home}"\n${shell}`])
       assert.equal(byOpenssl.stdout, signature)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { suite, test } from 'node:test'
 import { formatChallenge, namingFor } from '@countersign/protocol'
 import { newKey } from '../../../../test/support/key.ts'
@@ -89,7 +90,7 @@ suite('countersign mcp refuses', () => {
     const { publicKey } = await cli.json<{ publicKey: string }>('keygen')
     const agent = await startStdioHost(t, cli, '--allow-plain-challenges')
     const signed = await agent.data('sign_challenge', { audience: SHOP, challenge: 'hello' })
-    const { signature } = await cli.json('sign', 'hello')
+    const { signature } = await cli.json('sign', '--unbound', 'hello')
     assert.deepEqual(signed, { publicKey, signature, audience: null })
     const jws = `${Buffer.from('{"alg":"EdDSA"}').toString('base64url')}.e30`
     const cases = [
@@ -98,6 +99,7 @@ suite('countersign mcp refuses', () => {
       ['NOT_A_CHALLENGE', 'svc-challenge-v1:nonsense'],
       ['NOT_A_CHALLENGE', jws],
       ['NOT_A_CHALLENGE', '"@signature-params": ();created=1'],
+      ['NOT_A_CHALLENGE', 'svc-rotate-v1'],
       ['NOT_A_CHALLENGE', '"@method": POST\n"@authority": id.example'],
       ['NOT_A_CHALLENGE', 'hello\u202e'],
     ] as const
@@ -176,6 +178,31 @@ suite('countersign mcp refuses', () => {
     await keyed.run('keygen')
     const nobody = await startStdioHost(t, keyed)
     assert.match(await nobody.refusal('whoami'), /^NOT_FOUND: Your key \S+ has no certificate/)
+  })
+
+  test('a claim without leaving a key behind, unless its outcome is unknown', async (t) => {
+    const service = await startTestService(t)
+    const cli = cliFor(t, { COUNTERSIGN_URL: service.url })
+    const agent = await startStdioHost(t, cli)
+    const files = () => readdirSync(dirname(cli.keyFile))
+    assert.match(await agent.refusal('claim', { token: TOKEN }), /^NOT_FOUND: /)
+    assert.deepEqual(files(), [])
+    assert.match(await agent.refusal('whoami'), /^NO_KEY: /)
+
+    // Claims at the same moment each have a key of their own, so that a refused one takes no other's key away.
+    const token = await service.operator.issueToken(await service.operator.addVerifiedOwner())
+    const [claimed] = await Promise.all([
+      agent.data<{ did: string }>('claim', { token }),
+      agent.refusal('claim', { token: TOKEN, agentId: 'x' }),
+    ])
+    assert.equal((await agent.data<{ did: string }>('whoami')).did, claimed.did)
+    assert.deepEqual(files(), [basename(cli.keyFile)])
+
+    const silent = await startImpostor(t, (request) => request.socket.destroy())
+    const other = cliFor(t, { COUNTERSIGN_URL: silent })
+    const lost = await startStdioHost(t, other)
+    assert.match(await lost.refusal('claim', { token: TOKEN }), /^OUTCOME_UNKNOWN: /)
+    assert.deepEqual(readdirSync(dirname(other.keyFile)), [basename(other.keyFile)])
   })
 
   test('to call verified who signs wrongly, for another, or what others asked', async (t) => {

@@ -93,7 +93,8 @@ export const agentPatchSchema = () =>
         nullable(
           Type.String({
             pattern: DESCRIPTION_PATTERN.source,
-            description: 'a text of at most 160 characters',
+            description:
+              'a text of at most 160 characters, without control characters (line breaks are allowed) and text direction overrides',
           }),
         ),
       ),

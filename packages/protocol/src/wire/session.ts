@@ -14,7 +14,8 @@ export const username = () =>
 export const displayName = () =>
   Type.String({
     pattern: DISPLAY_NAME_PATTERN.source,
-    description: 'a name of 1 to 64 characters, some of them visible',
+    description:
+      'a name of 1 to 64 characters, some of them visible, without control characters and text direction overrides',
   })
 
 /** An object whose members another standard defines. */

@@ -3,7 +3,7 @@ import type { Naming } from '../naming.ts'
 import { CHALLENGE_PATTERN } from '../text.ts'
 import { did, publicKey, signature, status } from './formats.ts'
 
-/** Contract 4.3, and an optional DID for a key that holds several. */
+/** Contract 4.3, with an optional DID for a key that holds several, and an optional audience. */
 export const verifyRequestSchema = (naming: Naming) =>
   Type.Object(
     {
@@ -15,6 +15,13 @@ export const verifyRequestSchema = (naming: Naming) =>
       }),
       signature: signature(),
       [naming.didField]: Type.Optional(did(naming)),
+      audience: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 300,
+          description: `your origin, such as https://shop.example: then only a challenge of the form ${naming.challengePrefix}<audience>:<nonce> for it is accepted`,
+        }),
+      ),
     },
     { additionalProperties: false },
   )

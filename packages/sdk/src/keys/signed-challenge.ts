@@ -14,7 +14,7 @@ export interface SignedChallenge {
 /**
  * Checks the signature of an answer offline. Whether the key has an active certificate only the service knows:
  * `Registry.verify`.
- * @returns false also if the answer is malformed or its challenge has the form of a claim
+ * @returns false also if the answer is malformed or its challenge could be signed bytes of another protocol
  */
 export async function isSignedChallenge(answer: SignedChallenge): Promise<boolean> {
   const { publicKey, signature, challenge } = answer
@@ -35,10 +35,10 @@ export function checkedAnswer(answer: SignedChallenge): SignedChallenge {
   if (decodeKey(publicKey) === null) throw invalid('publicKey is not 32 bytes in padded base64.')
   if (decodeSignature(signature) === null)
     throw invalid('signature is not 64 bytes in padded base64.')
-  if (messageOf(challenge) === null) {
-    throw invalid(
-      'challenge is not 1 to 8,192 bytes of well-formed text without U+0000, or has the form of a claim.',
-    )
+  try {
+    challengeMessage(challenge)
+  } catch (error) {
+    throw invalid((error as Error).message)
   }
   return answer
 }

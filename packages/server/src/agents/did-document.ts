@@ -15,8 +15,8 @@ const MULTIKEY = 'https://w3id.org/security/multikey/v1'
 const JWK = 'https://w3id.org/security/jwk/v1'
 
 /**
- * The DID document in the contract's form (4.7). For a suspended agent, `authentication` is empty. For a revoked agent, so
- * are `verificationMethod` and `service`.
+ * The DID document in the contract's form (4.7). For a suspended agent, `authentication` is empty; `verificationMethod` stays,
+ * because the contract gives it one entry. For a revoked agent, everything is empty.
  */
 export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
   const { did, id } = identifiersOf(site, agent)
@@ -33,25 +33,26 @@ export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
         publicKeyBase64: encodeBase64(agent.publicKey),
       },
     ]),
-    authentication: agent.status === 'active' ? [key] : [],
+    authentication: ifActive(agent, [key]),
     service: unlessRevoked(agent, serviceOf(site, did, id)),
   }
 }
 
 /**
  * The DID document that did:web resolvers fetch as `did.json`. Strict resolvers reject the contract's `publicKeyBase64`, so
- * this document has the key as Multikey and as JsonWebKey.
+ * this document has the key as Multikey and as JsonWebKey. Only that of an active agent has a key: libraries such as did-jwt
+ * accept every key in `verificationMethod`, whatever `authentication` says.
  */
 export function resolvableDidDocumentOf(site: Site, agent: AgentRecord): ResolvableDidDocument {
   const { did, id } = identifiersOf(site, agent)
   const multikey = `${id}#key-1`
   const jwk = `${id}#key-1-jwk`
-  const usable = agent.status === 'active' ? [multikey, jwk] : []
+  const keys = ifActive(agent, [multikey, jwk])
   return {
     '@context': [DID_V1, MULTIKEY, JWK],
     id,
     controller: id,
-    verificationMethod: unlessRevoked(agent, [
+    verificationMethod: ifActive(agent, [
       {
         id: multikey,
         type: 'Multikey',
@@ -60,8 +61,8 @@ export function resolvableDidDocumentOf(site: Site, agent: AgentRecord): Resolva
       },
       { id: jwk, type: 'JsonWebKey', controller: id, publicKeyJwk: jwkOf(agent.publicKey) },
     ]),
-    authentication: usable,
-    assertionMethod: usable,
+    authentication: keys,
+    assertionMethod: keys,
     service: unlessRevoked(agent, serviceOf(site, did, id)),
   }
 }
@@ -69,6 +70,10 @@ export function resolvableDidDocumentOf(site: Site, agent: AgentRecord): Resolva
 function identifiersOf(site: Site, agent: AgentRecord) {
   const did = didOfAgent(site, agent.tail)
   return { did, id: didWebOf(site.host, did) }
+}
+
+function ifActive<T>(agent: AgentRecord, entries: T[]): T[] {
+  return agent.status === 'active' ? entries : []
 }
 
 function unlessRevoked<T>(agent: AgentRecord, entries: T[]): T[] {

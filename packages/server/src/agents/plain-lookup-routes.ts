@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { parseDidOrTail } from '@countersign/protocol'
 import { REVALIDATE } from '../core/http/caching.ts'
+import { hostsIn, isHost } from '../core/http/framing.ts'
 import type { AheadOfRouter } from '../core/http/server.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { ReadDeps } from './find-agent.ts'
@@ -44,20 +45,20 @@ function decodeColons(reference: string): string {
 /** Headers that only the router handles, keyed by the length of their name for speed. */
 const ROUTER_ONLY_HEADERS = new Map([
   [6, 'expect'],
+  [8, 'if-match'],
   [13, 'if-none-match'],
   [14, 'content-length'],
   [17, 'transfer-encoding'],
 ])
 
-/** One Host header, no condition, no body. Reads the raw headers, since Node builds `request.headers` only on access. */
+/** One valid Host header, no condition, no body. */
 function isPlain(rawHeaders: readonly string[]): boolean {
-  let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
-    else if (ROUTER_ONLY_HEADERS.get(name.length) === name.toLowerCase()) return false
+    if (ROUTER_ONLY_HEADERS.get(name.length) === name.toLowerCase()) return false
   }
-  return hosts === 1
+  const hosts = hostsIn(rawHeaders)
+  return hosts.length === 1 && isHost(hosts[0] as string)
 }
 
 /** Sends the same headers as the Fastify route, in the same order. */

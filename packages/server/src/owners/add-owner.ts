@@ -34,7 +34,7 @@ export function validateOwnerNames(naming: Naming, { username, displayName }: Ne
   if (!DISPLAY_NAME_PATTERN.test(displayName)) {
     throw new CodedError(
       'VALIDATION_ERROR',
-      'A display name has 1 to 64 characters and is not blank.',
+      'A display name has 1 to 64 characters, is not blank, and contains no control characters and no text direction overrides.',
     )
   }
 }

@@ -18,6 +18,7 @@ import {
   registerErrorHandlers,
   routerErrorHandler,
 } from '../core/http/error-handler.ts'
+import { honourIfMatch } from '../core/http/if-match.ts'
 import { parseJsonStrictly } from '../core/http/json-body.ts'
 import { MethodGuard } from '../core/http/method-guard.ts'
 import { type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
@@ -79,6 +80,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     answerRouterError: routerErrorHandler(failurePage),
   })
   const guard = new MethodGuard(app)
+  honourIfMatch(app as unknown as FastifyInstance)
   parseJsonStrictly(app)
   registerErrorHandlers(app, failurePage)
   app.addHook('onRequest', earlyChecks(deps.isDraining, guard))
@@ -98,7 +100,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const { site, providers } = deps.owners
   await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: deps.dashboardDir })
   packageRoutes(app, site.naming, PACKAGES_DIR)
-  serveOpenApi(app)
+  serveOpenApi(app, deps.openapi)
   serveDocs(app, deps, pages)
   guard.finish(app)
   return app as unknown as FastifyInstance

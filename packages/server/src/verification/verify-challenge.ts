@@ -4,7 +4,10 @@ import {
   challengeMessage,
   decodeKey,
   decodeSignature,
+  isOrigin,
   keyEncodingFault,
+  type Naming,
+  parseChallenge,
   parseDidOrTail,
   type VerifyRequest,
   type VerifyResponse,
@@ -33,6 +36,8 @@ export async function verifyChallenge(
 ): Promise<VerifyResponse> {
   const publicKey = decodeValidKey(request.publicKey)
   const message = challengeMessage(request.challenge)
+  if (request.audience !== undefined)
+    assertFor(deps.site.naming, request.audience, request.challenge)
   const signature = decodeSignature(request.signature)
   if (signature === null) throw new CodedError('VALIDATION_ERROR', 'The signature is malformed.')
   if (!(await deps.ed25519.verify(publicKey, message, signature))) {
@@ -43,6 +48,24 @@ export async function verifyChallenge(
   }
   const view = await findHolder(deps, publicKey, request[deps.site.naming.didField])
   return responseOf(deps, view)
+}
+
+/**
+ * Without an audience, an answer that the agent gave to one site could be presented at another.
+ * @throws CodedError VALIDATION_ERROR
+ */
+function assertFor(naming: Naming, audience: string, challenge: string): void {
+  if (!isOrigin(audience)) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'audience must be an origin in its canonical spelling, such as https://shop.example.',
+    )
+  }
+  if (parseChallenge(naming, challenge)?.audience === audience) return
+  throw new CodedError(
+    'VALIDATION_ERROR',
+    `The challenge is not one for ${audience}: ${naming.challengePrefix}${audience}:<nonce>.`,
+  )
 }
 
 function decodeValidKey(text: string): Uint8Array {
@@ -68,7 +91,12 @@ async function findHolder(
     tail === null ? { kind: 'key', publicKey } : { kind: 'tail', tail }
   const view = await deps.readModel.find(reference)
   if (view !== null && Buffer.compare(view.agent.publicKey, publicKey) === 0) return view
-  throw new CodedError('NOT_FOUND', 'No agent has a certificate of this key.')
+  throw new CodedError(
+    'NOT_FOUND',
+    did === undefined
+      ? 'No agent has a certificate of this key.'
+      : `The signature is valid, but ${did} is not the DID of an agent with this key.`,
+  )
 }
 
 function responseOf({ site, now }: VerifyDeps, { agent, owner }: AgentView): VerifyResponse {

@@ -98,6 +98,10 @@ test('text with bidirectional controls, malformed text and text that is too long
     const answer = await unchanged(service, () => owner.send('PATCH', `${AGENTS}/${did}`, patch))
     assertRefused(answer, 400, 'VALIDATION_ERROR')
   }
+  for (const field of ['displayName', 'description']) {
+    const answer = await owner.send('PATCH', `${AGENTS}/${did}`, { [field]: 'a\tb' })
+    assertRefused(answer, 400, 'VALIDATION_ERROR', /without control characters/)
+  }
   const agent = await editAgent(owner, did, {
     displayName: astral.repeat(64),
     description: astral.repeat(160),

@@ -90,7 +90,12 @@ for (const READ_MODEL_AGENTS of ['2000000', '1']) {
       assert.deepEqual([agent.svcDid, agent.status], [did, status])
       assert.equal(verified, status === 'active')
     }
-    assertRefused(await verify(elsewhere), 404, 'NOT_FOUND')
+    assertRefused(
+      await verify(elsewhere),
+      404,
+      'NOT_FOUND',
+      /is not the DID of an agent with this key/,
+    )
     assertRefused(await verify(`svc:agent:${'1'.repeat(24)}`), 404, 'NOT_FOUND')
   })
 }

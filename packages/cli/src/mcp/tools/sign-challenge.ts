@@ -1,12 +1,9 @@
-import { encodeBase64, namingOfChallenge, parseChallenge } from '@countersign/protocol'
+import { BOUND_CHALLENGE, encodeBase64 } from '@countersign/protocol'
 import { z } from 'zod'
-import { challengeBytes } from '../../challenge.ts'
+import { audienceOf, challengeBytes, parseOrigin, wrongAudience } from '../../challenge.ts'
 import { Failure } from '../../errors.ts'
-import { argumentsOf, defineTool, type McpContext, parseOrigin } from '../tool.ts'
+import { argumentsOf, defineTool, type McpContext } from '../tool.ts'
 import { visible } from '../untrusted.ts'
-
-/** The beginnings of what Ed25519 keys sign in other protocols, which no plain challenge may be: JWS (RFC 7515), HTTP (RFC 9421). */
-const SIGNED_ELSEWHERE = /^eyJ[\w-]*\.|"@signature-params"/
 
 /** Contract 4.3, the agent's side. */
 export const signChallenge = defineTool({
@@ -55,10 +52,9 @@ It signs only where the two agree: another site cannot pass a challenge on to yo
 
 /** @returns the audience; null for a plain challenge that the operator allows. @throws Failure NOT_A_CHALLENGE */
 function audienceIn(challenge: string, { allowPlainChallenges }: McpContext): string | null {
-  const naming = namingOfChallenge(challenge)
-  const parsed = naming && parseChallenge(naming, challenge)
-  if (parsed !== null) return parsed.audience
-  if (naming === null && allowPlainChallenges) return assertPlain(challenge)
+  const audience = audienceOf(challenge)
+  if (audience !== null) return audience
+  if (!BOUND_CHALLENGE.test(challenge) && allowPlainChallenges) return assertPlain(challenge)
   throw new Failure(
     'NOT_A_CHALLENGE',
     'Nothing was signed: this is no challenge that names who asks, <name>-challenge-v1:<origin>:<nonce>. A signature on another text could be used against you. If the site knows no other form, the person who runs this server decides (--allow-plain-challenges).',
@@ -66,10 +62,10 @@ function audienceIn(challenge: string, { allowPlainChallenges }: McpContext): st
 }
 
 function assertPlain(challenge: string): null {
-  if (visible(challenge) === challenge && !SIGNED_ELSEWHERE.test(challenge)) return null
+  if (visible(challenge) === challenge) return null
   throw new Failure(
     'NOT_A_CHALLENGE',
-    'Nothing was signed: a plain challenge is one line that can be seen, and no token or request that a signature would put in force.',
+    'Nothing was signed: a plain challenge is one line without hidden characters.',
   )
 }
 
@@ -78,12 +74,5 @@ function assertAllowed(audience: string, { audiences }: McpContext): string {
   throw new Failure(
     'WRONG_AUDIENCE',
     `Nothing was signed: the person who runs this server lets it sign for ${audiences.join(', ')} alone.`,
-  )
-}
-
-function wrongAudience(named: string, audience: string): Failure {
-  return new Failure(
-    'WRONG_AUDIENCE',
-    `Nothing was signed: the challenge is one of ${named}, and you talk to ${audience}. Somebody in between may have passed it on to you.`,
   )
 }

@@ -13,12 +13,13 @@ import {
   assertProof,
   assertReference,
   type Proof,
+  parseOrigin,
   reasonNotVerified,
   verifyProof,
 } from '../../challenge.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import { fields } from '../../output.ts'
-import { agentReference, argumentsOf, defineTool, type McpContext, parseOrigin } from '../tool.ts'
+import { agentReference, argumentsOf, defineTool, type McpContext } from '../tool.ts'
 import { quote, UNTRUSTED_NOTE } from '../untrusted.ts'
 
 const OUTPUT = z.strictObject({

@@ -15,7 +15,7 @@ export function allowAnyOrigin(
   done()
 }
 
-/** Registers the answer to CORS preflight requests of a route. @param method the value of `Access-Control-Allow-Methods` */
+/** Registers the answer to OPTIONS of a route, CORS preflight requests included. @param method the methods of the route */
 export function answerPreflight(
   app: FastifyInstance,
   naming: Naming,
@@ -25,6 +25,7 @@ export function answerPreflight(
   app.options(url, { schema: { hide: true } }, (_request, reply) => {
     reply
       .code(204)
+      .header('allow', method)
       .header('access-control-allow-origin', '*')
       .header('access-control-allow-methods', method)
       .header('access-control-allow-headers', `Content-Type, If-None-Match, ${naming.idHeader}`)

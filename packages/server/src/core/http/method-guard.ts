@@ -2,6 +2,7 @@ import { METHODS } from 'node:http'
 import { CodedError } from '@countersign/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import findMyWay from 'find-my-way'
+import { allowAnyOrigin } from './cors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,11 +19,14 @@ interface Address {
   readonly pattern: string
   readonly segments: readonly string[]
   readonly methods: readonly string[]
+  /** Whether pages of any origin may read its responses. */
+  readonly anyOrigin: boolean
 }
 
 /** Answers 405 with `Allow` if a URL does not support a method (RFC 9110 section 15.5.6); Fastify would answer 404. */
 export class MethodGuard {
   readonly #methods = new Map<string, Set<string>>()
+  readonly #anyOrigin = new Set<string>()
   #addresses: readonly Address[] = []
   #router: ReturnType<typeof routerOf> | null = null
 
@@ -32,7 +36,8 @@ export class MethodGuard {
     for (const method of ALL_METHODS) {
       if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
     }
-    app.addHook('onRoute', ({ url, method }) => {
+    app.addHook('onRoute', ({ url, method, onRequest }) => {
+      if ([onRequest].flat().includes(allowAnyOrigin)) this.#anyOrigin.add(url)
       const known = this.#methods.get(url) ?? new Set()
       for (const each of [method].flat()) known.add(each)
       this.#methods.set(url, known)
@@ -48,6 +53,7 @@ export class MethodGuard {
       pattern,
       segments: pattern.split('/'),
       methods: [...methods].sort(),
+      anyOrigin: this.#anyOrigin.has(pattern),
     }))
     for (const [address, method] of shadowedMethods(this.#addresses)) {
       app.route({
@@ -104,6 +110,12 @@ function shadowedMethods(addresses: readonly Address[]): Map<Address, string[]> 
 function reject(address: Address, request: FastifyRequest, reply: FastifyReply): CodedError {
   const allow = address.methods.join(', ')
   reply.header('allow', allow)
+  // Otherwise a page of another origin sees a network error instead of the 405.
+  if (address.anyOrigin) {
+    reply
+      .header('access-control-allow-origin', '*')
+      .header('access-control-expose-headers', 'Allow')
+  }
   request.refusedPattern = address.pattern
   return new CodedError('METHOD_NOT_ALLOWED', `This address answers to ${allow}.`)
 }

@@ -1,11 +1,19 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 
-/** Makes ids of different processes distinct. Within a process a counter is enough, and cheaper than randomness. */
-const PROCESS = randomBytes(6).toString('hex')
-let count = 0
+const BYTES = 12
+/** Random bytes for many ids at once: a call for each id would cost more than the rest of a lookup. */
+const pool = Buffer.allocUnsafe(BYTES * 1024)
+let used = pool.length
 
-/** A unique request id: `req_` and 12 hexadecimal digits, then a counter in base 36 (contract section 7). */
+/**
+ * A unique request id (contract section 7): `req_` and 96 random bits in hexadecimal. A counter would tell callers how many
+ * requests the service answers, and the ids of other callers.
+ */
 export function newRequestId(): string {
-  count += 1
-  return `req_${PROCESS}${count.toString(36).padStart(6, '0')}`
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  used += BYTES
+  return `req_${pool.toString('hex', used - BYTES, used)}`
 }

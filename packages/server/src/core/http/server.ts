@@ -9,6 +9,7 @@ import {
 } from 'fastify'
 import type { Logger } from 'pino'
 import { compileSerializerLazily, compileValidatorLazily } from './compile-schemas.ts'
+import { endIfFaulty, isAfterEnd } from './framing.ts'
 import { answerUnrouted } from './parser-errors.ts'
 import { newRequestId } from './request-id.ts'
 
@@ -45,7 +46,9 @@ export function bareApp(deps: BareAppDeps) {
     serverFactory: (handler) => {
       const create = () => {
         const server = createServer(SERVER_OPTIONS, (request, response) => {
-          if (!aheadOfRouter(request, response)) handler(request, response)
+          if (isAfterEnd(request) || aheadOfRouter(request, response)) return
+          endIfFaulty(request, response)
+          handler(request, response)
         })
         answerUnrouted(server)
         return server

@@ -2,10 +2,10 @@ import type { Naming } from '@countersign/protocol'
 import type { Schema } from './openapi-types.ts'
 
 /** The tail of an agent that does not exist. */
-const TAIL = '7Xk2mPqR9sTvWyZaBcDeFgHj'
+export const TAIL = '7Xk2mPqR9sTvWyZaBcDeFgHj'
 
 /** Example values by name of field or parameter. Key and signature (of "hello") use the key of RFC 8032, test 1. */
-function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
+export function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
   const did = `${naming.didPrefix}${TAIL}`
   return {
     agent: did,

@@ -1,10 +1,13 @@
 import { ERROR_STATUS, type ErrorCode, type Naming } from '@countersign/protocol'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
+import { allowAnyOrigin } from '../../core/http/cors.ts'
 import { RATE_LIMIT_HEADERS } from '../../core/limits/rate-limit-headers.ts'
 import type { RouteInfo } from '../../core/limits/route-info.ts'
 import { needsSession } from './curl-example.ts'
+import { once } from './docs-routes.ts'
 import type { ApiDocument, Operation } from './openapi-types.ts'
+import { publishOpenApi } from './published-openapi.ts'
 
 export interface OpenApiDeps {
   readonly naming: Naming
@@ -28,7 +31,7 @@ export async function collectOpenApi(
       info: {
         title: deps.serviceName,
         version: deps.version,
-        description: `Identity certificates for software agents. DIDs begin with ${deps.naming.didPrefix}`,
+        description: `Identity certificates for software agents. DIDs begin with ${deps.naming.didPrefix}. Every string is well-formed Unicode, without lone surrogates.`,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: deps.baseUrl }],
@@ -71,11 +74,16 @@ function withCodes({ method }: RouteInfo, operation: Operation, isLimited: boole
 }
 
 /** GET /openapi.json. */
-export function serveOpenApi(app: FastifyInstance): void {
-  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
-    reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300')
-    return app.swagger()
-  })
+export function serveOpenApi(app: FastifyInstance, deps: OpenApiDeps): void {
+  const document = once(() => JSON.stringify(publishOpenApi(app.swagger() as never, deps)))
+  app.get(
+    '/openapi.json',
+    { schema: { hide: true }, onRequest: allowAnyOrigin },
+    async (_request, reply) => {
+      reply.header('cache-control', 'public, max-age=300').type('application/json; charset=utf-8')
+      return document()
+    },
+  )
 }
 
 /** Error codes that do not follow from the shape of an operation. */
@@ -107,10 +115,12 @@ function errorsOf(method: string, operation: Operation, isLimited: boolean): Err
     UNAUTHENTICATED: owners && (changes || needsSession(operation)),
     FORBIDDEN: owners && changes,
     RECENT_SIGN_IN_REQUIRED: summary.includes('recent sign-in'),
+    PRECONDITION_FAILED: true,
     PAYLOAD_TOO_LARGE: changes,
     UNSUPPORTED_MEDIA_TYPE: changes,
     RATE_LIMITED: isLimited,
     INTERNAL_ERROR: true,
+    NOT_IMPLEMENTED: true,
     UNAVAILABLE: true,
   }
   const further = FURTHER[operationId] ?? []

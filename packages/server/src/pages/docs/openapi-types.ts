@@ -1,7 +1,9 @@
-/** The subset of OpenAPI 3.1 that our document uses: no references, and unions of types only. */
+/** The subset of OpenAPI 3.1 that the collected document uses: no references, and unions of types only. */
 export interface ApiDocument {
   readonly tags?: readonly { readonly name: string; readonly description?: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  /** Only in the published document. */
+  readonly components?: Readonly<Record<string, unknown>>
 }
 
 export interface Operation {
@@ -10,11 +12,12 @@ export interface Operation {
   readonly description?: string
   readonly tags?: readonly string[]
   readonly parameters?: readonly Parameter[]
-  readonly requestBody?: { readonly content: Content }
+  readonly requestBody?: { readonly content: Content; readonly required?: boolean }
   readonly responses: Readonly<
     Record<string, { readonly description: string; readonly content?: Content }>
   >
   readonly 'x-errors'?: readonly string[]
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
 }
 
 export interface Parameter {
@@ -23,6 +26,7 @@ export interface Parameter {
   readonly required?: boolean
   readonly description?: string
   readonly schema: Schema
+  readonly example?: unknown
 }
 
 export type Content = Readonly<Record<string, { readonly schema: Schema }>>
@@ -42,4 +46,19 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
+  readonly minItems?: number
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A copy of a JSON value with its members or elements mapped. */
+export function mapMembers(
+  value: unknown,
+  map: (member: unknown, key: string) => unknown,
+): unknown {
+  if (Array.isArray(value)) return value.map((each, i) => map(each, String(i)))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, map(each, key)]))
 }

@@ -34,7 +34,7 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           value={[
             'countersign keygen',
             `countersign claim ${naming.tokenPrefix}… ${at}`,
-            "countersign sign '<challenge>'",
+            "countersign sign --audience <origin> '<challenge>'",
           ].join('\n')}
         />
         <p>

@@ -96,7 +96,7 @@ test('a challenge that looks like a claim is reported before signature and key a
   const body = verifyBody(newKey(), `svc-verify-${'0'.repeat(32)}|main`)
   for (const each of [body, { ...body, signature: newKey().sign('else') }]) {
     const answer = await post(service, '/api/v1/agent/verify', each)
-    assertRefused(answer, 400, 'VALIDATION_ERROR', /form of a claim/)
+    assertRefused(answer, 400, 'VALIDATION_ERROR', /not a challenge but a claim/)
   }
 })
 

@@ -74,10 +74,30 @@ test('a preflight response lists the allowed methods and headers', async (t) => 
       assert.equal(answer.headers.get('access-control-allow-origin'), '*')
       const methods = target.endsWith('verify') ? 'POST, OPTIONS' : 'GET, HEAD, OPTIONS'
       assert.equal(answer.headers.get('access-control-allow-methods'), methods)
+      assert.equal(answer.headers.get('allow'), methods)
       const allowed = answer.headers.get('access-control-allow-headers') as string
       assert.deepEqual(allowed.split(', '), ['Content-Type', 'If-None-Match', 'ServiceID'])
       assert.equal(answer.headers.get('access-control-max-age'), '86400')
     })
+  }
+})
+
+test('a 405 of a public address can be read by pages of any origin', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const reads = publicReads(did).map((target) => [target, 'DELETE'])
+  for (const [target, method] of [...reads, ['/api/v1/agent/verify', 'GET']] as [
+    string,
+    string,
+  ][]) {
+    const refused = await ask(service, target, { method, headers: ORIGIN })
+    assertRefused(refused, 405, 'METHOD_NOT_ALLOWED')
+    assert.equal(refused.headers.get('access-control-allow-origin'), '*', target)
+    assert.equal(refused.headers.get('access-control-expose-headers'), 'Allow')
+  }
+  for (const target of ['/api/v1/claim', '/api/account', '/check']) {
+    const { headers } = await ask(service, target, { method: 'DELETE', headers: ORIGIN })
+    assert.equal(headers.get('access-control-allow-origin'), null, target)
   }
 })
 

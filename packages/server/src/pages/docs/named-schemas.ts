@@ -1,0 +1,111 @@
+import { type ApiDocument, isRecord, mapMembers, type Schema } from './openapi-types.ts'
+
+interface Found {
+  readonly schema: Schema
+  /** Names by preference: short ones first. */
+  readonly names: string[]
+  uses: number
+  /** Whether it is the whole body of a request or a response. */
+  isBody: boolean
+}
+
+/** A document whose bodies, and objects that it has several times, are components with a name. */
+export interface NamedSchemas {
+  readonly document: ApiDocument
+  readonly schemas: Readonly<Record<string, unknown>>
+}
+
+/** Moves schemas to components. Generated clients get a type with a name instead of a copy for each operation. */
+export function nameSchemas(document: ApiDocument): NamedSchemas {
+  const found = new Map<string, Found>()
+  for (const operation of Object.values(document.paths).flatMap((each) => Object.values(each))) {
+    const { operationId, requestBody, responses } = operation
+    collectBodies(found, `${pascal(operationId)}Request`, requestBody?.content)
+    for (const [status, { content }] of Object.entries(responses)) {
+      const isError = status.endsWith('XX')
+      collectBodies(found, isError ? 'Error' : pascal(operationId), content)
+    }
+  }
+  const names = assignNames(found)
+  const reference = (value: unknown, isRoot: boolean): unknown => {
+    const name = isSchemaObject(value) && !isRoot ? names.get(keyOf(value)) : undefined
+    if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
+    return mapMembers(value, (member) => reference(member, false))
+  }
+  const schemas = [...names].map(([key, name]) => [name, reference(JSON.parse(key), true)])
+  schemas.sort(([a], [b]) => String(a).localeCompare(String(b)))
+  return {
+    document: { ...document, paths: reference(document.paths, false) as ApiDocument['paths'] },
+    schemas: Object.fromEntries(schemas),
+  }
+}
+
+function collectBodies(
+  found: Map<string, Found>,
+  name: string,
+  content: Readonly<Record<string, { readonly schema?: Schema }>> = {},
+): void {
+  for (const [type, { schema }] of Object.entries(content)) {
+    if (schema === undefined) continue
+    const suffix = type === 'application/did+json' ? 'DidDocument' : ''
+    collect(found, schema, [`${name}${suffix}`], true)
+  }
+}
+
+function collect(
+  found: Map<string, Found>,
+  schema: Schema,
+  names: readonly string[],
+  isBody: boolean,
+): void {
+  const [owner = ''] = names
+  if (isSchemaObject(schema)) {
+    const key = keyOf(schema)
+    const known = found.get(key) ?? { schema, names: [], uses: 0, isBody: false }
+    found.set(key, known)
+    known.names.push(...names)
+    known.uses += 1
+    known.isBody ||= isBody
+    // Its members are copies of those that are known.
+    if (known.uses > 1) return
+  }
+  for (const [property, member] of Object.entries(schema.properties ?? {})) {
+    collect(found, member, [pascal(property), owner + pascal(property)], false)
+  }
+  if (schema.items !== undefined) {
+    collect(found, schema.items, names.map(singular), false)
+  }
+}
+
+/** @returns the name by the text of the schema */
+function assignNames(found: ReadonlyMap<string, Found>): Map<string, string> {
+  const assigned = new Map<string, string>()
+  const taken = new Set<string>()
+  const named = [...found].filter(([, { uses, isBody }]) => isBody || uses > 1)
+  // Bodies first: their names come from operation ids.
+  named.sort(([, a], [, b]) => Number(b.isBody) - Number(a.isBody))
+  for (const [key, { names }] of named) {
+    const name = names.find((each) => !taken.has(each)) ?? `${names[0]}${taken.size}`
+    taken.add(name)
+    assigned.set(key, name)
+  }
+  return assigned
+}
+
+function isSchemaObject(value: unknown): value is Schema {
+  return isRecord(value) && isRecord(value.properties) && 'type' in value
+}
+
+function keyOf(schema: Schema): string {
+  return JSON.stringify(schema)
+}
+
+function pascal(text: string): string {
+  return text.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) =>
+    first.toUpperCase(),
+  )
+}
+
+function singular(name: string): string {
+  return name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
+}

@@ -1,0 +1,184 @@
+import { Cookies } from '../../core/http/cookies.ts'
+import { type CurlContext, needsSession } from './curl-example.ts'
+import { ownExamples } from './examples.ts'
+import { nameSchemas } from './named-schemas.ts'
+import {
+  type ApiDocument,
+  type Content,
+  isRecord,
+  mapMembers,
+  type Operation,
+  type Parameter,
+} from './openapi-types.ts'
+import { portablePattern } from './portable-pattern.ts'
+import { validExample } from './schema-examples.ts'
+
+type Responses = Operation['responses']
+
+/**
+ * The document that /openapi.json serves, for generators and linters: schemas with names, patterns that other languages
+ * compile, examples, and who needs a session. The HTTP reference is built from the document as collected.
+ */
+export function publishOpenApi(collected: ApiDocument, deps: CurlContext): ApiDocument {
+  const paths = mapMembers(collected.paths, (methods) =>
+    mapMembers(methods, (operation) => publishOperation(operation as Operation, deps)),
+  )
+  const { document, schemas } = nameSchemas(
+    withPortablePatterns({ ...collected, paths }) as ApiDocument,
+  )
+  const { responses, shared } = shareErrors(document)
+  return {
+    ...shared,
+    components: { schemas, responses, securitySchemes: securitySchemes(new Cookies(deps.baseUrl)) },
+  }
+}
+
+function publishOperation(operation: Operation, deps: CurlContext): Operation {
+  const { operationId, requestBody, responses, tags = [] } = operation
+  const own = ownExamples(operationId, deps.naming, deps.baseUrl)
+  const isCallback = '303' in responses
+  const isOwners = tags.includes('owner') && needsSession(operation)
+  const body = requestBody && {
+    ...requestBody,
+    content: withExamples(requestBody.content, deps, own),
+  }
+  return {
+    ...operation,
+    security: isOwners ? [{ session: [] }] : isCallback ? [{ flow: [] }] : [],
+    parameters: parametersOf(operation, deps),
+    ...(body && { requestBody: body }),
+    responses: mapMembers(responses, (response, status) =>
+      publishResponse(response as Responses[string], status, deps),
+    ) as Responses,
+  }
+}
+
+function parametersOf(operation: Operation, deps: CurlContext): Parameter[] {
+  const { idHeader } = deps.naming
+  const known = (operation.parameters ?? []).map((each) => {
+    // Optional for the validator only, so that the handler reports a missing header in its own words.
+    const isIdentification = each.in === 'header' && each.name === idHeader.toLowerCase()
+    const named = isIdentification ? { ...each, name: idHeader, required: true } : each
+    return { ...named, example: validExample(deps, each.name, each.schema) }
+  })
+  return '303' in operation.responses ? [...known, ...CALLBACK_PARAMETERS] : known
+}
+
+/** What providers add to the callback URL (OpenID Connect Core section 3.1.2.5, RFC 6749 section 4.1.2.1). */
+const CALLBACK_PARAMETERS: readonly Parameter[] = [
+  ['code', 'the authorization code, if the provider approved', 'SplxlOBeZQQYbYS6WxSbIA'],
+  ['state', 'the state that the service sent', 'af0ifjsldkj'],
+  ['error', 'the error code, if the provider refused', 'access_denied'],
+].map(([name = '', description = '', example]) => ({
+  in: 'query',
+  name,
+  description,
+  required: false,
+  schema: { type: 'string' },
+  example,
+}))
+
+function publishResponse(
+  response: Responses[string],
+  status: string,
+  deps: CurlContext,
+): Responses[string] {
+  const { content } = response
+  const own = status.endsWith('XX') ? { error: ERROR_EXAMPLES[status[0] as '4' | '5'] } : {}
+  return {
+    ...response,
+    ...(status === '303' && { headers: REDIRECT_HEADERS }),
+    ...(content && { content: withExamples(content, deps, own) }),
+  }
+}
+
+const REDIRECT_HEADERS = {
+  Location: {
+    description: 'A page of the dashboard; its query says what failed, if anything did',
+    required: true,
+    schema: { type: 'string', format: 'uri-reference' },
+    example: '/dashboard/identity',
+  },
+}
+
+const REQUEST_ID = 'req_9f86d081884c7d659a2feaa0'
+
+/** Errors that every operation can answer with. */
+const ERROR_EXAMPLES = {
+  '4': {
+    code: 'VALIDATION_ERROR',
+    message: 'body.agentId must be a label of 1 to 128 characters without control characters',
+    requestId: REQUEST_ID,
+  },
+  '5': {
+    code: 'UNAVAILABLE',
+    message: 'The service is busy. Try again later.',
+    requestId: REQUEST_ID,
+  },
+} as const
+
+/** Moves the error responses, which most operations share, to components. */
+function shareErrors(document: ApiDocument) {
+  const responses: Record<string, Responses[string]> = {}
+  const share = (value: unknown, status: string): unknown => {
+    if (!status.endsWith('XX')) return value
+    const response = value as Responses[string] & { readonly headers?: object }
+    const name = [
+      status === '4XX' ? 'ClientError' : 'ServerError',
+      'text/html' in (response.content ?? {}) ? 'OrPage' : '',
+      response.headers === undefined ? '' : 'WithRateLimit',
+    ].join('')
+    responses[name] ??= response
+    const isShared = JSON.stringify(responses[name]) === JSON.stringify(response)
+    return isShared ? { $ref: `#/components/responses/${name}` } : response
+  }
+  const paths = mapMembers(document.paths, (methods) =>
+    mapMembers(methods, (operation) => ({
+      ...(operation as Operation),
+      responses: mapMembers((operation as Operation).responses, share),
+    })),
+  ) as ApiDocument['paths']
+  return { responses, shared: { ...document, paths } }
+}
+
+function withExamples(content: Content, deps: CurlContext, own: Record<string, unknown>): Content {
+  return mapMembers(content, (media, type) => {
+    const { schema } = media as Content[string]
+    if (!type.endsWith('json')) return { ...TEXT_EXAMPLES[type], ...(media as object) }
+    const example = validExample(deps, '', schema)
+    return { ...(media as object), example: isRecord(example) ? { ...example, ...own } : example }
+  }) as Content
+}
+
+const TEXT_EXAMPLES: Readonly<Record<string, { readonly example: string }>> = {
+  'text/html': { example: '<!doctype html><title>…</title>' },
+  'text/markdown': { example: '# …' },
+  'text/plain': { example: '…' },
+  'image/svg+xml': { example: '<svg xmlns="http://www.w3.org/2000/svg"/>' },
+  'text/event-stream': { example: 'event: agent.suspended\nid: 120\ndata: {}\n\n' },
+}
+
+function withPortablePatterns(value: unknown): unknown {
+  const copy = mapMembers(value, withPortablePatterns)
+  if (!isRecord(copy) || typeof copy.pattern !== 'string') return copy
+  const { pattern, ...rest } = copy
+  const portable = portablePattern(pattern)
+  return portable === null ? rest : { ...rest, pattern: portable }
+}
+
+function securitySchemes(cookies: Cookies) {
+  return {
+    session: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: cookies.name('session'),
+      description: 'The session of a signed-in owner. Changes need the Origin of the service.',
+    },
+    flow: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: cookies.name('flow'),
+      description: 'Binds a sign-in or identity verification to the browser that began it.',
+    },
+  }
+}
