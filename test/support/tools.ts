@@ -13,6 +13,7 @@ const PACKAGES = {
   pg_dump: 'postgresql-client',
   prometheus: 'prometheus',
   promtool: 'prometheus',
+  python3: 'python3',
   'redis-server': 'redis-server',
   strace: 'strace',
   'systemd-analyze': 'systemd',

@@ -4,6 +4,7 @@ import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
 import { isPreflight } from './request/preflight.ts'
 import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
+import { targetOf } from './request/web-target.ts'
 
 /** Options of the gateway for fetch handlers. */
 export interface FetchGatewayOptions extends GatewayOptions {
@@ -44,10 +45,9 @@ export function gateway(options: FetchGatewayOptions) {
   return <Rest extends unknown[]>(handler: Handler<Rest>) =>
     async (request: Request, ...rest: Rest): Promise<Response> => {
       const field = (name: string) => request.headers.get(name)
-      const { pathname, search } = new URL(request.url)
       const { decision, forwarded } = await gate.decide({
         method: request.method,
-        target: pathname + search,
+        target: targetOf(request.url),
         identification: field(gate.idHeader),
         authorization: sessions ? field('authorization') : null,
         address: () => options.address?.(request) ?? null,

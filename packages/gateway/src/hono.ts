@@ -5,6 +5,7 @@ import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
 import { isPreflight } from './request/preflight.ts'
 import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
+import { targetOf } from './request/web-target.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -61,11 +62,6 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
     if (response !== c.res) c.res = response
     return undefined
   }
-}
-
-/** Path and query of an absolute URL, without normalizing them. */
-function targetOf(url: string): string {
-  return url.slice(url.indexOf('/', url.indexOf('//') + 2))
 }
 
 /** The address of the connection, which only @hono/node-server provides. */

@@ -65,8 +65,17 @@ export function decide(
   return deny(UNAVAILABLE, reasons)
 }
 
-/** The strictest of several verdicts. Used if it is ambiguous which rules apply to a request. */
-export function strictest(verdicts: readonly [Verdict, ...Verdict[]]): Verdict {
+/** The verdict if the gateway itself fails: the same as for an unreachable service without a cached answer. */
+export function failureVerdict({ unreachable }: Rules): Verdict {
+  const reasons = [reason('gateway-failed')] as const
+  if (unreachable === 'flag' || unreachable === 'allow') {
+    return { ...EMPTY_VERDICT, action: unreachable, reasons }
+  }
+  return deny(UNAVAILABLE, reasons)
+}
+
+/** The strictest of several verdicts, at least one. Used if it is ambiguous which rules apply to a request. */
+export function strictest(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce((a, b) => (STRICTNESS[b.action] > STRICTNESS[a.action] ? b : a))
 }
 
@@ -79,7 +88,7 @@ const UNAUTHENTICATED: Refusal = {
   retryAfterSeconds: null,
 }
 const FORBIDDEN: Refusal = { status: 403, code: 'FORBIDDEN', retryAfterSeconds: null }
-export const UNAVAILABLE: Refusal = { status: 503, code: 'UNAVAILABLE', retryAfterSeconds: 5 }
+const UNAVAILABLE: Refusal = { status: 503, code: 'UNAVAILABLE', retryAfterSeconds: 5 }
 
 type Reasons = readonly [Reason, ...Reason[]]
 
