@@ -15,7 +15,7 @@ import { reason } from './decision/reasons.ts'
 import type { DecidedRequest, GatewayOptions } from './options.ts'
 import type { Policy } from './policy/policy.ts'
 import { collectMistake, PolicyError } from './policy/policy-error.ts'
-import { readPolicyAt } from './policy/read-policy.ts'
+import { placesRequiringProof, readPolicyAt } from './policy/read-policy.ts'
 import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
 import { addressKey } from './request/address-key.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
@@ -250,8 +250,12 @@ function readOptions(options: GatewayOptions) {
   const { shortName, idHeader } = registry?.naming ?? names ?? {}
   const naming = collectMistake(mistakes, () => namingFor(shortName, idHeader)) ?? namingFor()
   const policy = readPolicyAt(input, 'policy', { naming, mistakes })
-  if (sessions === undefined && [policy, ...policy.routes].some((each) => each.requireProof)) {
-    mistakes.push('requireProof needs `sessions`: without them, nobody can prove anything')
+  if (sessions === undefined) {
+    for (const place of placesRequiringProof(policy)) {
+      mistakes.push(
+        `${place}.requireProof needs \`sessions\`: without them, nobody can prove anything`,
+      )
+    }
   }
   if (registry === null || mistakes.length > 0) throw new PolicyError(mistakes)
   return { registry, naming, policy }

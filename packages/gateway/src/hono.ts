@@ -3,6 +3,7 @@ import type { Decision } from './decision/decision.ts'
 import { denialFor, varyHeader } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
+import { customResponse, type Refused } from './refused.ts'
 import { isPreflight } from './request/preflight.ts'
 import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
 import { targetOf } from './request/web-target.ts'
@@ -21,6 +22,13 @@ export interface HonoGatewayOptions extends GatewayOptions {
    * there is none, and all unidentified callers share one limit. On Workers: `(c) => c.req.header('cf-connecting-ip') ?? null`
    */
   readonly address?: ((context: Context) => string | null) | undefined
+  /**
+   * The response for a refused request instead of the gateway's. `Vary` and `Cache-Control: no-store` are added if it lacks
+   * them. If it throws or rejects, the gateway answers.
+   */
+  readonly onRefused?:
+    | ((context: Context, refused: Refused) => Response | Promise<Response>)
+    | undefined
 }
 
 /**
@@ -31,7 +39,7 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
   const gate = new Gate(options)
   const sessions = options.sessions !== undefined
   const vary = varyHeader(gate.naming, sessions)
-  const { address = connectionAddress } = options
+  const { address = connectionAddress, onRefused } = options
   return async (c, next) => {
     const { raw } = c.req
     const field = (name: string) => raw.headers.get(name)
@@ -46,9 +54,6 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
     const { decision, forwarded } = outcome instanceof Promise ? await outcome : outcome
     c.set('agent', decision)
     const denial = denialFor(decision, gate.naming, field('accept'), sessions)
-    if (denial !== null) {
-      return c.body(denial.body, denial.status, Object.fromEntries(denial.headers))
-    }
     try {
       replaceIdentityHeaders(raw.headers, gate.isIdentityHeader, forwarded)
     } catch {
@@ -56,6 +61,12 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
       const headers = new Headers(raw.headers)
       replaceIdentityHeaders(headers, gate.isIdentityHeader, forwarded)
       c.req.raw = new Request(raw, { headers })
+    }
+    if (denial !== null) {
+      const answer = onRefused && (() => onRefused(c, { ...denial, decision }))
+      const response = answer && (await customResponse(denial, answer))
+      if (response) return addVary(response, vary)
+      return c.body(denial.body, denial.status, Object.fromEntries(denial.headers))
     }
     await next()
     const response = addVary(c.res, vary)

@@ -1,7 +1,7 @@
 import type { Naming } from '@countersign/protocol'
 import { type ForwardedHeaders, forwardedHeaders } from '../forwarded-headers.ts'
 import type { Mode, Policy } from '../policy/policy.ts'
-import type { Caller, Verdict } from './decide.ts'
+import { type Caller, refusalOf, type Verdict } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { reason } from './reasons.ts'
 
@@ -52,7 +52,7 @@ export function rateLimitedOutcome(
     action: 'deny',
     admitted: isAdmitted(decision.mode, 'deny'),
     reasons: [reason('over-limit', seconds), ...decision.reasons],
-    refusal: { status: 429, code: 'RATE_LIMITED', retryAfterSeconds: seconds },
+    refusal: refusalOf(429, seconds),
   })
 }
 

@@ -115,6 +115,8 @@ for (const proxy of PROXIES) {
         routes: [
           { path: '/open', levels: { none: 'limit' } },
           { path: '/upload', methods: ['POST'] },
+          { path: '/paid', refusal: { status: 402, message: 'Pay “first”.' } },
+          { path: '/hidden', refusal: { status: 404 } },
         ],
       })
       const did = await claimAgent(service, await service.operator.addVerifiedOwner())
@@ -132,6 +134,9 @@ for (const proxy of PROXIES) {
         if (i === 2) assert.ok(Number(answer.headers.get('retry-after')) > 1700)
       }
       assert.deepEqual(statuses, [200, 200, 429])
+      const paid = await askWith(url, [], '/paid')
+      assert.deepEqual([paid.status, JSON.parse(paid.text).error.message], [402, 'Pay “first”.'])
+      assert.equal((await askWith(url, [], '/hidden')).status, 404)
       // X-Forwarded headers that the client forges are ignored.
       const lies = ['X-Forwarded-Uri: /open', 'X-Forwarded-Method: GET', 'X-Original-URI: /open']
       assert.equal((await askWith(url, lies, '/closed')).status, 401)
