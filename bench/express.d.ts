@@ -19,6 +19,12 @@ declare module 'express' {
     post(path: string, handler: Handler): App
     listen(port: number, host: string): unknown
   }
-  const express: { (): App; json(): unknown }
+  const express: {
+    (): App
+    json(): unknown
+    raw(): unknown
+    text(): unknown
+    urlencoded(options: { extended: boolean }): unknown
+  }
   export default express
 }
