@@ -13,10 +13,18 @@ declare module 'express' {
   type Handler = (request: Request, response: Response) => unknown
   interface App {
     use(handler: unknown): App
+    use(path: string, handler: unknown): App
+    all(path: string, handler: unknown): App
     get(path: string, handler: Handler): App
     post(path: string, handler: Handler): App
     listen(port: number, host: string): unknown
   }
-  const express: { (): App; json(): unknown }
+  const express: {
+    (): App
+    json(): unknown
+    raw(): unknown
+    text(): unknown
+    urlencoded(options: { extended: boolean }): unknown
+  }
   export default express
 }

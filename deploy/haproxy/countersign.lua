@@ -4,6 +4,11 @@
 
 local TIMEOUT_MS = 5000
 
+-- The response if the gateway does not answer, in the form of its own refusals.
+local UNAVAILABLE = '{"error":{"code":"UNAVAILABLE",'
+  .. '"message":"Agents cannot be checked at the moment. Try again in a few seconds.",'
+  .. '"requestId":"req_%s","reasons":["gateway-failed"]}}'
+
 -- Headers about the connection or the body, which the gateway does not need.
 local LEFT_OUT = {
   ['connection'] = true,
@@ -24,7 +29,7 @@ local PASSED_ON = {
   'x-content-type-options',
 }
 
--- Some servers treat X_ServiceID_DID and X.ServiceID.DID as X-ServiceID-DID.
+-- Sites with CGI or WSGI read X_ServiceID_DID, X.ServiceID.DID and X~ServiceID~DID as X-ServiceID-DID.
 local function folded(name)
   return (name:lower():gsub('[^a-z0-9]', '-'))
 end
@@ -79,10 +84,17 @@ core.register_action('countersign', { 'http-req' }, function(txn, url, beginning
     end
     return
   end
-  if status >= 400 then return refuse(txn, response) end
+  -- The gateway's answers all have no-store. HAProxy's own, if there is no gateway, has not.
+  local caching = values_of(response and response.headers['cache-control'] or {})[1]
+  if status >= 400 and caching == 'no-store' then return refuse(txn, response) end
   core.Warning('countersign: no answer from ' .. url)
   refuse(txn, {
     status = 503,
-    headers = { ['cache-control'] = { [0] = 'no-store' }, ['retry-after'] = { [0] = '5' } },
+    headers = {
+      ['cache-control'] = { [0] = 'no-store' },
+      ['content-type'] = { [0] = 'application/json' },
+      ['retry-after'] = { [0] = '5' },
+    },
+    body = UNAVAILABLE:format(txn.f:uuid():gsub('-', '')),
   })
 end, 2)

@@ -19,7 +19,7 @@ const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/
 /** Too slow for `npm test`, or in need of programs that npm does not bring. */
 export const ALL_ONLY = [
   'packages/*/test/published.test.ts',
-  'packages/gateway/test/forward-auth/{command,proxies}.test.ts',
+  'packages/gateway/test/forward-auth/{command,path-fuzz,proxies}.test.ts',
   'packages/protocol/test/runs-anywhere.test.ts',
   'packages/sdk/test/in-browser.test.ts',
   'packages/server/test/cli/book-postgres.test.ts',

@@ -24,12 +24,21 @@ export function denialFor(
   const { admitted, refusal, reasons } = decision
   if (admitted || refusal === null) return null
   const { status, code, retryAfterSeconds } = refusal
-  const message = reasons[0].message
+  // Reasons would reveal what 404 hides.
+  const hidden = status === 404
+  const message = refusal.message ?? (hidden ? NOTHING_HERE : reasons[0].message)
   const requestId = `req_${crypto.randomUUID().replaceAll('-', '')}`
   const page = prefersHtml(accept)
   const body = page
     ? htmlPage(TITLES[status], message, requestId)
-    : JSON.stringify({ error: { code, message, requestId, reasons: reasons.map((r) => r.code) } })
+    : JSON.stringify({
+        error: {
+          code,
+          message,
+          requestId,
+          ...(!hidden && { reasons: reasons.map((each) => each.code) }),
+        },
+      })
   // RFC 9110 section 11.6.1: a 401 names the authentication schemes that are accepted.
   const challenge = sessions ? `${naming.idHeader}, Bearer` : naming.idHeader
   return {
@@ -68,9 +77,13 @@ function prefersHtml(accept: string | null): boolean {
   return html >= 0 && (json < 0 || html < json)
 }
 
+const NOTHING_HERE = 'There is nothing at this address.'
+
 const TITLES: Readonly<Record<Refusal['status'], string>> = {
   401: 'Agents identify themselves here',
+  402: 'Payment is required',
   403: 'This agent is not let in',
+  404: 'Not found',
   429: 'Too many requests',
   503: 'Agents cannot be checked at the moment',
 }

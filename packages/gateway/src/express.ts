@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Decision } from './decision/decision.ts'
 import type { Outcome } from './decision/outcome.ts'
-import { denialFor, mergeVary, varyHeader } from './denial.ts'
+import { type Denial, denialFor, mergeVary, varyHeader } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
+import { callOnRefused, headersWithoutBody, type Refused } from './refused.ts'
 import { addForwardedHeaders, headerOf, stripIdentityHeaders } from './request/node-headers.ts'
 import { isPreflight } from './request/preflight.ts'
 
@@ -23,6 +24,17 @@ interface NodeRequest extends IncomingMessage {
   agent?: Decision
 }
 
+/** Options of the gateway for Express. */
+export interface ExpressGatewayOptions extends GatewayOptions {
+  /**
+   * Answers refused requests instead of the gateway. The status and headers such as `Vary` and `Cache-Control: no-store`
+   * are set already. If it throws or rejects, the gateway answers.
+   */
+  readonly onRefused?:
+    | ((request: IncomingMessage, response: ServerResponse, refused: Refused) => unknown)
+    | undefined
+}
+
 /** An Express 5 middleware. */
 export type GatewayMiddleware = (
   request: IncomingMessage,
@@ -35,7 +47,7 @@ export type GatewayMiddleware = (
  * Install it after `cors()` and before middlewares that read requests.
  * @throws PolicyError listing every mistake in the options
  */
-export function gateway(options: GatewayOptions): GatewayMiddleware {
+export function gateway(options: ExpressGatewayOptions): GatewayMiddleware {
   const gate = new Gate(options)
   const sessions = options.sessions !== undefined
   const vary = varyHeader(gate.naming, sessions)
@@ -49,12 +61,13 @@ export function gateway(options: GatewayOptions): GatewayMiddleware {
         addForwardedHeaders(request, forwarded)
         return next()
       }
-      response.statusCode = denial.status
-      for (const [name, value] of denial.headers) {
-        const current = name === 'vary' ? String(response.getHeader(name)) : ''
-        response.setHeader(name, name === 'vary' ? mergeVary(current, value) : value)
-      }
-      response.end(denial.body)
+      const { onRefused } = options
+      if (onRefused === undefined) return refuse(response, denial)
+      setHead(response, denial.status, headersWithoutBody(denial))
+      callOnRefused(
+        () => onRefused(request, response, { ...denial, decision }),
+        () => (response.headersSent ? response.destroy() : refuse(response, denial)),
+      )
     }
     const outcome = gate.decide({
       method: request.method ?? 'GET',
@@ -66,5 +79,18 @@ export function gateway(options: GatewayOptions): GatewayMiddleware {
     })
     if (outcome instanceof Promise) outcome.then(proceed)
     else proceed(outcome)
+  }
+}
+
+function refuse(response: ServerResponse, { status, headers, body }: Denial): void {
+  setHead(response, status, headers)
+  response.end(body)
+}
+
+function setHead(response: ServerResponse, status: number, headers: Denial['headers']): void {
+  response.statusCode = status
+  for (const [name, value] of headers) {
+    const current = name === 'vary' ? String(response.getHeader(name)) : ''
+    response.setHeader(name, name === 'vary' ? mergeVary(current, value) : value)
   }
 }

@@ -1,9 +1,10 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Decision } from './decision/decision.ts'
 import type { Outcome } from './decision/outcome.ts'
-import { denialFor, mergeVary, varyHeader } from './denial.ts'
+import { type Denial, denialFor, mergeVary, varyHeader } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
+import { callOnRefused, headersWithoutBody, type Refused } from './refused.ts'
 import { addForwardedHeaders, headerOf, stripIdentityHeaders } from './request/node-headers.ts'
 import { isPreflight } from './request/preflight.ts'
 
@@ -14,12 +15,23 @@ declare module 'fastify' {
   }
 }
 
+/** Options of the gateway for Fastify. */
+export interface FastifyGatewayOptions extends GatewayOptions {
+  /**
+   * Answers refused requests with `reply.send` instead of the gateway. The status and headers such as `Vary` and
+   * `Cache-Control: no-store` are set already. If it throws or rejects, the gateway answers.
+   */
+  readonly onRefused?:
+    | ((request: FastifyRequest, reply: FastifyReply, refused: Refused) => unknown)
+    | undefined
+}
+
 /**
  * Admits or refuses agents: `app.register(gateway({ service: 'https://id.example' }))`. The decision is in
  * `request.agent`. It applies to the whole instance that registers it, like a plugin wrapped in fastify-plugin.
  * @throws PolicyError listing every mistake in the options
  */
-export function gateway(options: GatewayOptions): FastifyPluginCallback {
+export function gateway(options: FastifyGatewayOptions): FastifyPluginCallback {
   const gate = new Gate(options)
   const sessions = options.sessions !== undefined
   const vary = varyHeader(gate.naming, sessions)
@@ -34,11 +46,13 @@ export function gateway(options: GatewayOptions): FastifyPluginCallback {
         addForwardedHeaders(raw, forwarded)
         return next()
       }
-      for (const [name, value] of denial.headers) {
-        const current = name === 'vary' ? reply.getHeader(name) : null
-        reply.header(name, current ? mergeVary(String(current), value) : value)
-      }
-      reply.code(denial.status).send(denial.body)
+      const { onRefused } = options
+      if (onRefused === undefined) return refuse(reply, denial)
+      setHead(reply, denial.status, headersWithoutBody(denial))
+      callOnRefused(
+        () => onRefused(request, reply, { ...denial, decision }),
+        () => (reply.sent ? reply.raw.destroy() : refuse(reply, denial)),
+      )
     }
     const outcome = gate.decide({
       method: request.method,
@@ -66,4 +80,17 @@ export function gateway(options: GatewayOptions): FastifyPluginCallback {
     [Symbol.for('skip-override')]: true,
     [Symbol.for('plugin-meta')]: { name: '@countersign/gateway', fastify: '5.x' },
   })
+}
+
+function refuse(reply: FastifyReply, { status, headers, body }: Denial): void {
+  setHead(reply, status, headers)
+  reply.send(body)
+}
+
+function setHead(reply: FastifyReply, status: number, headers: Denial['headers']): void {
+  reply.code(status)
+  for (const [name, value] of headers) {
+    const current = name === 'vary' ? reply.getHeader(name) : null
+    reply.header(name, current ? mergeVary(String(current), value) : value)
+  }
 }

@@ -2,8 +2,10 @@ import type { Decision } from './decision/decision.ts'
 import { denialFor, varyHeader } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
+import { customResponse, type Refused } from './refused.ts'
 import { isPreflight } from './request/preflight.ts'
 import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
+import { targetOf } from './request/web-target.ts'
 
 /** Options of the gateway for fetch handlers. */
 export interface FetchGatewayOptions extends GatewayOptions {
@@ -12,6 +14,13 @@ export interface FetchGatewayOptions extends GatewayOptions {
    * On Cloudflare's Workers: `(request) => request.headers.get('cf-connecting-ip')`
    */
   readonly address?: ((request: Request) => string | null) | undefined
+  /**
+   * The response for a refused request instead of the gateway's. `Vary` and `Cache-Control: no-store` are added if it lacks
+   * them. If it throws or rejects, the gateway answers.
+   */
+  readonly onRefused?:
+    | ((request: Request, refused: Refused) => Response | Promise<Response>)
+    | undefined
 }
 
 /** A fetch handler. Platforms such as Workers pass further arguments. */
@@ -41,27 +50,28 @@ export function gateway(options: FetchGatewayOptions) {
   const gate = new Gate(options)
   const sessions = options.sessions !== undefined
   const vary = varyHeader(gate.naming, sessions)
+  const { onRefused } = options
   return <Rest extends unknown[]>(handler: Handler<Rest>) =>
     async (request: Request, ...rest: Rest): Promise<Response> => {
       const field = (name: string) => request.headers.get(name)
-      const { pathname, search } = new URL(request.url)
       const { decision, forwarded } = await gate.decide({
         method: request.method,
-        target: pathname + search,
+        target: targetOf(request.url),
         identification: field(gate.idHeader),
         authorization: sessions ? field('authorization') : null,
         address: () => options.address?.(request) ?? null,
         preflight: isPreflight(request.method, field),
       })
       const denial = denialFor(decision, gate.naming, field('accept'), sessions)
-      if (denial !== null) {
-        const headers = denial.headers.map(([name, value]): [string, string] => [name, value])
-        return new Response(denial.body, { status: denial.status, headers })
-      }
       const headers = new Headers(request.headers)
       replaceIdentityHeaders(headers, gate.isIdentityHeader, forwarded)
-      const admitted = new Request(request, { headers })
-      decisions.set(admitted, decision)
-      return addVary(await handler(admitted, ...rest), vary)
+      const cleaned = new Request(request, { headers })
+      decisions.set(cleaned, decision)
+      if (denial === null) return addVary(await handler(cleaned, ...rest), vary)
+      const answer = onRefused && (() => onRefused(cleaned, { ...denial, decision }))
+      const response = answer && (await customResponse(denial, answer))
+      if (response) return addVary(response, vary)
+      const own = denial.headers.map(([name, value]): [string, string] => [name, value])
+      return new Response(denial.body, { status: denial.status, headers: own })
     }
 }

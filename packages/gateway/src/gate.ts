@@ -5,16 +5,17 @@ import { BoundedMap } from './bounded-map.ts'
 import {
   type Caller,
   decide,
+  failureVerdict,
   type LookupResult,
   strictest,
   type Verdict,
 } from './decision/decide.ts'
-import { failureOutcome, type Outcome, outcomeOf, rateLimitedOutcome } from './decision/outcome.ts'
+import { type Outcome, outcomeOf, rateLimitedOutcome } from './decision/outcome.ts'
 import { reason } from './decision/reasons.ts'
 import type { DecidedRequest, GatewayOptions, RegistryClient } from './options.ts'
-import type { Policy, Rules } from './policy/policy.ts'
+import type { Policy } from './policy/policy.ts'
 import { collectMistake, PolicyError } from './policy/policy-error.ts'
-import { readPolicyAt } from './policy/read-policy.ts'
+import { placesRequiringProof, readPolicyAt } from './policy/read-policy.ts'
 import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
 import { addressKey } from './request/address-key.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
@@ -168,9 +169,9 @@ export class Gate {
   }
 
   #verdict(rules: number, caller: Caller, result: LookupResult | null): Verdict {
-    const evaluate = (each: Rules) => decide(each, this.naming.idHeader, caller, result)
-    const [first, ...others] = rules < 0 ? this.#routes.all : [this.#routes.all[rules] as Rules]
-    return strictest([evaluate(first as Rules), ...others.map(evaluate)])
+    return strictest(
+      this.#routes.rulesAt(rules).map((each) => decide(each, this.naming.idHeader, caller, result)),
+    )
   }
 
   /** Refuses with 429 if the action is `limit` and the rate limit is exceeded. */
@@ -187,8 +188,8 @@ export class Gate {
   }
 
   #failureOutcome({ method, target }: GatewayRequest): Outcome {
-    const rules = this.#routes.all[this.#routes.find(method, target)] ?? this.policy
-    return failureOutcome(this, rules.unreachable)
+    const rules = this.#routes.rulesAt(this.#routes.find(method, target))
+    return outcomeOf(this, ANONYMOUS, strictest(rules.map(failureVerdict)), null)
   }
 
   /** Calls `onDecision`. Its errors are ignored: a failing log must not refuse requests. */
@@ -249,8 +250,12 @@ function readOptions(options: GatewayOptions) {
   const { shortName, idHeader } = registry?.naming ?? names ?? {}
   const naming = collectMistake(mistakes, () => namingFor(shortName, idHeader)) ?? namingFor()
   const policy = readPolicyAt(input, 'policy', { naming, mistakes })
-  if (sessions === undefined && [policy, ...policy.routes].some((each) => each.requireProof)) {
-    mistakes.push('requireProof needs `sessions`: without them, nobody can prove anything')
+  if (sessions === undefined) {
+    for (const place of placesRequiringProof(policy)) {
+      mistakes.push(
+        `${place}.requireProof needs \`sessions\`: without them, nobody can prove anything`,
+      )
+    }
   }
   if (registry === null || mistakes.length > 0) throw new PolicyError(mistakes)
   return { registry, naming, policy }

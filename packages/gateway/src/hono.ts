@@ -3,8 +3,10 @@ import type { Decision } from './decision/decision.ts'
 import { denialFor, varyHeader } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
+import { customResponse, type Refused } from './refused.ts'
 import { isPreflight } from './request/preflight.ts'
 import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
+import { targetOf } from './request/web-target.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -20,6 +22,13 @@ export interface HonoGatewayOptions extends GatewayOptions {
    * there is none, and all unidentified callers share one limit. On Workers: `(c) => c.req.header('cf-connecting-ip') ?? null`
    */
   readonly address?: ((context: Context) => string | null) | undefined
+  /**
+   * The response for a refused request instead of the gateway's. `Vary` and `Cache-Control: no-store` are added if it lacks
+   * them. If it throws or rejects, the gateway answers.
+   */
+  readonly onRefused?:
+    | ((context: Context, refused: Refused) => Response | Promise<Response>)
+    | undefined
 }
 
 /**
@@ -30,7 +39,7 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
   const gate = new Gate(options)
   const sessions = options.sessions !== undefined
   const vary = varyHeader(gate.naming, sessions)
-  const { address = connectionAddress } = options
+  const { address = connectionAddress, onRefused } = options
   return async (c, next) => {
     const { raw } = c.req
     const field = (name: string) => raw.headers.get(name)
@@ -45,9 +54,6 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
     const { decision, forwarded } = outcome instanceof Promise ? await outcome : outcome
     c.set('agent', decision)
     const denial = denialFor(decision, gate.naming, field('accept'), sessions)
-    if (denial !== null) {
-      return c.body(denial.body, denial.status, Object.fromEntries(denial.headers))
-    }
     try {
       replaceIdentityHeaders(raw.headers, gate.isIdentityHeader, forwarded)
     } catch {
@@ -56,16 +62,17 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
       replaceIdentityHeaders(headers, gate.isIdentityHeader, forwarded)
       c.req.raw = new Request(raw, { headers })
     }
+    if (denial !== null) {
+      const answer = onRefused && (() => onRefused(c, { ...denial, decision }))
+      const response = answer && (await customResponse(denial, answer))
+      if (response) return addVary(response, vary)
+      return c.body(denial.body, denial.status, Object.fromEntries(denial.headers))
+    }
     await next()
     const response = addVary(c.res, vary)
     if (response !== c.res) c.res = response
     return undefined
   }
-}
-
-/** Path and query of an absolute URL, without normalizing them. */
-function targetOf(url: string): string {
-  return url.slice(url.indexOf('/', url.indexOf('//') + 2))
 }
 
 /** The address of the connection, which only @hono/node-server provides. */

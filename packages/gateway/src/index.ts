@@ -9,8 +9,10 @@ export type {
   Mode,
   Policy,
   PolicyInput,
+  RefusalResponse,
   Route,
   Rules,
   WhenUnreachable,
 } from './policy/policy.ts'
 export { PolicyError } from './policy/policy-error.ts'
+export type { Refused } from './refused.ts'

@@ -7,7 +7,8 @@ import { sendRaw } from '../../../test/support/raw-http.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
 import type { Decision } from '../src/decision/decision.ts'
 import type { GatewayOptions } from '../src/options.ts'
-import { FRAMEWORKS, type Seen } from './support/frameworks.ts'
+import type { Refused } from '../src/refused.ts'
+import { FRAMEWORKS, type OwnRefusal, type Seen } from './support/frameworks.ts'
 
 let service: TestService
 let agents: Agents
@@ -59,9 +60,13 @@ function forwardedHeaders({ fields }: Seen): Record<string, string> {
 }
 
 for (const [name, start] of Object.entries(FRAMEWORKS)) {
-  const site = (t: { after(end: () => unknown): void }, options: Partial<GatewayOptions> = {}) =>
+  const site = (
+    t: { after(end: () => unknown): void },
+    options: Partial<GatewayOptions> = {},
+    refusal?: OwnRefusal | null,
+  ) =>
     // Long enough for a busy machine.
-    start(t, { service: service.url, timeoutMs: 30_000, ...options })
+    start(t, { service: service.url, timeoutMs: 30_000, ...options }, refusal)
 
   test(`${name}: a verified agent is admitted, and the application gets the forwarded headers`, async (t) => {
     const url = await site(t)
@@ -120,6 +125,64 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
       assert.deepEqual(varyOf(answer), ['serviceid', 'accept'])
       assert.equal(answer.headers.get('www-authenticate'), status === 401 ? 'ServiceID' : null)
     }
+  })
+
+  test(`${name}: the policy sets the status and the message of a refusal, and 404 hides the reasons`, async (t) => {
+    const url = await site(t, {
+      policy: {
+        limit: { requests: 1, seconds: 3600 },
+        refusal: { status: 402, message: 'Buy a licence at https://shop.example/<licences>.' },
+        routes: [
+          { path: '/hidden/*', refusal: { status: 404 } },
+          { path: '/plain/*', refusal: { message: 'No.' } },
+        ],
+      },
+    })
+    const error = async (path: string, headers: Record<string, string> = {}) => {
+      const answer = await ask(url + path, headers)
+      const { error: found } = jsonOf<{ error: Record<string, unknown> }>(answer)
+      return [answer.status, found.code, found.message, found.reasons]
+    }
+    const message = 'Buy a licence at https://shop.example/<licences>.'
+    assert.deepEqual(await error('/x'), [402, 'FORBIDDEN', message, ['no-identification']])
+    const [status, , , reasons] = await error('/x', { ServiceID: agents.revoked })
+    assert.deepEqual([status, (reasons as string[])[0]], [402, 'status-refused'])
+    assert.deepEqual(await error('/hidden/x'), [
+      404,
+      'NOT_FOUND',
+      'There is nothing at this address.',
+      undefined,
+    ])
+    assert.deepEqual(await error('/plain/x'), [
+      401,
+      'UNAUTHENTICATED',
+      'No.',
+      ['no-identification'],
+    ])
+    // The strictest of all rules, of which the first one refuses with 404.
+    assert.equal((await error('/%68idden/x'))[0], 404)
+    const page = await ask(url, { accept: 'text/html' })
+    assert.match(page.text, /<title>Payment is required<[\s\S]*shop\.example\/&#60;licences&#62;/)
+    await seen(url, { ServiceID: agents.unverified })
+    assert.equal((await error('/x', { ServiceID: agents.unverified }))[0], 429)
+  })
+
+  test(`${name}: onRefused answers refused requests, and the gateway answers if it fails`, async (t) => {
+    const own = {
+      status: 418,
+      text: ({ decision, status }: Refused) => `${status} ${decision.reasons[0].code}`,
+    }
+    const url = await site(t, {}, own)
+    const answer = await ask(url, { ServiceID: agents.revoked })
+    assert.deepEqual([answer.status, answer.text], [418, '403 status-refused'])
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    assert.ok(varyOf(answer).includes('serviceid'))
+    assert.doesNotMatch(answer.headers.get('content-type') ?? '', /json/)
+    assert.equal((await ask(url)).text, '401 no-identification')
+    await seen(url, { ServiceID: agents.verified })
+    const failing = await ask(await site(t, {}, null), { ServiceID: agents.revoked })
+    assert.equal(failing.status, 403)
+    assert.equal(jsonOf<{ error: { code: string } }>(failing).error.code, 'FORBIDDEN')
   })
 
   test(`${name}: repeated, empty, huge and malformed identification headers are refused, and padding is ignored`, async (t) => {

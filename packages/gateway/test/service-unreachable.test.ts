@@ -192,3 +192,27 @@ test('an error in the gateway itself is decided by the rule for an unreachable s
     }
   }
 })
+
+test('if the gateway fails on an ambiguous path, the strictest rule for an unreachable service applies', async () => {
+  const sessions = { session: () => Promise.reject(new Error('broken')) }
+  const headers = { authorization: 'Bearer token', ServiceID: DID }
+  const visit = fetchGateway({
+    service: 'http://127.0.0.1:1',
+    sessions,
+    policy: { unreachable: 'allow', routes: [{ path: '/admin/*', unreachable: 'deny' }] },
+  })
+  for (const [path, status] of Object.entries({
+    '/x': 200,
+    '/admin/x': 503,
+    '//admin/x': 503,
+    '/%61dmin/x': 503,
+    '/adm%69n/x': 503,
+  })) {
+    const { decision, response } = await visit(headers, path)
+    assert.equal(response.status, status, path)
+    assert.deepEqual(
+      decision.reasons.map(({ code }) => code),
+      ['gateway-failed'],
+    )
+  }
+})

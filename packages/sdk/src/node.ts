@@ -7,4 +7,9 @@ export {
   type WriteKeyFileOptions,
   writeKeyFile,
 } from './node/key-file.ts'
-export { nodeListener } from './node/node-listener.ts'
+export {
+  type FastifyLikeReply,
+  type FastifyLikeRequest,
+  type NodeListener,
+  nodeListener,
+} from './node/node-listener.ts'

@@ -4,9 +4,21 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { startSite } from '../../../test/support/impostor.ts'
 import { freePort } from '../../../test/support/ports.ts'
-import { ROOT, run, startTestService, tempDir } from '../../../test/support/service.ts'
+import {
+  ROOT,
+  run,
+  startTestService,
+  type TestService,
+  tempDir,
+} from '../../../test/support/service.ts'
 import { snippetsOf } from '../../../test/support/snippets.ts'
+import { Agent } from '../src/agent.ts'
+import { newKey } from '../src/keys/keys.ts'
+import { nodeListener } from '../src/node/node-listener.ts'
+import { Registry } from '../src/registry.ts'
 
 const DID = /^svc:agent:[1-9A-HJ-NP-Za-km-z]{24}/
 
@@ -15,6 +27,9 @@ function project(t: TestContext, addresses: Readonly<Record<string, string>>): s
   const dir = tempDir(t)
   mkdirSync(join(dir, 'node_modules/@countersign'), { recursive: true })
   symlinkSync(join(ROOT, 'packages/sdk'), join(dir, 'node_modules/@countersign/sdk'))
+  for (const name of ['express', 'fastify', 'hono', '@hono']) {
+    symlinkSync(join(ROOT, 'node_modules', name), join(dir, 'node_modules', name))
+  }
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}')
   for (const [name, code] of snippetsOf(join(ROOT, 'packages/sdk/README.md'))) {
     const placed = Object.entries(addresses).reduce(
@@ -68,7 +83,53 @@ test('every snippet of the README runs, and does what the README says', async (t
   assert.deepEqual([known, unknown], ['full', 'deny'])
   assert.match(grade ?? '', /^C Verify .* true$/)
   const all = snippetsOf(join(ROOT, 'packages/sdk/README.md')).keys()
-  assert.deepEqual([...ran].sort(), [...all].sort())
+  assert.deepEqual([...ran, ...FRAMEWORK_SITES, 'route.ts'].sort(), [...all].sort())
+})
+
+const FRAMEWORK_SITES = ['express-site.ts', 'fastify-site.ts', 'hono-site.ts']
+
+/** An agent with a certificate of the service. */
+async function agentOf(service: TestService): Promise<Agent> {
+  const agent = new Agent({ registry: new Registry(service.url), signer: await newKey() })
+  const owner = await service.operator.addVerifiedOwner()
+  await agent.claim(await service.operator.issueToken(owner))
+  return agent
+}
+
+test('an agent signs in at the sites of the README in Express, Fastify and Hono', async (t) => {
+  const service = await startTestService(t)
+  const agent = await agentOf(service)
+  for (const file of FRAMEWORK_SITES) {
+    const port = await freePort('127.0.0.1')
+    const shop = `http://127.0.0.1:${port}`
+    const dir = project(t, { 'https://id.example': service.url, 'https://shop.example': shop })
+    const env = { ...process.env, PORT: String(port), SESSION_SECRET: 's'.repeat(32) }
+    const site = spawn(process.execPath, [file], { cwd: dir, env })
+    t.after(() => site.kill())
+    while (!(await fetch(shop).catch(() => null))) await sleep(25)
+    const { token } = await agent.signIn(`${shop}/agent-sign-in`)
+    assert.ok(token.length > 0, file)
+  }
+})
+
+test('an agent signs in at the route handler of the README for Next.js', async (t) => {
+  const service = await startTestService(t)
+  const agent = await agentOf(service)
+  const box: { handle?: (request: Request) => Promise<Response> } = {}
+  const shop = await startSite(t, (request, response) =>
+    nodeListener(shop, (each) => box.handle?.(each) ?? new Response())(request, response),
+  )
+  const dir = project(t, { 'https://id.example': service.url, 'https://shop.example': shop })
+  writeFileSync(
+    join(dir, 'route.ts'),
+    readFileSync(join(dir, 'route.ts'), 'utf8').replace(
+      'process.env.SESSION_SECRET',
+      `'${'s'.repeat(32)}'`,
+    ),
+  )
+  const { GET, POST } = await import(pathToFileURL(join(dir, 'route.ts')).href)
+  box.handle = (request) => (request.method === 'GET' ? GET : POST)(request)
+  assert.ok((await agent.signIn(`${shop}/agent-sign-in`)).token.length > 0)
 })
 
 test('"sign in as an agent" takes a site ten lines', () => {

@@ -1,6 +1,6 @@
 import type { Grade } from '@countersign/sdk'
 import type { Level, Rules } from '../policy/policy.ts'
-import type { Action, AgentData, Refusal } from './decision.ts'
+import { type Action, type AgentData, REFUSAL_CODES, type Refusal } from './decision.ts'
 import { type Reason, reason } from './reasons.ts'
 
 /** The agent that a request identifies, if any. */
@@ -42,14 +42,15 @@ export function decide(
   result: LookupResult | null,
 ): Verdict {
   if (caller.kind === 'none') {
-    return byLevel(rules, 'none', UNAUTHENTICATED, [reason('no-identification', header)])
+    return byLevel(rules, 'none', 401, [reason('no-identification', header)])
   }
   if (caller.kind !== 'named') {
     const code = `identification-${caller.kind}` as const
-    return byLevel(rules, 'unknown', UNAUTHENTICATED, [reason(code, header)])
+    return byLevel(rules, 'unknown', 401, [reason(code, header)])
   }
   const proof = caller.proven ? reason('session-proven') : reason('header-only', header)
-  if (rules.deny.includes(caller.did)) return deny(FORBIDDEN, [reason('deny-list'), proof])
+  if (rules.deny.includes(caller.did))
+    return deny(customRefusal(rules, 403), [reason('deny-list'), proof])
   if (result?.kind === 'answered') {
     return decideForAgent(rules, caller.proven, result.agent, [proof])
   }
@@ -65,21 +66,38 @@ export function decide(
   return deny(UNAVAILABLE, reasons)
 }
 
-/** The strictest of several verdicts. Used if it is ambiguous which rules apply to a request. */
-export function strictest(verdicts: readonly [Verdict, ...Verdict[]]): Verdict {
+/** The verdict if the gateway itself fails: the same as for an unreachable service without a cached answer. */
+export function failureVerdict({ unreachable }: Rules): Verdict {
+  const reasons = [reason('gateway-failed')] as const
+  if (unreachable === 'flag' || unreachable === 'allow') {
+    return { ...EMPTY_VERDICT, action: unreachable, reasons }
+  }
+  return deny(UNAVAILABLE, reasons)
+}
+
+/** The strictest of several verdicts, at least one. Used if it is ambiguous which rules apply to a request. */
+export function strictest(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce((a, b) => (STRICTNESS[b.action] > STRICTNESS[a.action] ? b : a))
 }
 
 const STRICTNESS: Readonly<Record<Action, number>> = { allow: 0, flag: 1, limit: 2, deny: 3 }
 const EMPTY_VERDICT = { level: null, refusal: null, agent: null, stale: false } as const
 
-const UNAUTHENTICATED: Refusal = {
-  status: 401,
-  code: 'UNAUTHENTICATED',
-  retryAfterSeconds: null,
+const UNAVAILABLE = refusalOf(503, 5)
+
+/** A refusal that the policy does not change. */
+export function refusalOf(
+  status: Refusal['status'],
+  retryAfterSeconds: number | null = null,
+): Refusal {
+  return { status, code: REFUSAL_CODES[status], message: null, retryAfterSeconds }
 }
-const FORBIDDEN: Refusal = { status: 403, code: 'FORBIDDEN', retryAfterSeconds: null }
-export const UNAVAILABLE: Refusal = { status: 503, code: 'UNAVAILABLE', retryAfterSeconds: 5 }
+
+/** A refusal with the status and message that the rules set. */
+function customRefusal({ refusal }: Rules, status: 401 | 403): Refusal {
+  const { message = null, status: chosen = status } = refusal ?? {}
+  return { ...refusalOf(chosen), message }
+}
 
 type Reasons = readonly [Reason, ...Reason[]]
 
@@ -89,15 +107,14 @@ function decideForAgent(
   agent: AgentData | null,
   more: readonly Reason[],
 ): Verdict {
-  if (agent === null)
-    return byLevel(rules, 'unknown', FORBIDDEN, [reason('agent-unknown'), ...more])
+  if (agent === null) return byLevel(rules, 'unknown', 403, [reason('agent-unknown'), ...more])
   const { status, grade } = agent
-  const refuse = (refusal: Refusal, why: Reason): Verdict => ({
-    ...deny(refusal, [why, ...more]),
+  const refuse = (refusalStatus: 401 | 403, why: Reason): Verdict => ({
+    ...deny(customRefusal(rules, refusalStatus), [why, ...more]),
     agent,
   })
-  if (!rules.statuses.includes(status)) return refuse(FORBIDDEN, reason('status-refused', status))
-  if (rules.requireProof && !proven) return refuse(UNAUTHENTICATED, reason('proof-required'))
+  if (!rules.statuses.includes(status)) return refuse(403, reason('status-refused', status))
+  if (rules.requireProof && !proven) return refuse(401, reason('proof-required'))
   if (rules.allow.includes(agent.did)) {
     return { ...EMPTY_VERDICT, action: 'allow', reasons: [reason('allow-list'), ...more], agent }
   }
@@ -105,10 +122,10 @@ function decideForAgent(
   if (minimum !== null && !isAtLeast(grade, minimum)) {
     const why =
       grade === null ? reason('grade-unknown', minimum) : reason('grade-too-low', grade, minimum)
-    return refuse(FORBIDDEN, why)
+    return refuse(403, why)
   }
   const { level, why } = levelOf(rules, agent)
-  return { ...byLevel(rules, level, FORBIDDEN, [why, ...more]), agent }
+  return { ...byLevel(rules, level, 403, [why, ...more]), agent }
 }
 
 function levelOf(rules: Rules, { identityMethod }: AgentData): { level: Level; why: Reason } {
@@ -124,9 +141,9 @@ function isAtLeast(grade: Grade | null, minimum: Grade): boolean {
   return grade !== null && grade <= minimum
 }
 
-function byLevel(rules: Rules, level: Level, refusal: Refusal, reasons: Reasons): Verdict {
+function byLevel(rules: Rules, level: Level, status: 401 | 403, reasons: Reasons): Verdict {
   const action = rules.levels[level]
-  if (action === 'deny') return { ...deny(refusal, reasons), level }
+  if (action === 'deny') return { ...deny(customRefusal(rules, status), reasons), level }
   return { ...EMPTY_VERDICT, action, level, reasons }
 }
 

@@ -17,10 +17,22 @@ export interface AgentData {
   readonly grade: Grade | null
 }
 
+/** The error codes by status. 402 is FORBIDDEN, because the contract has no code for it. */
+export const REFUSAL_CODES = {
+  401: 'UNAUTHENTICATED',
+  402: 'FORBIDDEN',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  429: 'RATE_LIMITED',
+  503: 'UNAVAILABLE',
+} as const
+
 /** How a request is refused, or would be in shadow mode. */
 export interface Refusal {
-  readonly status: 401 | 403 | 429 | 503
-  readonly code: 'UNAUTHENTICATED' | 'FORBIDDEN' | 'RATE_LIMITED' | 'UNAVAILABLE'
+  readonly status: 401 | 402 | 403 | 404 | 429 | 503
+  readonly code: (typeof REFUSAL_CODES)[keyof typeof REFUSAL_CODES]
+  /** Set by the policy. Null: the message of the first reason. */
+  readonly message: string | null
   readonly retryAfterSeconds: number | null
 }
 

@@ -1,7 +1,7 @@
 import type { Naming } from '@countersign/protocol'
 import { type ForwardedHeaders, forwardedHeaders } from '../forwarded-headers.ts'
-import type { Mode, Policy, WhenUnreachable } from '../policy/policy.ts'
-import { type Caller, UNAVAILABLE, type Verdict } from './decide.ts'
+import type { Mode, Policy } from '../policy/policy.ts'
+import { type Caller, refusalOf, type Verdict } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { reason } from './reasons.ts'
 
@@ -52,17 +52,8 @@ export function rateLimitedOutcome(
     action: 'deny',
     admitted: isAdmitted(decision.mode, 'deny'),
     reasons: [reason('over-limit', seconds), ...decision.reasons],
-    refusal: { status: 429, code: 'RATE_LIMITED', retryAfterSeconds: seconds },
+    refusal: refusalOf(429, seconds),
   })
-}
-
-/** The outcome if the gateway itself fails: the same as for an unreachable service without a cached answer. */
-export function failureOutcome(context: OutcomeContext, rule: WhenUnreachable): Outcome {
-  const action = rule === 'stale' ? 'deny' : rule
-  const refusal = action === 'deny' ? UNAVAILABLE : null
-  const reasons = [reason('gateway-failed')] as const
-  const verdict: Verdict = { action, level: null, reasons, refusal, agent: null, stale: false }
-  return outcomeOf(context, { kind: 'none' }, verdict, null)
 }
 
 function isAdmitted(mode: Mode, action: Decision['action']): boolean {

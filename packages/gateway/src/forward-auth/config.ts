@@ -4,7 +4,7 @@ import type { SessionReader } from '../options.ts'
 import type { Field } from '../policy/fields.ts'
 import type { Policy } from '../policy/policy.ts'
 import { collectMistake, PolicyError } from '../policy/policy-error.ts'
-import { readPolicyAt } from '../policy/read-policy.ts'
+import { placesRequiringProof, readPolicyAt } from '../policy/read-policy.ts'
 import {
   numberBetween,
   oneOf,
@@ -123,8 +123,10 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
       : collectMistake(mistakes, () => new Registry(values.service, { naming: names }))
   const policy = readPolicyAt(given.policy, 'policy', { mistakes, naming: naming ?? namingFor() })
   const sessions = registry && collectMistake(mistakes, () => sessionsOf(values, registry, env))
-  if (policy.requireProof && sessions === undefined) {
-    mistakes.push('policy.requireProof needs audience and sessionSecretVariable')
+  if (sessions === undefined) {
+    for (const place of placesRequiringProof(policy)) {
+      mistakes.push(`${place}.requireProof needs audience and sessionSecretVariable`)
+    }
   }
   if (mistakes.length > 0 || registry === null || sessions === null) {
     throw new PolicyError([...new Set(mistakes)])

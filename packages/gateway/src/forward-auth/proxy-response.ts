@@ -26,8 +26,13 @@ export function reply(
       for (const name of Object.values(gate.naming.forwardedHeaders)) response.setHeader(name, '')
     }
     for (const [name, value] of forwarded) response.setHeader(name, value)
-    if (dialect === 'envoy') removeForged(request, response, gate)
-    response.writeHead(200, { 'content-length': 0, 'cache-control': 'no-store' }).end()
+    const forged = forgedHeaders(request, gate)
+    if (dialect === 'envoy') removeForged(forged, response)
+    // nginx cannot remove headers by pattern. A status other than 2xx makes it pass the request on without them.
+    const withoutForged = dialect === 'nginx' && forged.some((name) => !isReplaced(name, gate))
+    if (withoutForged) response.setHeader(NGINX_STATUS, 200)
+    const status = withoutForged ? 403 : 200
+    response.writeHead(status, { 'content-length': 0, 'cache-control': 'no-store' }).end()
     return
   }
   for (const [name, value] of denial.headers) response.setHeader(name, value)
@@ -40,12 +45,20 @@ export function reply(
   response.writeHead(denial.status === 401 ? 401 : 403).end()
 }
 
+/** The names of the identity headers that the client sent. */
+function forgedHeaders(request: IncomingMessage, gate: Gate): string[] {
+  return Object.keys(request.headers).filter(gate.isIdentityHeader)
+}
+
+/** Whether a proxy that replaces the headers of `forwardedHeaders` by their names replaces this one. */
+function isReplaced(name: string, { naming }: Gate): boolean {
+  return Object.values(naming.forwardedHeaders).some((each) => each.toLowerCase() === name)
+}
+
 /** Tells Envoy which client headers to remove. It removes them after adding ours, so those must not be listed. */
-function removeForged(request: IncomingMessage, response: ServerResponse, gate: Gate): void {
-  const forged = Object.keys(request.headers).filter(
-    (name) => gate.isIdentityHeader(name) && !response.hasHeader(name),
-  )
-  if (forged.length > 0) response.setHeader('x-envoy-auth-headers-to-remove', forged.join(','))
+function removeForged(forged: readonly string[], response: ServerResponse): void {
+  const names = forged.filter((name) => !response.hasHeader(name))
+  if (names.length > 0) response.setHeader('x-envoy-auth-headers-to-remove', names.join(','))
 }
 
 /** Escapes JSON for use in a header value. */

@@ -5,6 +5,7 @@ import {
   type LevelAction,
   type Limit,
   type Policy,
+  type RefusalResponse,
   type Route,
   type Rules,
 } from './policy.ts'
@@ -28,6 +29,9 @@ export interface Field<T> {
   readonly defaultValue: T
   readonly description: string
 }
+
+/** With escapes, nginx passes it on in a header. */
+const MAX_MESSAGE_LENGTH = 300
 
 /** The contract's suggested policy (section 5). */
 const SUGGESTED: Rules['levels'] = {
@@ -63,6 +67,33 @@ const limit: Reader<Limit> = Object.assign(
     return read as Limit
   },
   { accepts: 'an object with `requests` and `seconds`' },
+)
+
+const refusalStatus: Reader<402 | 403 | 404> = Object.assign(
+  (value: unknown, place: string, { mistakes }: ReadContext) => {
+    if (value === 402 || value === 403 || value === 404) return value
+    mistakes.push(`${place} takes ${refusalStatus.accepts}`)
+    return undefined
+  },
+  { accepts: '`402`, `403` or `404`' },
+)
+
+const refusalMessage = stringMatching(
+  (text) => text.length > 0 && text.length <= MAX_MESSAGE_LENGTH && text.isWellFormed(),
+  'a text of at most 300 characters',
+)
+
+const refusal: Reader<RefusalResponse> = Object.assign(
+  (value: unknown, place: string, context: ReadContext) => {
+    const { status, message } = record(value, place, ['status', 'message'], context)
+    return {
+      ...(status !== undefined && { status: refusalStatus(status, `${place}.status`, context) }),
+      ...(message !== undefined && {
+        message: refusalMessage(message, `${place}.message`, context),
+      }),
+    } as RefusalResponse
+  },
+  { accepts: 'an object with `status` (`402`, `403` or `404`), `message` or both' },
 )
 
 /** Fields of a policy that a route can override. */
@@ -114,6 +145,12 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     defaultValue: false,
     description:
       'Refuse agents that only say who they are: they need a session of your `agentSignIn` (middlewares with `sessions`)',
+  },
+  refusal: {
+    read: nullable(refusal),
+    defaultValue: null,
+    description:
+      'What a refusal by these rules says instead of 401 or 403 and the reason. `404` hides that there is anything. Does not apply to 429 and 503',
   },
   unreachable: {
     read: oneOf('deny', 'flag', 'allow', 'stale'),

@@ -18,6 +18,13 @@ export type Mode = 'enforce' | 'shadow'
  */
 export type WhenUnreachable = 'deny' | 'flag' | 'allow' | 'stale'
 
+/** What a refusal says in place of 401 or 403 and the reason. Rate limits (429) and failures (503) stay as they are. */
+export interface RefusalResponse {
+  /** 402 asks for payment, 404 hides that there is anything. Default: 401 or 403. */
+  readonly status?: 402 | 403 | 404
+  readonly message?: string
+}
+
 /** The part of a policy that a route can override. */
 export interface Rules {
   readonly levels: Readonly<Record<Level, LevelAction>>
@@ -33,6 +40,8 @@ export interface Rules {
   readonly deny: readonly string[]
   /** Refuse agents that have not proved possession of their key with a session of this site. */
   readonly requireProof: boolean
+  /** How a refusal by these rules is answered. Null: 401 or 403 with the reason. */
+  readonly refusal: RefusalResponse | null
   readonly unreachable: WhenUnreachable
   /** Maximum age of the last answer if `unreachable` is `stale`. */
   readonly maxStaleSeconds: number

@@ -28,6 +28,14 @@ export function readPolicyAt(input: unknown, place: string, context: ReadContext
   return deepFreeze({ ...rules, ...others, routes })
 }
 
+/** Where a policy requires proof of possession, such as `policy.routes[2]`. */
+export function placesRequiringProof(policy: Policy): string[] {
+  const places = policy.routes.map((route, i) =>
+    route.requireProof ? [`policy.routes[${i}]`] : [],
+  )
+  return [...(policy.requireProof ? ['policy'] : []), ...places.flat()]
+}
+
 function readRoutes(
   input: unknown,
   place: string,

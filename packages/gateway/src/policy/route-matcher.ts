@@ -1,17 +1,35 @@
 import type { Policy, Route, Rules } from './policy.ts'
 
 /**
- * Percent-encoded characters that need no encoding or have a meaning in paths, and `%C0` and `%C1`, which are invalid in
- * UTF-8. The server behind the gateway may decode them and route the request to another path than the encoded one.
+ * Whatever servers read differently: parts of paths that they resolve, merge or cut off, characters that no URL may
+ * contain, and encoded characters that need no encoding or separate parts of a URL. One server decodes `%27` before it
+ * looks for a handler, another one does not. Only the encoded form of characters that a URL cannot contain otherwise, or
+ * that clients send in both forms, is unambiguous: a space, ``"<>[]^`{|}`` and everything beyond ASCII.
  */
-const NEEDLESSLY_ENCODED =
-  /%(?:[01][0-9a-f]|2[5def]|3[0-9b]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9aef]|c[01])/i
-/** Parts of paths that servers resolve, merge, cut off or turn into a slash in different ways. */
-const AMBIGUOUS = /^(?!\/)|\/\/|\/\.{1,2}(?:\/|$)|[\\;]/
+const AMBIGUOUS =
+  /^(?!\/)|\/\/|\/\.{1,2}(?:\/|$)|[^\x21-\x7e]|[\\;#?]|%(?!2[02]|3[ce]|5[bde]|60|7[bcd]|[89a-f][\da-f])/i
+
+/** A method with other characters, such as `post`, is POST to some servers and an unknown method to others. */
+const AMBIGUOUS_METHOD = /[^A-Z-]/
 
 /** Whether all servers interpret a path in the same way. */
 export function isUnambiguousPath(path: string): boolean {
-  return !AMBIGUOUS.test(path) && !NEEDLESSLY_ENCODED.test(path)
+  return comparablePath(path) !== null
+}
+
+/**
+ * The form in which paths are compared: without encodings, in lower case, because many routers ignore letter case.
+ * @returns null if servers may interpret the path differently
+ */
+function comparablePath(path: string): string | null {
+  if (AMBIGUOUS.test(path)) return null
+  if (!path.includes('%')) return path.toLowerCase()
+  try {
+    return decodeURIComponent(path).normalize('NFC').toLowerCase()
+  } catch {
+    // Invalid UTF-8, such as `%C0%AF`, which careless decoders turn into a slash.
+    return null
+  }
 }
 
 /** Finds the rules of a policy that apply to a request. */
@@ -30,23 +48,27 @@ export class RouteMatcher {
 
   /**
    * @param target path and query, as sent
-   * @returns the index of the rules in `all`, or -1 if servers may interpret the path differently: then the strictest of
-   *   all rules apply
+   * @returns the index of the rules in `all`, or -1 if servers may interpret the path or the method differently: then the
+   *   strictest of all rules apply
    */
   find(method: string, target: string): number {
     if (this.#routes.length === 0) return 0
-    const path = pathOf(target)
-    if (!isUnambiguousPath(path)) return -1
-    const lower = path.toLowerCase()
+    const path = comparablePath(target.split('?', 1)[0] as string)
+    if (path === null || AMBIGUOUS_METHOD.test(method)) return -1
     const index = this.#routes.findIndex(
       ({ methods, matches }) =>
-        (methods === null || includesMethod(methods, method)) && matches(lower),
+        (methods === null || includesMethod(methods, method)) && matches(path),
     )
     return index < 0 ? this.all.length - 1 : index
   }
+
+  /** The rules at an index that `find` returned: one, or all of them if the request is ambiguous. */
+  rulesAt(index: number): readonly Rules[] {
+    return index < 0 ? this.all : [this.all[index] as Rules]
+  }
 }
 
-/** The path of a request target. */
+/** The path of a request target, for logs: without the query and a fragment, which can contain secrets. */
 export function pathOf(target: string): string {
   const end = target.search(/[?#]/)
   return end < 0 ? target : target.slice(0, end)
@@ -57,14 +79,14 @@ function includesMethod(methods: readonly string[], method: string): boolean {
   return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'))
 }
 
-/** Ignores letter case and a slash at the end, because many servers do. */
+/** Ignores a slash at the end, because many servers do. @param pattern validated, so that it is comparable */
 function pathMatcher(pattern: string): (path: string) => boolean {
-  const lower = pattern.toLowerCase()
-  if (!lower.endsWith('*')) {
-    const bare = lower.replace(/(.)\/$/, '$1')
+  const comparable = comparablePath(pattern) ?? pattern
+  if (!comparable.endsWith('*')) {
+    const bare = comparable.replace(/(.)\/$/, '$1')
     return (path) => path === bare || path === `${bare}/`
   }
-  const prefix = lower.slice(0, -1)
-  const withoutSlash = lower.slice(0, -2)
+  const prefix = comparable.slice(0, -1)
+  const withoutSlash = comparable.slice(0, -2)
   return (path) => path.startsWith(prefix) || path === withoutSlash
 }

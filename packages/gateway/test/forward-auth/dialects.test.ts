@@ -110,6 +110,7 @@ for (const [dialect, asking] of Object.entries(ASKING)) {
     assert.equal((await asking({}, 'GET', '/open/x?y')).status, 200)
     assert.equal((await asking({}, 'GET', '/form')).status, 401)
     assert.equal((await asking({}, 'GET', '/open/%2e%2e/x')).status, 401)
+    assert.equal((await asking({}, 'GET', '/open/it%27s')).status, 401)
   })
 
   test(`${dialect}: a CORS preflight passes`, async () => {
@@ -125,6 +126,25 @@ test('nginx gets only the statuses 2xx, 401 and 403, with the response for the c
   const body = response.headers.get('countersign-body') ?? ''
   assert.match(body, /^[\x20-\x7e]+$/)
   assert.equal(JSON.parse(body).error.code, 'FORBIDDEN')
+})
+
+test('forward: a method in lower case does not escape the rules for a method', async () => {
+  for (const method of ['get', 'Get', 'post', 'GET, POST']) {
+    for (const target of ['/open/x', '/form']) {
+      assert.equal((await ASKING.forward?.({}, method, target))?.status, 401, method)
+    }
+  }
+})
+
+test('nginx is told to pass a request on without headers that it cannot remove', async () => {
+  const asked = async (headers: Fields) => {
+    const response = (await ASKING.nginx?.({ ServiceID: agents.verified, ...headers })) as Response
+    return [response.status, response.headers.get('countersign-status')]
+  }
+  assert.deepEqual(await asked({ 'X-ServiceID-DID': 'forged' }), [200, null])
+  for (const name of ['X-ServiceID-Extra', 'X_ServiceID_DID', 'X.ServiceID.DID']) {
+    assert.deepEqual(await asked({ [name]: 'forged' }), [403, '200'])
+  }
 })
 
 test('Envoy gets a list of client headers to remove, without the headers that it must set', async () => {

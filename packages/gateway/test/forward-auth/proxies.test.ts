@@ -8,8 +8,11 @@ import { needs } from '../../../../test/support/tools.ts'
 import { type Reached, startEchoSite } from '../support/echo-site.ts'
 import { startGateway } from '../support/gateway-process.ts'
 import { type ProxyName, startProxy } from '../support/proxies.ts'
+import { startWsgiSite, type WsgiRequest } from '../support/wsgi-site.ts'
 
 const PROXIES: readonly ProxyName[] = ['nginx', 'caddy', 'haproxy']
+/** Every character that header names may contain besides letters and digits (RFC 9110 section 5.6.2). */
+const SEPARATORS = [..."-_.!#$%&'*+^`|~"]
 type Policy = Readonly<Record<string, unknown>>
 
 /** Starts service, gateway, site, and a proxy with its example configuration of deploy/. */
@@ -34,8 +37,8 @@ function identity({ fields }: Reached, idHeader = 'ServiceID'): Record<string, s
   return Object.fromEntries(found)
 }
 
-/** Headers that a client might forge. nginx removes only the five known names. */
-const forged = (idHeader: string, proxy: ProxyName) => [
+/** Headers that a client might forge. */
+const forged = (idHeader: string) => [
   `X-${idHeader}-Decision: allow`,
   `x-${idHeader.toLowerCase()}-verified: true`,
   `X-${idHeader}-DID: forged`,
@@ -45,7 +48,7 @@ const forged = (idHeader: string, proxy: ProxyName) => [
   `X_${idHeader}_Verified: forged`,
   `X-${idHeader}_DID: forged`,
   `X_${idHeader}-Status: forged`,
-  ...(proxy === 'nginx' ? [] : [`X-${idHeader}-Extra: forged`]),
+  `X-${idHeader}-Extra: forged`,
 ]
 
 async function askWith(url: string, lines: readonly string[], target = '/a/b?c=d%20e') {
@@ -71,10 +74,7 @@ for (const proxy of PROXIES) {
         [null, 401, 'no-identification'],
       ]
       for (const [named, status, reason] of rows) {
-        const lines = [
-          ...forged('ServiceID', proxy),
-          ...(named === null ? [] : [`ServiceID: ${named}`]),
-        ]
+        const lines = [...forged('ServiceID'), ...(named === null ? [] : [`ServiceID: ${named}`])]
         const answer = await askWith(url, lines)
         assert.equal(answer.status, status, answer.text)
         assert.match(answer.headers.get('vary') ?? '', /\bServiceID\b/)
@@ -115,6 +115,8 @@ for (const proxy of PROXIES) {
         routes: [
           { path: '/open', levels: { none: 'limit' } },
           { path: '/upload', methods: ['POST'] },
+          { path: '/paid', refusal: { status: 402, message: 'Pay “first”.' } },
+          { path: '/hidden', refusal: { status: 404 } },
         ],
       })
       const did = await claimAgent(service, await service.operator.addVerifiedOwner())
@@ -132,6 +134,9 @@ for (const proxy of PROXIES) {
         if (i === 2) assert.ok(Number(answer.headers.get('retry-after')) > 1700)
       }
       assert.deepEqual(statuses, [200, 200, 429])
+      const paid = await askWith(url, [], '/paid')
+      assert.deepEqual([paid.status, JSON.parse(paid.text).error.message], [402, 'Pay “first”.'])
+      assert.equal((await askWith(url, [], '/hidden')).status, 404)
       // X-Forwarded headers that the client forges are ignored.
       const lies = ['X-Forwarded-Uri: /open', 'X-Forwarded-Method: GET', 'X-Original-URI: /open']
       assert.equal((await askWith(url, lies, '/closed')).status, 401)
@@ -163,24 +168,82 @@ for (const proxy of PROXIES) {
       const { service, site, gateway, url } = await start(t, proxy, { unreachable: 'flag' })
       const did = await claimAgent(service, await service.operator.addVerifiedOwner())
       await service.stop()
-      const lines = [`ServiceID: ${did}`, ...forged('ServiceID', proxy)]
+      const lines = [`ServiceID: ${did}`, ...forged('ServiceID')]
       assert.equal((await askWith(url, lines)).status, 200)
       assert.deepEqual(identity(site.reached[0] as Reached), {
         'x-serviceid-decision': 'flag',
         'x-serviceid-verified': 'false',
       })
       await gateway.stop('SIGKILL')
-      assert.ok((await askWith(url, lines)).status >= 500)
+      const answer = await askWith(url, lines)
+      assert.equal(answer.status, proxy === 'caddy' ? 502 : 503)
       assert.equal(site.reached.length, 1)
+      if (proxy === 'caddy') return
+      const { error } = JSON.parse(answer.text)
+      assert.deepEqual([error.code, error.reasons], ['UNAVAILABLE', ['gateway-failed']])
+      assert.match(error.requestId, /^req_[0-9a-f]{32}$/)
+      assert.equal(answer.headers.get('content-type'), 'application/json')
+      assert.equal(answer.headers.get('cache-control'), 'no-store')
+      assert.equal(answer.headers.get('retry-after'), '5')
+    },
+  )
+
+  test(
+    `${proxy}: a WSGI site gets only the gateway's identity headers, whatever a client writes for a hyphen`,
+    needs(proxy, 'python3'),
+    async (t) => {
+      const service = await startTestService(t)
+      const sitePort = await startWsgiSite(t)
+      const gateway = await startGateway(t, { service: service.url })
+      const ports = { gatewayPort: gateway.port, sitePort, idHeader: 'ServiceID' }
+      const url = await startProxy(t, proxy, ports)
+      const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+      const expected = {
+        HTTP_X_SERVICEID_DECISION: 'allow',
+        HTTP_X_SERVICEID_VERIFIED: 'true',
+        HTTP_X_SERVICEID_DID: did,
+        HTTP_X_SERVICEID_STATUS: 'active',
+        HTTP_X_SERVICEID_IDENTITY_LEVEL: 'in-person',
+      }
+      for (const a of SEPARATORS) {
+        for (const b of SEPARATORS) {
+          const names = [`X${a}ServiceID${b}Verified`, `x${a}serviceid${b}Extra`]
+          const headers = Object.fromEntries(names.map((name) => [name, 'forged']))
+          const response = await fetch(url, { headers: { ServiceID: did, ...headers } })
+          const { fields } = (await response.json()) as WsgiRequest
+          const identity = Object.entries(fields).filter(([name]) => /^HTTP_X_SERVICEID/.test(name))
+          assert.deepEqual(Object.fromEntries(identity), expected, String(names))
+        }
+      }
+      // The rest of such a request arrives.
+      const headers = { ServiceID: did, 'X-ServiceID-Extra': 'forged', Cookie: 'a=b' }
+      const response = await fetch(url, { method: 'POST', body: 'abc', headers })
+      const { fields, body } = (await response.json()) as WsgiRequest
+      assert.deepEqual([fields.HTTP_COOKIE, fields.HTTP_SERVICEID, body], ['a=b', did, 'abc'])
     },
   )
 }
+
+test(
+  'caddy: a method in lower case does not escape the rules for a method',
+  needs('caddy'),
+  async (t) => {
+    const routes = [{ path: '/form', methods: ['POST'], levels: { none: 'deny' } }]
+    const { site, url } = await start(t, 'caddy', { levels: { none: 'allow' }, routes })
+    for (const [method, status] of Object.entries({ GET: 200, POST: 401, post: 401, Post: 401 })) {
+      const request = `${method} /form HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n`
+      const { answers } = await sendRaw(url, request)
+      assert.equal(answers[0]?.status, status, method)
+    }
+    assert.equal(site.reached.filter((each) => each.url === '/form').length, 1)
+  },
+)
 
 test('haproxy: works with another short name and header', needs('haproxy'), async (t) => {
   const { service, site, url } = await start(t, 'haproxy', {}, 'AcmeID', 'acme')
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
   assert.match(did, /^acme:agent:/)
-  assert.equal((await askWith(url, [...forged('AcmeID', 'haproxy'), `AcmeID: ${did}`])).status, 200)
+  assert.equal((await askWith(url, [...forged('AcmeID'), `AcmeID: ${did}`])).status, 200)
   assert.deepEqual(identity(site.reached[0] as Reached, 'AcmeID'), {
     'x-acmeid-decision': 'allow',
     'x-acmeid-verified': 'true',

@@ -12,13 +12,15 @@ const rules = new RouteMatcher(
         { path: '/report', methods: ['GET'] },
         { path: '/caf%C3%A9' },
         { path: '/' },
+        { path: "/it's/*" },
+        { path: '/a%20[b]/*' },
       ],
     },
     namingFor(),
   ),
 )
 const AMBIGUOUS = -1
-const OTHERS = 4
+const OTHERS = 6
 
 /** The rules that apply to a request. */
 const CASES: readonly [method: string, target: string, found: number][] = [
@@ -54,6 +56,26 @@ const CASES: readonly [method: string, target: string, found: number][] = [
   ['GET', '/admin%00', AMBIGUOUS],
   ['GET', 'http://elsewhere/admin', AMBIGUOUS],
   ['OPTIONS', '*', AMBIGUOUS],
+  ['GET', '/CAF%C3%89', 2],
+  ['GET', '/cafe%CC%81', 2],
+  ['GET', "/it's/x", 4],
+  ['GET', '/a%20[b]/x', 5],
+  ['GET', '/a%20%5bb%5D/x', 5],
+  ['GET', '/open?next=%27//#x', OTHERS],
+  ...['%27', '%21', '%24', '%26', '%28', '%29', '%2A', '%2b', '%2C', '%3a', '%3D', '%40'].map(
+    (each): [string, string, number] => ['GET', `/it${each}s/x`, AMBIGUOUS],
+  ),
+  ['GET', '/x%3Fy', AMBIGUOUS],
+  ['GET', '/open#/../admin', AMBIGUOUS],
+  ['GET', '/caf\u00c3\u00a9', AMBIGUOUS],
+  ['GET', '/%e0%80%af', AMBIGUOUS],
+  ['GET', '/%ff', AMBIGUOUS],
+  ['GET', '/x%', AMBIGUOUS],
+  ['GET', '/x%2', AMBIGUOUS],
+  ['GET', '/x%u002f', AMBIGUOUS],
+  ['post', '/open', AMBIGUOUS],
+  ['GET, POST', '/open', AMBIGUOUS],
+  ['M-SEARCH', '/open', OTHERS],
   ['GET', '', AMBIGUOUS],
 ]
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import express from 'express'
-import fastify from 'fastify'
+import fastify, { type FastifyReply } from 'fastify'
 import { Hono } from 'hono'
 import type { Decision } from '../../src/decision/decision.ts'
 import { gateway as forExpress } from '../../src/express.ts'
@@ -10,6 +10,7 @@ import { gateway as forFastify } from '../../src/fastify.ts'
 import { agentOf, gateway as forFetch } from '../../src/fetch.ts'
 import { gateway as forHono } from '../../src/hono.ts'
 import type { GatewayOptions } from '../../src/options.ts'
+import type { Refused } from '../../src/refused.ts'
 import { pairsOf } from './echo-site.ts'
 
 type Test = { after(end: () => unknown): void }
@@ -22,14 +23,35 @@ export interface Seen {
 }
 
 /** An application with one line of gateway, on a real server. @returns its address */
-export type StartApp = (t: Test, options: GatewayOptions) => Promise<string>
+export type StartApp = (
+  t: Test,
+  options: GatewayOptions,
+  /** Answers refused requests with this status and text, in `onRefused`. Null: it throws. */
+  refusal?: OwnRefusal | null,
+) => Promise<string>
+
+export interface OwnRefusal {
+  readonly status: number
+  readonly text: (refused: Refused) => string
+}
+
+/** The text of a test's own refusal. @throws Error if there is none */
+function textFor(refusal: OwnRefusal | null, refused: Refused): string {
+  if (refusal === null) throw new Error('onRefused fails')
+  return refusal.text(refused)
+}
 
 /** `/vary` has a Vary of its own, `/fail` throws; everything else answers with what it has seen. */
 const VARY = 'Accept-Language'
 
-const withExpress: StartApp = async (t, options) => {
+const withExpress: StartApp = async (t, options, refusal) => {
   const app = express()
-  app.use(forExpress(options))
+  const onRefused = (_: IncomingMessage, response: ServerResponse, refused: Refused) => {
+    const text = textFor(refusal as OwnRefusal | null, refused)
+    response.statusCode = refusal?.status ?? 0
+    response.end(text)
+  }
+  app.use(forExpress({ ...options, ...(refusal !== undefined && { onRefused }) }))
   app.use(async (request: IncomingMessage & { agent: Decision }, response: ServerResponse) => {
     if (request.url === '/fail') throw new Error('the application’s own')
     if (request.url === '/vary') response.appendHeader('vary', VARY)
@@ -54,10 +76,14 @@ const withExpress: StartApp = async (t, options) => {
   return ending(t, server)
 }
 
-const withFastify: StartApp = async (t, options) => {
+const withFastify: StartApp = async (t, options, refusal) => {
   const app = fastify({ forceCloseConnections: true })
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
-  app.register(forFastify(options))
+  const onRefused = async (_: unknown, reply: FastifyReply, refused: Refused) => {
+    const text = textFor(refusal as OwnRefusal | null, refused)
+    reply.code(refusal?.status ?? 0).send(text)
+  }
+  app.register(forFastify({ ...options, ...(refusal !== undefined && { onRefused }) }))
   app.all('/*', async (request, reply) => {
     if (request.url === '/fail') throw new Error('the application’s own')
     if (request.url === '/vary') reply.header('vary', VARY)
@@ -72,9 +98,10 @@ const withFastify: StartApp = async (t, options) => {
   return app.listen({ port: 0, host: '127.0.0.1' })
 }
 
-const withHono: StartApp = async (t, options) => {
+const withHono: StartApp = async (t, options, refusal) => {
   const app = new Hono()
-  app.use(forHono(options))
+  const onRefused = (_: unknown, refused: Refused) => responseFor(refusal as OwnRefusal, refused)
+  app.use(forHono({ ...options, ...(refusal !== undefined && { onRefused }) }))
   app.all('*', async (c) => {
     if (c.req.path === '/fail') throw new Error('the application’s own')
     if (c.req.path === '/vary') c.header('vary', VARY)
@@ -85,8 +112,10 @@ const withHono: StartApp = async (t, options) => {
   return served(t, app.fetch)
 }
 
-const withFetch: StartApp = async (t, options) => {
-  const handler = forFetch(options)(async (request: Request) => {
+const withFetch: StartApp = async (t, options, refusal) => {
+  const onRefused = (_: unknown, refused: Refused) => responseFor(refusal as OwnRefusal, refused)
+  const own = refusal !== undefined && { onRefused }
+  const handler = forFetch({ ...options, ...own })(async (request: Request) => {
     const { pathname } = new URL(request.url)
     if (pathname === '/fail') throw new Error('the application’s own')
     const vary: Record<string, string> = pathname === '/vary' ? { vary: VARY } : {}
@@ -101,6 +130,9 @@ const withFetch: StartApp = async (t, options) => {
     handler(request).catch(() => new Response('failed', { status: 500 })),
   )
 }
+
+const responseFor = (refusal: OwnRefusal | null, refused: Refused) =>
+  new Response(textFor(refusal, refused), { status: refusal?.status ?? 0 })
 
 export const FRAMEWORKS: Readonly<Record<string, StartApp>> = {
   Express: withExpress,

@@ -58,7 +58,20 @@ export async function startProxy(
     const base = file.split('/').at(-1) as string
     writeFileSync(join(dir, base), substituted(text, setting, port, dir))
   }
-  const [program = '', ...args] = command(dir)
+  return startServer(t, command(dir), dir, port)
+}
+
+/**
+ * Starts a program that listens on a port of 127.0.0.1.
+ * @param dir a directory for what it writes
+ * @returns where it answers
+ */
+export async function startServer(
+  t: { after(end: () => unknown): void },
+  [program = '', ...args]: readonly string[],
+  dir: string,
+  port: number,
+): Promise<string> {
   const child = spawn(program, args, {
     env: {
       PATH: `${process.env.PATH}:/usr/sbin`,
@@ -79,7 +92,7 @@ export async function startProxy(
   })
   const url = `http://127.0.0.1:${port}`
   await until(async () => {
-    if (child.exitCode !== null) throw new Error(`${name} ended:\n${output}`)
+    if (child.exitCode !== null) throw new Error(`${program} ended:\n${output}`)
     return fetch(url).then(
       () => true,
       () => false,
@@ -95,7 +108,7 @@ function substituted(
   dir: string,
 ) {
   return text
-    .replaceAll(':8080', `:${port}`)
+    .replaceAll(':8088', `:${port}`)
     .replaceAll('127.0.0.1:8181', `127.0.0.1:${gatewayPort}`)
     .replaceAll('127.0.0.1:3000', `127.0.0.1:${sitePort}`)
     .replaceAll('/etc/haproxy/', `${dir}/`)
@@ -105,7 +118,7 @@ function substituted(
 }
 
 /** What Debian's nginx.conf is around conf.d/, without its daemon, logs and system directories. */
-function nginxAround(dir: string): string {
+export function nginxAround(dir: string, file = 'countersign.conf'): string {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return `daemon off;
 pid ${dir}/nginx.pid;
@@ -115,7 +128,7 @@ events {}
 http {
   access_log off;
   ${kinds.map((kind) => `${kind}_temp_path ${dir}/${kind};`).join(' ')}
-  include ${dir}/countersign.conf;
+  include ${dir}/${file};
 }
 `
 }
