@@ -100,7 +100,7 @@ test('axe finds nothing on the signed-out pages', BROWSER_MATRIX, async (t) => {
   const { page, problems } = await openAsNewcomer(await openBrowser(t))
   for (const [path, heading] of [
     ['/sign-in', 'Sign in'],
-    ['/sign-in?failed=dev-low&message=It+did+not+work.&request=req_1', 'Sign in'],
+    ['/sign-in?failed=dev-low&code=declined&request=req_1', 'Sign in'],
     ['/sign-up', 'Create your account'],
     ['/sign-up?provider=dev-low', 'Create your account'],
   ] as const) {

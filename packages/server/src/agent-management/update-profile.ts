@@ -1,11 +1,13 @@
 import {
   type AgentPatch,
+  assertNoImitation,
   CodedError,
   type OwnerAgent,
   requireUsername,
   usernameSkeleton,
 } from '@countersign/protocol'
 import { agentBySkeleton, tailOfUsername } from '../agents/agent-table.ts'
+import { assertNotInQuarantine, quarantineUsername } from '../agents/released-username-table.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
@@ -48,6 +50,7 @@ export async function writeProfile(
   }
   const seq = tx.nextSeq()
   if (!(await updateProfileColumns(tx, row.tail, profile, { at, version: seq }))) return false
+  await quarantineReleased(tx, row, profile.username, at)
   await appendEvent(tx, {
     seq,
     at,
@@ -59,12 +62,30 @@ export async function writeProfile(
   return true
 }
 
+async function quarantineReleased(
+  tx: Tx,
+  row: AgentRow,
+  username: string | null | undefined,
+  at: number,
+): Promise<void> {
+  if (row.username === null || username === undefined) return
+  if (usernameSkeleton(username ?? '') === usernameSkeleton(row.username)) return
+  const released = {
+    namespace: 'agent',
+    username: row.username,
+    ownerId: row.owner_id,
+    at,
+  } as const
+  await quarantineUsername(tx, released)
+}
+
 /**
  * Changes an agent's display name, username and description.
  * @param reference the agent's DID or its tail
  * @param patch checked against the route's schema; null removes a value
  * @returns the agent after the change
- * @throws CodedError VALIDATION_ERROR if the username is invalid or taken, or the agent is revoked, NOT_FOUND
+ * @throws CodedError VALIDATION_ERROR if a text is invalid, the username is taken or was given up recently by another
+ *   owner, or the agent is revoked; NOT_FOUND
  */
 export async function updateProfile(
   deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
@@ -76,9 +97,15 @@ export async function updateProfile(
   const tail = tailOf(naming, reference)
   const { username } = patch
   if (typeof username === 'string') requireUsername(naming, username)
+  assertNoImitation('A display name', patch.displayName ?? '')
+  assertNoImitation('A description', patch.description ?? '')
   await deps.db.write(async (tx) => {
     const row = await requireOwn(tx.db, ownerId, tail)
-    if (typeof username === 'string') await releaseRevokedUsername(tx, row, username, deps.now())
+    if (typeof username === 'string') {
+      const claim = { namespace: 'agent', username, ownerId, at: deps.now() } as const
+      await assertNotInQuarantine(tx.db, claim)
+      await releaseRevokedUsername(tx, row, username, deps.now())
+    }
     if (await writeProfile(tx, row, columnsOf(patch), deps.now())) return
     throw await usernameTakenError(tx, username ?? '')
   })

@@ -4,13 +4,19 @@ import { prepared } from '../core/database/prepared.ts'
 /** Inserts an owner with the next id and returns the row. */
 export async function insertOwner(
   tx: Tx,
-  owner: Omit<OwnerRow, 'id' | 'deleted_at' | 'user_handle'>,
+  owner: Omit<OwnerRow, 'id' | 'deleted_at' | 'user_handle' | 'name_changed_at'>,
 ): Promise<OwnerRow> {
   const { last } = await tx.db
     .selectFrom('owners')
     .select((eb) => eb.fn.max('id').as('last'))
     .executeTakeFirstOrThrow()
-  const row = { ...owner, id: (last ?? 0) + 1, deleted_at: null, user_handle: null }
+  const row = {
+    ...owner,
+    id: (last ?? 0) + 1,
+    deleted_at: null,
+    user_handle: null,
+    name_changed_at: null,
+  }
   await tx.db.insertInto('owners').values(row).execute()
   return row
 }
@@ -49,12 +55,15 @@ export function ownersAfter(db: Db, after: number, limit: number): Promise<Owner
 }
 
 /** The public columns of an owner. */
-export type PublicOwnerRow = Pick<OwnerRow, 'id' | 'username' | 'display_name' | 'deleted_at'>
+export type PublicOwnerRow = Pick<
+  OwnerRow,
+  'id' | 'username' | 'display_name' | 'deleted_at' | 'name_changed_at'
+>
 
 const selectPublic = prepared<{ after: number; limit: number }, PublicOwnerRow>((db, param) =>
   db
     .selectFrom('owners')
-    .select(['id', 'username', 'display_name', 'deleted_at'])
+    .select(['id', 'username', 'display_name', 'deleted_at', 'name_changed_at'])
     .where('id', '>', param('after'))
     .orderBy('id')
     .limit(param('limit')),
@@ -69,7 +78,9 @@ export function publicOwnersAfter(db: Db, after: number, limit: number): Promise
 export async function updateOwner(
   tx: Tx,
   id: number,
-  values: Partial<Pick<OwnerRow, 'username' | 'display_name' | 'username_skeleton'>>,
+  values: Partial<
+    Pick<OwnerRow, 'username' | 'display_name' | 'username_skeleton' | 'name_changed_at'>
+  >,
 ): Promise<void> {
   await tx.db.updateTable('owners').set(values).where('id', '=', id).execute()
 }

@@ -1,6 +1,5 @@
-import { CodedError, ERROR_STATUS, errorSchema } from '@countersign/protocol'
+import { CodedError, errorSchema } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
-import { toCodedError } from '../core/errors.ts'
 import type { Cookies } from '../core/http/cookies.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import {
@@ -109,21 +108,4 @@ function isSameOrigin({ headers }: FastifyRequest, baseUrl: string): boolean {
 
 function crossOriginError(): CodedError {
   return new CodedError('FORBIDDEN', 'This can only be done from a page of this service.')
-}
-
-/**
- * Logs why a provider's callback failed, and describes the failure for the dashboard.
- * @param provider the provider's id
- * @returns the query of the dashboard page that shows it
- */
-export function callbackFailureQuery(
-  error: unknown,
-  request: FastifyRequest,
-  provider: string,
-): Record<string, string> {
-  const { code, message, cause } = toCodedError(error)
-  // A rejected callback can be an attack, so the operator gets the cause. Causes hold no text from outside.
-  const level = ERROR_STATUS[code] >= 500 ? 'error' : 'warn'
-  request.log[level]({ err: cause, provider, requestId: request.id }, message)
-  return { failed: provider, message, request: request.id }
 }

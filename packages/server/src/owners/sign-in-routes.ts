@@ -11,8 +11,9 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../core/http/server.ts'
 import { providerParam } from '../providers/providers.ts'
+import { callbackFailureQuery } from './callback-failure.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
-import { callbackFailureQuery, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+import { type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
 import { signInWithRecoveryCode } from './recovery-codes.ts'
 import { signInWithLink } from './sign-in-link.ts'
 import {
@@ -137,7 +138,7 @@ async function completeCallback(
     return dashboardPageFor(outcome, encodeURIComponent(id))
   } catch (error) {
     const page = browser.session === null ? 'sign-in' : 'account'
-    return `${page}?${new URLSearchParams(callbackFailureQuery(error, request, id))}`
+    return `${page}?${new URLSearchParams(callbackFailureQuery(error, request, deps.providers, id))}`
   }
 }
 

@@ -40,6 +40,7 @@ export async function exportAccount(
     exportedAt: timestamp(deps.now()),
     owner: { username: owner.username, displayName: owner.display_name },
     createdAt: timestamp(owner.created_at),
+    nameChangedAt: timestampOrNull(owner.name_changed_at),
     userHandle: owner.user_handle,
     ...describeRecords(records, session),
     events: (await eventsOfOwner(read, ownerId)).map(describeEvent),
@@ -66,6 +67,7 @@ function describeRecords(records: Records, session: Session) {
       id: each.id,
       current: each.id === session.id,
       method: each.method,
+      passkey: each.passkey_id,
       browser: each.browser,
       createdAt: timestamp(each.signed_in_at),
       lastSeenAt: timestamp(each.last_seen_at),
@@ -88,7 +90,11 @@ function describeRecords(records: Records, session: Session) {
       assurance,
       country,
       verifiedAt: timestamp(each.verified_at),
+      publishedName: each.published_name,
       expiresAt: timestampOrNull(each.expires_at),
+    })),
+    releasedUsernames: records.usernames.map((each) => ({
+      availableAt: timestamp(each.available_at),
     })),
     claimTokens: records.tokens.map((each) => ({
       createdAt: timestamp(each.created_at),

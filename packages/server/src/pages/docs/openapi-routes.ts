@@ -85,7 +85,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   identify: ['NOT_FOUND'],
   challengeRuntime: ['FORBIDDEN'],
   answerRuntime: ['INVALID_SIGNATURE', 'TOKEN_EXPIRED', 'FORBIDDEN'],
-  issueToken: ['IDENTITY_REQUIRED'],
+  issueToken: ['IDENTITY_REQUIRED', 'RECENT_SIGN_IN_REQUIRED'],
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],
   linkSignInProvider: ['NOT_FOUND'],

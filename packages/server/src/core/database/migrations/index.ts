@@ -7,6 +7,7 @@ import { rateCounts } from './0006-rate-counts.ts'
 import { jobDueSince } from './0007-job-due-since.ts'
 import { pruning } from './0008-pruning.ts'
 import { agentKeys } from './0009-agent-keys.ts'
+import { ownerNames } from './0011-owner-names.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   jobDueSince,
   pruning,
   agentKeys,
+  ownerNames,
 ]
