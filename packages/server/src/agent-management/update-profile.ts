@@ -7,8 +7,8 @@ import {
   usernameSkeleton,
 } from '@countersign/protocol'
 import { agentBySkeleton, tailOfUsername } from '../agents/agent-table.ts'
-import { assertNotInQuarantine, quarantineUsername } from '../agents/released-username-table.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
+import { assertNotInQuarantine, quarantineUsername } from '../agents/username-quarantine.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'

@@ -1,30 +1,15 @@
-import { createHash } from 'node:crypto'
-import { CodedError, usernameSkeleton } from '@countersign/protocol'
-import type { Db, Tx } from '../core/database/database.ts'
+import type { Db, ReleasedUsernameRow, Tx } from '../core/database/database.ts'
 
-/** For so long, links to a username that was given up cannot lead to a stranger. */
-export const QUARANTINE_MS = 90 * 86_400_000
-
-/** A username of an owner or of an agent: the two are separate namespaces. */
-export interface UsernameClaim {
-  readonly namespace: 'owner' | 'agent'
-  readonly username: string
-  /** The owner, or the owner of the agent; null for an owner without an account. */
-  readonly ownerId: number | null
-  /** Milliseconds since the Unix epoch. */
-  readonly at: number
-}
-
-/** Call when a username is given up. For 90 days, only the same owner can take it, or a lookalike, again. */
-export async function quarantineUsername(
+/** Inserts a released username, or replaces its previous owner and date, and deletes rows that are available again. */
+export async function upsertReleasedUsername(
   tx: Tx,
-  claim: UsernameClaim & { readonly ownerId: number },
+  row: ReleasedUsernameRow,
+  now: number,
 ): Promise<void> {
-  const { ownerId, at } = claim
-  await tx.db.deleteFrom('released_usernames').where('available_at', '<=', at).execute()
+  await tx.db.deleteFrom('released_usernames').where('available_at', '<=', now).execute()
   await tx.db
     .insertInto('released_usernames')
-    .values({ hash: hashOf(claim), owner_id: ownerId, available_at: at + QUARANTINE_MS })
+    .values(row)
     .onConflict((conflict) =>
       conflict.column('hash').doUpdateSet((eb) => ({
         owner_id: eb.ref('excluded.owner_id'),
@@ -34,22 +19,9 @@ export async function quarantineUsername(
     .execute()
 }
 
-/** @throws CodedError VALIDATION_ERROR if another owner gave the username, or a lookalike, up less than 90 days ago */
-export async function assertNotInQuarantine(db: Db, claim: UsernameClaim): Promise<void> {
-  const row = await db
-    .selectFrom('released_usernames')
-    .select(['owner_id', 'available_at'])
-    .where('hash', '=', hashOf(claim))
-    .executeTakeFirst()
-  if (row === undefined || row.available_at <= claim.at || row.owner_id === claim.ownerId) return
-  throw new CodedError(
-    'VALIDATION_ERROR',
-    `The username ${claim.username}, or one that looks like it, was given up less than 90 days ago. Only its previous owner can take it. Choose another.`,
-  )
-}
-
-function hashOf({ namespace, username }: UsernameClaim): Uint8Array {
-  return createHash('sha256')
-    .update(`${namespace}:${usernameSkeleton(username)}`)
-    .digest()
+export function releasedUsername(
+  db: Db,
+  hash: Uint8Array,
+): Promise<ReleasedUsernameRow | undefined> {
+  return db.selectFrom('released_usernames').selectAll().where('hash', '=', hash).executeTakeFirst()
 }

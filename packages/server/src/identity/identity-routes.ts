@@ -9,8 +9,11 @@ import {
 import type { FastifyRequest } from 'fastify'
 import { afterCommit } from '../core/errors.ts'
 import type { App } from '../core/http/server.ts'
-import { callbackFailureQuery } from '../owners/callback-failure.ts'
-import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import {
+  callbackFailureQuery,
+  type OwnerRouteContext,
+  ownerSchema,
+} from '../owners/owner-routes.ts'
 import { getProvider, providerParam } from '../providers/providers.ts'
 import { identityOverview, verificationByProvider } from './overview.ts'
 import { unverifyOwner, withdrawName } from './record-verification.ts'

@@ -6,7 +6,7 @@ import {
   usernameSkeleton,
 } from '@countersign/protocol'
 import { ownerById, updateOwner } from '../agents/owner-table.ts'
-import { quarantineUsername } from '../agents/released-username-table.ts'
+import { quarantineUsername } from '../agents/username-quarantine.ts'
 import type { Db, OwnerRow, PasskeyRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import { timestamp } from '../core/timestamp.ts'

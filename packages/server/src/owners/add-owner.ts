@@ -7,7 +7,7 @@ import {
   usernameSkeleton,
 } from '@countersign/protocol'
 import { insertOwner, ownerBySkeleton } from '../agents/owner-table.ts'
-import { assertNotInQuarantine } from '../agents/released-username-table.ts'
+import { assertNotInQuarantine } from '../agents/username-quarantine.ts'
 import type { Database, OwnerRow, Tx } from '../core/database/database.ts'
 
 export interface AddOwnerDeps {

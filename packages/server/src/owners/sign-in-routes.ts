@@ -11,9 +11,8 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../core/http/server.ts'
 import { providerParam } from '../providers/providers.ts'
-import { callbackFailureQuery } from './callback-failure.ts'
 import { FLOW_LIFETIME_MS } from './flow.ts'
-import { type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
+import { callbackFailureQuery, type OwnerRouteContext, ownerSchema } from './owner-routes.ts'
 import { signInWithRecoveryCode } from './recovery-codes.ts'
 import { signInWithLink } from './sign-in-link.ts'
 import {

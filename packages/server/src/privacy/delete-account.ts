@@ -3,7 +3,7 @@ import { agentsWithProfile, unrevokedAgents } from '../agent-management/own-agen
 import { assertConfirmed, REVOKE_BATCH_SIZE, revokeAgents } from '../agent-management/revoke-all.ts'
 import { writeProfile } from '../agent-management/update-profile.ts'
 import { cancelRegrade } from '../agents/regrade-owner.ts'
-import { quarantineUsername } from '../agents/released-username-table.ts'
+import { quarantineUsername } from '../agents/username-quarantine.ts'
 import { eraseChannels } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'

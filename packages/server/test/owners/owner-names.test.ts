@@ -76,7 +76,7 @@ test('a self-declared name is labelled as such next to every verification', asyn
   const ownerId = await service.operator.addVerifiedOwner('labelled', 'high')
   const did = await claimAgent(service, ownerId)
   const page = await pageOf(did)
-  assert.match(page, /self-declared name is Owner labelled/)
+  assert.match(page, /Owner labelled is its owner’s self-declared name/)
   assert.match(page, /does not verify this name/)
   assert.doesNotMatch(page, /has proved who they are/)
   assert.match((await ask(service, `/agent/${did}`)).text, /Owner labelled \(self-declared name\)/)

@@ -4,7 +4,7 @@ import { type Answer, assertRefused } from '../../../../test/support/answer.ts'
 import { ask, post } from '../../../../test/support/ask.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
-import { QUARANTINE_MS } from '../../src/agents/released-username-table.ts'
+import { QUARANTINE_MS } from '../../src/agents/username-quarantine.ts'
 
 const START = Date.now()
 let now = START

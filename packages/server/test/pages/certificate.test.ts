@@ -47,7 +47,7 @@ test('an active certificate shows the owner, the assurance of their verification
   for (const each of [
     'Active This certificate is valid.',
     'Guild of Agents certifies that this agent holds the key below.',
-    'Its owner’s self-declared name is Ada Lovelace.',
+    'Ada Lovelace is its owner’s self-declared name.',
     'In person verified the owner’s identity with high assurance, but that does not verify this name.',
     'Self-declared name Ada Lovelace @ada',
     'In person, high assurance',
@@ -83,7 +83,7 @@ test('expired verifications are not shown, and missing ones are named as missing
   assert.match(text, /No channel of this agent is verified at the moment/)
   assert.match(text, /Where can it be reached\? At no channel that is verified at the moment\./)
   assert.match(text, /No current identity verification\./)
-  assert.match(text, /Its owner’s self-declared name is Ada\. No identity verification backs it/)
+  assert.match(text, /Ada is its owner’s self-declared name\. No identity verification backs it/)
   assert.match(text, /Why the grade is E/)
 })
 

@@ -15,7 +15,7 @@ import {
   type TestService,
 } from '../../../../test/support/service.ts'
 import { type SignedInOwner, signIn } from '../../../../test/support/signed-in.ts'
-import { QUARANTINE_MS } from '../../src/agents/released-username-table.ts'
+import { QUARANTINE_MS } from '../../src/agents/username-quarantine.ts'
 import { loadPepper } from '../../src/core/crypto/secrets.ts'
 import { verifyOwner } from '../../src/identity/record-verification.ts'
 import { AGENTS, editAgent, newOwner } from '../agent-management/with-agent.ts'

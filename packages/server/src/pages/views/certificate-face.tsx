@@ -122,7 +122,8 @@ function Statement({ context, certificate }: FaceProps): ReactNode {
 function Backing({ certificate: { agent, verification } }: Pick<FaceProps, 'certificate'>) {
   const { owner, ownerName } = agent
   if (owner === null) return 'Its owner has deleted their account.'
-  const declared = <>Its owner’s self-declared name is {owner.displayName}.</>
+  // The name does not end the sentence: it may end with a full stop itself.
+  const declared = <>{owner.displayName} is its owner’s self-declared name.</>
   if (verification === null) return <>{declared} No identity verification backs it.</>
   const { label, assurance } = verification
   const verified = ownerName?.verified ?? null

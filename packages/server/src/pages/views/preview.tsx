@@ -73,9 +73,9 @@ function plainName({ username, did }: PreviewData): string {
   return username === null ? `Agent ${did.slice(-24, -18)}` : `@${username}`
 }
 
-function ownerLine({ owner, verifiedName }: PreviewData): string {
+function ownerLine({ owner, verifiedName, developmentOnly }: PreviewData): string {
   if (owner === null) return 'The owner has deleted their account'
-  const verified = verifiedName === null ? null : drawable(verifiedName)
+  const verified = verifiedName === null || developmentOnly ? null : drawable(verifiedName)
   return verified === null
     ? `Owner: ${clipped(drawable(owner) ?? 'see the certificate', 40)} (self-declared name)`
     : `Owner: ${clipped(verified, 40)} (verified name)`
