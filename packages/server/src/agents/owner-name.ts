@@ -41,7 +41,7 @@ function verifiedNameOf(site: Site, owner: OwnerRecord, now: number): OwnerName[
 }
 
 /** Whether a verification that cards or the grade rest on was made by a provider for development, which accepts any name. */
-export function isDevelopmentOnly(owner: OwnerRecord, now: number): boolean {
+function isDevelopmentOnly(owner: OwnerRecord, now: number): boolean {
   const { verifications } = owner
   // Most owners have no such verification: spares the search for the strongest one.
   if (!verifications.some((each) => isDevelopmentProvider(each.provider) && isCurrent(each, now)))
