@@ -122,7 +122,7 @@ test('axe finds nothing on the signed-out pages', BROWSER_MATRIX, async (t) => {
   const { page, problems } = await openAsNewcomer(await openBrowser(t))
   for (const [path, heading] of [
     ['/sign-in', 'Sign in'],
-    ['/sign-in?failed=dev-low&message=It+did+not+work.&request=req_1', 'Sign in'],
+    ['/sign-in?failed=dev-low&code=declined&request=req_1', 'Sign in'],
     ['/sign-up', 'Create your account'],
     ['/sign-up?provider=dev-low', 'Create your account'],
   ] as const) {
@@ -163,10 +163,19 @@ test(
         assert.ok((await page.locator('body').innerText()).includes('<img src=x onerror=alert(1)>'))
       }
     }
-    const messages = `?failed=${encodeURIComponent(HOSTILE)}&message=${encodeURIComponent(HOSTILE)}&request=x`
-    await page.goto(`${service.url}/dashboard/identity${messages}`)
-    await page.getByText('Nothing has changed: you were not verified.').waitFor()
-    assert.equal(await page.locator('img[src="x"]').count(), 0)
+    const text = encodeURIComponent(`Call 0800 ${HOSTILE}`)
+    const query = `?failed=${text}&code=${text}&message=${text}&request=${text}`
+    for (const [path, outcome] of [
+      ['/identity', 'Nothing has changed: you were not verified.'],
+      ['/account', 'Nothing was linked.'],
+      ['/sign-in', 'You are not signed in.'],
+    ] as const) {
+      await page.goto(`${service.url}/dashboard${path}${query}`)
+      const alert = page.getByRole('alert').filter({ hasText: outcome })
+      await alert.waitFor()
+      assert.equal(await alert.innerText(), `${outcome}\n\nIt did not work. Begin again.`)
+      assert.equal(await page.locator('img[src="x"]').count(), 0)
+    }
     assert.equal(alerts, 0)
     assert.deepEqual(problems, [])
   },

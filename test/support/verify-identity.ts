@@ -18,7 +18,8 @@ export interface BegunIdentity {
 export interface Outcome {
   readonly verified: string | null
   readonly failed: string | null
-  readonly message: string | null
+  /** One of `CALLBACK_FAILURES`. */
+  readonly code: string | null
   readonly request: string | null
 }
 
@@ -36,8 +37,9 @@ export async function signInNewcomer(service: TestService): Promise<SignedInOwne
 export async function beginIdentity(
   owner: SignedInOwner,
   provider: string,
+  body = {},
 ): Promise<BegunIdentity> {
-  const answer = await owner.post(`/api/identity/${provider}/begin`)
+  const answer = await owner.post(`/api/identity/${provider}/begin`, body)
   assert.equal(answer.status, 200, answer.text)
   const { redirect, client } = jsonOf<VerificationBegun>(answer)
   assert.equal(client, null)
@@ -70,7 +72,7 @@ export async function comeBack(browser: UserAgent, url: URL): Promise<Outcome> {
   return {
     verified: of('verified'),
     failed: of('failed'),
-    message: of('message'),
+    code: of('code'),
     request: of('request'),
   }
 }

@@ -24,8 +24,12 @@ export function evaluatedSchemas(): Plugin {
   }
 }
 
-/** Drops `description`, a text in every schema, and `required`: the readers require every property. */
-function onlyChecked(key: string, value: unknown): unknown {
+/** Drops `description`, a text in every schema, and each `required` with every property, the readers' default. */
+function onlyChecked(this: { properties?: object }, key: string, value: unknown): unknown {
   const isText = key === 'description' && typeof value === 'string'
-  return isText || (key === 'required' && Array.isArray(value)) ? undefined : value
+  const isDefault =
+    key === 'required' &&
+    Array.isArray(value) &&
+    value.length === Object.keys(this.properties ?? {}).length
+  return isText || isDefault ? undefined : value
 }

@@ -42,7 +42,7 @@ const signedOut = createRoute({
 const signIn = createRoute({
   getParentRoute: () => signedOut,
   path: '/sign-in',
-  validateSearch: stringParams('next', 'failed', 'message', 'request'),
+  validateSearch: stringParams('next', 'failed', 'code', 'request'),
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
 })
 
@@ -112,14 +112,14 @@ const claim = createRoute({
 const identity = createRoute({
   getParentRoute: () => signedIn,
   path: '/identity',
-  validateSearch: stringParams('verified', 'failed', 'message', 'request'),
+  validateSearch: stringParams('verified', 'failed', 'code', 'request'),
   component: lazyRouteComponent(() => import('./pages/identity/identity-page.tsx'), 'IdentityPage'),
 })
 
 const account = createRoute({
   getParentRoute: () => signedIn,
   path: '/account',
-  validateSearch: stringParams('linked', 'failed', 'message', 'request'),
+  validateSearch: stringParams('linked', 'failed', 'code', 'request'),
   component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 })
 

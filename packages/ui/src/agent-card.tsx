@@ -41,6 +41,11 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
         </div>
         <GradeMark grade={card.grade} status={status} size="medium" seed={card.certificateUrl} />
       </div>
+      {card.developmentOnly && (
+        <p className="mx-5 mb-5 rounded-lg bg-warn-wash px-3 py-2 text-sm font-medium text-warn">
+          Development only: do not rely on it.
+        </p>
+      )}
       {card.description !== '' && (
         <p className="px-5 pb-5 text-base/6 whitespace-pre-line wrap-anywhere">
           {card.description}
@@ -48,7 +53,9 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
       )}
       {/* No container query: while the style sheet is loading, Chromium paints the content of containers without it. */}
       <dl className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,10rem),1fr))] gap-4 border-t border-line px-5 py-4 text-sm">
-        <KeyValue name="Owner">{owner === null ? 'None any more' : <Owner {...owner} />}</KeyValue>
+        <KeyValue name="Owner">
+          {owner === null ? 'None any more' : <Owner owner={owner} ownerName={card.ownerName} />}
+        </KeyValue>
         <KeyValue name="Owner’s identity">
           {verification === null ? (
             'Nobody has verified it'
@@ -64,10 +71,29 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
   )
 }
 
-function Owner({ displayName, username }: { displayName: string; username: string }) {
+interface OwnerProps {
+  readonly owner: NonNullable<Card['owner']>
+  readonly ownerName: Card['ownerName']
+}
+
+function Owner({ owner: { displayName, username }, ownerName }: OwnerProps) {
+  const { changedAt = null, verified = null } = ownerName ?? {}
   return (
     <>
-      {displayName} <span className="text-soft">@{username}</span>
+      {verified !== null && (
+        <span className="block">
+          {verified.name}{' '}
+          <span className="text-soft">
+            (verified name: {verified.label}, <Day at={verified.verifiedAt} />)
+          </span>
+        </span>
+      )}
+      {displayName} <span className="text-soft">@{username} (self-declared name)</span>
+      {changedAt !== null && (
+        <span className="block text-warn">
+          Name changed on <Day at={changedAt} />
+        </span>
+      )}
     </>
   )
 }

@@ -25,24 +25,44 @@ async function showCard(agent: string | undefined, cli: Invocation): Promise<voi
 }
 
 function rowsOf(card: Card): Field[] {
-  const { owner, verification, channels } = card
+  const { verification, channels } = card
   return [
     ['DID', card.did],
     ...(card.username === null ? [] : [['Username', card.username] as const]),
     ['Status', STATUS_WORDS[card.status]],
     ['Grade', `${card.grade} (A is best, E is least)`],
-    ['Owner', owner === null ? 'no profile' : `${owner.displayName} (${owner.username})`],
+    ...ownerRows(card),
     [
       'Identity',
       verification === null
         ? 'not verified'
         : `verified by ${verification.label}, ${verification.verifiedAt}`,
     ],
+    ...(card.developmentOnly === true
+      ? [['Warning', 'development only: the provider accepts any name'] as const]
+      : []),
     ['Reached at', channels.length === 0 ? 'no verified channel' : channels.map(describeChannel)],
     ...(card.tier === null ? [] : [['Tier', describeTier(card)] as const]),
     ['Claimed', card.claimedAt],
     ['Picture', card.avatarUrl],
     ['Certificate', card.certificateUrl],
+  ]
+}
+
+function ownerRows({ owner, ownerName }: Card): Field[] {
+  if (owner === null) return [['Owner', 'no profile']]
+  const { changedAt = null, verified = null } = ownerName ?? {}
+  return [
+    ['Owner', `${owner.displayName} (${owner.username}), self-declared name`],
+    ...(changedAt === null ? [] : [['Name changed', changedAt] as const]),
+    ...(verified === null
+      ? []
+      : [
+          [
+            'Verified name',
+            `${verified.name}, verified by ${verified.label}, ${verified.verifiedAt}`,
+          ] as const,
+        ]),
   ]
 }
 

@@ -36,7 +36,7 @@ suite('card', () => {
       `  DID          ${cli.did}`,
       '  Status       active',
       '  Grade        C (A is best, E is least)',
-      '  Owner        Owner ada (ada)',
+      '  Owner        Owner ada (ada), self-declared name',
       '  Reached at   no verified channel',
       `  Certificate  ${service.url}/agent/${cli.did}`,
     ]) {

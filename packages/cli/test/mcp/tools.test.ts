@@ -151,9 +151,12 @@ suite('countersign mcp', () => {
       channels,
       ...rest
     } = shown as Record<string, unknown>
-    const { svcDid, ...trusted } = rest
-    const untrusted = { displayName, username, description, avatarUrl, owner: of, channels }
-    assert.deepEqual(card, { did: svcDid, ...trusted, untrusted })
+    const { svcDid, ownerName, ...trusted } = rest
+    assert.deepEqual(ownerName, { selfDeclared: true, changedAt: null, verified: null })
+    const names = { displayName, username, description, owner: of, verifiedOwnerName: null }
+    const untrusted = { ...names, avatarUrl, channels }
+    const marks = { developmentOnly: false, ownerNameChangedAt: null }
+    assert.deepEqual(card, { did: svcDid, ...trusted, ...marks, untrusted })
     const mine = await agent.data<{ did: string; untrusted: { displayName: string } }>('show_card')
     assert.deepEqual([mine.did, mine.untrusted.displayName], [did, 'Zoë'])
 

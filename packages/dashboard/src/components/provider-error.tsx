@@ -1,26 +1,31 @@
+import { callbackFailureText } from '@countersign/protocol'
 import { Note, RequestId } from './error-note.tsx'
 
 interface ProviderErrorProps {
   /** Our own sentence about the outcome. */
   readonly what: string
-  /** The service's message, from the URL. */
-  readonly message: string | undefined
+  /** The label of the provider, if the URL names one that the service offers. */
+  readonly provider: string | undefined
+  /** The service's code for the failure, from the URL (`CALLBACK_FAILURES`). */
+  readonly code: string | undefined
   readonly request: string | undefined
 }
 
 const REQUEST_ID = /^req_[\w-]{1,64}$/
-const MAX_MESSAGE_LENGTH = 300
 
 /**
- * Explains why signing in or verifying at a provider failed. Anyone can write the message into the URL, so it is
- * shown as text, truncated, below a sentence of ours.
+ * Explains why signing in or verifying at a provider failed. Anyone can write a link to this page, so no text of the URL is
+ * shown except a request id.
  */
-export function ProviderError({ what, message, request }: ProviderErrorProps) {
+export function ProviderError({ what, provider, code, request }: ProviderErrorProps) {
   return (
     <div role="alert">
       <Note tone="bad">
         <p className="font-medium">{what}</p>
-        {message && <p>{message.slice(0, MAX_MESSAGE_LENGTH)}</p>}
+        <p>
+          {provider !== undefined && `${provider}: `}
+          {callbackFailureText(code ?? '')}
+        </p>
         {request && REQUEST_ID.test(request) && <RequestId id={request} />}
       </Note>
     </div>

@@ -104,12 +104,23 @@ export const exportSchema = (naming: Naming) =>
       createdAt: timestamp(),
       suspendedAt: nullable(timestamp()),
       suspensionReason: nullable(Type.String()),
+      nameChangedAt: nullable({
+        ...timestamp(),
+        description: 'when the display name or username last changed',
+      }),
       userHandle: nullable(
         Type.String({ description: 'what authenticators know the owner by, base64url' }),
       ),
       passkeys: Type.Array(passkeySchema()),
       recoveryCodes: Type.Object({ left: Type.Integer(), createdAt: nullable(timestamp()) }),
-      sessions: Type.Array(sessionEntry()),
+      sessions: Type.Array(
+        Type.Object({
+          ...sessionEntry().properties,
+          passkey: nullable(
+            Type.String({ description: 'the credential id of the passkey that started it' }),
+          ),
+        }),
+      ),
       signInProviders: Type.Array(Type.Object({ id: Type.String(), linkedAt: timestamp() })),
       signInLinks: Type.Array(Type.Object({ expiresAt: timestamp() })),
       begun: Type.Array(
@@ -127,8 +138,13 @@ export const exportSchema = (naming: Naming) =>
           country: nullable(Type.String()),
           verifiedAt: timestamp(),
           expiresAt: nullable(timestamp()),
+          publishedName: nullable(Type.String()),
         }),
       ),
+      releasedUsernames: Type.Array(Type.Object({ availableAt: timestamp() }), {
+        description:
+          'until when others cannot take usernames that the owner gave up, of which only hashes are stored',
+      }),
       claimTokens: Type.Array(
         Type.Object({
           createdAt: timestamp(),

@@ -30,6 +30,9 @@ export const identityProviderSchema = () =>
       description: 'what a verification is worth; null: it depends on the case',
     }),
     unique: Type.Boolean({ description: 'the same human cannot verify two accounts with it' }),
+    verifiesName: Type.Boolean({
+      description: 'it can report the verified name, which the owner may publish',
+    }),
     proves: Type.String({ description: 'what it proves, in a sentence' }),
     validForDays: nullable(Type.Integer()),
     selfService: Type.Boolean({
@@ -60,6 +63,9 @@ export const verificationSchema = () =>
     verifiedAt: timestamp(),
     expiresAt: nullable(timestamp()),
     expired: Type.Boolean(),
+    publishedName: nullable(
+      Type.String({ description: 'the verified name, stored only if the owner publishes it' }),
+    ),
     renewFrom: nullable({ ...timestamp(), description: 'from when the owner is asked to renew' }),
     ifRemoved: effect(),
   })
@@ -77,6 +83,19 @@ export const identitySchema = () =>
   )
 
 export type Identity = Static<ReturnType<typeof identitySchema>>
+
+/** Request of `POST /api/identity/{provider}/begin`. */
+export const beginVerificationSchema = () =>
+  Type.Object(
+    {
+      publishName: Type.Optional(
+        Type.Boolean({
+          description: 'ask the provider for the verified name, and publish it; false by default',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  )
 
 /** `POST /api/identity/{provider}/begin`: redirect the browser, or pass `client` to the provider's script. */
 export const verificationBegunSchema = () =>

@@ -1,9 +1,6 @@
 import { BASE58_CLASS, type Naming, namingFor } from '@countersign/protocol'
 
-/**
- * The part of JSON Schema that the wire schemas use, with one difference: every property is required. A test holds the
- * schemas against both.
- */
+/** The part of JSON Schema that the wire schemas use. A test holds the schemas against it. */
 interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
@@ -15,6 +12,8 @@ interface JsonSchema {
   readonly maximum?: number
   readonly items?: JsonSchema
   readonly properties?: Readonly<Record<string, JsonSchema>>
+  /** By default every property: the build publishes it only where a property is optional. */
+  readonly required?: readonly string[]
 }
 
 /**
@@ -74,7 +73,7 @@ function readValue(
 }
 
 function readObject(
-  { properties = {} }: JsonSchema,
+  { properties = {}, required = Object.keys(properties) }: JsonSchema,
   value: object,
   path: string,
   naming: Naming | null,
@@ -83,7 +82,10 @@ function readObject(
   for (const [name, schema] of Object.entries(properties)) {
     const isDid = name === DID_FIELD
     const sentName = isDid ? didFieldOf(value, naming) : name
-    if (!Object.hasOwn(value, sentName)) throw UnexpectedShape.at(`${path}.${sentName}`)
+    if (!Object.hasOwn(value, sentName)) {
+      if (!required.includes(name)) continue
+      throw UnexpectedShape.at(`${path}.${sentName}`)
+    }
     const sent = (value as Record<string, unknown>)[sentName]
     fields.push([isDid ? 'did' : name, readValue(schema, sent, `${path}.${sentName}`, naming)])
   }

@@ -53,6 +53,22 @@ export interface Card {
   readonly tier: Tier | null
   readonly gradeIsFallback: boolean
   readonly certificateUrl: string
+  /** What is known about the owner's name. Services of older releases omit it. */
+  readonly ownerName?: {
+    /** Always true: owners choose `owner.displayName` themselves, and a verification does not verify it. */
+    readonly selfDeclared: boolean
+    /** When the display name or username last changed, for 90 days; else null. ISO 8601, UTC. */
+    readonly changedAt: string | null
+    /** The name that an identity provider verified, if the owner publishes it. */
+    readonly verified: {
+      readonly name: string
+      readonly provider: string
+      readonly label: string
+      readonly verifiedAt: string
+    } | null
+  } | null
+  /** True: the identity was verified by a provider for development. Do not rely on it. */
+  readonly developmentOnly?: boolean
 }
 
 /** The compact card (contract 2.5). */
@@ -63,6 +79,8 @@ export interface CompactCard {
   /** With its leading `@`. */
   readonly chatHandle: string
   readonly certificateUrl: string
+  /** True: the identity was verified by a provider for development. Do not rely on it. */
+  readonly developmentOnly?: boolean
 }
 
 /** The agent object (contract 4.7): the card, the key and links. */

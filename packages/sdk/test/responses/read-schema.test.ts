@@ -168,16 +168,12 @@ for (const [name, schema] of Object.entries(schemas)) {
   })
 }
 
-test('the wire schemas use no keyword that the reader ignores, and require every property', () => {
+test('the wire schemas use no keyword that the reader ignores', () => {
   const checked = 'type enum const pattern format maxLength minimum maximum items properties'
   const known = new Set([...checked.split(' '), 'required', 'description'])
   const inspect = (schema: Schema): void => {
     for (const keyword of Object.keys(schema)) assert.ok(known.has(keyword), keyword)
     const properties = (schema.properties ?? {}) as Record<string, Schema>
-    assert.deepEqual(
-      [...((schema.required ?? []) as string[])].sort(),
-      Object.keys(properties).sort(),
-    )
     for (const property of Object.values(properties)) inspect(property)
     if (schema.items) inspect(schema.items as Schema)
     if (schema.format) assert.ok(['date-time', 'uri'].includes(String(schema.format)))

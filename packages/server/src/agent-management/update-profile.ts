@@ -1,5 +1,6 @@
 import {
   type AgentPatch,
+  assertNoImitation,
   CodedError,
   type OwnerAgent,
   requireUsername,
@@ -8,6 +9,7 @@ import {
 import { agentBySkeleton, tailOfUsername } from '../agents/agent-table.ts'
 import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
+import { assertNotInQuarantine, quarantineUsername } from '../agents/username-quarantine.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
@@ -49,6 +51,7 @@ export async function writeProfile(
   }
   const seq = tx.nextSeq()
   if (!(await updateProfileColumns(tx, row.tail, profile, { at, version: seq }))) return false
+  await quarantineReleased(tx, row, profile.username, at)
   await appendEvent(tx, {
     seq,
     at,
@@ -60,13 +63,30 @@ export async function writeProfile(
   return true
 }
 
+async function quarantineReleased(
+  tx: Tx,
+  row: AgentRow,
+  username: string | null | undefined,
+  at: number,
+): Promise<void> {
+  if (row.username === null || username === undefined) return
+  if (usernameSkeleton(username ?? '') === usernameSkeleton(row.username)) return
+  const released = {
+    namespace: 'agent',
+    username: row.username,
+    ownerId: row.owner_id,
+    at,
+  } as const
+  await quarantineUsername(tx, released)
+}
+
 /**
  * Changes an agent's display name, username and description.
  * @param reference the agent's DID or its tail
  * @param patch checked against the route's schema; null removes a value
  * @returns the agent after the change
- * @throws CodedError VALIDATION_ERROR if the username is invalid or taken, or the agent is revoked, NOT_FOUND, FORBIDDEN if it
- *   adds anything while the owner is suspended
+ * @throws CodedError VALIDATION_ERROR if a text is invalid, the username is taken or was given up recently by another
+ *   owner, or the agent is revoked; NOT_FOUND; FORBIDDEN if it adds anything while the owner is suspended
  */
 export async function updateProfile(
   deps: Pick<CoreDeps, 'db' | 'site' | 'now'>,
@@ -78,12 +98,18 @@ export async function updateProfile(
   const tail = tailOf(naming, reference)
   const { username } = patch
   if (typeof username === 'string') requireUsername(naming, username)
+  assertNoImitation('A display name', patch.displayName ?? '')
+  assertNoImitation('A description', patch.description ?? '')
   await deps.db.write(async (tx) => {
     const row = await requireOwn(tx.db, ownerId, tail)
     if (Object.values(patch).some((value) => value !== null)) {
       await assertOwnerNotSuspended(tx.db, ownerId)
     }
-    if (typeof username === 'string') await releaseRevokedUsername(tx, row, username, deps.now())
+    if (typeof username === 'string') {
+      const claim = { namespace: 'agent', username, ownerId, at: deps.now() } as const
+      await assertNotInQuarantine(tx.db, claim)
+      await releaseRevokedUsername(tx, row, username, deps.now())
+    }
     if (await writeProfile(tx, row, columnsOf(patch), deps.now())) return
     throw await usernameTakenError(tx, username ?? '')
   })

@@ -58,6 +58,10 @@ export interface OwnerRecord {
   readonly verifications: readonly VerificationFact[]
   /** The strongest of them, expired or not. Computed once, since most requests need nothing else. */
   readonly strongest: VerificationFact | null
+  /** When the username or display name last changed; null: never. */
+  readonly nameChangedAt: number | null
+  /** The verified names that the owner publishes, by provider. */
+  readonly publishedNames: ReadonlyMap<string, string>
 }
 
 /** An agent and its owner: the input of every response about an agent. */

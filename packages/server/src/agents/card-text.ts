@@ -1,6 +1,6 @@
 import type { AgentStatus, Card, CompactCard, Naming } from '@countersign/protocol'
 import type { PublicChannel } from './public-channel.ts'
-import { CARD_VERDICTS, VERDICTS } from './wording.ts'
+import { CARD_VERDICTS, DEVELOPMENT_ONLY, VERDICTS } from './wording.ts'
 
 /** The full card as lines for a terminal. */
 export function cardText(
@@ -14,10 +14,9 @@ export function cardText(
     `${STATUSES[status]}: ${VERDICTS[status]}`,
     '',
     ...lines('Grade', [card.grade]),
-    ...lines('Owner', [
-      owner === null ? 'none any more' : nameText(owner.displayName, owner.username),
-    ]),
+    ...lines('Owner', owner === null ? ['none any more'] : ownerLines(owner, card.ownerName)),
     ...lines('Identity', [verification === null ? NOT_VERIFIED : verificationText(verification)]),
+    ...lines('Warning', card.developmentOnly === true ? [DEVELOPMENT_ONLY] : []),
     ...lines('Reached at', channels.length === 0 ? [NO_CHANNEL] : channels.map(channelText)),
     ...lines('Says', card.description === '' ? [] : [card.description]),
     ...lines('DID', [card[didField]]),
@@ -33,7 +32,8 @@ export function compactCardText(card: CompactCard): string {
     oneSafeLine(card.displayName),
     CARD_VERDICTS[verificationStatus],
     '',
-    ...lines('Owner', [nameText(owner.displayName, owner.username)]),
+    ...lines('Owner', ownerLines(owner, null)),
+    ...lines('Warning', card.developmentOnly === true ? [DEVELOPMENT_ONLY] : []),
     ...lines('Chat', [card.chatHandle]),
     ...lines('Certificate', [card.certificateUrl]),
   ])
@@ -47,6 +47,20 @@ const STATUSES: Readonly<Record<AgentStatus, string>> = {
 
 const NOT_VERIFIED = 'nobody has verified the owner'
 const NO_CHANNEL = 'no channel that is verified at the moment'
+
+function ownerLines(
+  { displayName, username }: CompactCard['owner'],
+  ownerName: Card['ownerName'],
+): string[] {
+  const { changedAt = null, verified = null } = ownerName ?? {}
+  return [
+    `${nameText(displayName, username)}, self-declared name`,
+    ...(changedAt === null ? [] : [`name changed on ${dayOf(changedAt)}`]),
+    ...(verified === null
+      ? []
+      : [`${verified.name}, verified by ${verified.label} on ${dayOf(verified.verifiedAt)}`]),
+  ]
+}
 
 function verificationText({ label, verifiedAt }: NonNullable<Card['verification']>): string {
   return `verified by ${label} on ${dayOf(verifiedAt)}`

@@ -3,6 +3,7 @@ import { certificatePath, didOfAgent, type Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
 import type { AgentRecord, AgentView } from './agent-record.ts'
 import { identityMethodOf, latestVerification, providerLabel } from './identity-of-owner.ts'
+import { developmentMark, ownerNameOf } from './owner-name.ts'
 
 /** The full card (contract 2.4). */
 export function cardOf(site: Site, { agent, owner }: AgentView, now: number): Card {
@@ -32,6 +33,8 @@ export function cardOf(site: Site, { agent, owner }: AgentView, now: number): Ca
     tier: grade.tier,
     gradeIsFallback: grade.gradeIsFallback,
     certificateUrl: `${site.baseUrl}${certificatePath(site, agent)}`,
+    ownerName: ownerNameOf(site, owner, now),
+    ...developmentMark(owner, now),
   }
 }
 
@@ -65,6 +68,7 @@ export function compactCardOf(site: Site, view: AgentView, now: number): Compact
     verificationStatus: verificationStatus(view, now),
     chatHandle: `@${chatName(site, agent, now).replace(/^@/, '')}`,
     certificateUrl: `${site.baseUrl}${certificatePath(site, agent)}`,
+    ...developmentMark(owner, now),
   }
 }
 

@@ -32,5 +32,25 @@ export function providerLabel({ providerLabels }: Site, provider: string): strin
   return providerLabels.get(provider) ?? BUILT_IN_LABELS[provider] ?? provider
 }
 
+/** The providers for development, which accept any name. No operator can configure another provider under these ids. */
+export const DEVELOPMENT_LABELS = {
+  'dev-low': 'Development, low assurance',
+  'dev-substantial': 'Development, substantial assurance',
+  'dev-high': 'Development, high assurance',
+} as const
+
+export type DevelopmentProvider = keyof typeof DEVELOPMENT_LABELS
+
+/**
+ * Whether a verification by this provider proves nothing. Decided by the id, since a database may have been used in
+ * development before.
+ */
+export function isDevelopmentProvider(provider: string): provider is DevelopmentProvider {
+  return Object.hasOwn(DEVELOPMENT_LABELS, provider)
+}
+
 /** For providers that need no configuration. */
-const BUILT_IN_LABELS: Readonly<Record<string, string>> = { 'in-person': 'In person' }
+const BUILT_IN_LABELS: Readonly<Record<string, string>> = {
+  'in-person': 'In person',
+  ...DEVELOPMENT_LABELS,
+}

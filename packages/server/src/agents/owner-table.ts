@@ -17,6 +17,7 @@ export async function insertOwner(
     user_handle: null,
     suspended_at: null,
     suspension_reason: null,
+    name_changed_at: null,
   }
   await tx.db.insertInto('owners').values(row).execute()
   return row
@@ -56,12 +57,15 @@ export function ownersAfter(db: Db, after: number, limit: number): Promise<Owner
 }
 
 /** The public columns of an owner. */
-export type PublicOwnerRow = Pick<OwnerRow, 'id' | 'username' | 'display_name' | 'deleted_at'>
+export type PublicOwnerRow = Pick<
+  OwnerRow,
+  'id' | 'username' | 'display_name' | 'deleted_at' | 'name_changed_at'
+>
 
 const selectPublic = prepared<{ after: number; limit: number }, PublicOwnerRow>((db, param) =>
   db
     .selectFrom('owners')
-    .select(['id', 'username', 'display_name', 'deleted_at'])
+    .select(['id', 'username', 'display_name', 'deleted_at', 'name_changed_at'])
     .where('id', '>', param('after'))
     .orderBy('id')
     .limit(param('limit')),
@@ -76,7 +80,9 @@ export function publicOwnersAfter(db: Db, after: number, limit: number): Promise
 export async function updateOwner(
   tx: Tx,
   id: number,
-  values: Partial<Pick<OwnerRow, 'username' | 'display_name' | 'username_skeleton'>>,
+  values: Partial<
+    Pick<OwnerRow, 'username' | 'display_name' | 'username_skeleton' | 'name_changed_at'>
+  >,
 ): Promise<void> {
   await tx.db.updateTable('owners').set(values).where('id', '=', id).execute()
 }

@@ -17,13 +17,13 @@ export function verificationsOfOwner(db: Db, ownerId: number): Promise<IdentityV
 /** The public columns of a verification, with its owner. */
 export type VerificationOfOwner = Pick<
   IdentityVerificationRow,
-  'owner_id' | 'provider' | 'assurance' | 'verified_at' | 'expires_at'
+  'owner_id' | 'provider' | 'assurance' | 'verified_at' | 'expires_at' | 'published_name'
 >
 
 const selectBetween = prepared<{ from: number; to: number }, VerificationOfOwner>((db, param) =>
   db
     .selectFrom('identity_verifications')
-    .select(['owner_id', 'provider', 'assurance', 'verified_at', 'expires_at'])
+    .select(['owner_id', 'provider', 'assurance', 'verified_at', 'expires_at', 'published_name'])
     .where('owner_id', '>=', param('from'))
     .where('owner_id', '<=', param('to'))
     .orderBy('verified_at'),

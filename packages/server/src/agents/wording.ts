@@ -13,6 +13,10 @@ export const TIER_WORDS: Readonly<Record<Tier, string>> = {
   2: 'Tier 2 of 2, worth two points',
 }
 
+/** Marks verifications by providers for development. */
+export const DEVELOPMENT_ONLY =
+  'Development only: the owner was verified by a provider for development, which accepts any name. Do not rely on it.'
+
 /** What an agent's status means for its certificate. */
 export const VERDICTS: Readonly<Record<AgentStatus, string>> = {
   active: 'This certificate is valid.',

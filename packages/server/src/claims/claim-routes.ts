@@ -12,6 +12,7 @@ import {
 import type { App } from '../core/http/server.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import { assertSignInForClaimToken } from '../owners/session.ts'
 import { issueToken } from './issue-token.ts'
 
 export interface ClaimRouteDeps {
@@ -43,12 +44,15 @@ export function issueTokenRoute(app: App, { deps, signedIn }: OwnerRouteContext)
   app.post('/api/agents/token', {
     schema: ownerSchema({
       operationId: 'issueToken',
-      summary: 'Issue a claim token, which invalidates the one before it',
+      summary:
+        'Issue a claim token, which invalidates the one before it; needs a sign-in of the last 12 hours',
       body: emptyBody(),
       response: { 201: issuedTokenSchema(naming) },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
+      const session = await signedIn.require(request)
+      assertSignInForClaimToken(session, deps.now())
+      const { ownerId } = session
       const { claimToken, expiresAt } = await issueToken({ ...deps, naming }, ownerId)
       return reply.code(201).send({
         claimToken,

@@ -1,6 +1,6 @@
 import {
+  beginVerificationSchema,
   CodedError,
-  emptyBody,
   identitySchema,
   verificationBegunSchema,
   verificationResultSchema,
@@ -17,7 +17,7 @@ import {
 } from '../owners/owner-routes.ts'
 import { getProvider, providerParam } from '../providers/providers.ts'
 import { identityOverview, verificationByProvider } from './overview.ts'
-import { unverifyOwner } from './record-verification.ts'
+import { unverifyOwner, withdrawName } from './record-verification.ts'
 import { beginVerification, completeVerification } from './verify.ts'
 
 /** Registers the routes of an owner's identity verifications. */
@@ -27,6 +27,7 @@ export function identityRoutes(app: App, context: OwnerRouteContext): void {
   completeRoute(app, context)
   callbackRoute(app, context)
   removeRoute(app, context)
+  withdrawNameRoute(app, context)
 }
 
 function beginRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): void {
@@ -35,13 +36,18 @@ function beginRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): v
       operationId: 'beginVerification',
       summary: 'Begin to verify who you are, or to renew it',
       params: providerParam(),
-      body: emptyBody(),
+      body: beginVerificationSchema(),
       response: { 200: verificationBegunSchema() },
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.require(request)
       const provider = getProvider(deps.providers, request.params.provider)
-      const { begun, token, lifetimeMs } = await beginVerification(deps, ownerId, provider)
+      const { begun, token, lifetimeMs } = await beginVerification(
+        deps,
+        ownerId,
+        provider,
+        request.body.publishName ?? false,
+      )
       cookies.write(reply, 'flow', token, lifetimeMs / 1000)
       return begun
     },
@@ -81,7 +87,7 @@ async function completeCallback(
     await completeVerification(deps, { ownerId, provider, token, input })
     return { verified: id }
   } catch (error) {
-    return callbackFailureQuery(error, request, id)
+    return callbackFailureQuery(error, request, deps.providers, id)
   }
 }
 
@@ -136,6 +142,22 @@ function removeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
       if (!(await unverifyOwner(deps, ownerId, request.params.provider))) {
         throw new CodedError('NOT_FOUND', 'You are not verified by this identity provider.')
       }
+      return reply.code(204).send(null as never)
+    },
+  })
+}
+
+function withdrawNameRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.delete('/api/identity/:provider/name', {
+    schema: ownerSchema({
+      operationId: 'withdrawVerifiedName',
+      summary: 'Stop publishing the name that a provider verified, and delete it',
+      params: providerParam(),
+      response: { 204: { type: 'null', description: 'Deleted' } },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.require(request)
+      await withdrawName(deps, ownerId, request.params.provider)
       return reply.code(204).send(null as never)
     },
   })

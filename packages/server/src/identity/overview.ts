@@ -54,25 +54,28 @@ export async function verificationByProvider(
 }
 
 function describeProvider(provider: IdentityProvider): IdentityProviderCard {
-  const { id, label, kind, assurance, unique, proves, selfService, validForMs } = provider
+  const { id, label, kind, assurance, unique, verifiesName, proves, selfService, validForMs } =
+    provider
   const validForDays = validForMs === null ? null : Math.round(validForMs / DAY_MS)
-  return { id, label, kind, assurance, unique, proves, validForDays, selfService }
+  return { id, label, kind, assurance, unique, verifiesName, proves, validForDays, selfService }
 }
 
 async function describeVerifications(
   { db, site, now }: OverviewDeps,
   ownerId: number,
 ): Promise<OwnerVerification[]> {
-  const verifications = (await verificationsOfOwner(db.read, ownerId)).map(factsOfVerification)
+  const rows = await verificationsOfOwner(db.read, ownerId)
+  const verifications = rows.map(factsOfVerification)
   const agents = verifications.length === 0 ? [] : await activeAgents(db.read, ownerId)
   const at = now()
-  return verifications.map((each) => ({
+  return verifications.map((each, i) => ({
     provider: each.provider,
     label: providerLabel(site, each.provider),
     assurance: each.assurance,
     verifiedAt: timestamp(each.verifiedAt),
     expiresAt: asTimestamp(each.expiresAt),
     expired: !isCurrent(each, at),
+    publishedName: rows[i]?.published_name ?? null,
     renewFrom: asTimestamp(renewFrom(each)),
     ifRemoved: removalEffect(verifications, each.provider, agents, at),
   }))

@@ -5,7 +5,12 @@ import type { Pepper } from '../core/crypto/secrets.ts'
 import type { Database, JobRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import { cancelJob, scheduleJob } from '../core/jobs/job-table.ts'
-import { deleteVerification, upsertVerification } from './verification-table.ts'
+import { CallbackRefusal } from '../owners/callback-failure.ts'
+import {
+  deletePublishedName,
+  deleteVerification,
+  upsertVerification,
+} from './verification-table.ts'
 
 export interface VerifyOwnerDeps {
   readonly db: Database
@@ -25,6 +30,8 @@ export interface Verification {
   readonly verifiedAt?: number
   /** ISO 3166-1 alpha-2. */
   readonly country?: string | undefined
+  /** The verified name, if the owner chose to publish it. Without one, a name published before is deleted. */
+  readonly publishedName?: string | null
 }
 
 export const EXPIRE_VERIFICATION = 'expire-verification'
@@ -58,6 +65,7 @@ export async function verifyOwner(
       country: verification.country ?? null,
       verified_at: Math.min(verification.verifiedAt ?? at, at),
       expires_at: expiresAt,
+      published_name: verification.publishedName ?? null,
     })
     if (!isUnique) throw anotherAccount()
     const payload = { provider, assurance }
@@ -83,9 +91,9 @@ async function assertAccountExists(tx: Tx, ownerId: number): Promise<void> {
 }
 
 /** One person verifies one account. The unique index on the subject's hash decides races. */
-function anotherAccount(): CodedError {
-  return new CodedError(
-    'VALIDATION_ERROR',
+function anotherAccount(): CallbackRefusal {
+  return new CallbackRefusal(
+    'other-account',
     'This person has verified another account with this provider. One person verifies one account.',
   )
 }
@@ -108,6 +116,27 @@ export async function unverifyOwner(
     await scheduleExpiry(tx, ownerId, provider, null)
     await regradeOwner(tx, ownerId, at)
     return true
+  })
+}
+
+/**
+ * Deletes the verified name that an owner publishes. The verification itself stays.
+ * @throws CodedError NOT_FOUND if the owner publishes no name that the provider verified
+ */
+export async function withdrawName(
+  deps: Pick<VerifyOwnerDeps, 'db' | 'now'>,
+  ownerId: number,
+  provider: string,
+): Promise<void> {
+  await deps.db.write(async (tx) => {
+    if (!(await deletePublishedName(tx, ownerId, provider))) {
+      throw new CodedError('NOT_FOUND', 'You publish no name that this provider has verified.')
+    }
+    const at = deps.now()
+    const seq = tx.nextSeq()
+    // Events stay, so no event contains the name.
+    const payload = { verifiedName: null, provider }
+    await appendEvent(tx, { seq, at, type: 'owner.updated', tail: null, ownerId, payload })
   })
 }
 

@@ -21,6 +21,7 @@ async function upsert(tx: Tx, row: IdentityVerificationRow): Promise<void> {
         country: eb.ref('excluded.country'),
         verified_at: eb.ref('excluded.verified_at'),
         expires_at: eb.ref('excluded.expires_at'),
+        published_name: eb.ref('excluded.published_name'),
       })),
     )
     .execute()
@@ -39,6 +40,23 @@ export async function deleteVerification(
     .returning('provider')
     .execute()
   return deleted.length > 0
+}
+
+/** @returns whether there was one */
+export async function deletePublishedName(
+  tx: Tx,
+  ownerId: number,
+  provider: string,
+): Promise<boolean> {
+  const updated = await tx.db
+    .updateTable('identity_verifications')
+    .set({ published_name: null })
+    .where('owner_id', '=', ownerId)
+    .where('provider', '=', provider)
+    .where('published_name', 'is not', null)
+    .returning('provider')
+    .execute()
+  return updated.length > 0
 }
 
 /** The ids of the peppers that the stored subject hashes were made with. Scans the whole table. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CodedError, type VerificationBegun } from '@countersign/protocol'
+import { CodedError, imitationIn, type VerificationBegun } from '@countersign/protocol'
+import { CallbackRefusal } from '../owners/callback-failure.ts'
 import {
   beginFlow,
   consumeFlow,
@@ -32,13 +33,15 @@ export interface BegunVerification {
 
 /**
  * Begins an identity verification of an owner.
- * @throws CodedError VALIDATION_ERROR if only the operator can verify with this provider, UNAVAILABLE if the provider
- *   fails
+ * @param publishName whether the owner wants the name that the provider verifies to be published
+ * @throws CodedError VALIDATION_ERROR if only the operator can verify with this provider or it verifies no names,
+ *   UNAVAILABLE if the provider fails
  */
 export async function beginVerification(
   deps: ProviderCallDeps & FlowDeps,
   ownerId: number,
   provider: IdentityProvider,
+  publishName: boolean,
 ): Promise<BegunVerification> {
   if (!provider.selfService) {
     throw new CodedError(
@@ -46,17 +49,27 @@ export async function beginVerification(
       `${provider.label}: this is done by whoever runs this service. Ask them.`,
     )
   }
+  if (publishName && !provider.verifiesName) {
+    const message = `${provider.label} reports no verified name that could be published.`
+    throw new CodedError('VALIDATION_ERROR', message)
+  }
   const begun = await callProvider(provider, () =>
-    provider.begin(identityContext(deps, provider, ownerId)),
+    provider.begin(identityContext(deps, provider, ownerId, publishName)),
   )
   const lifetimeMs = provider.webhook === undefined ? FLOW_LIFETIME_MS : WEBHOOK_FLOW_LIFETIME_MS
-  const { redirect = null, client = null, reference = null, state } = begun
+  const { redirect = null, client = null, reference = null } = begun
+  const state: FlowState = { ...begun.state, ...(publishName && { publishName }) }
   const token = await beginFlow(
     deps,
     { kind: 'identity', ownerId, provider: provider.id, reference, state },
     lifetimeMs,
   )
   return { begun: { redirect, client }, token, lifetimeMs }
+}
+
+/** The provider's own state, and whether the owner chose to publish the verified name. */
+interface FlowState {
+  readonly publishName?: boolean
 }
 
 /** A webhook request, unverified. */
@@ -78,7 +91,7 @@ export async function handleProviderWebhook(
 ): Promise<boolean> {
   const reference = await readWebhookReference(provider, request)
   if (reference === null) return false
-  const flow = await findFlowByReference<object>(deps, 'identity', provider.id, reference)
+  const flow = await findFlowByReference<FlowState>(deps, 'identity', provider.id, reference)
   if (flow === null) return false
   try {
     await completeStoredFlow(deps, provider, flow, {})
@@ -134,7 +147,7 @@ export async function completeVerification(
     provider: provider.id,
   }
   if (provider.webhook !== undefined) {
-    const flow = await readFlow<object>(deps, token, expected)
+    const flow = await readFlow<FlowState>(deps, token, expected)
     if (flow.kind === IDENTITY_DECIDED) return
     try {
       return await completeStoredFlow(deps, provider, flow, input)
@@ -144,13 +157,13 @@ export async function completeVerification(
       return
     }
   }
-  const { state } = await consumeFlow<object>(deps, token, expected)
+  const { state } = await consumeFlow<FlowState>(deps, token, expected)
   const verified = await fetchResult(deps, provider, ownerId, input, state)
   await verifyOwner(deps, ownerId, toVerification(provider, verified, deps.now()))
 }
 
 /** Waits for a concurrent request, such as the webhook, to decide the flow. @returns whether it did */
-async function waitUntilDecided(read: () => Promise<StoredFlow<object>>): Promise<boolean> {
+async function waitUntilDecided(read: () => Promise<StoredFlow<FlowState>>): Promise<boolean> {
   for (let polls = 0; polls < DECISION_POLLS; polls++) {
     const flow = await read().catch(() => null)
     if (flow === null || flow.kind === IDENTITY_DECIDED) return flow !== null
@@ -166,7 +179,7 @@ async function waitUntilDecided(read: () => Promise<StoredFlow<object>>): Promis
 async function completeStoredFlow(
   deps: CompleteDeps,
   provider: IdentityProvider,
-  flow: StoredFlow<object>,
+  flow: StoredFlow<FlowState>,
   input: CompletionInput,
 ): Promise<void> {
   const ownerId = flow.ownerId as number
@@ -182,10 +195,14 @@ function fetchResult(
   provider: IdentityProvider,
   ownerId: number,
   input: CompletionInput,
-  state: object,
+  state: FlowState,
 ): Promise<VerificationResult> {
   return callProvider(provider, () =>
-    provider.complete(identityContext(deps, provider, ownerId), input, state),
+    provider.complete(
+      identityContext(deps, provider, ownerId, state.publishName === true),
+      input,
+      state,
+    ),
   )
 }
 
@@ -199,10 +216,29 @@ function toVerification(
   const defaultExpiry = provider.validForMs === null ? null : verifiedAt + provider.validForMs
   const expiresAt = verified.expiresAt?.getTime() ?? defaultExpiry
   if (expiresAt !== null && expiresAt <= now) {
-    throw new CodedError(
-      'VALIDATION_ERROR',
+    throw new CallbackRefusal(
+      'verification-expired',
       `What ${provider.label} has verified has expired. Verify it anew there.`,
     )
   }
-  return { provider: provider.id, issuer, subject, assurance, expiresAt, verifiedAt, country }
+  return {
+    provider: provider.id,
+    issuer,
+    subject,
+    assurance,
+    expiresAt,
+    verifiedAt,
+    country,
+    publishedName: publishableName(verified),
+  }
+}
+
+const MAX_NAME_LENGTH = 128
+
+/** The name to publish, if the provider reports one of at least substantial assurance and it can be shown safely. */
+function publishableName({ name = '', assurance }: VerificationResult): string | null {
+  const text = name.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
+  const isText = /^[^\p{Cc}\p{Cs}\p{Co}\p{Bidi_Control}]+$/u.test(text)
+  if (assurance === 'low' || !isText || imitationIn(text) !== null) return null
+  return [...text].length <= MAX_NAME_LENGTH ? text : null
 }

@@ -48,12 +48,12 @@ function accountRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.patch('/api/account', {
     schema: ownerSchema({
       operationId: 'editAccount',
-      summary: 'Change the names by which others know the owner',
+      summary: 'Change the display name or the username; needs a recent sign-in',
       body: accountPatchSchema(),
       response: { 200: ownerOf() },
     }),
     handler: async (request) => {
-      const owner = await editAccount(deps, await signedIn.require(request), request.body)
+      const owner = await editAccount(deps, await signedIn.requireRecent(request), request.body)
       return { username: owner.username, displayName: owner.display_name }
     },
   })
@@ -186,7 +186,8 @@ function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
   app.delete('/api/account/passkeys/:id', {
     schema: ownerSchema({
       operationId: 'removePasskey',
-      summary: 'Remove a passkey, but never the last way in; needs a recent sign-in',
+      summary:
+        'Remove a passkey and end the sessions that it started; needs a recent sign-in and another sign-in method',
       params: passkeyParams,
       response: { 204: noContent('Removed') },
     }),

@@ -1,12 +1,14 @@
 import {
   type Account,
   type AccountPatch,
+  assertNoImitation,
   requireUsername,
   usernameSkeleton,
 } from '@countersign/protocol'
 import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import { ownerById, updateOwner } from '../agents/owner-table.ts'
-import type { Db, OwnerRow, PasskeyRow } from '../core/database/database.ts'
+import { quarantineUsername } from '../agents/username-quarantine.ts'
+import type { Db, OwnerRow, PasskeyRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { assertUsernameAvailable } from './add-owner.ts'
@@ -20,10 +22,11 @@ import {
 } from './sign-in-method-table.ts'
 
 /**
- * Changes an owner's username or display name, and appends `owner.updated`.
+ * Changes an owner's username or display name, and appends `owner.updated`. The date of the change is published for some
+ * time (`OwnerRecord.nameChangedAt`), since the new name was not there when the owner was verified.
  * @returns the owner after the change
- * @throws CodedError VALIDATION_ERROR if the username is invalid or taken, UNAUTHENTICATED if the session has ended, FORBIDDEN if the
- *   owner is suspended
+ * @throws CodedError VALIDATION_ERROR if a name is invalid or the username is taken, UNAUTHENTICATED if the session has
+ *   ended, FORBIDDEN if the owner is suspended
  */
 export async function editAccount(
   { db, site, now }: Pick<OwnerDeps, 'db' | 'site' | 'now'>,
@@ -31,22 +34,45 @@ export async function editAccount(
   { username, displayName }: AccountPatch,
 ): Promise<OwnerRow> {
   if (username !== undefined) requireUsername(site.naming, username)
+  if (displayName !== undefined) assertNoImitation('A display name', displayName)
   const { ownerId } = session
   return db.write(async (tx) => {
     // Checked in the transaction: otherwise a concurrent deletion could be followed by a new name.
     await assertStillSignedIn(tx, session)
     await assertOwnerNotSuspended(tx.db, ownerId)
-    if (username !== undefined) {
-      await assertUsernameAvailable(tx, username, ownerId)
-      const username_skeleton = usernameSkeleton(username)
-      await updateOwner(tx, ownerId, { username, username_skeleton })
-    }
+    const at = now()
+    const before = (await ownerById(tx.db, ownerId)) as OwnerRow
+    if (username !== undefined) await changeUsername(tx, before, username, at)
     if (displayName !== undefined) await updateOwner(tx, ownerId, { display_name: displayName })
+    const isChanged =
+      (username ?? before.username) !== before.username ||
+      (displayName ?? before.display_name) !== before.display_name
+    if (isChanged) await updateOwner(tx, ownerId, { name_changed_at: at })
     const seq = tx.nextSeq()
     const payload = { ...(username && { username }), ...(displayName && { displayName }) }
-    await appendEvent(tx, { seq, at: now(), type: 'owner.updated', tail: null, ownerId, payload })
+    await appendEvent(tx, { seq, at, type: 'owner.updated', tail: null, ownerId, payload })
     return (await ownerById(tx.db, ownerId)) as OwnerRow
   })
+}
+
+async function changeUsername(
+  tx: Tx,
+  owner: OwnerRow,
+  username: string,
+  at: number,
+): Promise<void> {
+  await assertUsernameAvailable(tx, username, owner.id, at)
+  const username_skeleton = usernameSkeleton(username)
+  if (username_skeleton !== usernameSkeleton(owner.username)) {
+    const released = {
+      namespace: 'owner',
+      username: owner.username,
+      ownerId: owner.id,
+      at,
+    } as const
+    await quarantineUsername(tx, released)
+  }
+  await updateOwner(tx, owner.id, { username, username_skeleton })
 }
 
 /** Reads an account as its owner sees it: the response of `GET /api/account`. */

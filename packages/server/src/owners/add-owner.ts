@@ -1,4 +1,5 @@
 import {
+  assertNoImitation,
   CodedError,
   DISPLAY_NAME_PATTERN,
   type Naming,
@@ -6,6 +7,7 @@ import {
   usernameSkeleton,
 } from '@countersign/protocol'
 import { insertOwner, ownerBySkeleton } from '../agents/owner-table.ts'
+import { assertNotInQuarantine } from '../agents/username-quarantine.ts'
 import type { Database, OwnerRow, Tx } from '../core/database/database.ts'
 
 export interface AddOwnerDeps {
@@ -37,6 +39,7 @@ export function validateOwnerNames(naming: Naming, { username, displayName }: Ne
       'A display name has 1 to 64 characters, is not blank, and contains no control characters and no text direction overrides.',
     )
   }
+  assertNoImitation('A display name', displayName)
 }
 
 /**
@@ -45,7 +48,7 @@ export function validateOwnerNames(naming: Naming, { username, displayName }: Ne
  * @throws CodedError VALIDATION_ERROR if the username or a lookalike is taken
  */
 export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promise<OwnerRow> {
-  await assertUsernameAvailable(tx, owner.username, null)
+  await assertUsernameAvailable(tx, owner.username, null, at)
   return insertOwner(tx, {
     username: owner.username,
     display_name: owner.displayName,
@@ -56,13 +59,16 @@ export async function insertNewOwner(tx: Tx, owner: NewOwner, at: number): Promi
 
 /**
  * @param ownerId the owner who may already have this username, or null for a new owner
- * @throws CodedError VALIDATION_ERROR if another owner has the username or a lookalike
+ * @param at milliseconds since the Unix epoch
+ * @throws CodedError VALIDATION_ERROR if another owner has the username or a lookalike, or gave it up recently
  */
 export async function assertUsernameAvailable(
   tx: Pick<Tx, 'db'>,
   username: string,
   ownerId: number | null,
+  at: number,
 ): Promise<void> {
+  await assertNotInQuarantine(tx.db, { namespace: 'owner', username, ownerId, at })
   const taken = await ownerBySkeleton(tx.db, usernameSkeleton(username))
   if (taken === undefined || taken.id === ownerId) return
   throw new CodedError(

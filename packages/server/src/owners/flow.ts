@@ -1,6 +1,6 @@
-import { CodedError } from '@countersign/protocol'
 import { hashToken } from '../core/crypto/hash-token.ts'
 import type { Database, FlowRow } from '../core/database/database.ts'
+import { CallbackRefusal } from './callback-failure.ts'
 import {
   deleteExpiredFlows,
   deleteFlow,
@@ -126,8 +126,8 @@ interface Expected {
 
 function validateFlow<S>(row: FlowRow | undefined, now: number, expected: Expected): Flow<S> {
   if (row === undefined || row.expires_at <= now || !isExpected(row, expected)) {
-    throw new CodedError(
-      'VALIDATION_ERROR',
+    throw new CallbackRefusal(
+      'flow-expired',
       'This was begun too long ago, or in another browser. Begin again.',
     )
   }

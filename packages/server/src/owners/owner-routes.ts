@@ -2,6 +2,8 @@ import { CodedError, ERROR_STATUS, errorSchema } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { toCodedError } from '../core/errors.ts'
 import type { Cookies } from '../core/http/cookies.ts'
+import type { Providers } from '../providers/providers.ts'
+import { failureOf } from './callback-failure.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import {
   assertRecentSignIn,
@@ -113,17 +115,25 @@ function crossOriginError(): CodedError {
 
 /**
  * Logs why a provider's callback failed, and describes the failure for the dashboard.
- * @param provider the provider's id
- * @returns the query of the dashboard page that shows it
+ * @param id the provider's id, from the URL of the callback
+ * @returns the query of the dashboard page that shows it: codes and ids only
  */
 export function callbackFailureQuery(
   error: unknown,
   request: FastifyRequest,
-  provider: string,
+  providers: Providers,
+  id: string,
 ): Record<string, string> {
   const { code, message, cause } = toCodedError(error)
+  const outcome = { code: failureOf(error), request: request.id }
+  const provider = providers.all.some((each) => each.id === id) ? id : null
+  if (provider === null) {
+    // Anyone can request this path with any text, which must not fill the log.
+    request.log.debug({ requestId: request.id }, message)
+    return { failed: 'unknown', ...outcome }
+  }
   // A rejected callback can be an attack, so the operator gets the cause. Causes hold no text from outside.
   const level = ERROR_STATUS[code] >= 500 ? 'error' : 'warn'
   request.log[level]({ err: cause, provider, requestId: request.id }, message)
-  return { failed: provider, message, request: request.id }
+  return { failed: provider, ...outcome }
 }

@@ -5,6 +5,7 @@ import { describePasskey } from './account.ts'
 import { beginFlow, consumeFlow } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import { assertStillSignedIn, type Session } from './session.ts'
+import { deleteSessionsOfPasskey } from './session-table.ts'
 import {
   deletePasskey,
   insertPasskey,
@@ -90,7 +91,11 @@ export async function renamePasskey(
   return describePasskey(row ?? notFound())
 }
 
-/** @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method */
+/**
+ * Removes a passkey and ends the sessions that it started, the current one among them: whoever stole the passkey is signed
+ * out too.
+ * @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method
+ */
 export async function removePasskey(
   { db }: Pick<OwnerDeps, 'db'>,
   ownerId: number,
@@ -99,6 +104,7 @@ export async function removePasskey(
   await db.write(async (tx) => {
     if (!(await deletePasskey(tx, ownerId, credentialId))) notFound()
     await assertSignInMethodLeft(tx, ownerId)
+    await deleteSessionsOfPasskey(tx, ownerId, credentialId)
   })
 }
 

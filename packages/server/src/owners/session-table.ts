@@ -52,6 +52,23 @@ export async function deleteSessionsOfOwner(
 }
 
 /**
+ * Deletes the sessions that a passkey started, and those of the same owner that an older release has started with a passkey
+ * that it did not record.
+ */
+export async function deleteSessionsOfPasskey(
+  tx: Tx,
+  ownerId: number,
+  credentialId: string,
+): Promise<void> {
+  await tx.db
+    .deleteFrom('sessions')
+    .where('owner_id', '=', ownerId)
+    .where('method', '=', 'passkey')
+    .where((eb) => eb.or([eb('passkey_id', '=', credentialId), eb('passkey_id', 'is', null)]))
+    .execute()
+}
+
+/**
  * Deletes sessions that have expired or were idle for too long.
  * @param now milliseconds since the Unix epoch
  * @param idleBefore sessions last seen at or before this time are deleted

@@ -11,7 +11,8 @@ import {
 } from './session-table.ts'
 
 const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 
 /** Sessions end after this time even if they are used. */
 export const SESSION_LIFETIME_MS = 30 * DAY_MS
@@ -19,6 +20,8 @@ export const SESSION_LIFETIME_MS = 30 * DAY_MS
 const SESSION_IDLE_MS = 7 * DAY_MS
 /** How long a sign-in counts as recent, for sensitive actions. */
 export const RECENT_MS = 10 * MINUTE_MS
+/** How long after a sign-in claim tokens can be issued: a stolen session must not certify agents for weeks. */
+const CLAIM_TOKEN_MS = 12 * HOUR_MS
 /** `last_seen_at` is updated at most this often. */
 const TOUCH_MS = 5 * MINUTE_MS
 
@@ -56,7 +59,13 @@ export interface Browser {
 export async function startSession(
   deps: Pick<SessionDeps, 'now' | 'randomBytes'>,
   tx: Tx,
-  owner: { readonly id: number; readonly method: SignInMethod; readonly browser: Browser },
+  owner: {
+    readonly id: number
+    readonly method: SignInMethod
+    readonly browser: Browser
+    /** The credential id of the passkey, if `method` is `passkey`. */
+    readonly passkeyId?: string
+  },
 ): Promise<string> {
   const token = Buffer.from(deps.randomBytes(TOKEN_BYTES)).toString('base64url')
   const at = deps.now()
@@ -72,6 +81,7 @@ export async function startSession(
     signed_in_at: at,
     last_seen_at: at,
     expires_at: at + SESSION_LIFETIME_MS,
+    passkey_id: owner.passkeyId ?? null,
   })
   return token
 }
@@ -135,5 +145,18 @@ export function assertRecentSignIn(session: Session, now: number): void {
   throw new CodedError(
     'RECENT_SIGN_IN_REQUIRED',
     'Sign in once more: this needs a sign-in within the last 10 minutes.',
+  )
+}
+
+/**
+ * Call before issuing a claim token.
+ * @param now milliseconds since the Unix epoch
+ * @throws CodedError RECENT_SIGN_IN_REQUIRED if the sign-in is older than 12 hours
+ */
+export function assertSignInForClaimToken(session: Session, now: number): void {
+  if (now - session.signedInAt < CLAIM_TOKEN_MS) return
+  throw new CodedError(
+    'RECENT_SIGN_IN_REQUIRED',
+    'Sign in once more: a claim token needs a sign-in within the last 12 hours.',
   )
 }

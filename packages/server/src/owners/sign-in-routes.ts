@@ -137,7 +137,7 @@ async function completeCallback(
     return dashboardPageFor(outcome, encodeURIComponent(id))
   } catch (error) {
     const page = browser.session === null ? 'sign-in' : 'account'
-    return `${page}?${new URLSearchParams(callbackFailureQuery(error, request, id))}`
+    return `${page}?${new URLSearchParams(callbackFailureQuery(error, request, deps.providers, id))}`
   }
 }
 

@@ -69,7 +69,12 @@ export async function completePasskeySignIn(
       at,
     })
     if (!recorded) return unknownPasskey()
-    const token = await startSession(deps, tx, { id: owner.id, method: 'passkey', browser })
+    const token = await startSession(deps, tx, {
+      id: owner.id,
+      method: 'passkey',
+      browser,
+      passkeyId: passkey.credential_id,
+    })
     return { owner, token }
   })
 }

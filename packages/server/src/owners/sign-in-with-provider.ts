@@ -2,6 +2,7 @@ import { CodedError, type SignUpRequest } from '@countersign/protocol'
 import type { IdentityProvider } from '../providers/provider.ts'
 import { callProvider, getProvider } from '../providers/providers.ts'
 import { insertNewOwner, validateOwnerNames } from './add-owner.ts'
+import { CallbackRefusal } from './callback-failure.ts'
 import { beginFlow, consumeFlow, readFlow } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
@@ -68,7 +69,7 @@ export async function completeProviderSignIn(
   const subjectHash = deps.pepper.hash(id, issuer, subject)
   if (begun.ownerId === null) return signInOrBeginSignUp(deps, id, subjectHash, browser)
   if (browser.session?.ownerId !== begun.ownerId) {
-    throw new CodedError('VALIDATION_ERROR', 'You are no longer signed in as who began this.')
+    throw new CallbackRefusal('other-owner', 'You are no longer signed in as who began this.')
   }
   await linkProvider(deps, provider, subjectHash, browser.session)
   return { kind: 'linked' }
@@ -142,8 +143,8 @@ async function linkProvider(
     return insertSignInIdentity(tx, row)
   })
   if (linked) return
-  throw new CodedError(
-    'VALIDATION_ERROR',
+  throw new CallbackRefusal(
+    'already-linked',
     `This account at ${label} opens another account here, or you have linked one of ${label} already.`,
   )
 }

@@ -32,7 +32,7 @@ export async function beginSignUp(
 ): Promise<{ options: Record<string, unknown>; token: string }> {
   const relyingParty = relyingPartyFor(deps)
   validateOwnerNames(deps.site.naming, request)
-  await assertUsernameAvailable({ db: deps.db.read }, request.username, null)
+  await assertUsernameAvailable({ db: deps.db.read }, request.username, null, deps.now())
   const handle = deps.randomBytes(32)
   const challenge = deps.randomBytes(32)
   const options = await registrationOptions(relyingParty, { ...request, handle }, challenge, [])
@@ -66,7 +66,12 @@ export async function completeSignUp(
     await setUserHandle(tx, owner.id, state.handle)
     await storePasskey(tx, { id: owner.id, name: made.name ?? FIRST_PASSKEY_NAME, at }, credential)
     await replaceRecoveryCodes(tx, owner.id, hashes, at)
-    const token = await startSession(deps, tx, { id: owner.id, method: 'passkey', browser })
+    const token = await startSession(deps, tx, {
+      id: owner.id,
+      method: 'passkey',
+      browser,
+      passkeyId: credential.id,
+    })
     return { owner, token, recoveryCodes: codes }
   })
 }

@@ -90,7 +90,9 @@ function previewDataOf(
     status: agent.status,
     grade: grade.grade,
     owner: agent.owner?.displayName ?? null,
+    verifiedName: agent.ownerName?.verified?.name ?? null,
     identity: verification?.label ?? null,
+    developmentOnly: agent.developmentOnly ?? false,
   }
 }
 

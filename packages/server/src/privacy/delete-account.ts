@@ -3,6 +3,7 @@ import { agentsWithProfile, unrevokedAgents } from '../agent-management/own-agen
 import { assertConfirmed, REVOKE_BATCH_SIZE, revokeAgents } from '../agent-management/revoke-all.ts'
 import { writeProfile } from '../agent-management/update-profile.ts'
 import { cancelRegrade } from '../agents/regrade-owner.ts'
+import { quarantineUsername } from '../agents/username-quarantine.ts'
 import { eraseChannels } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
@@ -59,6 +60,7 @@ export async function deleteAccount(
     await deleteJobs(tx, `${EXPIRE_VERIFICATION}:${ownerId}:`)
     await cancelRegrade(tx, ownerId)
     await deleteOwnerRecords(tx, ownerId)
+    await quarantineUsername(tx, { namespace: 'owner', username: confirmation, ownerId, at })
     // Valid usernames contain no colon, so this one cannot be taken.
     await anonymizeOwner(tx, ownerId, `deleted:${ownerId}`, at)
     const seq = tx.nextSeq()

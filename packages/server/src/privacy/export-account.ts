@@ -42,6 +42,7 @@ export async function exportAccount(
     createdAt: timestamp(owner.created_at),
     suspendedAt: timestampOrNull(owner.suspended_at),
     suspensionReason: owner.suspension_reason,
+    nameChangedAt: timestampOrNull(owner.name_changed_at),
     userHandle: owner.user_handle,
     ...describeRecords(records, session),
     events: (await eventsOfOwner(read, ownerId)).map(describeEvent),
@@ -68,6 +69,7 @@ function describeRecords(records: Records, session: Session) {
       id: each.id,
       current: each.id === session.id,
       method: each.method,
+      passkey: each.passkey_id,
       browser: each.browser,
       createdAt: timestamp(each.signed_in_at),
       lastSeenAt: timestamp(each.last_seen_at),
@@ -90,7 +92,11 @@ function describeRecords(records: Records, session: Session) {
       assurance,
       country,
       verifiedAt: timestamp(each.verified_at),
+      publishedName: each.published_name,
       expiresAt: timestampOrNull(each.expires_at),
+    })),
+    releasedUsernames: records.usernames.map((each) => ({
+      availableAt: timestamp(each.available_at),
     })),
     claimTokens: records.tokens.map((each) => ({
       createdAt: timestamp(each.created_at),

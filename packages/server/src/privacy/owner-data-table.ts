@@ -51,14 +51,21 @@ export async function anonymizeOwner(
 ): Promise<void> {
   await tx.db
     .updateTable('owners')
-    .set({ username, display_name: '', username_skeleton: null, user_handle: null, deleted_at: at })
+    .set({
+      username,
+      display_name: '',
+      username_skeleton: null,
+      user_handle: null,
+      name_changed_at: null,
+      deleted_at: at,
+    })
     .where('id', '=', ownerId)
     .execute()
 }
 
 /** Reads what is stored about an owner besides their agents. Reads no secrets or hashes of secrets. */
 export async function readOwnerRecords(db: Db, ownerId: number) {
-  const [passkeys, codes, sessions, identities, links, flows, verifications, tokens] =
+  const [passkeys, codes, sessions, identities, links, flows, verifications, tokens, usernames] =
     await Promise.all([
       db
         .selectFrom('passkeys')
@@ -73,7 +80,15 @@ export async function readOwnerRecords(db: Db, ownerId: number) {
         .execute(),
       db
         .selectFrom('sessions')
-        .select(['id', 'method', 'browser', 'signed_in_at', 'last_seen_at', 'expires_at'])
+        .select([
+          'id',
+          'method',
+          'passkey_id',
+          'browser',
+          'signed_in_at',
+          'last_seen_at',
+          'expires_at',
+        ])
         .where('owner_id', '=', ownerId)
         .orderBy('signed_in_at')
         .execute(),
@@ -97,7 +112,7 @@ export async function readOwnerRecords(db: Db, ownerId: number) {
         .execute(),
       db
         .selectFrom('identity_verifications')
-        .select(['provider', 'assurance', 'country', 'verified_at', 'expires_at'])
+        .select(['provider', 'assurance', 'country', 'verified_at', 'expires_at', 'published_name'])
         .where('owner_id', '=', ownerId)
         .orderBy('verified_at')
         .execute(),
@@ -107,6 +122,12 @@ export async function readOwnerRecords(db: Db, ownerId: number) {
         .where('owner_id', '=', ownerId)
         .orderBy('created_at')
         .execute(),
+      db
+        .selectFrom('released_usernames')
+        .select(['available_at'])
+        .where('owner_id', '=', ownerId)
+        .orderBy('available_at')
+        .execute(),
     ])
-  return { passkeys, codes, sessions, identities, links, flows, verifications, tokens }
+  return { passkeys, codes, sessions, identities, links, flows, verifications, tokens, usernames }
 }

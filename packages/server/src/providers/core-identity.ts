@@ -53,7 +53,9 @@ export async function verifyCoreIdentity(
     )
     if (!ACCEPTED_LEVELS.includes(payload.vot as string)) throw new Error('too low')
   } catch {
-    throw new ProviderRefusal('The proof of identity by GOV.UK One Login cannot be believed.')
+    throw new ProviderRefusal('The proof of identity by GOV.UK One Login cannot be believed.', {
+      reason: 'invalid-response',
+    })
   }
 }
 

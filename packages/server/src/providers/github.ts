@@ -74,6 +74,7 @@ export function githubProvider(
     kind: 'social',
     assurance: 'low',
     unique: true,
+    verifiesName: false,
     proves: 'That you control an account at GitHub, one that has not verified another owner here.',
     validForMs: validityMs(settings.validForDays),
     signIn: settings.signIn ?? false,
@@ -115,15 +116,21 @@ function authorizeUrl({ web, clientId }: Github, callbackUrl: string, begun: Sta
 function codeOf({ url }: CompletionInput, { state }: State): string {
   const query = url?.searchParams ?? new URLSearchParams()
   if (query.getAll('state').length !== 1 || query.get('state') !== state)
-    throw new ProviderRefusal('What came back from GitHub was not begun here. Begin again.')
+    throw new ProviderRefusal('What came back from GitHub was not begun here. Begin again.', {
+      reason: 'flow-expired',
+    })
   const error = query.get('error')
   if (error === 'access_denied')
-    throw new ProviderRefusal('You did not allow it at GitHub, so nothing was verified.')
+    throw new ProviderRefusal('You did not allow it at GitHub, so nothing was verified.', {
+      reason: 'declined',
+    })
   if (error !== null)
     throw new ProviderFailure(`GitHub refuses this service: ${safeErrorCode(error)}.`)
   const code = query.get('code')
   if (code) return code
-  throw new ProviderRefusal('GitHub sent you back without an answer. Begin again.')
+  throw new ProviderRefusal('GitHub sent you back without an answer. Begin again.', {
+    reason: 'invalid-response',
+  })
 }
 
 const tokenResponse = Type.Object({
@@ -161,9 +168,13 @@ function requestToken(github: Github, parameters: Readonly<Record<string, string
 
 function tokenError(error: string): Error {
   if (error === 'bad_verification_code')
-    return new ProviderRefusal('What came back from GitHub was used or is too old. Begin again.')
+    return new ProviderRefusal('What came back from GitHub was used or is too old. Begin again.', {
+      reason: 'used',
+    })
   if (error === 'unverified_user_email')
-    return new ProviderRefusal('Confirm your primary e-mail address at GitHub, then begin again.')
+    return new ProviderRefusal('Confirm your primary e-mail address at GitHub, then begin again.', {
+      reason: 'email-unconfirmed',
+    })
   return new ProviderFailure(`GitHub refuses this service: ${safeErrorCode(error)}.`)
 }
 

@@ -36,6 +36,7 @@ export function inPersonProvider(
     kind: 'in-person',
     assurance: null,
     unique: false,
+    verifiesName: false,
     proves:
       settings.proves ??
       'Who you are, as whoever runs this service has checked for themselves. Ask them.',

@@ -39,18 +39,21 @@ export function toCompletionError(label: string, error: unknown): Error {
   const reason = new Error(describeError(error))
   if (error instanceof AuthorizationResponseError) {
     if (USER_REFUSALS.includes(error.error))
-      return new ProviderRefusal(`${label} has not verified you: it was stopped there.`)
+      return new ProviderRefusal(`${label} has not verified you: it was stopped there.`, {
+        reason: 'declined',
+      })
     return toProviderFailure(label, 'coming back', error)
   }
   if (error instanceof ResponseBodyError && error.error === 'invalid_grant') {
     return new ProviderRefusal(`${label} says that this is no longer good. Begin again.`, {
+      reason: 'used',
       cause: reason,
     })
   }
   if (isProviderFault(error)) return toProviderFailure(label, 'fetching the result', error)
   return new ProviderRefusal(
     `What came back from ${label} cannot be believed, so nothing was recorded. Begin again.`,
-    { cause: reason },
+    { reason: 'invalid-response', cause: reason },
   )
 }
 

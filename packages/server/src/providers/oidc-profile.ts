@@ -34,6 +34,7 @@ export function resolveProfile(settings: OidcSettings): OidcProfile {
     ...addressMistakes({ issuer, coreIdentity: merged.coreIdentity }),
     ...assuranceMistakes(merged),
     ...credentialMistakes(merged),
+    ...nameMistakes(merged),
   ]
   if (mistakes.length > 0) throw new ProviderSettingsError(mistakes)
   const clientAuth = merged.clientAuth ?? 'client_secret_basic'
@@ -77,6 +78,12 @@ function credentialMistakes(settings: Partial<OidcSettings>): string[] {
       `${unused} is of no use with clientAuth ${settings.clientAuth ?? 'client_secret_basic'}`,
     )
   return mistakes
+}
+
+/** Where people choose their name themselves, publishing it as verified would be wrong. */
+function nameMistakes({ nameClaim, kind }: Partial<OidcSettings>): string[] {
+  if (nameClaim === undefined || kind === 'eid' || kind === 'kyc') return []
+  return ['nameClaim is possible only where kind is eid or kyc']
 }
 
 function acceptedAcrValues({

@@ -51,6 +51,10 @@ export const oidcSettings = () =>
         }),
       ),
       label: Type.Optional(labelField()),
+      nameClaim: Type.Optional(
+        word('the claim with the name that the provider has verified, such as name'),
+      ),
+      nameScope: Type.Optional(word('the scope that asks for nameClaim; profile by default')),
       kind: Type.Optional(
         Type.Enum([...KINDS], { type: 'string', description: `one of: ${KINDS.join(', ')}` }),
       ),

@@ -61,6 +61,7 @@ export async function oidcProvider(
     kind: profile.kind,
     assurance: assuranceOf(profile),
     unique: true,
+    verifiesName: profile.nameClaim !== undefined,
     proves: profile.proves,
     validForMs: validityMs(profile.validForDays),
     signIn: profile.signIn ?? false,
@@ -75,7 +76,7 @@ export async function oidcProvider(
 async function begin(
   profile: OidcProfile,
   discovery: OidcDiscovery,
-  { callbackUrl }: BeginContext,
+  context: BeginContext,
 ): Promise<BeginResult> {
   const config = await discovery.get()
   const state: OidcState = {
@@ -83,7 +84,7 @@ async function begin(
     nonce: randomNonce(),
     verifier: randomPKCECodeVerifier(),
   }
-  const parameters = await authorizationParameters(profile, callbackUrl, state)
+  const parameters = await authorizationParameters(profile, context, state)
   const redirect = await buildAuthorization(profile, config, parameters)
   if (redirect.protocol !== 'https:' && !isLoopback(redirect.hostname)) {
     throw new ProviderFailure(`${profile.label} wants people sent to an address that is not https.`)
@@ -93,14 +94,14 @@ async function begin(
 
 async function authorizationParameters(
   profile: OidcProfile,
-  callbackUrl: string,
+  { callbackUrl, withName = false }: BeginContext,
   { state, nonce, verifier }: OidcState,
 ): Promise<Record<string, string>> {
   const acrValues = profile.acrValues ?? [...(profile.accepted?.keys() ?? [])]
   return {
     response_type: 'code',
     redirect_uri: callbackUrl,
-    scope: [...new Set(['openid', ...(profile.scopes ?? [])])].join(' '),
+    scope: scopesOf(profile, withName).join(' '),
     state,
     nonce,
     code_challenge: await calculatePKCECodeChallenge(verifier),
@@ -110,6 +111,14 @@ async function authorizationParameters(
     ...(profile.maxAge !== undefined && { max_age: String(profile.maxAge) }),
     ...(profile.prompt !== undefined && { prompt: profile.prompt }),
   }
+}
+
+/** The name is asked for only if the owner wants to publish it. */
+function scopesOf(
+  { scopes = [], nameScope = 'profile' }: OidcProfile,
+  withName: boolean,
+): string[] {
+  return [...new Set(['openid', ...scopes, ...(withName ? [nameScope] : [])])]
 }
 
 async function buildAuthorization(
@@ -130,7 +139,7 @@ async function buildAuthorization(
 async function complete(
   profile: OidcProfile,
   discovery: OidcDiscovery,
-  { callbackUrl }: BeginContext,
+  { callbackUrl, withName = false }: BeginContext,
   { url }: CompletionInput,
   state: OidcState,
   now: () => number,
@@ -149,7 +158,14 @@ async function complete(
     const claims = tokens.claims() as IDToken
     const assurance = checkAcr(profile, claims)
     await checkCoreIdentity(profile, config, tokens.access_token, claims, now)
-    return { subject: claims.sub, issuer: claims.iss, assurance, verifiedAt: new Date(now()) }
+    const name = withName ? await readName(profile, config, tokens.access_token, claims) : null
+    return {
+      subject: claims.sub,
+      issuer: claims.iss,
+      assurance,
+      verifiedAt: new Date(now()),
+      ...(name !== null && { name }),
+    }
   } catch (error) {
     throw toCompletionError(profile.label, error)
   }
@@ -164,7 +180,24 @@ function checkAcr(profile: OidcProfile, claims: IDToken): VerificationResult['as
   if (level !== undefined) return level
   throw new ProviderRefusal(
     `${label} has not verified you in a way that counts here. Begin again, and choose a stronger one there.`,
+    { reason: 'too-weak' },
   )
+}
+
+/** The verified name from the ID token, else from the userinfo endpoint if the provider has one. */
+async function readName(
+  { nameClaim = '' }: OidcProfile,
+  config: Configuration,
+  accessToken: string,
+  claims: IDToken,
+): Promise<string | null> {
+  const { userinfo_endpoint: endpoint } = config.serverMetadata()
+  const source: Readonly<Record<string, unknown>> =
+    claims[nameClaim] !== undefined || endpoint === undefined
+      ? claims
+      : await fetchUserInfo(config, accessToken, claims.sub)
+  const name = source[nameClaim]
+  return typeof name === 'string' ? name : null
 }
 
 async function checkCoreIdentity(

@@ -1,4 +1,4 @@
-import type { Assurance, ProviderKind } from '@countersign/protocol'
+import type { Assurance, CallbackFailure, ProviderKind } from '@countersign/protocol'
 import type { PagePolicy } from '../core/http/page-headers.ts'
 
 /** The result of a verification. Of the subject, only a hash is stored. */
@@ -12,6 +12,8 @@ export interface VerificationResult {
   readonly expiresAt?: Date
   /** ISO 3166-1 alpha-2, if the provider reports it. */
   readonly country?: string
+  /** The verified name, only if the context asked for it. Stored only because the owner chose to publish it. */
+  readonly name?: string
 }
 
 export interface BeginResult {
@@ -30,6 +32,8 @@ export interface BeginContext {
   readonly ownerId: string
   /** The redirect URI. */
   readonly callbackUrl: string
+  /** Whether to ask the provider for the name, which the owner wants to publish. */
+  readonly withName?: boolean
 }
 
 export interface CompletionInput {
@@ -51,6 +55,8 @@ export interface IdentityProvider {
   readonly assurance: Assurance | null
   /** Whether each person has one stable subject. */
   readonly unique: boolean
+  /** Whether it verifies the person's name and can report it. Names that people choose there do not count. */
+  readonly verifiesName: boolean
   /** What it proves, as a sentence to show. */
   readonly proves: string
   /** How long a verification counts, in milliseconds, unless the provider says; null: until it is removed. */
@@ -90,9 +96,17 @@ export interface ProviderCheck {
   readonly detail: string
 }
 
-/** The person was not verified: they declined, or the result is not valid. The message is shown to them. */
+/** The person was not verified: they declined, or the result is not valid. */
 export class ProviderRefusal extends Error {
   override readonly name = 'ProviderRefusal'
+  /** The code that the dashboard shows a text for, after a redirect. */
+  readonly reason: CallbackFailure
+
+  /** @param message for the responses of the owners' API */
+  constructor(message: string, options: ErrorOptions & { readonly reason?: CallbackFailure } = {}) {
+    super(message, options)
+    this.reason = options.reason ?? 'not-verified'
+  }
 }
 
 /** The provider does not respond, or not as documented. The message is for the log. */

@@ -45,13 +45,18 @@ export interface ProviderCallDeps {
   readonly pepper: Pepper
 }
 
-/** The context for verifying an owner: a pseudonym that differs for each provider, and the redirect URI. */
+/**
+ * The context for verifying an owner: a pseudonym that differs for each provider, and the redirect URI.
+ * @param withName whether to ask for the person's name
+ */
 export function identityContext(
   { site, pepper }: ProviderCallDeps,
   { id }: IdentityProvider,
   ownerId: number,
+  withName: boolean,
 ): BeginContext {
   return {
+    withName,
     ownerId: Buffer.from(pepper.hash('owner', id, String(ownerId))).toString('base64url'),
     callbackUrl: `${site.baseUrl}/identity/callback/${id}`,
   }

@@ -1,6 +1,7 @@
+import type { CallbackFailure } from '@countersign/protocol'
 import type Stripe from 'stripe'
 import type { ProviderRuntime } from './http-json.ts'
-import { ProviderFailure } from './provider.ts'
+import { ProviderFailure, ProviderRefusal } from './provider.ts'
 
 /**
  * Creates a Stripe client. Loads the library here, because it takes 36 MB that other services need not spend.
@@ -44,24 +45,41 @@ function describeStripeError(error: unknown): string {
   return 'Stripe answers in a way that is not understood.'
 }
 
-/** Messages for values of `last_error.code` of a verification session that the person can act on. */
-const LAST_ERROR_MESSAGES: Readonly<Record<string, string>> = {
-  abandoned: 'You left before you were done at Stripe.',
-  consent_declined: 'You did not agree to be verified at Stripe.',
-  country_not_supported: 'Stripe does not verify documents of your country.',
-  device_not_supported: 'Stripe needs a device with a camera.',
-  document_expired: 'Your document has expired.',
-  document_type_not_supported: 'Stripe does not accept this kind of document.',
-  document_unverified_other: 'Stripe could not verify your document.',
-  selfie_document_missing_photo: 'Your document has no picture of your face.',
-  selfie_face_mismatch: 'Your selfie does not match the picture on your document.',
-  selfie_manipulated: 'Stripe holds your selfie for altered.',
-  selfie_unverified_other: 'Stripe could not verify your selfie.',
-  under_supported_age: 'Stripe does not verify people of your age.',
+/** Messages and codes for values of `last_error.code` of a verification session that the person can act on. */
+const LAST_ERRORS: Readonly<Record<string, readonly [CallbackFailure, string]>> = {
+  abandoned: ['abandoned', 'You left before you were done at Stripe.'],
+  consent_declined: ['declined', 'You did not agree to be verified at Stripe.'],
+  country_not_supported: [
+    'country-unsupported',
+    'Stripe does not verify documents of your country.',
+  ],
+  device_not_supported: ['camera-needed', 'Stripe needs a device with a camera.'],
+  document_expired: ['document-expired', 'Your document has expired.'],
+  document_type_not_supported: [
+    'document-unsupported',
+    'Stripe does not accept this kind of document.',
+  ],
+  document_unverified_other: ['document-unverified', 'Stripe could not verify your document.'],
+  selfie_document_missing_photo: [
+    'document-without-photo',
+    'Your document has no picture of your face.',
+  ],
+  selfie_face_mismatch: [
+    'selfie-mismatch',
+    'Your selfie does not match the picture on your document.',
+  ],
+  selfie_manipulated: ['selfie-unverified', 'Stripe holds your selfie for altered.'],
+  selfie_unverified_other: ['selfie-unverified', 'Stripe could not verify your selfie.'],
+  under_supported_age: ['age-unsupported', 'Stripe does not verify people of your age.'],
 }
 
 /** @param code `last_error.code`; null or undefined if nothing was submitted yet */
-export function whyNotVerified(code: string | null | undefined): string {
-  if (!code) return 'You are not done at Stripe yet. Begin again.'
-  return `${LAST_ERROR_MESSAGES[code] ?? 'Stripe could not verify you.'} You can begin again.`
+export function refusalFor(code: string | null | undefined): ProviderRefusal {
+  if (!code) {
+    const message = 'You are not done at Stripe yet. Begin again.'
+    return new ProviderRefusal(message, { reason: 'abandoned' })
+  }
+  const known = Object.hasOwn(LAST_ERRORS, code) ? LAST_ERRORS[code] : undefined
+  const [reason, message] = known ?? ['not-verified', 'Stripe could not verify you.']
+  return new ProviderRefusal(`${message} You can begin again.`, { reason })
 }

@@ -21,7 +21,7 @@ import {
   validForDaysField,
   validityMs,
 } from './settings-fields.ts'
-import { callStripe, connectStripe, whyNotVerified } from './stripe-client.ts'
+import { callStripe, connectStripe, refusalFor } from './stripe-client.ts'
 
 /** The maximum age of a webhook, as Stripe recommends. */
 const WEBHOOK_TOLERANCE_SECONDS = 300
@@ -84,6 +84,7 @@ export async function stripeIdentityProvider(
     kind: 'kyc',
     assurance: 'substantial',
     unique: false,
+    verifiesName: false,
     proves: 'That you hold an identity document of a state, and that it is you on its picture.',
     validForMs: validityMs(settings.validForDays),
     signIn: false,
@@ -179,18 +180,22 @@ function assertVerified(
     throw new ProviderFailure('Stripe answers for another verification, or of the other mode.')
   // Checked first, because redaction also erases the metadata.
   if (session.redaction)
-    throw new ProviderRefusal('That verification was used before. Begin again.')
+    throw new ProviderRefusal('That verification was used before. Begin again.', { reason: 'used' })
   if (session.metadata?.owner !== ownerId || session.client_reference_id !== ownerId)
-    throw new ProviderRefusal('That verification was begun for another account. Begin again.')
+    throw new ProviderRefusal('That verification was begun for another account. Begin again.', {
+      reason: 'other-owner',
+    })
   if (session.status === 'verified') return
   if (session.status === 'processing')
     throw new ProviderRefusal(
       'Stripe is still checking your document. The verification arrives here by itself.',
+      { reason: 'processing' },
     )
-  if (session.status === 'requires_input')
-    throw new ProviderRefusal(whyNotVerified(session.last_error?.code))
+  if (session.status === 'requires_input') throw refusalFor(session.last_error?.code)
   if (session.status === 'canceled')
-    throw new ProviderRefusal('That verification was cancelled. Begin again.')
+    throw new ProviderRefusal('That verification was cancelled. Begin again.', {
+      reason: 'declined',
+    })
   throw new ProviderFailure('Stripe is at a point that is not understood.')
 }
 

@@ -96,6 +96,7 @@ export function worldIdProvider(
     kind: 'personhood',
     assurance: 'substantial',
     unique: true,
+    verifiesName: false,
     proves: 'That you are a human, one who has not verified another owner here; not who you are.',
     // World App proves the same action again only after a year, so a year's validity would leave a gap.
     validForMs: validityMs(settings.validForDays ?? null),

@@ -162,7 +162,7 @@ test('the text card has aligned values, one per line', async (t) => {
 ACTIVE: This certificate is valid.
 
 Grade        A
-Owner        Ada Lovelace (@ada)
+Owner        Ada Lovelace (@ada), self-declared name
 Identity     verified by In person on ${card.verification?.verifiedAt.slice(0, 10)}
 Reached at   Domain: shopper.example
              GitHub: shopper
@@ -177,7 +177,7 @@ Certificate  ${service.url}/agent/shopper
     `Shopper
 Certified, and the identity of its owner is verified.
 
-Owner        Ada Lovelace (@ada)
+Owner        Ada Lovelace (@ada), self-declared name
 Chat         @shopper
 Certificate  ${service.url}/agent/shopper
 `,

@@ -43,6 +43,8 @@ const view = (word: fc.Arbitrary<string>): fc.Arbitrary<AgentView> =>
           deleted: false,
           verifications: strongest === null ? [] : [strongest],
           strongest,
+          nameChangedAt: null,
+          publishedNames: new Map(),
         },
       }
     })

@@ -39,3 +39,13 @@ test('an owner without a verified identity gets no token', async (t) => {
   const owner = await signIn(service, id)
   assertRefused(await owner.post('/api/agents/token'), 403, 'IDENTITY_REQUIRED')
 })
+
+test('a token needs a sign-in of the last 12 hours', async (t) => {
+  const now = Date.now()
+  const service = await startTestService(t, {}, () => now)
+  const ownerId = await service.operator.addVerifiedOwner()
+  const late = await signIn(service, ownerId, now - 12 * 3_600_000)
+  assertRefused(await late.post('/api/agents/token'), 403, 'RECENT_SIGN_IN_REQUIRED', /12 hours/)
+  const inTime = await signIn(service, ownerId, now - 12 * 3_600_000 + 1)
+  assert.equal((await inTime.post('/api/agents/token')).status, 201)
+})

@@ -23,7 +23,7 @@ for (const { id, assurance, validForDays } of PROVIDERS) {
 
     const outcome = await verifyIdentity(service, owner, id, 'Ada Lovelace')
 
-    assert.deepEqual(outcome, { verified: id, failed: null, message: null, request: null })
+    assert.deepEqual(outcome, { verified: id, failed: null, code: null, request: null })
     const { verifications } = jsonOf<Identity>(await owner.get('/api/identity'))
     const [verification, ...more] = verifications
     assert.ok(verification)
@@ -70,10 +70,7 @@ test('an owner who cancels at the provider is not verified', async (t) => {
   const isBack = (url: URL) => url.origin === service.url
   const { url } = await browser.submit(login, { cancel: 'yes' }, isBack)
   const location = (await browser.request(url)).headers.get('location') as string
-  assert.match(
-    location,
-    /failed=dev-low&message=Development%2C\+low\+assurance\+has\+not\+verified/,
-  )
+  assert.match(location, /\?failed=dev-low&code=declined&request=req_/)
   assert.deepEqual(jsonOf<Identity>(await owner.get('/api/identity')).verifications, [])
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { CallbackFailure } from '@countersign/protocol'
 import type { JWTPayload } from 'jose'
 import {
   beginIdentity,
@@ -20,12 +21,9 @@ import { startWithProviders } from './with-providers.ts'
 interface Case {
   readonly name: string
   readonly wrong: Misbehaviour
-  readonly message: RegExp
+  readonly code: CallbackFailure
   readonly settings?: object
 }
-
-const NOT_BELIEVED = /cannot be believed, so nothing was recorded/
-const FAILED = /does not answer as it should/
 
 const now = () => Math.floor(Date.now() / 1000)
 const claim = (changes: JWTPayload) => ({
@@ -52,7 +50,7 @@ const CASES: readonly Case[] = [
       ...algorithms('none', 'ES256'),
       sign: async (claims) => `${base64url({ alg: 'none' })}.${base64url(claims)}.`,
     },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'alg none with an unrelated signature',
@@ -60,12 +58,12 @@ const CASES: readonly Case[] = [
       ...algorithms('none'),
       sign: async (claims) => `${base64url({ alg: 'none' })}.${base64url(claims)}.AAAA`,
     },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'a signature by another key under the right kid',
     wrong: { sign: (claims) => signed(claims, newKeys().privateKey) },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'a signature over other claims',
@@ -75,12 +73,12 @@ const CASES: readonly Case[] = [
         return `${header}.${base64url(claims)}.${signature}`
       },
     },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'a key that the provider does not list',
     wrong: { sign: (claims) => signed(claims, newKeys().privateKey, { kid: 'key-2' }) },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: "a key embedded in the token's header",
@@ -90,7 +88,7 @@ const CASES: readonly Case[] = [
         return signed(claims, privateKey, { jwk: publicKey.export({ format: 'jwk' }) })
       },
     },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'HS256 with the public key as the secret',
@@ -101,7 +99,7 @@ const CASES: readonly Case[] = [
           alg: 'HS256',
         }),
     },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'HS256 with the client secret',
@@ -109,119 +107,123 @@ const CASES: readonly Case[] = [
       ...algorithms('HS256'),
       sign: (claims) => signed(claims, Buffer.from(CLIENT_SECRET.padEnd(32)), { alg: 'HS256' }),
     },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'an ID token for another client',
     wrong: claim({ aud: 'another' }),
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'an ID token for several clients, issued to another',
     wrong: claim({ aud: [CLIENT_ID, 'another'], azp: 'another' }),
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
-  { name: 'the nonce of another flow', wrong: claim({ nonce: 'another' }), message: NOT_BELIEVED },
-  { name: 'no nonce', wrong: without('nonce'), message: NOT_BELIEVED },
+  {
+    name: 'the nonce of another flow',
+    wrong: claim({ nonce: 'another' }),
+    code: 'invalid-response',
+  },
+  { name: 'no nonce', wrong: without('nonce'), code: 'invalid-response' },
   {
     name: 'an ID token of another issuer',
     wrong: claim({ iss: 'https://elsewhere.example' }),
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
-  { name: 'no subject', wrong: without('sub'), message: NOT_BELIEVED },
-  { name: 'an expired ID token', wrong: claim({ exp: now() - 3600 }), message: NOT_BELIEVED },
-  { name: 'an ID token without exp', wrong: without('exp'), message: NOT_BELIEVED },
+  { name: 'no subject', wrong: without('sub'), code: 'invalid-response' },
+  { name: 'an expired ID token', wrong: claim({ exp: now() - 3600 }), code: 'invalid-response' },
+  { name: 'an ID token without exp', wrong: without('exp'), code: 'invalid-response' },
   {
     name: 'an ID token whose nbf is in the future',
     wrong: claim({ nbf: now() + 3600 }),
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'no auth_time although max_age was requested',
     wrong: without('auth_time'),
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'no auth_time although it is required',
     wrong: without('auth_time'),
     settings: { maxAge: undefined, requireAuthTime: true },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'a sign-in that is too old',
     wrong: claim({ auth_time: now() - 600 }),
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'a lower acr than requested',
     wrong: claim({ acr: 'urn:test:low' }),
-    message: /in a way that counts here/,
+    code: 'too-weak',
   },
-  { name: 'no acr', wrong: without('acr'), message: /in a way that counts here/ },
+  { name: 'no acr', wrong: without('acr'), code: 'too-weak' },
   {
     name: 'no ID token at all',
     wrong: { token: ({ id_token: _, ...rest }) => ({ status: 200, body: rest }) },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'a malformed ID token',
     wrong: { sign: async () => 'not.a-token' },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'a token endpoint that fails',
     wrong: { token: () => ({ status: 500, body: { secret: 'of-the-provider' } }) },
-    message: FAILED,
+    code: 'unavailable',
   },
   {
     name: 'a token endpoint that responds with HTML',
     wrong: {
       token: () => ({ status: 200, body: '<h1>', headers: { 'content-type': 'text/html' } }),
     },
-    message: FAILED,
+    code: 'unavailable',
   },
   {
     name: 'a token endpoint that rejects the client',
     wrong: { token: () => ({ status: 400, body: { error: 'invalid_client' } }) },
-    message: FAILED,
+    code: 'unavailable',
   },
   {
     name: 'a token endpoint that rejects the code',
     wrong: { token: () => ({ status: 400, body: { error: 'invalid_grant' } }) },
-    message: /no longer good/,
+    code: 'used',
   },
-  { name: 'no keys', wrong: { keys: () => ({ status: 503, body: {} }) }, message: FAILED },
+  { name: 'no keys', wrong: { keys: () => ({ status: 503, body: {} }) }, code: 'unavailable' },
   {
     name: 'an empty list of keys',
     wrong: { keys: () => ({ status: 200, body: { keys: [] } }) },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'the state of another flow',
     wrong: { back: (query) => query.set('state', 'another') },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
-  { name: 'no state', wrong: { back: (query) => query.delete('state') }, message: NOT_BELIEVED },
+  { name: 'no state', wrong: { back: (query) => query.delete('state') }, code: 'invalid-response' },
   {
     name: 'the response of another provider (mix-up attack)',
     wrong: { back: (query) => query.set('iss', 'https://elsewhere.example') },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'a response without iss from a provider that announces it',
     wrong: { back: (query) => query.delete('iss') },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'two codes',
     wrong: { back: (query) => query.append('code', 'another') },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
-  { name: 'no code', wrong: { back: (query) => query.delete('code') }, message: NOT_BELIEVED },
+  { name: 'no code', wrong: { back: (query) => query.delete('code') }, code: 'invalid-response' },
   {
     name: 'tokens in the callback URL',
     wrong: { back: (query) => query.set('id_token', 'e30.e30.') },
-    message: NOT_BELIEVED,
+    code: 'invalid-response',
   },
   {
     name: 'access_denied',
@@ -231,7 +233,7 @@ const CASES: readonly Case[] = [
         query.set('error', 'access_denied')
       },
     },
-    message: /has not verified you/,
+    code: 'declined',
   },
   {
     name: 'server_error',
@@ -242,7 +244,7 @@ const CASES: readonly Case[] = [
         query.set('error_description', '<b>look here</b>')
       },
     },
-    message: FAILED,
+    code: 'unavailable',
   },
 ]
 
@@ -253,14 +255,13 @@ test('invalid responses of a provider are rejected, and nothing is recorded', as
     servers.map(({ url }, i) => ({ ...providerAt(url, `case-${i}`), ...CASES[i]?.settings })),
   )
   const owner = await signInNewcomer(service)
-  for (const [i, { name, message }] of CASES.entries()) {
+  for (const [i, { name, code }] of CASES.entries()) {
     await t.test(name, async () => {
       const { browser, redirect } = await beginIdentity(owner, `case-${i}`)
       const back = servers[i]?.authorize(redirect) as URL
       const outcome = await comeBack(browser, new URL(back.pathname + back.search, service.url))
       assert.deepEqual([outcome.verified, outcome.failed], [null, `case-${i}`])
-      assert.match(outcome.message as string, message)
-      assert.doesNotMatch(outcome.message as string, /look here|of-the-provider/)
+      assert.equal(outcome.code, code)
       const { read } = service.operator.db
       assert.deepEqual(await read.selectFrom('identity_verifications').selectAll().execute(), [])
       assert.deepEqual(await read.selectFrom('events').selectAll().execute(), [])

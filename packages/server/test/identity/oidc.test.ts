@@ -30,7 +30,7 @@ test('a valid response of a provider verifies the owner', async (t) => {
   const server = await startOidcServer(t)
   const service = await startWithProviders(t, [providerAt(server.url)])
   const { outcome, verification, redirect } = await verify(service, server)
-  assert.deepEqual(outcome, { verified: 'test', failed: null, message: null, request: null })
+  assert.deepEqual(outcome, { verified: 'test', failed: null, code: null, request: null })
   assert.equal(verification?.assurance, 'substantial')
   assert.equal(verification?.label, 'The provider')
   assert.match(redirect, /request_uri=/)

@@ -75,12 +75,50 @@ test('passkeys can be added, renamed and removed, except the last sign-in method
   assert.equal((await ada.signIn({}, second)).status, 200)
 })
 
-test('removing both passkeys concurrently leaves one', async (t) => {
+test('removing a passkey ends the sessions that it started, and no others', async (t) => {
+  const service = await startTestService(t)
+  const ada = new Visitor(service)
+  const { recoveryCodes } = await ada.signUp('ada')
+  await ada.addPasskey('Stolen')
+  const [first, stolen] = ada.authenticator.passkeys
+  const [thief, owner, elsewhere] = [0, 1, 2].map(() => {
+    const visitor = new Visitor(service)
+    visitor.authenticator.passkeys.push(...ada.authenticator.passkeys)
+    return visitor
+  }) as [Visitor, Visitor, Visitor]
+  assert.equal((await thief.signIn({}, stolen)).status, 200)
+  assert.equal((await owner.signIn({}, first)).status, 200)
+  const code = { username: 'ada', code: recoveryCodes[0] as string }
+  assert.equal((await elsewhere.post('/api/sign-in/recovery-code', code)).status, 200)
+
+  const stolenId = (await owner.account()).passkeys.find(({ name }) => name === 'Stolen')?.id
+  assert.equal((await owner.send('DELETE', `/api/account/passkeys/${stolenId}`)).status, 204)
+
+  assertRefused(await thief.get('/api/account'), 401, 'UNAUTHENTICATED')
+  for (const visitor of [ada, owner, elsewhere]) {
+    assert.equal((await visitor.get('/api/account')).status, 200)
+  }
+})
+
+test('a session ends with the passkey that started it, even if it removes the passkey itself', async (t) => {
   const service = await startTestService(t)
   const ada = new Visitor(service)
   await ada.signUp('ada')
   await ada.addPasskey('Phone')
+  const [first] = (await ada.account()).passkeys
+  assert.equal((await ada.send('DELETE', `/api/account/passkeys/${first?.id}`)).status, 204)
+  assertRefused(await ada.get('/api/account'), 401, 'UNAUTHENTICATED')
+})
+
+test('removing both passkeys concurrently leaves one', async (t) => {
+  const service = await startTestService(t)
+  const ada = new Visitor(service)
+  const { recoveryCodes } = await ada.signUp('ada')
+  await ada.addPasskey('Phone')
   const { passkeys } = await ada.account()
+  // A session that no passkey started: removing one would end it before the other request.
+  const code = { username: 'ada', code: recoveryCodes[0] as string }
+  assert.equal((await ada.post('/api/sign-in/recovery-code', code)).status, 200)
   const answers = await Promise.all(
     passkeys.map(({ id }) => ada.send('DELETE', `/api/account/passkeys/${id}`)),
   )

@@ -47,8 +47,9 @@ test('an active certificate shows the owner, the assurance of their verification
   for (const each of [
     'Active This certificate is valid.',
     'Guild of Agents certifies that this agent holds the key below.',
-    'who goes by Ada Lovelace and has proved who they are',
-    'Ada Lovelace @ada',
+    'Ada Lovelace is its owner’s self-declared name.',
+    'In person verified the owner’s identity with high assurance, but that does not verify this name.',
+    'Self-declared name Ada Lovelace @ada',
     'In person, high assurance',
     'Why the grade is A',
     'Domain: shopper.example, last checked on',
@@ -81,8 +82,8 @@ test('expired verifications are not shown, and missing ones are named as missing
   assert.doesNotMatch(text, /old\.example/)
   assert.match(text, /No channel of this agent is verified at the moment/)
   assert.match(text, /Where can it be reached\? At no channel that is verified at the moment\./)
-  assert.match(text, /No identity verification is in force/)
-  assert.match(text, /Its owner goes by Ada\. Nobody has verified who that is/)
+  assert.match(text, /No current identity verification\./)
+  assert.match(text, /Ada is its owner’s self-declared name\. No identity verification backs it/)
   assert.match(text, /Why the grade is E/)
 })
 
@@ -90,7 +91,7 @@ test('an owner verified with a low-assurance account is not shown as having prov
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'low'))
   const text = textOf((await ask(service, `/agent/${did}`)).text)
-  assert.match(text, /little is known: one check, of low assurance/)
+  assert.match(text, /with low assurance, but that does not verify this name/)
   assert.doesNotMatch(text, /has proved/)
 })
 

@@ -15,6 +15,7 @@ import {
   type TestService,
 } from '../../../../test/support/service.ts'
 import { type SignedInOwner, signIn } from '../../../../test/support/signed-in.ts'
+import { QUARANTINE_MS } from '../../src/agents/username-quarantine.ts'
 import { loadPepper } from '../../src/core/crypto/secrets.ts'
 import { verifyOwner } from '../../src/identity/record-verification.ts'
 import { AGENTS, editAgent, newOwner } from '../agent-management/with-agent.ts'
@@ -134,11 +135,12 @@ test('a deleted account leaves revoked DIDs, and nothing that identifies their o
   assert.ok([404, 410].includes(late.status), 'no token of a deleted owner can be redeemed')
 })
 
-test("after deletion the username, the person, the keys and the agents' usernames can be used again", async (t) => {
-  const service = await startTestService(t)
+test('after deletion the person and the keys can be used again, and after 90 days the usernames', async (t) => {
+  let now = Date.now()
+  const service = await startTestService(t, {}, () => now)
   const owner = await newOwner(service, 'ada')
   const { db } = service.operator
-  const deps = { db, now: Date.now, pepper: loadPepper(service.settings.dataDir) }
+  const deps = { db, now: () => now, pepper: loadPepper(service.settings.dataDir) }
   const human = {
     provider: 'test-eid',
     issuer: 'https://eid.example',
@@ -152,7 +154,12 @@ test("after deletion the username, the person, the keys and the agents' username
   await editAgent(owner, did, { username: 'wanderer' })
   assert.equal((await owner.post(DELETION, { username: 'ada' })).status, 200)
 
-  const next = await newOwner(service, 'ada')
+  const early = await newOwner(service)
+  const begun = await early.send('PATCH', '/api/account', { username: 'ada' })
+  assertRefused(begun, 400, 'VALIDATION_ERROR', /given up/)
+  now += QUARANTINE_MS
+  const nextId = await service.operator.addVerifiedOwner('ada')
+  const next = await signIn(service, nextId, now)
   await verifyOwner(deps, next.ownerId, human)
   const again = await claimAgent(service, next.ownerId, key, 'main')
   await editAgent(next, again, { username: 'wanderer' })

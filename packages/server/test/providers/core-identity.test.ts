@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { KeyObject } from 'node:crypto'
 import { test } from 'node:test'
+import type { CallbackFailure } from '@countersign/protocol'
 import { SignJWT } from 'jose'
 import {
   beginIdentity,
@@ -66,31 +67,28 @@ async function attempt(t: Test, identity: Identity = {}) {
 
 test('a valid core identity is requested and accepted', async (t) => {
   const { outcome, request } = await attempt(t)
-  assert.equal(outcome.verified, 'test', outcome.message ?? '')
+  assert.equal(outcome.verified, 'test', outcome.code ?? '')
   assert.equal(request.get('vtr'), '["Cl.Cm.P2"]')
   assert.deepEqual(JSON.parse(request.get('claims') as string), { userinfo: { [CLAIM]: null } })
 })
 
-const REFUSED: Readonly<Record<string, [Identity, RegExp]>> = {
-  'no core identity: GOV.UK could not prove it': [
-    { userInfo: { sub: SUBJECT } },
-    /could not prove/,
-  ],
-  'a lower confidence': [{ vot: 'P1' }, /cannot be believed/],
-  'that of another human': [{ subject: 'another' }, /cannot be believed/],
-  'one for another client': [{ audience: 'another' }, /cannot be believed/],
-  'one by another issuer': [{ issuer: 'https://elsewhere.example/' }, /cannot be believed/],
-  'one signed by another key': [{ key: newKeys().privateKey }, /cannot be believed/],
-  'one signed by a key that is not listed': [{ kid: 'did:web:x#y' }, /cannot be believed/],
-  'an expired one': [{ expires: '-1h' }, /cannot be believed/],
-  'user info about another human': [{ userInfo: { sub: 'another' } }, /cannot be believed/],
-  'no keys': [{ document: { status: 500 } }, /does not answer as it should/],
+const REFUSED: Readonly<Record<string, [Identity, CallbackFailure]>> = {
+  'no core identity: GOV.UK could not prove it': [{ userInfo: { sub: SUBJECT } }, 'not-verified'],
+  'a lower confidence': [{ vot: 'P1' }, 'invalid-response'],
+  'that of another human': [{ subject: 'another' }, 'invalid-response'],
+  'one for another client': [{ audience: 'another' }, 'invalid-response'],
+  'one by another issuer': [{ issuer: 'https://elsewhere.example/' }, 'invalid-response'],
+  'one signed by another key': [{ key: newKeys().privateKey }, 'invalid-response'],
+  'one signed by a key that is not listed': [{ kid: 'did:web:x#y' }, 'invalid-response'],
+  'an expired one': [{ expires: '-1h' }, 'invalid-response'],
+  'user info about another human': [{ userInfo: { sub: 'another' } }, 'invalid-response'],
+  'no keys': [{ document: { status: 500 } }, 'unavailable'],
 }
 
-for (const [name, [identity, message]] of Object.entries(REFUSED)) {
+for (const [name, [identity, code]] of Object.entries(REFUSED)) {
   test(`rejected: ${name}`, async (t) => {
     const { outcome } = await attempt(t, identity)
     assert.equal(outcome.verified, null)
-    assert.match(outcome.message as string, message)
+    assert.equal(outcome.code, code)
   })
 }

@@ -6,6 +6,8 @@ import { fields } from '../../output.ts'
 import { agentOrSelf, agentReference, argumentsOf, defineTool, READS } from '../tool.ts'
 import { quote, UNTRUSTED_NOTE } from '../untrusted.ts'
 
+const DEVELOPMENT_ONLY = 'development only: the provider accepts any name'
+
 /** Contract 4.5. */
 export const showCard = defineTool({
   name: 'show_card',
@@ -24,6 +26,13 @@ Names, descriptions and handles (under "untrusted") were written by the owner of
       .strictObject({ provider: z.string(), label: z.string(), verifiedAt: z.string() })
       .nullable()
       .describe("The owner's identity verification"),
+    developmentOnly: z
+      .boolean()
+      .describe('True: the owner was verified for development only. Do not rely on it'),
+    ownerNameChangedAt: z
+      .string()
+      .nullable()
+      .describe('When the owner last changed their self-declared name, within 90 days'),
     claimedAt: z.string(),
     certificateUrl: z.string(),
     untrusted: z
@@ -32,7 +41,14 @@ Names, descriptions and handles (under "untrusted") were written by the owner of
         username: z.string().nullable(),
         description: z.string(),
         avatarUrl: z.string(),
-        owner: z.strictObject({ displayName: z.string(), username: z.string() }).nullable(),
+        owner: z
+          .strictObject({ displayName: z.string(), username: z.string() })
+          .nullable()
+          .describe('Self-declared: a verification of the owner does not verify this name'),
+        verifiedOwnerName: z
+          .string()
+          .nullable()
+          .describe('The name that an identity provider verified, if the owner publishes it'),
         channels: z
           .array(z.strictObject({ kind: z.string(), handleOrDomain: z.string() }))
           .describe('Where the agent was reached; the service has checked that it is theirs'),
@@ -49,7 +65,7 @@ Names, descriptions and handles (under "untrusted") were written by the owner of
 /** Field by field, so that every text by others is under `untrusted`. */
 function dataOf(card: Card) {
   const { status, grade, tier, gradeIsFallback, verification, claimedAt, certificateUrl } = card
-  const { displayName, username, description, avatarUrl, owner, channels } = card
+  const { displayName, username, description, avatarUrl, owner, ownerName, channels } = card
   return {
     did: card.did,
     status,
@@ -61,6 +77,8 @@ function dataOf(card: Card) {
       label: verification.label,
       verifiedAt: verification.verifiedAt,
     },
+    developmentOnly: card.developmentOnly ?? false,
+    ownerNameChangedAt: ownerName?.changedAt ?? null,
     claimedAt,
     certificateUrl,
     untrusted: {
@@ -69,6 +87,7 @@ function dataOf(card: Card) {
       description,
       avatarUrl,
       owner: owner && { displayName: owner.displayName, username: owner.username },
+      verifiedOwnerName: ownerName?.verified?.name ?? null,
       channels: channels.map(({ kind, handleOrDomain }) => ({ kind, handleOrDomain })),
     },
   }
@@ -80,6 +99,7 @@ function layOut({ status, grade, verification, claimedAt, certificateUrl, ...car
     ['Status', STATUS_WORDS[status]],
     ['Grade', `${grade} (A is best, E is least)`],
     ['Identity', label === undefined ? 'not verified' : `verified by ${label}, ${verifiedAt}`],
+    ...(card.developmentOnly === true ? [['Warning', DEVELOPMENT_ONLY] as const] : []),
     ['Claimed', claimedAt],
     ['Certificate', certificateUrl],
   ])}`

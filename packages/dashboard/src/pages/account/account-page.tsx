@@ -56,9 +56,16 @@ const route = getRouteApi('/signed-in/account')
 
 /** The result of linking a provider, from the URL. */
 function LinkOutcome({ account }: { readonly account: Account }) {
-  const { linked, failed, message, request } = route.useSearch()
+  const { linked, failed, code, request } = route.useSearch()
   if (failed !== undefined) {
-    return <ProviderError what="Nothing was linked." message={message} request={request} />
+    return (
+      <ProviderError
+        what="Nothing was linked."
+        provider={account.signInProviders.find(({ id }) => id === failed)?.label}
+        code={code}
+        request={request}
+      />
+    )
   }
   const provider = account.signInProviders.find(({ id }) => id === linked)
   if (!provider || provider.linkedAt === null) return null

@@ -131,8 +131,8 @@ export function RemovePasskeyDialog({ passkey, onClose }: PasskeyDialogProps) {
       onConfirm={remove}
     >
       <p>
-        It opens this account no longer, wherever it is kept. Whoever is signed in stays so: end
-        sessions further below.
+        It no longer opens this account. The sessions that it started end at once, also this one if
+        you signed in with this passkey.
       </p>
       <p>Your device may go on offering it until you delete it there too.</p>
     </ConfirmDialog>

@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { TextField } from '../../components/field.tsx'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
 import { SheetSection } from '../../components/sheet.tsx'
 import { submitHandler } from '../../components/submit-handler.ts'
 import { toast } from '../../components/toast.tsx'
@@ -28,9 +29,10 @@ export function ProfileSection({ account }: { readonly account: Account }) {
   const nameError = displayNameError(displayName)
   const invalidUsername = username === owner.username ? null : usernameError(username, shortName)
 
+  const withRecentSignIn = useRecentSignIn()
   const save = useAction(async () => {
     if (!changed || nameError !== null || invalidUsername !== null) return
-    const saved = await send<Owner>('PATCH', '/api/account', patch)
+    const saved = await withRecentSignIn(() => send<Owner>('PATCH', '/api/account', patch))
     queries.setQueryData(accountQuery.queryKey, { ...account, owner: saved })
     // Every page and every agent's card shows the name.
     await queries.invalidateQueries()
@@ -42,7 +44,8 @@ export function ProfileSection({ account }: { readonly account: Account }) {
       title="Profile"
       lead={
         <>
-          Everyone sees it on the certificates of your agents. You have been here since{' '}
+          Everyone sees it on the certificates of your agents, as your self-declared name. If you
+          change it, they show the date of the change for 90 days. You have been here since{' '}
           <DateTime at={account.createdAt} />.
         </>
       }
@@ -66,7 +69,7 @@ export function ProfileSection({ account }: { readonly account: Account }) {
           hint={
             username === owner.username
               ? 'You need it to sign in with a recovery code.'
-              : `@${owner.username} becomes free for others. With a recovery code, you sign in as @${username} from then on. Your agents, their addresses and your passkeys stay as they are.`
+              : `Others can take @${owner.username} after 90 days. With a recovery code, you sign in as @${username} from then on. Your agents, their addresses and your passkeys stay as they are.`
           }
           error={invalidUsername}
           value={username}

@@ -1,5 +1,5 @@
 import { type AgentPatch, DESCRIPTION_PATTERN, type OwnerAgent } from '@countersign/protocol'
-import { displayNameError, usernameError } from '../../components/validate-names.ts'
+import { displayNameError, imitationError, usernameError } from '../../components/validate-names.ts'
 
 /** The form's values. An empty text means that the field is not set. */
 type ProfileText = Readonly<Record<keyof OwnerAgent['profile'], string>>
@@ -49,7 +49,7 @@ export function validateProfile(text: ProfileText, shortName: string): Partial<P
 function descriptionError(text: string): string | null {
   const excess = lengthOf(text) - DESCRIPTION_LENGTH
   if (excess > 0) return `${excess === 1 ? '1 character' : `${excess} characters`} too many.`
-  if (DESCRIPTION_PATTERN.test(text)) return null
+  if (DESCRIPTION_PATTERN.test(text)) return imitationError(text)
   return 'There are characters in it that cannot be seen.'
 }
 

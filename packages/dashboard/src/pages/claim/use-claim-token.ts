@@ -1,6 +1,7 @@
 import type { IssuedToken } from '@countersign/protocol'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
 import { toast } from '../../components/toast.tsx'
 import { useAction } from '../../components/use-action.ts'
 
@@ -18,8 +19,9 @@ export interface ClaimToken {
 /** The token created on this page. It is stored nowhere else, and lost when the user leaves. */
 export function useClaimToken() {
   const [token, setToken] = useState<ClaimToken | null>(null)
+  const withRecentSignIn = useRecentSignIn()
   const making = useAction(async () => {
-    const issued = await send<IssuedToken>('POST', '/api/agents/token')
+    const issued = await withRecentSignIn(() => send<IssuedToken>('POST', '/api/agents/token'))
     const { claimToken: value, expiresIn: seconds } = issued
     const expiresAt = Date.parse(issued.expiresAt)
     const lifetime = seconds * 1000

@@ -31,13 +31,14 @@ const route = getRouteApi('/signed-in/identity')
 
 /** The result of an identity verification, from the URL. */
 function Outcome({ identity }: { readonly identity: Identity | undefined }) {
-  const { verified, failed, message, request } = route.useSearch()
+  const { verified, failed, code, request } = route.useSearch()
   const label = (id: string) => identity?.providers.find((each) => each.id === id)?.label
   if (failed !== undefined) {
     return (
       <ProviderError
         what="Nothing has changed: you were not verified."
-        message={message}
+        provider={label(failed)}
+        code={code}
         request={request}
       />
     )

@@ -1,9 +1,10 @@
 import type { IdentityProviderCard } from '@countersign/protocol'
-import { type ReactNode, useId } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { AssuranceMark } from './assurance-mark.tsx'
 import { ProviderProgram } from './provider-program.tsx'
+import { PublishNameField } from './published-name.tsx'
 import { formatDays, KIND_NAMES } from './texts.ts'
 import { useVerify } from './use-verify.ts'
 
@@ -18,7 +19,8 @@ interface ProviderCardProps {
 /** An identity provider: what it proves, what is stored, and how long a verification is valid. */
 export function ProviderCard({ provider, verified, urgent }: ProviderCardProps) {
   const id = useId()
-  const verify = useVerify(provider.id)
+  const [publishName, setPublishName] = useState(false)
+  const verify = useVerify(provider.id, publishName)
   return (
     <li
       aria-labelledby={id}
@@ -41,7 +43,8 @@ export function ProviderCard({ provider, verified, urgent }: ProviderCardProps) 
         <Fact name="Proves">{provider.proves}</Fact>
         <Fact name="Kept">
           Assurance, dates, the country if told, and a number that cannot be turned back
-          {provider.unique && ', by which nobody verifies two accounts'}.
+          {provider.unique && ', by which nobody verifies two accounts'}. Your name only if you
+          publish it.
         </Fact>
         <Fact name="Counts">
           {provider.validForDays === null
@@ -49,6 +52,9 @@ export function ProviderCard({ provider, verified, urgent }: ProviderCardProps) 
             : `For ${formatDays(provider.validForDays)}. Then you renew it.`}
         </Fact>
       </dl>
+      {!verified && provider.selfService && provider.verifiesName && (
+        <PublishNameField label={provider.label} checked={publishName} onChange={setPublishName} />
+      )}
       <Begin provider={provider} verified={verified} urgent={urgent} verify={verify} />
       <ErrorNote error={verify.error} />
       <ProviderProgram provider={provider.id} label={provider.label} verify={verify} />

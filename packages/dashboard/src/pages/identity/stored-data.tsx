@@ -15,8 +15,9 @@ export function StoredData() {
         <div>
           <dt className="font-medium">Never kept</dt>
           <dd className="text-pretty text-soft">
-            Your name, address or date of birth as the provider knows them, numbers and pictures of
-            documents, and any key to your account there.
+            Your address or date of birth as the provider knows them, numbers and pictures of
+            documents, and any key to your account there. Your name as the provider knows it is
+            stored only if you publish it, and deleted when you stop.
           </dd>
         </div>
       </dl>

@@ -7,14 +7,14 @@ import { useAction } from '../../components/use-action.ts'
 export type ProviderClient = NonNullable<VerificationBegun['client']>
 
 /**
- * Starts or renews a verification. Most providers redirect the browser. For those that run on this page, `client` is
+ * Starts or renews a verification, and with `publishName` publishes the name that the provider verifies. Most providers redirect the browser. For those that run on this page, `client` is
  * set.
  */
-export function useVerify(provider: string) {
+export function useVerify(provider: string, publishName: boolean) {
   const [client, setClient] = useState<ProviderClient | null>(null)
   const begin = useAction(async () => {
     const path = `/api/identity/${encodeURIComponent(provider)}/begin`
-    const begun = await send<VerificationBegun>('POST', path)
+    const begun = await send<VerificationBegun>('POST', path, publishName ? { publishName } : {})
     if (begun.redirect !== null) location.assign(begun.redirect)
     else setClient(begun.client)
   })

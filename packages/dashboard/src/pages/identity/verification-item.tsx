@@ -10,6 +10,7 @@ import { useRecentSignIn } from '../../components/recent-sign-in.tsx'
 import { toast } from '../../components/toast.tsx'
 import { AssuranceMark } from './assurance-mark.tsx'
 import { ProviderProgram } from './provider-program.tsx'
+import { PublishedName, PublishNameField } from './published-name.tsx'
 import { removalEffects } from './texts.ts'
 import { useVerify } from './use-verify.ts'
 
@@ -22,10 +23,12 @@ interface VerificationItemProps {
 
 /** A current or expired verification of the owner. */
 export function VerificationItem({ verification, provider, labelOf }: VerificationItemProps) {
-  const { label, assurance, verifiedAt, expiresAt, expired, renewFrom } = verification
+  const { label, assurance, verifiedAt, expiresAt, expired, renewFrom, publishedName } =
+    verification
   const heading = useId()
   const [removing, setRemoving] = useState(false)
-  const renew = useVerify(verification.provider)
+  const [publishName, setPublishName] = useState(publishedName !== null)
+  const renew = useVerify(verification.provider, publishName)
   const due = expired || (renewFrom !== null && Date.parse(renewFrom) <= Date.now())
 
   return (
@@ -37,6 +40,11 @@ export function VerificationItem({ verification, provider, labelOf }: Verificati
               {label}
             </h3>
             <VerificationStatus expired={expired} due={due} />
+            {provider?.kind === 'development' && (
+              <span className="rounded-full bg-warn-wash px-2.5 py-0.5 font-medium text-sm text-warn">
+                Development only
+              </span>
+            )}
           </div>
           <AssuranceMark assurance={assurance} />
           <p className="text-soft text-sm">
@@ -74,6 +82,12 @@ export function VerificationItem({ verification, provider, labelOf }: Verificati
           </Button>
         </div>
       </div>
+      {publishedName !== null && (
+        <PublishedName provider={verification.provider} name={publishedName} />
+      )}
+      {provider?.selfService && provider.verifiesName && (
+        <PublishNameField label={label} checked={publishName} onChange={setPublishName} renewal />
+      )}
       <ErrorNote error={renew.error} />
       <ProviderProgram provider={verification.provider} label={label} verify={renew} />
       <RemoveDialog

@@ -19,7 +19,7 @@ import { useAfterSignIn } from './use-after-sign-in.ts'
 const route = getRouteApi('/signed-out/sign-in')
 
 export function SignInPage() {
-  const { next, failed, message, request } = route.useSearch()
+  const { next, failed, code, request } = route.useSearch()
   const session = useSuspenseQuery(sessionQuery).data
   const onSignedIn = useAfterSignIn(next)
   // Reads it once, because reading removes it from the URL.
@@ -28,7 +28,12 @@ export function SignInPage() {
   return (
     <Page title="Sign in" lead="To the agents that you stand behind." width="narrow">
       {failed !== undefined && (
-        <ProviderError what="You are not signed in." message={message} request={request} />
+        <ProviderError
+          what="You are not signed in."
+          provider={session.signInProviders.find(({ id }) => id === failed)?.label}
+          code={code}
+          request={request}
+        />
       )}
       <Sheet>
         {session.owner !== null && <AlreadySignedIn session={session} next={next} />}

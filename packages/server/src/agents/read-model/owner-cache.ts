@@ -9,6 +9,9 @@ const FLOAT = { expiresAt: 2, verifiedAt: 3 } as const
 const MIN_CAPACITY = 1024
 const GROWTH = 1.5
 
+type NameRecord = Pick<OwnerRecord, 'nameChangedAt' | 'publishedNames'>
+const NO_NAMES: NameRecord = { nameChangedAt: null, publishedNames: new Map() }
+
 /** Marks an owner without a verification: provider numbers start at 1. */
 const NO_VERIFICATION = 0
 const NEVER = Number.POSITIVE_INFINITY
@@ -26,6 +29,8 @@ export class OwnerCache {
   readonly #displayNames: string[] = []
   /** All verifications of owners with more than one, by slot. */
   readonly #multiple = new Map<number, readonly VerificationFact[]>()
+  /** What is known about the names of the few owners who changed theirs or publish a verified one, by slot. */
+  readonly #names = new Map<number, NameRecord>()
   readonly #providers = new StringTable()
 
   constructor(limit: number) {
@@ -48,7 +53,17 @@ export class OwnerCache {
     const owner = this.peek(id)
     if (owner === undefined) return undefined
     const { username, displayName, deleted, verifications, strongest } = owner
-    return { id, username, displayName, deleted, verifications, strongest }
+    const { nameChangedAt, publishedNames } = owner
+    return {
+      id,
+      username,
+      displayName,
+      deleted,
+      verifications,
+      strongest,
+      nameChangedAt,
+      publishedNames,
+    }
   }
 
   set(owner: OwnerRecord): void {
@@ -70,6 +85,13 @@ export class OwnerCache {
     this.#displayNames[slot] = owner.displayName
     if (verifications.length > 1) this.#multiple.set(slot, verifications)
     else this.#multiple.delete(slot)
+    const { nameChangedAt, publishedNames } = owner
+    if (nameChangedAt === null && publishedNames.size === 0) this.#names.delete(slot)
+    else this.#names.set(slot, { nameChangedAt, publishedNames })
+  }
+
+  namesAt(slot: number): NameRecord {
+    return this.#names.get(slot) ?? NO_NAMES
   }
 
   usernameAt(slot: number): string {
@@ -147,6 +169,14 @@ class SlotOwner implements OwnerRecord {
 
   get verifications(): readonly VerificationFact[] {
     return this.#owners.verificationsAt(this.#slot)
+  }
+
+  get nameChangedAt(): number | null {
+    return this.#owners.namesAt(this.#slot).nameChangedAt
+  }
+
+  get publishedNames(): ReadonlyMap<string, string> {
+    return this.#owners.namesAt(this.#slot).publishedNames
   }
 }
 

@@ -95,7 +95,17 @@ export function ownerRecordOf(
     deleted: row.deleted_at !== null,
     verifications,
     strongest: strongestVerification(verifications, Number.NEGATIVE_INFINITY),
+    nameChangedAt: row.name_changed_at,
+    publishedNames: publishedNamesOf(rows),
   }
+}
+
+const NO_NAMES: ReadonlyMap<string, string> = new Map()
+
+function publishedNamesOf(rows: readonly VerificationOfOwner[]): ReadonlyMap<string, string> {
+  const named = rows.filter((row) => row.published_name !== null)
+  if (named.length === 0) return NO_NAMES
+  return new Map(named.map((row) => [row.provider, row.published_name as string]))
 }
 
 export async function findOwner(db: Db, id: number): Promise<OwnerRecord | null> {

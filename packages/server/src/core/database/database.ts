@@ -36,6 +36,7 @@ export interface Tables {
   /** Settings that all nodes share. `settings-table.ts` says why the table is not named after them. */
   facts: { name: string; value: string }
   rate_counts: RateCountRow
+  released_usernames: ReleasedUsernameRow
 }
 
 export interface OwnerRow {
@@ -53,6 +54,8 @@ export interface OwnerRow {
   suspended_at: number | null
   /** A machine-readable word, or null. */
   suspension_reason: string | null
+  /** When the username or display name last changed. Null: never. */
+  name_changed_at: number | null
 }
 
 export interface IdentityVerificationRow {
@@ -65,6 +68,8 @@ export interface IdentityVerificationRow {
   country: string | null
   verified_at: number
   expires_at: number | null
+  /** The name that the provider verified. Null unless the owner chose to publish it. */
+  published_name: string | null
 }
 
 export interface ClaimTokenRow {
@@ -245,6 +250,8 @@ export interface SessionRow {
   signed_in_at: number
   last_seen_at: number
   expires_at: number
+  /** The credential id of the passkey that started it. Null for other methods, and for sessions of older releases. */
+  passkey_id: string | null
 }
 
 /** The state of a browser flow, such as a sign-in at a provider. Used once, in the browser that began it. */
@@ -274,6 +281,15 @@ export interface RateCountRow {
   whole_at: number
   /** 1: the last request was allowed. */
   taken: number
+}
+
+/** A username that was given up. Until `available_at`, only its previous owner can take it or a lookalike. */
+export interface ReleasedUsernameRow {
+  /** SHA-256 of the namespace and the skeleton, so that names of deleted accounts are not stored. */
+  hash: Uint8Array
+  /** The previous owner; of an agent's username, the owner of the agent. */
+  owner_id: number
+  available_at: number
 }
 
 /** Kysely over this schema. Queries on it reject with `StorageFailure` if the database itself fails. */

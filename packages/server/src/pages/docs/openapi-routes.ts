@@ -94,7 +94,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   challengeRuntime: ['FORBIDDEN'],
   answerRuntime: ['INVALID_SIGNATURE', 'TOKEN_EXPIRED', 'FORBIDDEN'],
   renounce: ['INVALID_SIGNATURE', 'FORBIDDEN', 'CONFLICT'],
-  issueToken: ['IDENTITY_REQUIRED'],
+  issueToken: ['IDENTITY_REQUIRED', 'RECENT_SIGN_IN_REQUIRED'],
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],
   linkSignInProvider: ['NOT_FOUND'],

@@ -32,10 +32,18 @@ interface BadgeProps {
   readonly certificate: Certificate
 }
 
-/** `active · A`. Without the grade if the agent is not active. */
+/** `active · A`. Without the grade if the agent is not active or its owner was verified for development only. */
 function badgeLabel({ agent, grade }: Certificate): string {
   const word = STATUS_WORDS[agent.status].toLowerCase()
-  return agent.status === 'active' ? `${word} · ${grade.grade}` : word
+  if (agent.status !== 'active') return word
+  return agent.developmentOnly ? 'development only' : `${word} · ${grade.grade}`
+}
+
+/** Certificates for development never look like active ones. */
+function colourOf({ agent }: Certificate): string {
+  return agent.status === 'active' && agent.developmentOnly
+    ? COLOURS.suspended
+    : COLOURS[agent.status]
 }
 
 function FlatBadge({ context, certificate }: BadgeProps) {
@@ -49,7 +57,7 @@ function FlatBadge({ context, certificate }: BadgeProps) {
       <rect width={width} height="20" rx="4" fill="#3a403a" />
       <path
         d={`M${left} 0h${right - 4}a4 4 0 0 1 4 4v12a4 4 0 0 1-4 4H${left}z`}
-        fill={COLOURS[certificate.agent.status]}
+        fill={colourOf(certificate)}
       />
       <g fill="#fff" fontFamily={FONT} fontSize="11">
         <text x="8" y="14" textLength={left - 16}>
@@ -66,10 +74,14 @@ function FlatBadge({ context, certificate }: BadgeProps) {
 function SealBadge({ context, certificate }: BadgeProps) {
   const { agent, grade } = certificate
   const name = clipped(xmlText(agent.displayName), 28)
-  const standing = `${STATUS_WORDS[agent.status]} · ${clipped(xmlText(context.serviceName), 24)}`
+  const word =
+    agent.status === 'active' && agent.developmentOnly
+      ? 'Development only'
+      : STATUS_WORDS[agent.status]
+  const standing = `${word} · ${clipped(xmlText(context.serviceName), 24)}`
   const text = Math.max(textWidth(name, 15), textWidth(standing, 12))
   const width = 64 + text + 18
-  const colour = COLOURS[agent.status]
+  const colour = colourOf(certificate)
   return (
     <Picture width={width} height={56} title={`${name}: ${standing}`}>
       <rect

@@ -3,7 +3,7 @@ import { Day, STATUS_WORDS } from '@countersign/ui'
 import type { ReactNode } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import type { PublicChannel } from '../../agents/public-channel.ts'
-import { CARD_VERDICTS, VERDICTS } from '../../agents/wording.ts'
+import { CARD_VERDICTS, DEVELOPMENT_ONLY, VERDICTS } from '../../agents/wording.ts'
 import type { PageContext } from './context.ts'
 
 /*
@@ -32,6 +32,7 @@ export function cardSnippet(
       </p>
       <Name card={card}>{username !== null && <> @{username}</>}</Name>
       <Verdict status={status} />
+      <DevelopmentOnly card={card} />
       {description !== '' && (
         <p>
           <bdi>{description}</bdi>
@@ -40,6 +41,7 @@ export function cardSnippet(
       <dl>
         <Entry name="Grade">{grade}</Entry>
         <Entry name="Owner">{owner === null ? 'None any more' : <Owner {...owner} />}</Entry>
+        <OwnerNameEntries ownerName={card.ownerName} />
         <Entry name="Owner’s identity">
           {verification === null ? (
             'Nobody has verified it'
@@ -72,6 +74,7 @@ export function compactCardSnippet(context: PageContext, card: CompactCard): str
         <bdi>{card.chatHandle}</bdi>
       </Name>
       <p>{CARD_VERDICTS[card.verificationStatus]}</p>
+      <DevelopmentOnly card={card} />
       <p>
         Owner: <Owner {...card.owner} />
       </p>
@@ -134,8 +137,35 @@ function Owner({ displayName, username }: CompactCard['owner']) {
   return (
     <>
       <bdi>{displayName}</bdi>
-      {username !== '' && <> @{username}</>}
+      {username !== '' && <> @{username}</>} (self-declared name)
     </>
+  )
+}
+
+function OwnerNameEntries({ ownerName }: { readonly ownerName: Card['ownerName'] }) {
+  const { changedAt = null, verified = null } = ownerName ?? {}
+  return (
+    <>
+      {changedAt !== null && (
+        <Entry name="Name changed">
+          <Day at={changedAt} />
+        </Entry>
+      )}
+      {verified !== null && (
+        <Entry name="Verified name">
+          <bdi>{verified.name}</bdi>, verified by {verified.label}, <Day at={verified.verifiedAt} />
+        </Entry>
+      )}
+    </>
+  )
+}
+
+function DevelopmentOnly({ card }: { readonly card: Pick<Card, 'developmentOnly'> }) {
+  if (card.developmentOnly !== true) return null
+  return (
+    <p>
+      <strong>{DEVELOPMENT_ONLY}</strong>
+    </p>
   )
 }
 

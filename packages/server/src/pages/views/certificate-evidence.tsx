@@ -11,7 +11,7 @@ export interface EvidenceProps {
 
 /** The owner and their identity verification. */
 export function OwnerClause({ certificate: { agent, verification } }: EvidenceProps) {
-  const { owner } = agent
+  const { owner, ownerName } = agent
   return (
     <Clause
       id="owner"
@@ -22,19 +22,35 @@ export function OwnerClause({ certificate: { agent, verification } }: EvidencePr
           Nobody any more: the owner has deleted their account, which revoked every agent of theirs.
         </p>
       ) : (
-        <p className="text-lg/7 font-semibold wrap-anywhere">
-          {owner.displayName} <span className="font-normal text-soft">@{owner.username}</span>
-        </p>
+        <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
+          {ownerName?.verified && (
+            <KeyValue name="Verified name">
+              {ownerName.verified.name}
+              <span className="block text-sm text-soft">
+                Verified by {ownerName.verified.label} on <Day at={ownerName.verified.verifiedAt} />
+              </span>
+            </KeyValue>
+          )}
+          <KeyValue name="Self-declared name">
+            {owner.displayName} <span className="text-soft">@{owner.username}</span>
+            {ownerName?.changedAt && (
+              <span className="block text-sm text-warn">
+                Changed on <Day at={ownerName.changedAt} />
+              </span>
+            )}
+          </KeyValue>
+        </dl>
       )}
       {verification === null ? (
-        <p>
-          No identity verification is in force. The name above is what the owner calls themselves,
-          and nobody has checked it.
-        </p>
+        <p>No current identity verification. Nobody has verified the name above.</p>
       ) : (
         <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
           <KeyValue name="Identity verified by">{verification.label}</KeyValue>
-          <KeyValue name="Worth">{capitalised(ASSURANCE_WORDS[verification.assurance])}</KeyValue>
+          <KeyValue name="Assurance">
+            {agent.developmentOnly
+              ? 'Development only: none'
+              : capitalised(ASSURANCE_WORDS[verification.assurance])}
+          </KeyValue>
           <KeyValue name="Verified on">
             <Day at={verification.verifiedAt} />
           </KeyValue>
@@ -69,8 +85,9 @@ export function GradeClause({
             'Nobody has verified the owner’s identity.'
           ) : (
             <>
-              {verification.label}, {verification.assurance} assurance,{' '}
-              <Day at={verification.verifiedAt} />.
+              {verification.label}, {verification.assurance} assurance
+              {agent.developmentOnly && ' (development only)'}, <Day at={verification.verifiedAt} />
+              .
             </>
           )}
         </Question>

@@ -24,6 +24,7 @@ export function CertificateFace({ context, certificate }: FaceProps) {
   return (
     <>
       <StatusBand status={status} />
+      {agent.developmentOnly && <DevelopmentBand />}
       <div className="grid grid-cols-[1fr_auto] items-center gap-x-6 gap-y-6 px-5 py-8 sm:grid-cols-[auto_minmax(0,1fr)_auto] sm:gap-x-7 sm:px-10 sm:py-12">
         <img
           src={pathOf(agent.avatarUrl)}
@@ -33,7 +34,9 @@ export function CertificateFace({ context, certificate }: FaceProps) {
           className={`size-24 shrink-0 rounded-2xl sm:size-28 bg-sunken object-cover ${status === 'active' ? '' : 'opacity-60 grayscale'}`}
         />
         <div className="order-1 col-span-2 min-w-0 sm:order-none sm:col-span-1">
-          <p className="text-base text-soft">Certificate of a software agent</p>
+          <p className="text-base text-soft">
+            Certificate of a software agent, under a self-declared name
+          </p>
           <h1 className="text-4xl/11 font-bold tracking-tight text-balance wrap-anywhere sm:text-5xl/14">
             {agent.displayName}
           </h1>
@@ -60,6 +63,16 @@ export function CertificateFace({ context, certificate }: FaceProps) {
         </div>
       </div>
     </>
+  )
+}
+
+/** Next to the status, so that nobody takes a certificate from a developer's machine for a real one. */
+function DevelopmentBand() {
+  return (
+    <p className="border-t border-line bg-warn-wash px-5 py-4 text-base text-warn sm:px-10 sm:text-lg">
+      <strong className="font-bold">Development only.</strong> The owner was verified by a provider
+      for development, which accepts any name. Do not rely on it.
+    </p>
   )
 }
 
@@ -107,19 +120,26 @@ function Statement({ context, certificate }: FaceProps): ReactNode {
 }
 
 function Backing({ certificate: { agent, verification } }: Pick<FaceProps, 'certificate'>) {
-  const name = agent.owner?.displayName ?? 'somebody who has left'
-  if (verification === null) {
-    return <>Its owner goes by {name}. Nobody has verified who that is.</>
-  }
-  if (verification.assurance === 'low') {
+  const { owner, ownerName } = agent
+  if (owner === null) return 'Its owner has deleted their account.'
+  // The name does not end the sentence: it may end with a full stop itself.
+  const declared = <>{owner.displayName} is its owner’s self-declared name.</>
+  if (verification === null) return <>{declared} No identity verification backs it.</>
+  const { label, assurance } = verification
+  const verified = ownerName?.verified ?? null
+  if (verified !== null) {
     return (
       <>
-        Its owner goes by {name}. Of who that is, little is known: one check, of low assurance (
-        {verification.label}).
+        Its owner is {verified.name}, as verified by {verified.label}. {declared}
       </>
     )
   }
-  return <>Behind it stands its owner, who goes by {name} and has proved who they are.</>
+  return (
+    <>
+      {declared} {label} verified the owner’s identity with {assurance} assurance, but that does not
+      verify this name.
+    </>
+  )
 }
 
 function Reason({ of: reason }: { readonly of: string | null }) {

@@ -50,7 +50,8 @@ export function certificatePage(context: PageContext, certificate: Certificate):
 function titleOf({ serviceName }: PageContext, { agent, grade }: Certificate): string {
   if (agent.status === 'revoked') return `REVOKED: ${agent.displayName} · ${serviceName}`
   if (agent.status === 'suspended') return `SUSPENDED: ${agent.displayName} · ${serviceName}`
-  return `${agent.displayName}: active certificate, grade ${grade.grade} · ${serviceName}`
+  const development = agent.developmentOnly ? ' (development only)' : ''
+  return `${agent.displayName}: active certificate, grade ${grade.grade}${development} · ${serviceName}`
 }
 
 /** Two sentences for search results and social networks. */
@@ -60,8 +61,14 @@ function descriptionOf({ serviceName }: PageContext, { agent, verification }: Ce
     return `The ${serviceName} certificate of ${agent.displayName} is ${status} since ${formatDay(agent.statusChangedAt)}. Do not rely on it.`
   }
   const identity =
-    verification === null ? 'whose identity nobody has verified' : `verified: ${verification.label}`
-  return `${agent.displayName} holds an active ${serviceName} certificate. Owner: ${owner?.displayName ?? 'none'}, ${identity}.`
+    verification === null
+      ? 'Nobody has verified their identity.'
+      : `Identity verified by ${verification.label}.`
+  const development = agent.developmentOnly ? ' Development only: do not rely on it.' : ''
+  const name = agent.ownerName?.verified
+    ? `${agent.ownerName.verified.name} (verified name)`
+    : `${owner?.displayName ?? 'none'} (self-declared name)`
+  return `${agent.displayName} holds an active ${serviceName} certificate. Owner: ${name}. ${identity}${development}`
 }
 
 const BANNERS: Readonly<Record<Exclude<AgentStatus, 'active'>, { tone: string; text: string }>> = {

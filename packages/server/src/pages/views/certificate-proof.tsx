@@ -131,9 +131,10 @@ export function SmallPrint({ context, certificate: { agent } }: FaceProps) {
           it.
         </p>
         <p>
-          Names, pictures and descriptions are chosen by owners. {serviceName} keeps no names from
-          identity documents, so a verified identity does not mean that the name above is the one on
-          a passport.
+          Names, pictures and descriptions are self-declared: owners choose them, and a verified
+          identity does not verify them. {serviceName} stores a name from an identity document only
+          if the owner publishes it; it is then shown as the verified name, with the provider and
+          the date.
         </p>
       </div>
     </Clause>

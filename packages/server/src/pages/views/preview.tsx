@@ -14,8 +14,12 @@ export interface PreviewData {
   readonly username: string | null
   readonly status: AgentStatus
   readonly grade: string
+  /** The owner's self-declared name. */
   readonly owner: string | null
+  /** The name that a provider verified, if the owner publishes it. */
+  readonly verifiedName: string | null
   readonly identity: string | null
+  readonly developmentOnly: boolean
 }
 
 const INKS: Readonly<Record<AgentStatus, string>> = {
@@ -50,6 +54,7 @@ export function previewCard(data: PreviewData): ReactElement {
                 <span style={{ ...STYLES.standing, backgroundColor: ink }}>
                   {status === 'revoked' ? 'REVOKED' : STATUS_WORDS[status]}
                 </span>
+                {data.developmentOnly && <span style={STYLES.development}>Development only</span>}
               </div>
               <Seal data={data} ink={ink} />
             </div>
@@ -68,13 +73,16 @@ function plainName({ username, did }: PreviewData): string {
   return username === null ? `Agent ${did.slice(-24, -18)}` : `@${username}`
 }
 
-function ownerLine({ owner }: PreviewData): string {
-  if (owner === null) return 'Nobody stands behind it any more'
-  return `Owner: ${clipped(drawable(owner) ?? 'see the certificate', 48)}`
+function ownerLine({ owner, verifiedName, developmentOnly }: PreviewData): string {
+  if (owner === null) return 'The owner has deleted their account'
+  const verified = verifiedName === null || developmentOnly ? null : drawable(verifiedName)
+  return verified === null
+    ? `Owner: ${clipped(drawable(owner) ?? 'see the certificate', 40)} (self-declared name)`
+    : `Owner: ${clipped(verified, 40)} (verified name)`
 }
 
-function identityLine({ status, identity }: PreviewData): string {
-  if (status !== 'active') return 'Do not rely on this certificate'
+function identityLine({ status, identity, developmentOnly }: PreviewData): string {
+  if (status !== 'active' || developmentOnly) return 'Do not rely on this certificate'
   if (identity === null) return 'Nobody has verified the owner’s identity'
   return `Identity verified: ${clipped(drawable(identity) ?? 'yes', 48)}`
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Assurance, isLoopback } from '@countersign/protocol'
+import { DEVELOPMENT_LABELS, type DevelopmentProvider } from '../../agents/identity-of-owner.ts'
 import { oidcProvider } from '../oidc.ts'
 import type { IdentityProvider } from '../provider.ts'
 import { startDevelopmentServer } from './server.ts'
@@ -7,9 +8,8 @@ import { startDevelopmentServer } from './server.ts'
 const DAY_MS = 86_400_000
 
 interface Development {
-  readonly id: string
+  readonly id: DevelopmentProvider
   readonly assurance: Assurance
-  readonly label: string
   readonly signIn: boolean
   readonly validForDays: number
 }
@@ -19,21 +19,18 @@ export const DEVELOPMENT: readonly Development[] = [
   {
     id: 'dev-low',
     assurance: 'low',
-    label: 'Development, low assurance',
     signIn: true,
     validForDays: 30,
   },
   {
     id: 'dev-substantial',
     assurance: 'substantial',
-    label: 'Development, substantial assurance',
     signIn: false,
     validForDays: 365,
   },
   {
     id: 'dev-high',
     assurance: 'high',
-    label: 'Development, high assurance',
     signIn: false,
     validForDays: 730,
   },
@@ -78,7 +75,7 @@ export class DevelopmentProviders {
   }
 
   #provider(development: Development): IdentityProvider {
-    const { id, label, assurance, signIn, validForDays } = development
+    const { id, assurance, signIn, validForDays } = development
     let starting: Promise<IdentityProvider> | null = null
     const started = () => {
       starting ??= this.#open(development)
@@ -86,10 +83,11 @@ export class DevelopmentProviders {
     }
     return {
       id,
-      label,
+      label: DEVELOPMENT_LABELS[id],
       kind: 'development',
       assurance,
       unique: true,
+      verifiesName: assurance !== 'low',
       proves: 'Nothing. It stands in for a real provider while you develop: any name will do.',
       validForMs: validForDays * DAY_MS,
       signIn,
@@ -102,7 +100,8 @@ export class DevelopmentProviders {
 
   async #open(development: Development): Promise<IdentityProvider> {
     if (this.#closed) throw new Error('The providers for development have ended.')
-    const { id, label, assurance } = development
+    const { id, assurance } = development
+    const label = DEVELOPMENT_LABELS[id]
     const running = this.#start(id)
     this.#started.push(running)
     const { issuer, clientSecret } = await running
@@ -112,7 +111,8 @@ export class DevelopmentProviders {
         type: 'oidc',
         issuer,
         label,
-        kind: 'social',
+        kind: 'eid',
+        nameClaim: 'name',
         proves: label,
         assurance,
         acr: [acrOf(development)],
@@ -132,7 +132,7 @@ export async function startDevelopmentProvider(id: string, baseUrl: URL): Promis
   const development = DEVELOPMENT.find((each) => each.id === id)
   if (development === undefined) throw new Error(`There is no provider for development ${id}.`)
   const client = { clientId: CLIENT_ID, clientSecret: randomBytes(32).toString('base64url') }
-  const { label } = development
+  const label = DEVELOPMENT_LABELS[development.id]
   const acr = acrOf(development)
   const server = await startDevelopmentServer({ id, label, acr, ...client, baseUrl })
   return { ...server, clientSecret: client.clientSecret }

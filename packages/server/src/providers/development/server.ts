@@ -63,7 +63,7 @@ function configurationOf(
   return {
     adapter: new MemoryAdapter().adapterFor,
     acrValues: [acr],
-    claims: { openid: ['sub'] },
+    claims: { openid: ['sub'], profile: ['name'] },
     clients: [
       {
         client_id: clientId,
@@ -82,7 +82,7 @@ function configurationOf(
       rpInitiatedLogout: { enabled: false },
       userinfo: { enabled: false },
     },
-    findAccount: (_ctx, sub) => ({ accountId: sub, claims: async () => ({ sub }) }),
+    findAccount: (_ctx, sub) => ({ accountId: sub, claims: async () => ({ sub, name: sub }) }),
     interactions: { url: (_ctx, { uid }) => `/login/${uid}` },
     jwks: {
       keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256', kid: id }],
@@ -93,7 +93,7 @@ function configurationOf(
         clientId: oidc.client?.clientId as string,
         accountId: oidc.session?.accountId as string,
       })
-      grant.addOIDCScope('openid')
+      grant.addOIDCScope('openid profile')
       await grant.save()
       return grant
     },

@@ -26,6 +26,12 @@ const owner = (id: fc.Arbitrary<number>): fc.Arbitrary<OwnerRecord> =>
         displayName: fc.string({ unit: 'grapheme' }),
         deleted: fc.boolean(),
         verifications: fc.array(verification, { maxLength: 3 }),
+        nameChangedAt: fc.option(fc.integer({ min: 0, max: 2e12 })),
+        publishedNames: fc
+          .uniqueArray(fc.tuple(fc.constantFrom('acme', 'in-person'), fc.string()), {
+            selector: ([provider]) => provider,
+          })
+          .map((names) => new Map(names)),
       },
       PLAIN,
     )
@@ -39,13 +45,11 @@ test('within the limit every owner has the last value set, as a copy and as a vi
       const last = new Map(owners.map((each) => [each.id, each]))
       for (const [id, expected] of last) {
         assert.deepEqual(cache.get(id), expected)
-        const { username, displayName, deleted, verifications, strongest } = cache.peek(
-          id,
-        ) as OwnerRecord
-        assert.deepEqual(
-          { id, username, displayName, deleted, verifications, strongest },
-          cache.get(id),
-        )
+        const view = cache.peek(id) as OwnerRecord
+        const { username, displayName, deleted, verifications, strongest } = view
+        const { nameChangedAt, publishedNames } = view
+        const names = { username, displayName, nameChangedAt, publishedNames }
+        assert.deepEqual({ id, ...names, deleted, verifications, strongest }, cache.get(id))
       }
       for (let id = 1; id <= 3000; id += 97) {
         if (!last.has(id)) assert.equal(cache.get(id), undefined)
@@ -80,6 +84,8 @@ test('a copy does not change with the cache', () => {
     deleted: false,
     verifications: [],
     strongest: null,
+    nameChangedAt: null,
+    publishedNames: new Map(),
   }
   cache.set(before)
   const copy = cache.get(1)

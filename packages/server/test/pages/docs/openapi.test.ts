@@ -58,6 +58,7 @@ const ROUTES = {
   '/api/identity/{provider}/complete': ['post'],
   '/identity/callback/{provider}': ['get'],
   '/api/identity/{provider}': ['delete'],
+  '/api/identity/{provider}/name': ['delete'],
   '/api/agents/token': ['post'],
   '/api/account/agents': ['get'],
   '/api/account/agents/{agent}': ['get', 'patch'],

@@ -230,6 +230,7 @@ export const TABLE_KEYS = {
   flows: ['hash'],
   facts: ['name'],
   avatars: ['tail'],
+  released_usernames: ['hash'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }

@@ -8,6 +8,7 @@ import { jobDueSince } from './0007-job-due-since.ts'
 import { pruning } from './0008-pruning.ts'
 import { agentKeys } from './0009-agent-keys.ts'
 import { suspensions } from './0010-suspensions.ts'
+import { ownerNames } from './0011-owner-names.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   pruning,
   agentKeys,
   suspensions,
+  ownerNames,
 ]
