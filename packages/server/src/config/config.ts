@@ -11,13 +11,13 @@ import {
 import {
   listOf,
   matching,
+  numberOrOff,
   oneOf,
   parseBaseUrl,
   parseCidrs,
   parseDatabaseUrl,
   parseInteger,
   parseLoopbackHosts,
-  parseMetricsPort,
   parseRateLimits,
   parseRedisUrl,
   parseReplicaUrl,
@@ -54,6 +54,8 @@ export interface Settings {
   readonly serviceName: string
   /** Addresses and CIDR ranges whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[]
+  /** Connections that one address may have open. Null: any number. */
+  readonly maxConnectionsPerAddress: number | null
   readonly previews: ReadonlySet<string>
   /** For the preview `rate-limit`, by name of the limit. Null: the limit is off. */
   readonly rateLimits: ReadonlyMap<string, RateSetting | null>
@@ -175,6 +177,12 @@ export function readSettings(env: Env): Settings {
       parseCidrs,
       'addresses and CIDR ranges, separated by commas; not all that there are (/0): every caller would be believed',
     ),
+    maxConnectionsPerAddress: read(
+      'MAX_CONNECTIONS_PER_ADDRESS',
+      '1000',
+      numberOrOff(1, 1_000_000),
+      'a number from 1 to 1000000, or off',
+    ).value,
     previews: new Set(
       read(
         'PREVIEWS',
@@ -196,9 +204,12 @@ export function readSettings(env: Env): Settings {
       'redis://<user>:<password>@<host>:<port>/<number>, or rediss:// with TLS',
     ).url,
     logLevel: read('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `one of: ${LOG_LEVELS.join(', ')}`),
-    metricsPort:
-      read('METRICS_PORT', '9464', parseMetricsPort, 'a port from 0 to 65535, or off')?.port ??
-      null,
+    metricsPort: read(
+      'METRICS_PORT',
+      '9464',
+      numberOrOff(0, 65_535),
+      'a port from 0 to 65535, or off',
+    ).value,
     keyReuse: read('KEY_REUSE', 'owner', oneOf(['owner', 'any'] as const), 'owner or any'),
     readModelAgents: read(
       'READ_MODEL_AGENTS',

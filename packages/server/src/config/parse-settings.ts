@@ -33,10 +33,12 @@ export function parseInteger(text: string, least: number, most: number): number 
   return value >= least && value <= most ? value : null
 }
 
-export function parseMetricsPort(text: string): { port: number | null } | null {
-  if (text === 'off') return { port: null }
-  const port = parseInteger(text, 0, 65_535)
-  return port === null ? null : { port }
+export function numberOrOff(least: number, most: number) {
+  return (text: string): { value: number | null } | null => {
+    if (text === 'off') return { value: null }
+    const value = parseInteger(text, least, most)
+    return value === null ? null : { value }
+  }
 }
 
 export function parseBaseUrl(text: string): URL | null {

@@ -18,11 +18,12 @@ import {
 } from '../core/http/error-handler.ts'
 import { parseJsonStrictly } from '../core/http/json-body.ts'
 import { MethodGuard } from '../core/http/method-guard.ts'
-import { type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
+import { type AheadOfRouter, type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
 import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import { shedLoad } from '../core/limits/load-shedding.ts'
 import { isLimited, limitRates } from '../core/limits/rate-limit-guard.ts'
 import type { RateLimiter } from '../core/limits/rate-limiter.ts'
+import { rejectFlood } from '../core/limits/reject-flood.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
@@ -71,7 +72,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   }
   const app = bareApp({
     ...deps,
-    aheadOfRouter: canBypassRouter(deps) ? answerPlainLookups(deps) : () => false,
+    aheadOfRouter: aheadOfRouter(deps),
     answerRouterError: routerErrorHandler(failurePage),
   })
   const guard = new MethodGuard(app)
@@ -97,6 +98,13 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   serveDocs(app, deps, pages)
   guard.finish(app)
   return app as unknown as FastifyInstance
+}
+
+function aheadOfRouter(deps: AppDeps): AheadOfRouter {
+  const reject = rejectFlood(deps.loadShedder)
+  if (!canBypassRouter(deps)) return reject
+  const lookup = answerPlainLookups(deps)
+  return (request, response) => lookup(request, response) || reject(request, response)
 }
 
 /** Whether plain lookups may skip the router, whose hooks apply rate limits and log requests. */
