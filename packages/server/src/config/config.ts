@@ -32,7 +32,7 @@ const RATE_LIMITS = {
   ...{ mint: '30/m', 'mint-address': '60/m' },
   ...{ claims: '1000/m', 'failed-claims': '10/m', 'failed-claims-token': '10/h' },
   ...{ 'sign-ins': '30/m', 'recovery-codes': '20/h', 'sign-ups': '20/h', 'channel-checks': '10/m' },
-  ...{ verifications: '6000/m', reads: '60000/m', changes: '600/m' },
+  ...{ verifications: '6000/m', reads: '60000/m', changes: '600/m', pictures: '120/m' },
 } as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
@@ -57,7 +57,7 @@ export interface Settings {
   /** Connections that one address may have open. Null: any number. */
   readonly maxConnectionsPerAddress: number | null
   readonly previews: ReadonlySet<string>
-  /** For the preview `rate-limit`, by name of the limit. Null: the limit is off. */
+  /** By name of the limit; without the preview `rate-limit`, only some apply. Null: the limit is off. */
   readonly rateLimits: ReadonlyMap<string, RateSetting | null>
   /** Where nodes count for rate limits. Null: in the database. May contain a password. */
   readonly redisUrl: string | null
@@ -195,7 +195,7 @@ export function readSettings(env: Env): Settings {
       'RATE_LIMITS',
       '',
       parseRateLimits(RATE_LIMITS),
-      `name=<number>/<s, m or h> or name=off, separated by commas, of: ${Object.keys(RATE_LIMITS).join(', ')}`,
+      `off, or name=<number>/<s, m or h> or name=off, separated by commas, of: ${Object.keys(RATE_LIMITS).join(', ')}`,
     ),
     redisUrl: read(
       'REDIS_URL',

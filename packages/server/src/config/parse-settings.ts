@@ -116,6 +116,7 @@ const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000 } as const
 /** @param defaults of all limits, by name; any other name is invalid */
 export function parseRateLimits(defaults: Readonly<Record<string, string>>) {
   return (text: string): ReadonlyMap<string, RateSetting | null> | null => {
+    if (text === 'off') return new Map(Object.keys(defaults).map((name) => [name, null]))
     const entries = split(text).map((each) => /^([a-z-]+)=(.+)$/.exec(each))
     const names = entries.map((each) => each?.[1] ?? '')
     const isKnown = names.every((name) => Object.hasOwn(defaults, name))

@@ -5,7 +5,7 @@ import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { gradeRoute } from '../agents/grade-routes.ts'
-import { identifyRoute, lookupRoute } from '../agents/lookup-routes.ts'
+import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
@@ -48,7 +48,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly isDraining: () => boolean
   readonly metrics: RequestMetrics
   readonly loadShedder: LoadShedder
-  /** Null unless the preview `rate-limit` is on. */
+  /** Null if no rate limit applies. */
   readonly rateLimiter: RateLimiter | null
   readonly openapi: OpenApiDeps
   readonly owners: OwnerScopeDeps
@@ -107,9 +107,11 @@ function aheadOfRouter(deps: AppDeps): AheadOfRouter {
   return (request, response) => lookup(request, response) || reject(request, response)
 }
 
+const LOOKUP_ROUTE = { operationId: 'lookup', url: LOOKUP_URL, method: 'GET' } as const
+
 /** Whether plain lookups may skip the router, whose hooks apply rate limits and log requests. */
 function canBypassRouter({ rateLimiter, log }: AppDeps): boolean {
-  return rateLimiter === null && !log.isLevelEnabled('debug')
+  return !isLimited(rateLimiter, LOOKUP_ROUTE) && !log.isLevelEnabled('debug')
 }
 
 /** Call it after all other routes: the HTTP reference is built from their schemas. */
