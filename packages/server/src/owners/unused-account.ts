@@ -4,7 +4,7 @@ import { scheduleJob } from '../core/jobs/job-table.ts'
 /** The kind of job that deletes an account which was never used. */
 export const EXPIRE_UNUSED_ACCOUNT = 'expire-unused-account'
 /** Long enough to verify at a provider that takes its time. */
-export const UNUSED_ACCOUNT_LIFETIME_MS = 30 * 24 * 3_600_000
+const UNUSED_ACCOUNT_LIFETIME_MS = 30 * 24 * 3_600_000
 
 /** Schedules the deletion of a new account, unless its owner verifies or claims anything. @param at when it was created */
 export function scheduleExpiry(tx: Tx, ownerId: number, at: number): Promise<void> {
