@@ -87,6 +87,17 @@ export function agentsOfOwner(db: Db, ownerId: number): Promise<AgentRow[]> {
     .execute()
 }
 
+/** Whether an owner has ever claimed an agent. */
+export async function ownsAgents(db: Db, ownerId: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('agents')
+    .select('seq')
+    .where('owner_id', '=', ownerId)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 const selectActiveAfter = prepared<{ ownerId: number; after: number; limit: number }, AgentRow>(
   (db, param) =>
     db

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
+import { findMismatch } from '../agents/read-model/compare.ts'
 import { type Env, readSettings, type Settings } from '../config/config.ts'
 import { selfTestEd25519 } from '../core/crypto/ed25519.ts'
 import { readPepper } from '../core/crypto/secrets.ts'
@@ -25,6 +26,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   Ed25519: checkEd25519,
   'data directory': checkDataDir,
   database: checkDatabase,
+  'read model': checkReadModel,
   'identity pepper': checkPepper,
   'free disk': checkDisk,
   'base URL': checkBaseUrl,
@@ -86,6 +88,16 @@ async function checkDatabase({ database }: Settings) {
   return isOpen
     ? warn('sound, schema up to date; others may read the file: chmod 600')
     : ok('sound, schema up to date')
+}
+
+/** What lookups would show, against the table. */
+async function checkReadModel({ database }: Settings) {
+  if (isMissingFile(database)) return ok('nothing to compare yet')
+  const found = await inspectDatabase(database, async ({ db }) =>
+    (await missingMigrations(db)).length > 0 ? 'pending' : findMismatch(db),
+  )
+  if (found === 'pending') return warn('not compared: migrations are pending')
+  return found === null ? ok('lookups show what the table has') : fail(found)
 }
 
 function isMissingFile(database: Settings['database']): boolean {

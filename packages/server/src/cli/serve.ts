@@ -1,9 +1,10 @@
 import { EXIT } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { exitCodeOf, messageOf } from '../cluster/exit-codes.ts'
 import { type Env, readSettings, type Settings } from '../config/config.ts'
 import { migrateDatabase } from '../core/database/open-database.ts'
+import { openLog } from '../core/open-log.ts'
 import type { Service } from '../service/service.ts'
 import { print } from './output.ts'
 
@@ -25,7 +26,7 @@ export function serveCommands(program: Command, env: Env): void {
 
 async function serve(env: Env): Promise<void> {
   const settings = readSettings(env)
-  const log = pino({ level: settings.logLevel })
+  const log = openLog(settings.logLevel)
   // Before the start: process 1 of a container ignores signals without a handler.
   const signals = catchStopSignals(log)
   const service = await start(settings, log, env).catch((error: unknown) => {

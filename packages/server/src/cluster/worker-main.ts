@@ -1,5 +1,5 @@
-import { pino } from 'pino'
 import { readSettings } from '../config/config.ts'
+import { openLog } from '../core/open-log.ts'
 import { startService } from '../service/service.ts'
 import { exitCodeOf, messageOf } from './exit-codes.ts'
 import { WORKER_NUMBER } from './ipc-messages.ts'
@@ -10,7 +10,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => un
 
 const primary = new PrimaryChannel()
 const settings = readSettings(process.env)
-const log = pino({ level: settings.logLevel }).child({ worker: Number(process.env[WORKER_NUMBER]) })
+const log = openLog(settings.logLevel).child({ worker: Number(process.env[WORKER_NUMBER]) })
 const starting = startService(settings, log, process.env, Date.now, primary)
 
 function reportFailure(error: unknown): void {

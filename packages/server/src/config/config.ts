@@ -11,13 +11,13 @@ import {
 import {
   listOf,
   matching,
+  numberOrOff,
   oneOf,
   parseBaseUrl,
   parseCidrs,
   parseDatabaseUrl,
   parseInteger,
   parseLoopbackHosts,
-  parseMetricsPort,
   parseRateLimits,
   parseRedisUrl,
   parseReplicaUrl,
@@ -32,7 +32,7 @@ const RATE_LIMITS = {
   ...{ mint: '30/m', 'mint-address': '60/m' },
   ...{ claims: '1000/m', 'failed-claims': '10/m', 'failed-claims-token': '10/h' },
   ...{ 'sign-ins': '30/m', 'recovery-codes': '20/h', 'sign-ups': '20/h', 'channel-checks': '10/m' },
-  ...{ verifications: '6000/m', reads: '60000/m', changes: '600/m' },
+  ...{ verifications: '6000/m', reads: '60000/m', changes: '600/m', pictures: '120/m' },
 } as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
@@ -54,8 +54,10 @@ export interface Settings {
   readonly serviceName: string
   /** Addresses and CIDR ranges whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[]
+  /** Connections that one address may have open. Null: any number. */
+  readonly maxConnectionsPerAddress: number | null
   readonly previews: ReadonlySet<string>
-  /** For the preview `rate-limit`, by name of the limit. Null: the limit is off. */
+  /** By name of the limit; without the preview `rate-limit`, only some apply. Null: the limit is off. */
   readonly rateLimits: ReadonlyMap<string, RateSetting | null>
   /** Where nodes count for rate limits. Null: in the database. May contain a password. */
   readonly redisUrl: string | null
@@ -175,6 +177,12 @@ export function readSettings(env: Env): Settings {
       parseCidrs,
       'addresses and CIDR ranges, separated by commas; not all that there are (/0): every caller would be believed',
     ),
+    maxConnectionsPerAddress: read(
+      'MAX_CONNECTIONS_PER_ADDRESS',
+      '1000',
+      numberOrOff(1, 1_000_000),
+      'a number from 1 to 1000000, or off',
+    ).value,
     previews: new Set(
       read(
         'PREVIEWS',
@@ -187,7 +195,7 @@ export function readSettings(env: Env): Settings {
       'RATE_LIMITS',
       '',
       parseRateLimits(RATE_LIMITS),
-      `name=<number>/<s, m or h> or name=off, separated by commas, of: ${Object.keys(RATE_LIMITS).join(', ')}`,
+      `off, or name=<number>/<s, m or h> or name=off, separated by commas, of: ${Object.keys(RATE_LIMITS).join(', ')}`,
     ),
     redisUrl: read(
       'REDIS_URL',
@@ -196,9 +204,12 @@ export function readSettings(env: Env): Settings {
       'redis://<user>:<password>@<host>:<port>/<number>, or rediss:// with TLS',
     ).url,
     logLevel: read('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `one of: ${LOG_LEVELS.join(', ')}`),
-    metricsPort:
-      read('METRICS_PORT', '9464', parseMetricsPort, 'a port from 0 to 65535, or off')?.port ??
-      null,
+    metricsPort: read(
+      'METRICS_PORT',
+      '9464',
+      numberOrOff(0, 65_535),
+      'a port from 0 to 65535, or off',
+    ).value,
     keyReuse: read('KEY_REUSE', 'owner', oneOf(['owner', 'any'] as const), 'owner or any'),
     readModelAgents: read(
       'READ_MODEL_AGENTS',

@@ -33,10 +33,12 @@ export function parseInteger(text: string, least: number, most: number): number 
   return value >= least && value <= most ? value : null
 }
 
-export function parseMetricsPort(text: string): { port: number | null } | null {
-  if (text === 'off') return { port: null }
-  const port = parseInteger(text, 0, 65_535)
-  return port === null ? null : { port }
+export function numberOrOff(least: number, most: number) {
+  return (text: string): { value: number | null } | null => {
+    if (text === 'off') return { value: null }
+    const value = parseInteger(text, least, most)
+    return value === null ? null : { value }
+  }
 }
 
 export function parseBaseUrl(text: string): URL | null {
@@ -114,6 +116,7 @@ const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000 } as const
 /** @param defaults of all limits, by name; any other name is invalid */
 export function parseRateLimits(defaults: Readonly<Record<string, string>>) {
   return (text: string): ReadonlyMap<string, RateSetting | null> | null => {
+    if (text === 'off') return new Map(Object.keys(defaults).map((name) => [name, null]))
     const entries = split(text).map((each) => /^([a-z-]+)=(.+)$/.exec(each))
     const names = entries.map((each) => each?.[1] ?? '')
     const isKnown = names.every((name) => Object.hasOwn(defaults, name))

@@ -1,6 +1,6 @@
 import { CodedError, type Did, type Tail } from '@countersign/protocol'
 import { agentEventsAfter } from '../agent-management/agent-event-table.ts'
-import { agentByTail } from '../agents/agent-table.ts'
+import { agentByTail, ownsAgents } from '../agents/agent-table.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import type { EventRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
@@ -41,6 +41,11 @@ export class AgentEventBroadcaster {
   constructor(deps: BroadcasterDeps) {
     this.#deps = deps
     deps.readModel.onApplied((events) => this.#publish(events))
+  }
+
+  /** Whether the owner has ever claimed an agent. */
+  hasAgents(ownerId: number): Promise<boolean> {
+    return ownsAgents(this.#deps.db.read, ownerId)
   }
 
   /**

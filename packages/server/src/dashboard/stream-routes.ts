@@ -11,6 +11,8 @@ const TICK_MS = 1000
 /** A heartbeat every 20 seconds. */
 const TICKS_PER_HEARTBEAT = 20
 const RETRY_MS = 2000
+/** Of the streams of a process. The others are for owners with agents: accounts are free, claims are not. */
+const MAX_STREAMS_WITHOUT_AGENTS = 200
 
 /** Registers the stream of events of the owner's agents. It ends with the session, and when the service stops. */
 export function streamRoute(
@@ -19,6 +21,7 @@ export function streamRoute(
 ): void {
   const broadcaster = new AgentEventBroadcaster(deps)
   const open = new Set<EventStream>()
+  let withoutAgents = 0
   let closing = false
   app.addHook('preClose', async () => {
     closing = true
@@ -40,6 +43,14 @@ export function streamRoute(
     handler: async (request, reply) => {
       const session = await signedIn.require(request)
       if (closing) throw new CodedError('UNAVAILABLE', 'The service is shutting down.')
+      const hasAgents = await broadcaster.hasAgents(session.ownerId)
+      if (!hasAgents && withoutAgents >= MAX_STREAMS_WITHOUT_AGENTS) {
+        throw new CodedError(
+          'UNAVAILABLE',
+          'Too many streams at once of accounts without agents. Nothing was done: try again in a second.',
+          { retryAfterSeconds: 1 },
+        )
+      }
       const stream = new EventStream()
       const subscription = broadcaster.subscribe(session.ownerId, lastEventId(request), {
         send: ({ seq, type, data }) => stream.event(seq, type, data),
@@ -55,10 +66,12 @@ export function streamRoute(
         )
       }, TICK_MS)
       open.add(stream)
+      if (!hasAgents) withoutAgents += 1
       stream.once('close', () => {
         clearInterval(timer)
         subscription.stop()
         open.delete(stream)
+        if (!hasAgents) withoutAgents -= 1
       })
       stream.begin(subscription.from, RETRY_MS)
       return reply

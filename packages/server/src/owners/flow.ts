@@ -23,7 +23,6 @@ export interface FlowDeps {
 
 export type FlowKind =
   | 'passkey-sign-up'
-  | 'passkey-sign-in'
   | 'passkey-add'
   | 'provider-sign-in'
   | 'provider-sign-up'

@@ -84,6 +84,25 @@ export async function insertFlow(tx: Tx, row: FlowRow): Promise<void> {
   await tx.db.insertInto('flows').values(row).execute()
 }
 
+/** Remembers until `expiresAt` that a flow which is not stored has been used. @returns false if it had been used before */
+export async function markFlowUsed(tx: Tx, hash: Uint8Array, expiresAt: number): Promise<boolean> {
+  const rows = await tx.db
+    .insertInto('flows')
+    .values({
+      hash,
+      kind: 'used',
+      owner_id: null,
+      provider: null,
+      reference: null,
+      state: '{}',
+      expires_at: expiresAt,
+    })
+    .onConflict((conflict) => conflict.column('hash').doNothing())
+    .returning('hash')
+    .execute()
+  return rows.length > 0
+}
+
 /** Deletes a flow and returns it. Of concurrent callers, one gets the row, the others undefined. */
 export function deleteFlow(tx: Tx, hash: Uint8Array): Promise<FlowRow | undefined> {
   return tx.db.deleteFrom('flows').where('hash', '=', hash).returningAll().executeTakeFirst()

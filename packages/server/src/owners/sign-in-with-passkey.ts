@@ -3,9 +3,10 @@ import { CodedError } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
 import type { OwnerRow, PasskeyRow } from '../core/database/database.ts'
 import type { Site } from '../core/site.ts'
-import { beginFlow, consumeFlow } from './flow.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import { type Browser, startSession } from './session.ts'
+import { deleteExpiredFlows } from './session-table.ts'
+import { newSignInChallenge, readSignInChallenge, useSignInChallenge } from './sign-in-challenge.ts'
 import { passkeyById, recordPasskeyUse } from './sign-in-method-table.ts'
 import {
   authenticationOptions,
@@ -13,10 +14,6 @@ import {
   type RelyingParty,
   verifyAuthentication,
 } from './webauthn.ts'
-
-interface SignInState {
-  readonly challenge: string
-}
 
 /**
  * Begins a sign-in with a passkey.
@@ -26,10 +23,9 @@ interface SignInState {
 export async function beginPasskeySignIn(
   deps: OwnerDeps,
 ): Promise<{ options: Record<string, unknown>; token: string }> {
-  const challenge = deps.randomBytes(32)
-  const options = await authenticationOptions(relyingPartyFor(deps), challenge)
-  const state: SignInState = { challenge: Buffer.from(challenge).toString('base64url') }
-  const token = await beginFlow(deps, { kind: 'passkey-sign-in', ownerId: null, state })
+  const { challenge, token } = newSignInChallenge(deps)
+  const bytes = Buffer.from(challenge, 'base64url')
+  const options = await authenticationOptions(relyingPartyFor(deps), bytes)
   return { options, token }
 }
 
@@ -46,7 +42,7 @@ export async function completePasskeySignIn(
   response: Record<string, unknown>,
   browser: Browser,
 ): Promise<SignedInOwner> {
-  const { state } = await consumeFlow<SignInState>(deps, flow, { kinds: ['passkey-sign-in'] })
+  const begun = await readSignInChallenge(deps, flow)
   const { id } = response
   const passkey = typeof id === 'string' ? await passkeyById(deps.db.read, id) : undefined
   const owner = passkey && (await ownerById(deps.db.read, passkey.owner_id))
@@ -55,13 +51,15 @@ export async function completePasskeySignIn(
   const credential = credentialOf(passkey)
   const use = await verifyAuthentication(
     relyingPartyFor(deps),
-    state.challenge,
+    begun.challenge,
     response,
     credential,
   )
   if (use === null) return unknownPasskey()
   return deps.db.write(async (tx) => {
     const at = deps.now()
+    await deleteExpiredFlows(tx, at)
+    await useSignInChallenge(tx, begun)
     const recorded = await recordPasskeyUse(tx, {
       credentialId: passkey.credential_id,
       counterBefore: passkey.counter,

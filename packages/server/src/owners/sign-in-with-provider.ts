@@ -14,6 +14,7 @@ import {
   signInIdentity,
 } from './sign-in-method-table.ts'
 import type { NewAccount } from './sign-up.ts'
+import { scheduleExpiry } from './unused-account.ts'
 
 /** Sent to the provider instead of a pseudonym of the owner, who is not known before the sign-in. */
 const SIGN_IN_PSEUDONYM = 'sign-in'
@@ -103,6 +104,7 @@ export async function signUpWithProvider(
     })
     if (!linked) throw alreadyLinked()
     await replaceRecoveryCodes(tx, owner.id, hashes, at)
+    await scheduleExpiry(tx, owner.id, at)
     const token = await startSession(deps, tx, { id: owner.id, method: 'provider', browser })
     return { owner, token, recoveryCodes: codes }
   })

@@ -8,6 +8,7 @@ import { newRecoveryCodes } from './recovery-codes.ts'
 import { type Browser, startSession } from './session.ts'
 import { replaceRecoveryCodes } from './sign-in-method-table.ts'
 import { relyingPartyFor, type SignedInOwner } from './sign-in-with-passkey.ts'
+import { scheduleExpiry } from './unused-account.ts'
 import { registrationOptions } from './webauthn.ts'
 
 interface SignUpState extends SignUpRequest {
@@ -66,6 +67,7 @@ export async function completeSignUp(
     await setUserHandle(tx, owner.id, state.handle)
     await storePasskey(tx, { id: owner.id, name: made.name ?? FIRST_PASSKEY_NAME, at }, credential)
     await replaceRecoveryCodes(tx, owner.id, hashes, at)
+    await scheduleExpiry(tx, owner.id, at)
     const token = await startSession(deps, tx, {
       id: owner.id,
       method: 'passkey',

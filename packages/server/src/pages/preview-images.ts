@@ -7,6 +7,9 @@ import type { PreviewData } from './views/preview.tsx'
 /** Number of cached images, about 60 KB each. */
 const MAX_CACHED = 200
 
+/** Of the worker's heap, in MiB: a picture takes some 60. One that takes more fails, and the next one gets a new worker. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32 } as const
+
 interface Waiting {
   resolve(png: Buffer): void
   reject(error: Error): void
@@ -73,6 +76,7 @@ export class PreviewImages {
   #start(): Worker {
     const worker = new Worker(new URL('./preview-worker.ts', import.meta.url), {
       workerData: this.#pages.dir,
+      resourceLimits: RESOURCE_LIMITS,
     })
     worker.unref()
     worker.on('message', (result: PreviewResult) => {

@@ -18,6 +18,10 @@ export type PreviewResult =
   | { readonly id: number; readonly png: Uint8Array }
   | { readonly id: number; readonly failure: string }
 
+// Pictures are distinct and rendered one at a time: a cache and more threads would only hold memory outside the heap.
+sharp.cache(false)
+sharp.concurrency(1)
+
 const WEIGHTS = [400, 700] as const
 
 const pages = await importBuilt(workerData as string)

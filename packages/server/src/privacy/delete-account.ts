@@ -8,7 +8,9 @@ import { eraseChannels } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
+import { cancelJob } from '../core/jobs/job-table.ts'
 import { EXPIRE_VERIFICATION } from '../identity/record-verification.ts'
+import { EXPIRE_UNUSED_ACCOUNT } from '../owners/unused-account.ts'
 import {
   anonymizeAgents,
   anonymizeOwner,
@@ -52,22 +54,29 @@ export async function deleteAccount(
   const revokedBefore = await inBatches(() => confirmed((tx, at) => revokeBatch(tx, ownerId, at)))
   await inBatches(() => confirmed((tx, at) => clearProfileBatch(tx, ownerId, at)))
   const revokedLast = await confirmed(async (tx, at) => {
-    const revoked = await revokeAgents(tx, ownerId, REASON, at, ALL)
-    await eraseChannels(tx, ownerId, REASON, at)
-    await erasePayloads(tx, ownerId)
-    await clearProfiles(tx, await agentsWithProfile(tx.db, ownerId, ALL), at)
-    await anonymizeAgents(tx, ownerId, DELETED_LABEL)
-    await deleteJobs(tx, `${EXPIRE_VERIFICATION}:${ownerId}:`)
-    await cancelRegrade(tx, ownerId)
-    await deleteOwnerRecords(tx, ownerId)
+    const revoked = await eraseAccount(tx, ownerId, at)
     await quarantineUsername(tx, { namespace: 'owner', username: confirmation, ownerId, at })
-    // Valid usernames contain no colon, so this one cannot be taken.
-    await anonymizeOwner(tx, ownerId, `deleted:${ownerId}`, at)
-    const seq = tx.nextSeq()
-    await appendEvent(tx, { seq, at, type: 'owner.deleted', tail: null, ownerId, payload: {} })
     return revoked
   })
   return revokedBefore + revokedLast
+}
+
+/** The last transaction of a deletion. @returns the number of agents revoked */
+export async function eraseAccount(tx: Tx, ownerId: number, at: number): Promise<number> {
+  const revoked = await revokeAgents(tx, ownerId, REASON, at, ALL)
+  await eraseChannels(tx, ownerId, REASON, at)
+  await erasePayloads(tx, ownerId)
+  await clearProfiles(tx, await agentsWithProfile(tx.db, ownerId, ALL), at)
+  await anonymizeAgents(tx, ownerId, DELETED_LABEL)
+  await deleteJobs(tx, `${EXPIRE_VERIFICATION}:${ownerId}:`)
+  await cancelRegrade(tx, ownerId)
+  await cancelJob(tx, `${EXPIRE_UNUSED_ACCOUNT}:${ownerId}`)
+  await deleteOwnerRecords(tx, ownerId)
+  // Valid usernames contain no colon, so this one cannot be taken.
+  await anonymizeOwner(tx, ownerId, `deleted:${ownerId}`, at)
+  const seq = tx.nextSeq()
+  await appendEvent(tx, { seq, at, type: 'owner.deleted', tail: null, ownerId, payload: {} })
+  return revoked
 }
 
 /**

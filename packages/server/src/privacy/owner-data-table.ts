@@ -131,3 +131,16 @@ export async function readOwnerRecords(db: Db, ownerId: number) {
     ])
   return { passkeys, codes, sessions, identities, links, flows, verifications, tokens, usernames }
 }
+
+/** Whether an owner has, or once had, an identity verification. */
+export async function wasEverVerified(db: Db, ownerId: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('events')
+    .select('seq')
+    .where('owner_id', '=', ownerId)
+    .where('tail', 'is', null)
+    .where('type', '=', 'owner.identity_verified')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -13,7 +13,9 @@ import { VERSION } from '../config/version.ts'
 import { Ed25519Verifier } from '../core/crypto/ed25519.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
 import type { Database } from '../core/database/database.ts'
+import { connectionLimit } from '../core/http/connection-limit.ts'
 import type { Listeners } from '../core/http/listeners.ts'
+import { trustedProxies } from '../core/http/trusted-proxies.ts'
 import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
@@ -60,7 +62,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     channelSources,
     now,
   } = parts
-  const { naming, keyReuse, serviceName, trustedProxies } = settings
+  const { naming, keyReuse, serviceName } = settings
   const site = siteOf(naming, settings.baseUrl, providerLabelsOf(providers), channelSources.kinds)
   const ed25519 = new Ed25519Verifier()
   const claimDeps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
@@ -90,9 +92,13 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     onServer: (server: Server, createAnother: () => Server) =>
       state.listeners.addServer(server, createAnother),
     metrics,
+    limitConnections: connectionLimit({
+      perAddress: settings.maxConnectionsPerAddress,
+      isTrustedProxy: trustedProxies(settings.trustedProxies),
+    }),
     loadShedder,
     rateLimiter,
-    trustedProxies,
+    trustedProxies: settings.trustedProxies,
     dashboardDir: DASHBOARD_DIR,
     pagesDir: PAGES_DIR,
     docsDir: DOCS_DIR,

@@ -6,7 +6,7 @@ import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { gradeRoute } from '../agents/grade-routes.ts'
-import { identifyRoute, lookupRoute } from '../agents/lookup-routes.ts'
+import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
@@ -21,11 +21,12 @@ import {
 import { honourIfMatch } from '../core/http/if-match.ts'
 import { parseJsonStrictly } from '../core/http/json-body.ts'
 import { MethodGuard } from '../core/http/method-guard.ts'
-import { type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
+import { type AheadOfRouter, type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
 import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import { shedLoad } from '../core/limits/load-shedding.ts'
 import { isLimited, limitRates } from '../core/limits/rate-limit-guard.ts'
 import type { RateLimiter } from '../core/limits/rate-limiter.ts'
+import { rejectFlood } from '../core/limits/reject-flood.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
@@ -52,7 +53,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly isDraining: () => boolean
   readonly metrics: RequestMetrics
   readonly loadShedder: LoadShedder
-  /** Null unless the preview `rate-limit` is on. */
+  /** Null if no rate limit applies. */
   readonly rateLimiter: RateLimiter | null
   readonly openapi: OpenApiDeps
   readonly owners: OwnerScopeDeps
@@ -76,7 +77,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   }
   const app = bareApp({
     ...deps,
-    aheadOfRouter: canBypassRouter(deps) ? answerPlainLookups(deps) : () => false,
+    aheadOfRouter: aheadOfRouter(deps),
     answerRouterError: routerErrorHandler(failurePage),
   })
   const guard = new MethodGuard(app)
@@ -106,9 +107,18 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   return app as unknown as FastifyInstance
 }
 
+function aheadOfRouter(deps: AppDeps): AheadOfRouter {
+  const reject = rejectFlood(deps.loadShedder)
+  if (!canBypassRouter(deps)) return reject
+  const lookup = answerPlainLookups(deps)
+  return (request, response) => lookup(request, response) || reject(request, response)
+}
+
+const LOOKUP_ROUTE = { operationId: 'lookup', url: LOOKUP_URL, method: 'GET' } as const
+
 /** Whether plain lookups may skip the router, whose hooks apply rate limits and log requests. */
 function canBypassRouter({ rateLimiter, log }: AppDeps): boolean {
-  return rateLimiter === null && !log.isLevelEnabled('debug')
+  return !isLimited(rateLimiter, LOOKUP_ROUTE) && !log.isLevelEnabled('debug')
 }
 
 /** Call it after all other routes: the HTTP reference is built from their schemas. */

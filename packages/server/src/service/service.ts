@@ -12,6 +12,7 @@ import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import type { WriterTurn } from '../core/database/sqlite/writer-turn.ts'
 import { Listeners } from '../core/http/listeners.ts'
+import { trustedProxies } from '../core/http/trusted-proxies.ts'
 import { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import { openRateLimiter } from '../core/limits/open-rate-limiter.ts'
 import { metricsOf } from '../core/metrics/metrics-server.ts'
@@ -104,7 +105,7 @@ async function start(
 
   const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
-  const loadShedder = new LoadShedder()
+  const loadShedder = new LoadShedder(trustedProxies(settings.trustedProxies))
   const rateLimiter = await openRateLimiter({ settings, log, db, now }, resources)
   const parts = {
     db,

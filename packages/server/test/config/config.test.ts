@@ -232,7 +232,7 @@ test('RATE_LIMITS sets each named limit once; the others keep their defaults', (
     ...['minting=5/m', 'constructor=5/m', 'mint=5/m,mint=6/m', 'mint=5/m;claims=5/m', 'mint=OFF'],
   ]) {
     const [mistake, ...more] = rejection({ RATE_LIMITS: bad }).mistakes
-    assert.match(mistake ?? '', /^RATE_LIMITS must be name=<number>\/<s, m or h> /, bad)
+    assert.match(mistake ?? '', /^RATE_LIMITS must be off, or name=<number>\/<s, m or h> /, bad)
     assert.deepEqual(more, [])
   }
 })

@@ -1,8 +1,14 @@
-import { keyEncodingFault } from '@countersign/protocol'
+import { CodedError, keyEncodingFault } from '@countersign/protocol'
 import sodium from 'sodium-native'
+import { deferWork } from '../limits/loop-turn.ts'
 
-/** About two milliseconds of work, so that other events are not delayed for longer. */
-const MAX_PER_TURN = 64
+/** Other events are not delayed for longer by each batch. */
+const BATCH_MS = 5
+/** About two milliseconds of work: a queue of this length is always verified. */
+const SHORT_QUEUE = 64
+/** A client that has waited longer is better served by a retry than by a late answer to all behind it. */
+const MAX_WAIT_MS = 1000
+const RETRY_AFTER_SECONDS = 1
 
 /**
  * Verifies Ed25519 signatures (RFC 8032) with libsodium, which rejects malleable signatures and small-order keys. Verifies
@@ -15,29 +21,47 @@ export class Ed25519Verifier {
   /**
    * @param publicKey 32 bytes
    * @param signature 64 bytes
-   * @returns false for any invalid signature, key or length; never rejects
+   * @returns false for any invalid signature, key or length
+   * @throws CodedError UNAVAILABLE if it would wait for more than a second behind others
    */
   verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
-    return new Promise((resolve) => {
-      if (this.#waiting.length === 0) setImmediate(() => this.#verifyNext())
-      this.#waiting.push({ publicKey, message, signature, resolve })
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.length === 0) deferWork(() => this.#verifyBatch())
+      const requestedAt = performance.now()
+      this.#waiting.push({ publicKey, message, signature, requestedAt, resolve, reject })
     })
   }
 
-  #verifyNext(): void {
-    const checks = this.#waiting.splice(0, MAX_PER_TURN)
-    if (this.#waiting.length > 0) setImmediate(() => this.#verifyNext())
-    for (const { publicKey, message, signature, resolve } of checks) {
-      resolve(isValidSignature(publicKey, message, signature))
+  #verifyBatch(): void {
+    const began = performance.now()
+    const queue = this.#waiting
+    let done = 0
+    for (; done < queue.length && performance.now() - began < BATCH_MS; done++) {
+      const { publicKey, message, signature, requestedAt, resolve, reject } = queue[done] as Check
+      const isLate = queue.length - done > SHORT_QUEUE && began - requestedAt > MAX_WAIT_MS
+      if (isLate) reject(lateError())
+      else resolve(isValidSignature(publicKey, message, signature))
     }
+    queue.splice(0, done)
+    if (queue.length > 0) deferWork(() => this.#verifyBatch())
   }
+}
+
+function lateError(): CodedError {
+  return new CodedError(
+    'UNAVAILABLE',
+    'Too many verifications at once. Nothing was done: try again in a second.',
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  )
 }
 
 interface Check {
   readonly publicKey: Uint8Array
   readonly message: Uint8Array
   readonly signature: Uint8Array
+  readonly requestedAt: number
   resolve(valid: boolean): void
+  reject(error: CodedError): void
 }
 
 /** libsodium ignores bytes after the 64th, so the length is checked here. */

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type CompiledQuery, CompiledQuery as Query } from 'kysely'
+import { deferWork } from '../limits/loop-turn.ts'
 import {
   type Batch,
   type Db,
@@ -97,7 +97,7 @@ export class GroupCommit {
 
   async #drain(): Promise<void> {
     do {
-      await nextTurn()
+      await new Promise<void>(deferWork)
       this.#waiting -= await this.#commitGroup()
     } while (this.#queue.length > 0)
     this.#draining = null

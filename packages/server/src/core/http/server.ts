@@ -8,6 +8,7 @@ import {
   LogController,
 } from 'fastify'
 import type { Logger } from 'pino'
+import { beginRequest } from '../limits/loop-turn.ts'
 import { compileSerializerLazily, compileValidatorLazily } from './compile-schemas.ts'
 import { endIfFaulty, isAfterEnd } from './framing.ts'
 import { answerUnrouted } from './parser-errors.ts'
@@ -25,6 +26,8 @@ export interface BareAppDeps {
   readonly aheadOfRouter: AheadOfRouter
   /** Answers errors of the router, such as a URL with invalid percent-encoding. */
   readonly answerRouterError: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+  /** Called with each server of the app before it listens. */
+  readonly limitConnections: (server: Server) => void
   /** Called with the app's server, and a function that creates another one for a further address of the host. */
   readonly onServer: (server: Server, createAnother: () => Server) => void
 }
@@ -40,17 +43,19 @@ const SERVER_OPTIONS = {
 
 /** Creates a Fastify app without routes, with those defaults replaced that bypass the error envelope or trust too much. */
 export function bareApp(deps: BareAppDeps) {
-  const { log, trustedProxies, aheadOfRouter, answerRouterError, onServer } = deps
+  const { log, trustedProxies, aheadOfRouter, answerRouterError, limitConnections, onServer } = deps
   const app = fastify({
     ...loggingOf(log),
     serverFactory: (handler) => {
       const create = () => {
         const server = createServer(SERVER_OPTIONS, (request, response) => {
+          beginRequest()
           if (isAfterEnd(request) || aheadOfRouter(request, response)) return
           endIfFaulty(request, response)
           handler(request, response)
         })
         answerUnrouted(server)
+        limitConnections(server)
         return server
       }
       const server = create()

@@ -3,6 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import { CodedError } from '@countersign/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { ConcurrencyLimiter, LoadShedder } from './concurrency-limiter.ts'
+import { isTurnTooLong } from './loop-turn.ts'
 import { hooksOf, isExempt, limiterNameOf, routeInfoOf } from './route-info.ts'
 
 declare module 'fastify' {
@@ -12,7 +13,9 @@ declare module 'fastify' {
   }
 }
 
-const RETRY_AFTER_SECONDS = 2
+export const PRESSURE_RETRY_SECONDS = 2
+export const PRESSURE_MESSAGE =
+  'The service cannot keep up. Nothing was done: try again in a few seconds.'
 
 type Done = (error?: Error) => void
 
@@ -23,8 +26,11 @@ type Done = (error?: Error) => void
 export function shedLoad(app: FastifyInstance, loadShedder: LoadShedder): void {
   app.decorateRequest('limiter', null)
   const isUnderPressure = measurePressure(app)
-  const rejectUnderPressure = (_request: FastifyRequest, _reply: FastifyReply, done: Done): void =>
-    done(isUnderPressure() ? pressureError(loadShedder) : undefined)
+  const rejectUnderPressure = (request: FastifyRequest, _reply: FastifyReply, done: Done): void => {
+    const isRejected = isTurnTooLong() || isUnderPressure()
+    if (isRejected) loadShedder.rest(request.raw.socket)
+    done(isRejected ? pressureError(loadShedder) : undefined)
+  }
   app.addHook('onRoute', (route) => {
     const info = routeInfoOf(route)
     if (!isExempt(info)) route.onRequest = [...hooksOf(route.onRequest), rejectUnderPressure]
@@ -32,6 +38,7 @@ export function shedLoad(app: FastifyInstance, loadShedder: LoadShedder): void {
     if (name !== null)
       limitConcurrency(
         route,
+        loadShedder,
         loadShedder.limiters[name],
         name === 'streams' ? 'closed' : 'answered',
       )
@@ -40,11 +47,9 @@ export function shedLoad(app: FastifyInstance, loadShedder: LoadShedder): void {
 
 function pressureError(loadShedder: LoadShedder): CodedError {
   loadShedder.rejectedUnderPressure += 1
-  return new CodedError(
-    'UNAVAILABLE',
-    'The service cannot keep up. Nothing was done: try again in a few seconds.',
-    { retryAfterSeconds: RETRY_AFTER_SECONDS },
-  )
+  return new CodedError('UNAVAILABLE', PRESSURE_MESSAGE, {
+    retryAfterSeconds: PRESSURE_RETRY_SECONDS,
+  })
 }
 
 /**
@@ -54,14 +59,19 @@ function pressureError(loadShedder: LoadShedder): CodedError {
  */
 function limitConcurrency(
   route: RouteOptions,
+  loadShedder: LoadShedder,
   limiter: ConcurrencyLimiter,
   until: 'answered' | 'closed',
 ): void {
-  const check = (_request: FastifyRequest, _reply: FastifyReply, done: Done) =>
-    done(errorOf(() => limiter.assertCapacity()))
+  const check = (request: FastifyRequest, _reply: FastifyReply, done: Done) => {
+    const error = errorOf(() => limiter.assertCapacity())
+    if (error !== undefined) loadShedder.rest(request.raw.socket)
+    done(error)
+  }
   const acquire = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
     const error = errorOf(() => limiter.acquire())
-    if (error === undefined) {
+    if (error !== undefined) loadShedder.rest(request.raw.socket)
+    else {
       if (until === 'closed') reply.raw.once('close', () => limiter.release())
       else request.limiter = limiter
     }

@@ -7,6 +7,7 @@ import { emissionInterval } from './quota.ts'
 import type { SharedQuotaStore } from './quota-store.ts'
 import { deleteFullQuotas, quotaResetAt, takeFromQuota } from './rate-count-table.ts'
 import { RateLimiter } from './rate-limiter.ts'
+import { ratesInForce } from './rate-limits.ts'
 
 const QUERY_TIMEOUT_MS = 1000
 const PRUNE_MS = 60_000
@@ -18,16 +19,17 @@ interface RateLimiterParts {
   readonly now: () => number
 }
 
-/** Opens the rate limiter; null unless the preview `rate-limit` is on. Starts without Redis too, and then counts locally. */
+/** Opens the rate limiter; null if no limit applies. Starts without Redis too, and then counts locally. */
 export async function openRateLimiter(
   { settings, log, db, now }: RateLimiterParts,
   resources: AsyncDisposableStack,
 ): Promise<RateLimiter | null> {
-  if (!settings.previews.has('rate-limit')) return null
+  const rates = ratesInForce(settings.rateLimits, settings.previews.has('rate-limit'))
+  if ([...rates.values()].every((rate) => rate === null)) return null
   const pepper = loadPepper(settings.dataDir)
   const { redisUrl } = settings
   return new RateLimiter({
-    rates: settings.rateLimits,
+    rates,
     shared:
       redisUrl === null
         ? openDatabaseStore(db, now, resources)

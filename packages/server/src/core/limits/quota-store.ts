@@ -1,4 +1,4 @@
-import { emissionInterval, type Rate, ROUNDING_MS } from './quota.ts'
+import { emissionInterval, plausibleResetAt, type Rate, ROUNDING_MS } from './quota.ts'
 
 export interface TakeResult {
   /** When the quota is full again, milliseconds since 1970. */
@@ -26,7 +26,7 @@ export class LocalQuotaStore {
 
   take(key: string, rate: Rate, now: number): TakeResult {
     const windowEnd = now + rate.windowMs
-    const current = Math.min(Math.max(this.resetAt(key), now), windowEnd)
+    const current = plausibleResetAt(rate, this.resetAt(key), now)
     const next = current + emissionInterval(rate)
     const taken = next <= windowEnd + ROUNDING_MS
     const resetAt = taken ? next : current

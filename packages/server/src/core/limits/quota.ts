@@ -23,10 +23,22 @@ export function emissionInterval({ quota, windowMs }: Rate): number {
   return windowMs / quota
 }
 
+/** How far the clocks of two nodes may differ. */
+export const MAX_SKEW_MS = 5000
+
+/**
+ * When a quota is full again, from a stored time: from `now` to one window later. A time slightly further ahead comes from
+ * a node whose clock runs ahead, and counts as one window. A time far ahead was stored before the clock was set back: it
+ * says nothing, and the quota is full.
+ */
+export function plausibleResetAt({ windowMs }: Rate, stored: number, now: number): number {
+  const end = now + windowMs
+  return stored < now || stored > end + MAX_SKEW_MS ? now : Math.min(stored, end)
+}
+
 /**
  * The state of a quota that refills evenly: the generic cell rate algorithm (ATM Forum TM 4.1). One number is enough, the
- * time at which the quota is full again. If a clock that runs ahead has set it later than one window from now, it counts
- * as one window from now.
+ * time at which the quota is full again.
  * @param resetAt when the quota is full again, milliseconds since 1970
  * @param taken whether this request has taken one, which is already part of `resetAt`; null if it only reads the state
  */
@@ -37,7 +49,7 @@ export function quotaStateAt(
   taken: boolean | null,
 ): QuotaState {
   const interval = emissionInterval(rate)
-  const resetMs = Math.min(Math.max(resetAt - now, 0), rate.windowMs)
+  const resetMs = plausibleResetAt(rate, resetAt, now) - now
   const available = rate.windowMs - resetMs
   const hasOne = interval <= available + ROUNDING_MS
   const isAllowed = taken ?? hasOne

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, RateCountRow, Tx } from '../database/database.ts'
+import { MAX_SKEW_MS } from './quota.ts'
 
 /** The parameters of one take, in milliseconds. */
 export interface TakeParameters {
@@ -12,7 +13,7 @@ export interface TakeParameters {
 
 /**
  * Takes one from a quota if one is left. One statement decides, so that concurrent callers never exceed the quota.
- * A stored time more than one window ahead, written by a node whose clock runs ahead, counts as one window ahead.
+ * Stored times are read as by `plausibleResetAt`.
  * @param key HMAC of what is counted
  * @returns `whole_at`: when the quota is full again; `taken`: 1 if one was taken
  */
@@ -23,7 +24,9 @@ export async function takeFromQuota(
 ): Promise<Pick<RateCountRow, 'whole_at' | 'taken'>> {
   const n = sql`cast(${now} as double precision)`
   const end = sql`cast(${now + window} as double precision)`
-  const from = sql`case when rate_counts.whole_at < ${n} then ${n}
+  const far = sql`cast(${now + window + MAX_SKEW_MS} as double precision)`
+  // plausibleResetAt in SQL.
+  const from = sql`case when rate_counts.whole_at < ${n} or rate_counts.whole_at > ${far} then ${n}
     when rate_counts.whole_at > ${end} then ${end} else rate_counts.whole_at end`
   const price = sql`cast(${cost} as double precision)`
   // 0.001 ms of tolerance: a sum of many intervals has rounding errors.

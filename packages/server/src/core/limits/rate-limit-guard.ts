@@ -8,7 +8,7 @@ import { rateLimitsOf } from './rate-limits.ts'
 import { hooksOf, type RouteInfo, routeInfoOf } from './route-info.ts'
 
 /**
- * The preview `rate-limit`: every route registered after this call rejects requests over a limit with 429 before it does
+ * Every route registered after this call rejects requests over a limit with 429 before it does
  * any work for them.
  * @param rateLimiter null: nothing is limited
  * @param cookies reads the session cookie

@@ -1,5 +1,11 @@
 import { type Attempt, AttemptQueue } from './attempt-queue.ts'
-import { emissionInterval, type QuotaState, quotaStateAt, type Rate, ROUNDING_MS } from './quota.ts'
+import {
+  emissionInterval,
+  plausibleResetAt,
+  type QuotaState,
+  quotaStateAt,
+  type Rate,
+} from './quota.ts'
 import { LocalQuotaStore, type SharedQuotaStore } from './quota-store.ts'
 import type { RateLimit } from './rate-limits.ts'
 
@@ -147,10 +153,8 @@ export class RateLimiter {
 
   /** When a quota is full again as far as this process knows; `now` or later. */
   #knownResetAt(name: string, rate: Rate, now: number): number {
-    const last = this.#lastShared.resetAt(name)
-    // More than a window ahead: the clock has been set back since, and the value is useless.
-    const known = last > now + rate.windowMs + ROUNDING_MS ? 0 : last
-    return Math.max(known, this.#isPaused() ? this.#local.resetAt(name) : 0, now)
+    const known = [this.#lastShared.resetAt(name), this.#isPaused() ? this.#local.resetAt(name) : 0]
+    return Math.max(...known.map((each) => plausibleResetAt(rate, each, now)))
   }
 
   #isPaused(): boolean {

@@ -1,3 +1,4 @@
+import type { Rate } from './quota.ts'
 import { isExempt, type RouteInfo } from './route-info.ts'
 
 /** A rate limit. Its quota is the setting of the same name (RATE_LIMITS). */
@@ -33,9 +34,26 @@ const LIMITS = {
   verifications: limit('verifications', 'local', 'address'),
   reads: limit('reads', 'local', 'address'),
   changes: limit('changes', 'local', 'address'),
+  pictures: limit('pictures', 'local', 'address'),
 } as const
 
 export const RATE_LIMIT_NAMES: readonly string[] = Object.values(LIMITS).map(({ name }) => name)
+
+/**
+ * Limits that apply without the preview `rate-limit`: to creating and opening accounts, and to pictures that are rendered.
+ * The endpoints of the contract never answer 429 without it.
+ */
+const DEFAULT_LIMITS: ReadonlySet<string> = new Set(
+  [LIMITS.signIns, LIMITS.signUps, LIMITS.recoveryCodes, LIMITS.pictures].map(({ name }) => name),
+)
+
+/** The rates that apply. @param isPreviewOn whether the preview `rate-limit` is on */
+export function ratesInForce(
+  rates: ReadonlyMap<string, Rate | null>,
+  isPreviewOn: boolean,
+): ReadonlyMap<string, Rate | null> {
+  return isPreviewOn ? rates : new Map([...rates].filter(([name]) => DEFAULT_LIMITS.has(name)))
+}
 
 const { signIns, signUps, verifications, changes } = LIMITS
 
@@ -50,6 +68,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   signUpOptions: [signUps],
   signUp: [signUps],
   signUpByProvider: [signUps],
+  preview: [LIMITS.reads, LIMITS.pictures],
   checkChannel: [changes, LIMITS.channelChecks],
   verify: [verifications],
   challengeRuntime: [verifications],

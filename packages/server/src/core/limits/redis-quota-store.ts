@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { emissionInterval, type Rate } from './quota.ts'
+import { emissionInterval, MAX_SKEW_MS, type Rate } from './quota.ts'
 import type { SharedQuotaStore, TakeResult } from './quota-store.ts'
 
 /** Namespaces our keys, since other software may use the same Redis. What follows is an HMAC under the deployment's secret. */
@@ -14,7 +14,9 @@ const MAX_RECONNECT_DELAY_MS = 2000
 /** `takeFromQuota` of rate-count-table.ts as one atomic script. A key expires when its quota is full again. */
 const TAKE_SCRIPT = `
 local now, cost, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local from = math.min(math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now), now + window)
+local stored = tonumber(redis.call('GET', KEYS[1]) or '0')
+if stored > now + window + ${MAX_SKEW_MS} then stored = now end
+local from = math.min(math.max(stored, now), now + window)
 if from + cost > now + window + 0.001 then return {string.format('%.4f', from), 0} end
 local whole = string.format('%.4f', from + cost)
 redis.call('SET', KEYS[1], whole, 'PX', math.ceil(from + cost - now))

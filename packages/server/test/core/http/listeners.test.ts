@@ -31,6 +31,7 @@ function appOn(addresses: string[]) {
     log: pino({ level: 'silent' }),
     trustedProxies: [],
     aheadOfRouter: () => false,
+    limitConnections: () => undefined,
     answerRouterError: () => undefined,
     onServer: (server: Server, createAnother: () => Server) =>
       listeners.addServer(server, createAnother),

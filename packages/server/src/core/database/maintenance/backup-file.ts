@@ -2,6 +2,7 @@ import { chmodSync, renameSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { MIGRATIONS } from '../migrations/index.ts'
 import { openConnection } from '../sqlite/connection.ts'
+import { integrityFault } from '../sqlite/sqlite-damage.ts'
 
 /** The file is not a backup that this release can use. */
 export class NotABackupError extends Error {
@@ -71,8 +72,7 @@ export function inspectBackup(file: string): FileContents {
   const source = new DatabaseSync(file, { readOnly: true })
   try {
     assertKnownSchema(source)
-    if (source.prepare('PRAGMA quick_check(1)').get()?.quick_check !== 'ok')
-      throw new NotABackupError('The file is damaged.')
+    if (integrityFault(source) !== null) throw new NotABackupError('The file is damaged.')
     if (source.prepare('PRAGMA foreign_key_check').get() !== undefined)
       throw new NotABackupError('The file is damaged: rows refer to rows that are not there.')
     return contentsOf(source)

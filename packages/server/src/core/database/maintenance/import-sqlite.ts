@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { Db, Tables } from '../database.ts'
 import { MIGRATIONS } from '../migrations/index.ts'
 import { inOneTransaction, migratePostgres } from '../postgres/postgres-database.ts'
+import { integrityFault } from '../sqlite/sqlite-damage.ts'
 
 /** Rows written and read back at a time. */
 const PAGE_ROWS = 5000
@@ -90,8 +91,8 @@ function assertImportable(source: DatabaseSync): void {
       'The file has the schema of another release. Run countersignd migrate on it first, by the release that imports it.',
     )
   }
-  const verdict = source.prepare('PRAGMA quick_check(1)').get()?.quick_check
-  if (verdict !== 'ok') throw new ImportRefusal('The file is damaged.')
+  const fault = attempt(() => integrityFault(source), 'The file is damaged.')
+  if (fault !== null) throw new ImportRefusal('The file is damaged.')
 }
 
 function attempt<T>(work: () => T, refusal: string): T {

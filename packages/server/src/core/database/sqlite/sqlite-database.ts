@@ -11,8 +11,9 @@ import { beginImmediate, kyselyOver, openConnection } from './connection.ts'
 import { assertIntact, mapDamageErrors } from './sqlite-damage.ts'
 import { ALWAYS, type WriterTurn } from './writer-turn.ts'
 
-/** Random keys touch pages all over the indexes. SQLite's default of 2 MiB would evict most of them. */
-const WRITER_CACHE_KIB = 64 * 1024
+/** Together 16 MiB. Random keys touch pages all over the indexes, of which SQLite's default of 2 MiB would evict most. */
+const WRITER_CACHE_KIB = 12 * 1024
+const READER_CACHE_KIB = 4 * 1024
 
 /** `integer primary key` is an alias of the row ID. SQLite compares text byte by byte by default. */
 const COLUMN_TYPES = { bytes: 'blob', id: 'integer', text: 'text' } as const
@@ -77,6 +78,7 @@ class SqliteDatabase implements Database {
     this.#writing = writer
     this.#writer = kyselyOver(writer)
     this.#reader = openConnection(file)
+    this.#reader.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`)
     this.read = kyselyOver(this.#reader)
     this.pointReads = this.read
     this.eventReader = this.read

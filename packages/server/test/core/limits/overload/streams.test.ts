@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
-import { startTestService } from '../../../../../../test/support/service.ts'
+import { claimAgent, startTestService } from '../../../../../../test/support/service.ts'
 import { signIn } from '../../../../../../test/support/signed-in.ts'
 import { until } from '../../../../../../test/support/until.ts'
 import { answerOf, assertShed, PATIENT } from './support.ts'
@@ -11,12 +11,13 @@ const OWNERS = 50
 const EACH = 20
 
 test('past the limit a stream is rejected with 503; when another one ends its slot is free', async (t) => {
-  const service = await startTestService(t, PATIENT)
+  const service = await startTestService(t, { ...PATIENT, MAX_CONNECTIONS_PER_ADDRESS: 'off' })
   const owners = await Promise.all(
     Array.from({ length: OWNERS + 1 }, async () =>
       signIn(service, await service.operator.addVerifiedOwner()),
     ),
   )
+  for (const { ownerId } of owners) await claimAgent(service, ownerId)
   const agent = new Agent()
   t.after(() => agent.destroy())
   const url = `${service.url}/api/account/stream`

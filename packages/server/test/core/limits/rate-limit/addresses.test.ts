@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textOfTables } from '../../../../../../test/support/raw-database.ts'
 import { startTestService, type TestService } from '../../../../../../test/support/service.ts'
-import { addressKey } from '../../../../src/core/limits/rate-limit-rule.ts'
+import { addressKey } from '../../../../src/core/limits/address-key.ts'
 import { assertLimited, BEHIND_PROXY, failToClaim, LIMITED } from './support.ts'
 
 const ONE = 'failed-claims=1/h'
