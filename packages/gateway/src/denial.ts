@@ -1,12 +1,5 @@
 import type { Naming } from '@countersign/protocol'
-import type { Decision, Refusal } from './decision/decision.ts'
-
-/** A refusal as an HTTP response. */
-export interface Denial {
-  readonly status: Refusal['status']
-  readonly headers: readonly (readonly [name: string, value: string])[]
-  readonly body: string
-}
+import type { Decision, Denial, Refusal } from './decision/decision.ts'
 
 /**
  * Builds the response for a refused request: the error envelope of the contract (section 7) with the reason codes, or an

@@ -1,5 +1,4 @@
-import type { Decision } from './decision/decision.ts'
-import type { Denial } from './denial.ts'
+import type { Decision, Denial } from './decision/decision.ts'
 
 /** A refused request, as passed to `onRefused`: the decision, and the response that the gateway would send by itself. */
 export interface Refused extends Denial {

@@ -70,3 +70,10 @@ export interface Decision {
    */
   readonly proofOfPossession: boolean
 }
+
+/** A refusal as an HTTP response. */
+export interface Denial {
+  readonly status: Refusal['status']
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string
+}

@@ -26,7 +26,7 @@ const BEFORE_KEYS = `
   DROP TABLE agent_keys;
   ALTER TABLE agents DROP COLUMN key_sequence;
   ALTER TABLE agents DROP COLUMN key_changed_at;
-  DELETE FROM schema_migrations WHERE name = '0009-agent-keys';
+  UPDATE facts SET value = replace(value, '0009-agent-keys,', '') WHERE name = 'schema_expansions';
 `
 
 /** Reverts a database to the schema after migration 0009, before suspensions of keys and owners. */
@@ -34,7 +34,7 @@ const BEFORE_SUSPENSIONS = `
   DROP TABLE suspended_keys;
   ALTER TABLE owners DROP COLUMN suspended_at;
   ALTER TABLE owners DROP COLUMN suspension_reason;
-  DELETE FROM schema_migrations WHERE name = '0010-suspensions';
+  UPDATE facts SET value = replace(value, '0010-suspensions,', '') WHERE name = 'schema_expansions';
 `
 
 /** Reverts a database to the schema before migration 0003. */
@@ -181,6 +181,61 @@ test('while nodes of the release before still run, the agents that they claim ha
       [2, 'current'],
     ],
   )
+})
+
+/** What the release before 0009 compares with the migrations that it knows, when it starts. */
+const MIGRATIONS_OF_0008 = [
+  '0001-first',
+  '0002-owners',
+  '0003-channels',
+  '0004-commit-marks',
+  '0005-facts',
+  '0006-rate-counts',
+  '0007-job-due-since',
+  '0008-pruning',
+]
+
+test('after migrations that expand the schema, the release before can be started again', async (t) => {
+  const service = await startTestService(t)
+  const recorded = () =>
+    withRaw(service.settings, (raw) => raw.all('SELECT name FROM schema_migrations ORDER BY name'))
+  assert.deepEqual(
+    (await recorded()).map(({ name }) => name),
+    MIGRATIONS_OF_0008,
+  )
+  // Recorded like other migrations by a version from before the first release: they are moved at the next start.
+  await service.stop()
+  await withRaw(service.settings, (raw) =>
+    raw.exec("INSERT INTO schema_migrations VALUES ('0009-agent-keys', 0)"),
+  )
+  const again = await startTestService(t, service.env)
+  assert.equal((await ask(again, '/readyz')).status, 200)
+  assert.deepEqual(
+    (await recorded()).map(({ name }) => name),
+    MIGRATIONS_OF_0008,
+  )
+})
+
+test('this release can be started on a database that the next one has expanded', async (t) => {
+  const before = await startTestService(t)
+  const did = await claimAgent(before, await before.operator.addVerifiedOwner())
+  await before.stop()
+  await withRaw(before.settings, (raw) =>
+    raw.exec(`
+      UPDATE facts SET value = value || ',9999-later' WHERE name = 'schema_expansions';
+      ALTER TABLE agents ADD COLUMN later text;
+      CREATE TABLE later (name text PRIMARY KEY);
+    `),
+  )
+
+  const after = await startTestService(t, before.env)
+
+  assert.equal((await ask(after, `/api/v1/agent/${did}`)).status, 200)
+  await claimAgent(after, await after.operator.addVerifiedOwner())
+  const [row] = await withRaw(after.settings, (raw) =>
+    raw.all("SELECT value FROM facts WHERE name = 'schema_expansions'"),
+  )
+  assert.match(String(row?.value), /,9999-later$/, 'the next release need not apply it again')
 })
 
 test("migrating suspends the keys of agents that the operator had suspended, and no owner's own", async (t) => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import type { Db, Tables } from '../database.ts'
+import { EXPANSIONS_SETTING, parseExpansions } from '../migrate.ts'
 import { MIGRATIONS } from '../migrations/index.ts'
 import { inOneTransaction, migratePostgres } from '../postgres/postgres-database.ts'
 import { integrityFault } from '../sqlite/sqlite-damage.ts'
@@ -83,16 +84,29 @@ function beginAlone(source: DatabaseSync): void {
 }
 
 function assertImportable(source: DatabaseSync): void {
-  const names = () => source.prepare('SELECT name FROM schema_migrations ORDER BY name').all()
-  const applied = attempt(names, 'The file is no database of this service.')
+  const applied = attempt(
+    () => appliedMigrations(source),
+    'The file is no database of this service.',
+  )
   const expected = MIGRATIONS.map(({ name }) => name).toSorted()
-  if (applied.map(({ name }) => name).join() !== expected.join()) {
+  if (applied.join() !== expected.join()) {
     throw new ImportRefusal(
       'The file has the schema of another release. Run countersignd migrate on it first, by the release that imports it.',
     )
   }
   const fault = attempt(() => integrityFault(source), 'The file is damaged.')
   if (fault !== null) throw new ImportRefusal('The file is damaged.')
+}
+
+function appliedMigrations(source: DatabaseSync): string[] {
+  const names = source.prepare('SELECT name FROM schema_migrations').all()
+  const expansions = source
+    .prepare('SELECT value FROM facts WHERE name = ?')
+    .get(EXPANSIONS_SETTING)
+  return [
+    ...names.map(({ name }) => String(name)),
+    ...parseExpansions(expansions?.value as string | undefined),
+  ].toSorted()
 }
 
 function attempt<T>(work: () => T, refusal: string): T {

@@ -7,6 +7,7 @@ import type { Migration } from './migration.ts'
  */
 export const agentKeys: Migration = {
   name: '0009-agent-keys',
+  expands: true,
   async up(db, { bytes, text }) {
     await db.schema
       .alterTable('agents')

@@ -7,6 +7,7 @@ import type { Migration } from './migration.ts'
  */
 export const suspensions: Migration = {
   name: '0010-suspensions',
+  expands: true,
   async up(db, { bytes, text }) {
     await db.schema
       .createTable('suspended_keys')

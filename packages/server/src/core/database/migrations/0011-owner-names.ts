@@ -6,6 +6,7 @@ import type { Migration } from './migration.ts'
  */
 export const ownerNames: Migration = {
   name: '0011-owner-names',
+  expands: true,
   async up(db, { bytes, id, text }) {
     await db.schema.alterTable('owners').addColumn('name_changed_at', 'bigint').execute()
     await db.schema.alterTable('identity_verifications').addColumn('published_name', text).execute()
