@@ -177,16 +177,23 @@ function componentValue(
     case '@target-uri':
       return origin + path + (query ?? '')
   }
-  const value = fieldValue(fields, name)
-  if (value === null || !VALUE.test(value)) {
-    throw new StructuredFieldError(`the field ${name} is missing or not printable ASCII`)
-  }
+  const value = coveredField(fields, name)
   if (key === null) return value
   const member = parseDictionary(value).get(key)
   if (member === undefined || isInnerList(member)) {
     throw new StructuredFieldError(`the field ${name} has no item ${key}`)
   }
   return serializeMember(member)
+}
+
+/**
+ * The combined value of a covered header field. With a line break in it, a field could add a line to the signature base.
+ * @throws StructuredFieldError if it is missing or not printable ASCII
+ */
+export function coveredField(fields: HeaderFields, name: string): string {
+  const value = fieldValue(fields, name)
+  if (value !== null && VALUE.test(value)) return value
+  throw new StructuredFieldError(`the field ${name} is missing or not printable ASCII`)
 }
 
 /** The value of `Accept-Signature` (RFC 9421 section 5.1) that asks for a signature of the profile `strict`. */

@@ -1,4 +1,4 @@
-import { type Component, readComponents, WEB_BOT_AUTH_TAG } from './components.ts'
+import { type Component, coveredField, readComponents, WEB_BOT_AUTH_TAG } from './components.ts'
 import { fieldValue, type HeaderFields } from './raw-request.ts'
 import { parseSignatureAgent, type SignatureAgent } from './signature-agent.ts'
 import {
@@ -85,11 +85,9 @@ function readFields(
   if (value.item.type !== 'bytes' || value.params.size > 0) return 'malformed'
   if (member.items.length > MAX_COMPONENTS) return 'limits'
   const components = readComponents(member)
-  const missing = components.some(({ name }) => !name.startsWith('@') && !fields.has(name))
-  if (missing) return 'malformed'
+  for (const { name } of components) if (!name.startsWith('@')) coveredField(fields, name)
   const covered = components.find(({ name }) => name === 'signature-agent')
-  const agent = fieldValue(fields, 'signature-agent')
-  if (covered === undefined || agent === null) return 'malformed'
+  if (covered === undefined) return 'malformed'
   const { params } = member
   const keyid = text(params, 'keyid')
   if (keyid === null || !/^[A-Za-z0-9_-]{43}$/.test(keyid)) return 'malformed'
@@ -103,7 +101,7 @@ function readFields(
     nonce: text(params, 'nonce'),
     alg: text(params, 'alg'),
     signature: value.item.value,
-    signatureAgent: parseSignatureAgent(agent, covered.key),
+    signatureAgent: parseSignatureAgent(coveredField(fields, 'signature-agent'), covered.key),
   }
 }
 

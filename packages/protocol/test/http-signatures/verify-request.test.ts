@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  headerFields,
+  memoryNonceStore,
+  type NonceStore,
+  readPath,
+  readSignatureInput,
+  requestVerifier,
+  SIGNATURE_REASONS,
+  signatureBase,
+} from '../../src/index.ts'
+import {
+  assertReason,
+  NOW,
+  naming,
+  optionsFor,
+  requestOf,
+  signingKey,
+  vectors,
+} from '../support/signed-requests.ts'
+
+for (const { name, request, base, digest, profile } of vectors.valid) {
+  test(`verified: ${name}`, async () => {
+    const raw = requestOf(request)
+    const fields = headerFields(raw.headers)
+    const input = readSignatureInput(fields, [])
+    assert.ok(typeof input === 'object')
+    const origin = 'https://shop.example'
+    const path = readPath(raw.target, origin)
+    assert.ok(path !== null)
+    const parts = { method: raw.method, origin, fields, ...path }
+    assert.equal(signatureBase(parts, input.components, input.params), base)
+
+    const result = await requestVerifier(optionsFor({ profile }))(raw)
+    assert.equal(result.reason, null)
+    assert.equal(result.verdict, 'verified')
+    assert.equal(result.did, vectors.keys.agent.did)
+    assert.equal(result.keyid, vectors.keys.agent.keyid)
+    assert.deepEqual([result.replay, result.digest], ['checked', digest])
+    assert.equal(result.profile, 'strict')
+  })
+}
+
+for (const { name, request, reason, audiences, profile, after = [] } of vectors.invalid) {
+  test(`${reason}: ${name}`, async () => {
+    const verify = requestVerifier(optionsFor({ profile, ...(audiences && { audiences }) }))
+    for (const earlier of after) {
+      const { request } = vectors.valid.find((each) => each.name === earlier) ?? assert.fail()
+      assert.equal((await verify(requestOf(request))).verdict, 'verified')
+    }
+    const result = await verify(requestOf(request))
+    assertReason(result, reason)
+    assert.equal(result.verdict, SIGNATURE_REASONS[reason].verdict)
+  })
+}
+
+test('the vectors contain every reason that one request can show', () => {
+  const shown = new Set<string>(vectors.invalid.map(({ reason }) => reason))
+  const missing = Object.keys(SIGNATURE_REASONS).filter((reason) => !shown.has(reason))
+  assert.deepEqual(missing, [
+    'directory-unavailable',
+    'not-admitted',
+    'too-many-requests',
+    'replay-unchecked',
+  ])
+})
+
+const find = (name: string) =>
+  requestOf((vectors.valid.find((each) => each.name === name) ?? assert.fail()).request)
+
+test('a request without a signature costs neither a key lookup nor a signature check', async () => {
+  const never = () => assert.fail('called')
+  const verify = requestVerifier(optionsFor({ findKey: never, verifySignature: never }))
+  for (const { request, reason } of vectors.invalid) {
+    if (reason === 'unsigned' || reason === 'malformed' || reason === 'authority') {
+      assertReason(await verify(requestOf(request)), reason)
+    }
+  }
+})
+
+test('keys that cannot be read leave it undecided; the policy can refuse; neither uses up the nonce', async () => {
+  const nonces = optionsFor().nonces
+  const down = requestVerifier(optionsFor({ nonces, findKey: () => 'directory-unavailable' }))
+  const unavailable = await down(find('GET'))
+  assertReason(unavailable, 'directory-unavailable')
+  assert.equal(unavailable.verdict, 'unverified')
+  const seen: unknown[] = []
+  const strict = requestVerifier(
+    optionsFor({
+      nonces,
+      admit: async ({ did }) => {
+        seen.push(did)
+        return false
+      },
+    }),
+  )
+  const refused = await strict(find('GET'))
+  assertReason(refused, 'not-admitted')
+  assert.equal(refused.did, vectors.keys.agent.did)
+  assert.deepEqual(seen, [vectors.keys.agent.did])
+  assert.equal((await requestVerifier(optionsFor({ nonces }))(find('GET'))).verdict, 'verified')
+})
+
+test('of one request many times at once, one is verified', async () => {
+  const verify = requestVerifier(optionsFor())
+  const results = await Promise.all(Array.from({ length: 50 }, () => verify(find('GET'))))
+  assert.equal(results.filter(({ verdict }) => verdict === 'verified').length, 1)
+  assert.equal(results.filter(({ reason }) => reason === 'replay').length, 49)
+})
+
+test('with a store that cannot tell, safe methods pass and say so, others wait', async () => {
+  const stores: Record<string, NonceStore> = {
+    'younger than the request': memoryNonceStore({ now: () => NOW + 1 }),
+    down: {
+      record: () => {
+        throw new Error('connection refused')
+      },
+    },
+    'down, asynchronously': { record: () => Promise.reject(new Error('connection refused')) },
+  }
+  for (const [name, nonces] of Object.entries(stores)) {
+    const verify = requestVerifier(optionsFor({ nonces }))
+    const get = await verify(find('GET'))
+    assert.deepEqual([get.verdict, get.replay], ['verified', 'unchecked'], name)
+    const post = await verify(find('POST without a body covers the digest of nothing'))
+    if (name.startsWith('down')) assertReason(post, 'replay-unchecked')
+    else assertReason(post, 'replay')
+  }
+  const young = memoryNonceStore({ now: () => NOW + 1 })
+  const post = await requestVerifier(optionsFor({ nonces: young }))(find('POST'))
+  assertReason(post, 'replay-unchecked')
+  assert.deepEqual(SIGNATURE_REASONS['replay-unchecked'], { verdict: 'unverified', status: 503 })
+})
+
+test('a caller that detects replays itself records no nonces here', async () => {
+  const verify = requestVerifier(optionsFor({ nonces: null }))
+  for (let i = 0; i < 2; i++) {
+    const result = await verify(find('POST'))
+    assert.deepEqual([result.verdict, result.replay], ['verified', 'unchecked'])
+  }
+})
+
+test('a published test key counts with the option for tests alone', async () => {
+  const { request } = vectors.invalid.find(({ reason }) => reason === 'test-key') ?? assert.fail()
+  const verify = requestVerifier(optionsFor({ allowTestKeys: true }))
+  assert.equal((await verify(requestOf(request))).verdict, 'verified')
+})
+
+test('a lookup that finds another key than the one named proves nothing', async () => {
+  const findKey = () => signingKey(vectors.keys.other)
+  assertReason(await requestVerifier(optionsFor({ findKey }))(find('GET')), 'unknown-key')
+})
+
+test('content that is announced without being visible has to be covered', async () => {
+  const { body: _, ...hidden } = find('GET')
+  const verify = () => requestVerifier(optionsFor())
+  assert.equal((await verify()(hidden)).digest, 'none')
+  assertReason(await verify()({ ...hidden, hasContent: true }), 'components')
+  const headers = [...hidden.headers, ['transfer-encoding', 'chunked'] as const]
+  assertReason(await verify()({ ...hidden, headers }), 'components')
+})
+
+test('over loopback plain http is enough, for an audience with http', async () => {
+  const audiences = ['http://localhost:8080', 'https://shop.example']
+  const request = { ...find('GET'), scheme: 'http' as const, authority: 'localhost:8080' }
+  assertReason(await requestVerifier(optionsFor({ audiences }))(request), 'bad-signature')
+  const shop = { ...request, authority: 'shop.example' }
+  assertReason(await requestVerifier(optionsFor({ audiences }))(shop), 'insecure')
+})
+
+test('an audience is an origin', () => {
+  for (const audience of [
+    '',
+    'shop.example',
+    'https://shop.example/',
+    'https://Shop.example',
+    '*',
+  ]) {
+    assert.throws(
+      () => requestVerifier(optionsFor({ audiences: [audience] })),
+      RangeError,
+      audience,
+    )
+  }
+})
+
+test('the identification header goes by the name of the deployment', async () => {
+  assert.equal(naming.idHeader, 'ServiceID')
+  const named = { ...naming, idHeader: 'AcmeID' }
+  const request = find('every field that is covered if it is present')
+  const verify = requestVerifier(optionsFor({ naming: named }))
+  assert.equal((await verify(request)).verdict, 'verified')
+  const headers = [...request.headers, ['AcmeID', vectors.keys.agent.did] as const]
+  const mismatch = await requestVerifier(optionsFor({ naming: named }))({ ...request, headers })
+  assertReason(mismatch, 'identification-mismatch')
+})
