@@ -11,12 +11,12 @@ export type {
   SignatureAgentDialect,
   SignatureProfile,
   SignatureReason,
+  SignatureReasonMeaning,
   SignatureResult,
   SignatureVerdict,
   SigningKey,
   UsedNonce,
 } from '@countersign/protocol'
-export { SIGNATURE_REASONS } from '@countersign/protocol'
 export { Agent, type AgentAnswer, type AgentOptions } from './agent.ts'
 export { discoverNaming } from './discover-naming.ts'
 export {

@@ -168,10 +168,10 @@ async function verify(settings: Settings, request: RawRequest): Promise<Signatur
   if (replay !== 'checked' && replay !== 'unchecked') return refused(replay, proven)
   const digest = digestOf(contentDigest, received.hasContent, request.body)
   if (digest === 'mismatch') return refused('digest', { ...proven, replay })
-  return { ...proven, verdict: 'verified', reason: null, replay, digest }
+  return { ...proven, verdict: 'verified', reason: null, status: 200, replay, digest }
 }
 
-type Known = Omit<SignatureResult, 'verdict' | 'reason'>
+type Known = Omit<SignatureResult, 'verdict' | 'reason' | 'status'>
 
 const NOTHING_KNOWN: Known = {
   did: null,
@@ -184,7 +184,7 @@ const NOTHING_KNOWN: Known = {
 }
 
 function refused(reason: SignatureReason, known: Known): SignatureResult {
-  return { ...known, verdict: SIGNATURE_REASONS[reason].verdict, reason }
+  return { ...known, ...SIGNATURE_REASONS[reason], reason }
 }
 
 /** Only what was sent to one of the audiences counts: a site could forward to us what was signed for itself. */
