@@ -27,9 +27,6 @@ export interface Entry {
 }
 
 const SOURCES = 'packages/sdk/src'
-/** Its package in the workspace, whose declarations the SDK publishes as its own. */
-const PROTOCOL = '@countersign/protocol'
-const PROTOCOL_SOURCES = 'packages/protocol/src'
 const ENTRIES = [
   ['@countersign/sdk', 'index.ts'],
   ['@countersign/sdk/node', 'node.ts'],
@@ -40,12 +37,12 @@ const ENTRIES = [
  * @throws Error if an export has no declaration in its file
  */
 export function sdkEntries(root: string): Entry[] {
-  const sources = (directory: string, prefix: string) =>
-    globSync('**/*.ts', { cwd: join(root, directory) }).map((name) => ({
-      path: prefix + name.replaceAll('\\', '/'),
-      text: readFileSync(join(root, directory, name), 'utf8'),
-    }))
-  const files = parse([...sources(SOURCES, ''), ...sources(PROTOCOL_SOURCES, `${PROTOCOL}/`)])
+  const names = globSync('**/*.ts', { cwd: join(root, SOURCES) }).map((name) =>
+    name.replaceAll('\\', '/'),
+  )
+  const files = parse(
+    names.map((path) => ({ path, text: readFileSync(join(root, SOURCES, path), 'utf8') })),
+  )
   const byPath = new Map(files.map((file) => [file.path, file]))
   return ENTRIES.map(([specifier, file]) => ({ specifier, exports: exportsOf(byPath, file) }))
 }
@@ -57,7 +54,7 @@ function exportsOf(files: ReadonlyMap<string, ParsedFile>, entry: string): Expor
     if (!isNamedExports(statement.exportClause)) return []
     const from = statement.moduleSpecifier
     if (from === undefined || !isStringLiteral(from)) return []
-    const path = from.text === PROTOCOL ? PROTOCOL : posix.join(posix.dirname(entry), from.text)
+    const path = posix.join(posix.dirname(entry), from.text)
     return statement.exportClause.elements.map(({ name, propertyName }) =>
       declaration(files, path, (propertyName ?? name).text),
     )
@@ -65,12 +62,10 @@ function exportsOf(files: ReadonlyMap<string, ParsedFile>, entry: string): Expor
 }
 
 function declaration(files: ReadonlyMap<string, ParsedFile>, path: string, name: string): Export {
-  for (const [each, { tree }] of files) {
-    const node = tree.statements.find((statement) => nameOf(statement) === name)
-    const isIn = each === path || each.startsWith(`${path}/`)
-    if (isIn && node !== undefined) return { name, node, tree }
-  }
-  throw new Error(`${path} does not declare ${name}`)
+  const tree = files.get(path)?.tree
+  const node = tree?.statements.find((each) => nameOf(each) === name)
+  if (tree === undefined || node === undefined) throw new Error(`${path} does not declare ${name}`)
+  return { name, node, tree }
 }
 
 function nameOf(node: Node): string | null {

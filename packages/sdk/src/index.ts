@@ -1,22 +1,3 @@
-export type {
-  HeaderList,
-  KeyLookup,
-  KeyLookupFault,
-  KeyReference,
-  NonceOutcome,
-  NonceStore,
-  ProvenKey,
-  RawRequest,
-  SignatureAgent,
-  SignatureAgentDialect,
-  SignatureProfile,
-  SignatureReason,
-  SignatureReasonMeaning,
-  SignatureResult,
-  SignatureVerdict,
-  SigningKey,
-  UsedNonce,
-} from '@countersign/protocol'
 export { Agent, type AgentAnswer, type AgentOptions } from './agent.ts'
 export { discoverNaming } from './discover-naming.ts'
 export {
@@ -77,3 +58,21 @@ export type {
 } from './responses/types.ts'
 export type { AgentSession } from './sign-in.ts'
 export type { AudienceOptions } from './signed-requests/audiences.ts'
+export type {
+  HeaderList,
+  KeyLookup,
+  KeyLookupFault,
+  KeyReference,
+  NonceOutcome,
+  NonceStore,
+  ProvenKey,
+  RawRequest,
+  SignatureAgent,
+  SignatureAgentDialect,
+  SignatureProfile,
+  SignatureReason,
+  SignatureResult,
+  SignatureVerdict,
+  SigningKey,
+  UsedNonce,
+} from './signed-requests/types.ts'

@@ -1,14 +1,9 @@
-import {
-  decodeKey,
-  type KeyLookup,
-  namingFor,
-  parseDidOrTail,
-  type Tail,
-} from '@countersign/protocol'
+import { decodeKey, namingFor, parseDidOrTail, type Tail } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 import type { CallOptions } from '../options.ts'
 import { originOf } from '../origin.ts'
 import type { Registry } from '../registry.ts'
+import type { KeyLookup } from '../signed-requests/types.ts'
 
 /** Options of `registryKeys`. */
 export interface RegistryKeysOptions extends Pick<CallOptions, 'signal' | 'staleIfErrorMs'> {

@@ -1,17 +1,15 @@
-import {
-  memoryNonceStore as memoryStore,
-  type NonceStore,
-  namingFor,
-  type ProvenKey,
-  type RawRequest,
-  requestVerifier,
-  type SignatureProfile,
-  type SignatureResult,
-} from '@countersign/protocol'
+import { memoryNonceStore as memoryStore, namingFor, requestVerifier } from '@countersign/protocol'
 import { isSignature } from '../keys/verify-signature.ts'
 import { originOf } from '../origin.ts'
 import type { Registry } from '../registry.ts'
 import { readBody } from '../signed-requests/buffered-body.ts'
+import type {
+  NonceStore,
+  ProvenKey,
+  RawRequest,
+  SignatureProfile,
+  SignatureResult,
+} from '../signed-requests/types.ts'
 import { type RegistryKeysOptions, registryKeys } from './registry-keys.ts'
 
 /** Options of `verifyRequest`. */

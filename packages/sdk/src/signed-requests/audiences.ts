@@ -1,6 +1,7 @@
-import { isLoopback, type SignatureAgent, type SignatureAgentDialect } from '@countersign/protocol'
+import { isLoopback } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 import { originOf } from '../origin.ts'
+import type { SignatureAgent, SignatureAgentDialect } from './types.ts'
 
 /** A site whose verifier needs another form of `Signature-Agent` than the default one. */
 export interface AudienceOptions {
