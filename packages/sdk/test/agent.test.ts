@@ -151,9 +151,7 @@ test('a challenge that names nobody is signed only where that was asked for, and
 
 test('requests to an audience carry the header that the service reads', async (t) => {
   const service = await startTestService(t)
-  const { key, did } = await certifiedAgent(service)
-  const registry = registryOf(service)
-  const agent = new Agent({ registry, signer: key, did, audiences: [service.url] })
+  const { agent, did } = await certifiedAgent(service)
   assert.deepEqual(agent.identification(), { ServiceID: did })
   const { fetch } = agent
   const identified = await fetch(`${service.url}/api/v1/identify`)

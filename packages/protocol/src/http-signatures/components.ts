@@ -1,4 +1,11 @@
-import { fieldValue, type HeaderFields, type PathAndQuery } from './raw-request.ts'
+import {
+  fieldValue,
+  type HeaderFields,
+  headerFields,
+  type PathAndQuery,
+  type RawRequest,
+  requestHasContent,
+} from './raw-request.ts'
 import {
   type InnerList,
   isInnerList,
@@ -196,8 +203,15 @@ export function coveredField(fields: HeaderFields, name: string): string {
   throw new StructuredFieldError(`the field ${name} is missing or not printable ASCII`)
 }
 
-/** The value of `Accept-Signature` (RFC 9421 section 5.1) that asks for a signature of the profile `strict`. */
-export function acceptSignature(parts: CoveredParts, idHeader: string): string {
+/**
+ * The value of `Accept-Signature` (RFC 9421 section 5.1) that asks for a signature of the profile `strict` on a request.
+ * @param idHeader the deployment's identification header
+ */
+export function acceptSignature(request: RawRequest, idHeader: string): string {
+  const { method, target } = request
+  const fields = headerFields(request.headers)
+  const hasContent = requestHasContent(request, fields)
+  const parts = { method, fields, hasQuery: target.includes('?'), hasContent }
   const components = strictComponents(parts, { name: 'signature-agent', key: 'sig1' }, idHeader)
   const identifiers = components.map(componentIdentifier).join(' ')
   return `sig1=(${identifiers});created;expires;tag="${WEB_BOT_AUTH_TAG}"`

@@ -162,12 +162,19 @@ test('what cannot be signed is refused', async () => {
 })
 
 test('Accept-Signature names what strict covers in such a request', () => {
-  const fields = headerFields([
-    ['Content-Type', 'application/json'],
-    ['ServiceID', agent.did],
-  ])
+  const request = {
+    method: 'POST',
+    scheme: 'https',
+    authority: 'shop.example',
+    target: '/orders?id=1',
+    headers: [
+      ['Content-Type', 'application/json'],
+      ['ServiceID', agent.did],
+    ],
+    body: null,
+  } as const
   assert.equal(
-    acceptSignature({ method: 'POST', fields, hasQuery: true, hasContent: true }, 'ServiceID'),
+    acceptSignature(request, 'ServiceID'),
     'sig1=("@method" "@authority" "@path" "@query" "content-digest" "content-type" "signature-agent";key="sig1" "serviceid");created;expires;tag="web-bot-auth"',
   )
 })

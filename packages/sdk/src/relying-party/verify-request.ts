@@ -53,7 +53,7 @@ export async function verifyRequest(
     profile,
     now,
   })
-  return verify(request instanceof Request ? await rawRequestOf(request) : request)
+  return verify('target' in request ? request : await rawRequestOf(request))
 }
 
 /**
