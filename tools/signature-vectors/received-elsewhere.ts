@@ -22,6 +22,24 @@ export const RECEIVED_ELSEWHERE = [
     request: received(get, { scheme: 'http' }),
   },
   {
+    name: 'over http, to another authority',
+    why: 'the authority is checked first',
+    reason: 'authority',
+    request: received(signing({ authority: 'evil.example' }), { scheme: 'http' }),
+  },
+  {
+    name: 'a fragment in the query',
+    why: 'it is never sent',
+    reason: 'bad-path',
+    request: received(at('/orders', '?a#b')),
+  },
+  {
+    name: 'a space in the query',
+    why: 'clients encode it',
+    reason: 'bad-path',
+    request: received(at('/orders', '?a b')),
+  },
+  {
     name: 'a trailing dot',
     why: 'another authority',
     reason: 'authority',

@@ -6,7 +6,7 @@ export type Header = readonly [name: string, value: string]
 export const NOW = 1_800_000_000
 export const SHOP = 'https://shop.example'
 export const ISSUER = 'https://id.example'
-export const NONCE = 'AAAAAAAAAAAAAAAAAAAAAA'
+const NONCE = 'AAAAAAAAAAAAAAAAAAAAAA'
 
 export interface Key {
   readonly seedHex: string
@@ -17,7 +17,7 @@ export interface Key {
   readonly signatureAgent: string
 }
 
-export function keyOf(seedHex: string, tail: string, status = 'active'): Key {
+function keyOf(seedHex: string, tail: string, status = 'active'): Key {
   const { x = '' } = createPublicKey(privateKeyOf(seedHex)).export({ format: 'jwk' })
   const jwk = `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`
   return {
@@ -30,7 +30,7 @@ export function keyOf(seedHex: string, tail: string, status = 'active'): Key {
   }
 }
 
-export function privateKeyOf(seedHex: string) {
+function privateKeyOf(seedHex: string) {
   const der = Buffer.from(`302e020100300506032b657004220420${seedHex}`, 'hex')
   return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }

@@ -88,8 +88,7 @@ export function readPath(target: string, origin: string): PathAndQuery | null {
     PRINTABLE.test(rest) &&
     !rest.includes('#') &&
     URL.canParse(url) &&
-    new URL(url).pathname === path &&
-    new URL(url).origin === origin
+    new URL(url).pathname === path
   return isNormalized ? { path, query: mark === -1 ? null : rest.slice(mark) } : null
 }
 

@@ -31,7 +31,7 @@ export type SignatureReason =
   | 'components'
   /** `created` is more than 30 seconds ahead. */
   | 'not-yet-valid'
-  /** `expires` is past, or `created` is more than 300 seconds ago. */
+  /** `expires` is past. */
   | 'expired'
   /** `created` or `expires` is missing, or they are more than 300 seconds apart. */
   | 'lifetime'

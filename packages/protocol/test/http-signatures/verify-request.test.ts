@@ -165,8 +165,15 @@ test('over loopback plain http is enough, for an audience with http', async () =
   const audiences = ['http://localhost:8080', 'https://shop.example']
   const request = { ...find('GET'), scheme: 'http' as const, authority: 'localhost:8080' }
   assertReason(await requestVerifier(optionsFor({ audiences }))(request), 'bad-signature')
-  const shop = { ...request, authority: 'shop.example' }
-  assertReason(await requestVerifier(optionsFor({ audiences }))(shop), 'insecure')
+  const reasonFor = async (audience: string, changes: object) => {
+    const verify = requestVerifier(optionsFor({ audiences: [audience] }))
+    return (await verify({ ...request, ...changes })).reason
+  }
+  const shop = { authority: 'shop.example' }
+  assert.equal(await reasonFor('https://shop.example', shop), 'insecure')
+  assert.equal(await reasonFor('http://shop.example', shop), 'insecure')
+  assert.equal(await reasonFor('https://localhost:8080', {}), 'insecure')
+  assert.equal(await reasonFor('http://localhost:8080', { scheme: 'https' }), 'authority')
 })
 
 test('an audience is an origin', () => {

@@ -1,7 +1,7 @@
 import { CountersignError } from '../errors.ts'
 
 /** How much of a body is buffered, since a signature covers the digest of the whole: 10 MiB. */
-export const MAX_BODY_BYTES = 10 * 1024 * 1024
+const MAX_BODY_BYTES = 10 * 1024 * 1024
 
 /**
  * Reads the body of a request, also of one with a stream.

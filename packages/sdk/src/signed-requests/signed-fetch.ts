@@ -2,7 +2,7 @@ import { CountersignError } from '../errors.ts'
 import { bufferBody } from './buffered-body.ts'
 
 /** Signs a request to one of an agent's audiences. */
-export type SignRequest = (
+type SignRequest = (
   request: Request,
   body: Uint8Array<ArrayBuffer> | null,
 ) => Promise<Request>
