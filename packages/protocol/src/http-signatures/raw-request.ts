@@ -24,12 +24,14 @@ export type HeaderList = readonly (readonly [name: string, value: string])[]
 /** The lines of each header field, by its name in lower case, without surrounding white space. */
 export type HeaderFields = ReadonlyMap<string, readonly string[]>
 
+const SURROUNDED = /^[ \t]|[ \t]$/
+
 /** Groups header field lines by name. */
 export function headerFields(headers: HeaderList): HeaderFields {
   const fields = new Map<string, string[]>()
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
-    const line = value.replace(/^[ \t]+|[ \t]+$/g, '')
+    const line = SURROUNDED.test(value) ? value.replace(/^[ \t]+|[ \t]+$/g, '') : value
     const lines = fields.get(lower)
     if (lines === undefined) fields.set(lower, [line])
     else lines.push(line)

@@ -1,4 +1,4 @@
-import { encodeBase64 } from '../base64.ts'
+import { decodeKey, decodeSignature, encodeBase64 } from '../base64.ts'
 
 /** A bare item of RFC 9651 section 3.3. Display strings are not supported. */
 export type BareItem =
@@ -55,7 +55,13 @@ export function parseStringItem(text: string): string {
 /** A string item (RFC 9651 section 4.1.6). @param text printable ASCII */
 export function serializeString(text: string): string {
   if (!/^[\x20-\x7e]*$/.test(text)) throw new StructuredFieldError('a string is printable ASCII')
-  return `"${text.replace(/["\\]/g, '\\$&')}"`
+  return quoted(text)
+}
+
+function quoted(text: string): string {
+  return text.includes('"') || text.includes('\\')
+    ? `"${text.replace(/["\\]/g, '\\$&')}"`
+    : `"${text}"`
 }
 
 /** A member in its canonical form (RFC 9651 section 4.1). */
@@ -78,7 +84,7 @@ function serializeParameters(params: Parameters): string {
 function serializeBareItem(item: BareItem): string {
   switch (item.type) {
     case 'string':
-      return serializeString(item.value)
+      return quoted(item.value)
     case 'token':
       return item.value
     case 'integer':
@@ -214,6 +220,9 @@ function number(text: string): BareItem {
 
 /** Only canonical base64: another spelling of the same bytes would let an intermediary change a signed field. */
 function bytes(text: string): BareItem {
+  // Signatures and digests, the usual lengths.
+  const usual = decodeSignature(text) ?? decodeKey(text)
+  if (usual !== null) return { type: 'bytes', value: usual }
   let binary: string
   try {
     binary = atob(text)

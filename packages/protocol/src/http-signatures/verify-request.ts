@@ -38,7 +38,7 @@ export interface KeyReference {
 
 /** A key that was found. */
 export interface SigningKey {
-  /** 32 bytes. */
+  /** 32 bytes. Do not change them afterwards. */
   readonly publicKey: Uint8Array
   /** The agent, if a Countersign issuer vouches for the key. */
   readonly did: string | null
@@ -251,7 +251,7 @@ async function keyOrSignatureFault(
   { alg, keyid, components, params, signature }: SignatureInput,
   { publicKey }: SigningKey,
 ): Promise<SignatureReason | null> {
-  if (keyThumbprint(publicKey) !== keyid) return 'unknown-key'
+  if (thumbprintOf(publicKey) !== keyid) return 'unknown-key'
   if (alg !== null && alg !== 'ed25519') return 'algorithm'
   let base: string
   try {
@@ -262,6 +262,15 @@ async function keyOrSignatureFault(
   }
   if (signature.length !== 64) return 'bad-signature'
   return (await verifySignature(publicKey, utf8(base), signature)) ? null : 'bad-signature'
+}
+
+/** Thumbprints by the bytes that a lookup returned: those who cache keys return the same again. */
+const thumbprints = new WeakMap<Uint8Array, string>()
+
+function thumbprintOf(publicKey: Uint8Array): string {
+  const known = thumbprints.get(publicKey) ?? keyThumbprint(publicKey)
+  thumbprints.set(publicKey, known)
+  return known
 }
 
 /** What the certificate says against an agent that holds its key. */
@@ -303,7 +312,7 @@ async function recordNonce(
   if (nonces === null) return 'unchecked'
   const entry = {
     // Computed, not cut out of the header, so that a stored nonce does not keep the whole header in memory.
-    keyid: keyThumbprint(publicKey),
+    keyid: thumbprintOf(publicKey),
     hash: encodeBase64Url(sha256(utf8(`${keyid} ${nonce}`))),
     createdAt: (created ?? 0) * 1000,
     expiresAt: ((expires ?? 0) + MAX_CLOCK_SKEW) * 1000,

@@ -53,7 +53,7 @@ export interface KeyReference {
 
 /** A key that was found. */
 export interface SigningKey {
-  /** 32 bytes. */
+  /** 32 bytes. Do not change them afterwards. */
   readonly publicKey: Uint8Array
   /** The agent, if a Countersign issuer vouches for the key. */
   readonly did: string | null
