@@ -2,10 +2,7 @@ import { CountersignError } from '../errors.ts'
 import { bufferBody } from './buffered-body.ts'
 
 /** Signs a request to one of an agent's audiences. */
-type SignRequest = (
-  request: Request,
-  body: Uint8Array<ArrayBuffer> | null,
-) => Promise<Request>
+type SignRequest = (request: Request, body: Uint8Array<ArrayBuffer> | null) => Promise<Request>
 
 /** What `signedFetch` needs of an agent. */
 export interface FetchingAgent {
