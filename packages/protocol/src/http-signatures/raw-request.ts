@@ -24,19 +24,30 @@ export type HeaderList = readonly (readonly [name: string, value: string])[]
 /** The lines of each header field, by its name in lower case, without surrounding white space. */
 export type HeaderFields = ReadonlyMap<string, readonly string[]>
 
-const SURROUNDED = /^[ \t]|[ \t]$/
-
 /** Groups header field lines by name. */
 export function headerFields(headers: HeaderList): HeaderFields {
   const fields = new Map<string, string[]>()
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
-    const line = SURROUNDED.test(value) ? value.replace(/^[ \t]+|[ \t]+$/g, '') : value
+    const line = withoutOuterSpace(value)
     const lines = fields.get(lower)
     if (lines === undefined) fields.set(lower, [line])
     else lines.push(line)
   }
   return fields
+}
+
+/** Linear: the expression `[ \t]+$` takes quadratic time for a long run of spaces inside a value. */
+function withoutOuterSpace(value: string): string {
+  let start = 0
+  let end = value.length
+  while (start < end && isSpace(value.charCodeAt(start))) start += 1
+  while (end > start && isSpace(value.charCodeAt(end - 1))) end -= 1
+  return value.slice(start, end)
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09
 }
 
 /** The combined value of a header field (RFC 9110 section 5.2), or null if it is absent. @param name in lower case */

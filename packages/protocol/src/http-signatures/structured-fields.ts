@@ -117,7 +117,8 @@ class Parser {
   #at = 0
 
   constructor(text: string) {
-    this.#text = text.replace(/^ +| +$/g, '')
+    this.#text = text
+    this.#take(SPACES)
   }
 
   dictionary(): ReadonlyMap<string, Member> {
@@ -127,8 +128,8 @@ class Parser {
       const key = this.#expect(KEY, 'a key')
       if (members.has(key)) throw new StructuredFieldError(`the member ${key} is repeated`)
       members.set(key, this.#skip('=') ? this.#member() : { item: TRUE, params: this.#params() })
-      this.#take(OPTIONAL_WHITESPACE)
-      if (this.#atEnd()) return members
+      const space = this.#take(OPTIONAL_WHITESPACE)
+      if (this.#atEnd() && !space.includes('\t')) return members
       if (!this.#skip(',')) throw this.#unexpected('a comma')
       this.#take(OPTIONAL_WHITESPACE)
     }
@@ -136,6 +137,7 @@ class Parser {
 
   onlyItem(): Item {
     const item = this.#item()
+    this.#take(SPACES)
     if (this.#atEnd()) return item
     throw this.#unexpected('the end')
   }

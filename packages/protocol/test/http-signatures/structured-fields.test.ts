@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
+  headerFields,
   parseDictionary,
   parseStringItem,
   StructuredFieldError,
@@ -39,6 +40,7 @@ test('what is no dictionary, or repeats something, is refused', () => {
     'a=(1;x;x=2)',
     'a=1,',
     'a=1,,b',
+    'a=1\t',
     ',a',
     'A=1',
     '1=1',
@@ -98,4 +100,15 @@ test('whatever is read is written in a form that reads the same', () => {
       assert.deepEqual(canonical(written), members)
     }),
   )
+})
+
+test('reading takes linear time, also for long runs of spaces', () => {
+  // A quadratic reader takes minutes for this.
+  const spaces = ' '.repeat(2_000_000)
+  for (const text of [`a=1,${spaces}b=(${spaces}x`, `a${spaces}b`, `"x"${spaces}y`]) {
+    assert.throws(() => parseDictionary(text), StructuredFieldError)
+    assert.throws(() => parseStringItem(text), StructuredFieldError)
+  }
+  const fields = headerFields([['accept', `a${spaces}b`]])
+  assert.equal(fields.get('accept')?.[0]?.length, spaces.length + 2)
 })
