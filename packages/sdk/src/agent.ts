@@ -4,12 +4,15 @@ import {
   challengeMessage,
   claimMessage,
   encodeBase64,
+  encodeBase64Url,
   foreignTextIn,
   isClaimToken,
   type Naming,
   parseChallenge,
   parseDidOrTail,
   renounceMessage,
+  StructuredFieldError,
+  signRequest,
 } from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
 import { isTrusted } from './keys/ed25519.ts'
@@ -22,6 +25,14 @@ import { originOf } from './origin.ts'
 import type { Registry } from './registry.ts'
 import type { AgentObject, Claimed, Renounced } from './responses/types.ts'
 import { type AgentSession, signInAt } from './sign-in.ts'
+import {
+  type Audience,
+  type AudienceOptions,
+  audiencesOf,
+  signatureAgentOf,
+} from './signed-requests/audiences.ts'
+import { bufferBody } from './signed-requests/buffered-body.ts'
+import { requestToSign, signedFetch } from './signed-requests/signed-fetch.ts'
 
 /** Options of an Agent. */
 export interface AgentOptions {
@@ -31,6 +42,15 @@ export interface AgentOptions {
   readonly signer: Signer
   /** Its DID, if it is known; `claim` and `whoami` find it out. */
   readonly did?: string | undefined
+  /**
+   * The origins that `fetch` and `sign` sign requests for, such as `https://shop.example`; https, on loopback also http. Default: none.
+   * A signature is proof to whoever receives it, so never take an origin from what a site or a model says.
+   */
+  readonly audiences?: readonly (string | URL | AudienceOptions)[] | undefined
+  /** The public address of the service (its `BASE_URL`), if the Registry uses an internal one. Default: that of the Registry. */
+  readonly issuer?: string | URL | undefined
+  /** The clock of signatures, in milliseconds since 1970. Default: the system's. */
+  readonly now?: (() => number) | undefined
 }
 
 /** An agent's answer to a challenge, with its DID if that is known. */
@@ -42,24 +62,42 @@ export interface AgentAnswer extends SignedChallenge {
  * An agent with its key. Every error is a CountersignError. No method returns the private key.
  */
 export class Agent {
-  /** 32 bytes in padded standard base64. */
-  readonly publicKey: string
   readonly #registry: Registry
-  readonly #signer: Signer
   readonly #naming: Naming
+  readonly #audiences: ReadonlyMap<string, Audience>
+  readonly #issuer: string
+  readonly #now: () => number
+  /** Origins that may still know this agent by its previous key; null until the key changes. */
+  #acceptedNewKey: Set<string> | null = null
+  #signer: Signer
   #did: string | null
   #signerCheck: Promise<void> | null = null
 
   /** @throws CountersignError INVALID_ARGUMENT, UNUSABLE_KEY if the public key is not 32 bytes */
-  constructor({ registry, signer, did }: AgentOptions) {
-    if (signer.publicKey.length !== 32) {
-      throw new CountersignError('UNUSABLE_KEY', 'The public key of the signer is not 32 bytes.')
-    }
-    this.publicKey = encodeBase64(signer.publicKey)
+  constructor(options: AgentOptions) {
+    const { registry, signer, did, audiences = [], issuer = registry.service } = options
     this.#registry = registry
-    this.#signer = signer
+    this.#signer = checkedSigner(signer)
     this.#naming = namingOf(registry.naming)
     this.#did = did === undefined ? null : this.#fullDid(did)
+    this.#audiences = audiencesOf(audiences)
+    this.#issuer = originOf(issuer, 'The issuer')
+    this.#now = options.now ?? Date.now
+  }
+
+  /** 32 bytes in padded standard base64. */
+  get publicKey(): string {
+    return encodeBase64(this.#signer.publicKey)
+  }
+
+  /**
+   * Continues with another key, after it has replaced the agent's key at the service.
+   * @throws CountersignError UNUSABLE_KEY
+   */
+  useKey(signer: Signer): void {
+    this.#signer = checkedSigner(signer)
+    this.#signerCheck = null
+    this.#acceptedNewKey = new Set()
   }
 
   /** The agent's DID; null until this object knows it. */
@@ -181,12 +219,33 @@ export class Agent {
     return { [this.#naming.idHeader]: this.#requireDid() }
   }
 
-  /** `fetch` that adds the identification header, unless the request already has one. It is bound to this object. */
+  /**
+   * Signs a request to one of the agent's `audiences`, with its identification header (RFC 9421, Web Bot Auth): method, address,
+   * body and the headers that matter. The signature is valid for 60 seconds, once. Send the returned request unchanged.
+   * @returns the request to send. Its body, up to 10 MiB, is in memory; its `redirect` is `manual`
+   * @throws CountersignError WRONG_AUDIENCE; NO_DID; INVALID_ARGUMENT if it is signed already or its body is too large
+   */
+  async sign(input: string | URL | Request, init?: RequestInit): Promise<Request> {
+    const request = requestToSign(input, init)
+    this.#audienceOf(request.url)
+    return this.#signRequest(request, await bufferBody(request))
+  }
+
+  /**
+   * `fetch` that signs requests to the agent's `audiences` as `sign` does; to other origins it sends neither a signature nor the
+   * identification header. It follows redirects within the origin, each signed anew, and fails on others. If the site answers 401 to the
+   * first request after `useKey`, it signs and sends the request once more. It is bound to this object.
+   */
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init)
-    const [[name, value]] = Object.entries(this.identification()) as [[string, string]]
-    if (!request.headers.has(name)) request.headers.set(name, value)
-    return globalThis.fetch(request)
+    const request = requestToSign(input, init)
+    if (!this.#audiences.has(new URL(request.url).origin)) {
+      request.headers.delete(this.#naming.idHeader)
+      return globalThis.fetch(request)
+    }
+    return signedFetch(request, {
+      sign: (each, body) => this.#signRequest(each, body),
+      mayRetry: (origin, status) => this.#mayHavePreviousKey(origin, status),
+    })
   }
 
   /**
@@ -212,6 +271,49 @@ export class Agent {
     throw new CountersignError('NO_DID', message)
   }
 
+  #audienceOf(url: string): Audience {
+    const { origin } = new URL(url)
+    const audience = this.#audiences.get(origin)
+    if (audience !== undefined) return audience
+    const message = `This agent does not sign for ${origin}: it is none of its audiences.`
+    throw new CountersignError('WRONG_AUDIENCE', message)
+  }
+
+  async #signRequest(request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Request> {
+    const audience = this.#audienceOf(request.url)
+    const did = this.#requireDid()
+    const headers = new Headers(request.headers)
+    headers.set(this.#naming.idHeader, did)
+    const keySet = `${this.#issuer}/agent/${did.slice(this.#naming.didPrefix.length)}/jwks.json`
+    const { method, url } = request
+    try {
+      const signed = await signRequest(
+        { method, url, headers: [...headers], body },
+        {
+          publicKey: this.#signer.publicKey,
+          sign: (message) => this.#signBytes(message),
+          signatureAgent: signatureAgentOf(audience, keySet),
+          naming: this.#naming,
+          createdAt: this.#now(),
+          nonce: encodeBase64Url(crypto.getRandomValues(new Uint8Array(18))),
+        },
+      )
+      for (const [name, value] of signed) headers.set(name, value)
+    } catch (cause) {
+      if (!(cause instanceof StructuredFieldError)) throw cause
+      const message = `This request cannot be signed: ${cause.message}.`
+      throw new CountersignError('INVALID_ARGUMENT', message, { cause })
+    }
+    return new Request(request, { headers, body, redirect: 'manual' })
+  }
+
+  /** Once for each origin after a change of the key: the site may have the previous one in its cache. */
+  #mayHavePreviousKey(origin: string, status: number): boolean {
+    const isFirst = this.#acceptedNewKey?.has(origin) === false
+    if (isFirst) this.#acceptedNewKey?.add(origin)
+    return isFirst && status === 401
+  }
+
   async #answerTo(challenge: string): Promise<AgentAnswer> {
     let message: Uint8Array
     try {
@@ -225,11 +327,15 @@ export class Agent {
   }
 
   async #sign(message: Uint8Array): Promise<string> {
+    return encodeBase64(await this.#signBytes(message))
+  }
+
+  async #signBytes(message: Uint8Array): Promise<Uint8Array> {
     const signature = await this.#signer.sign(message)
     // Detects a KMS with another algorithm here, instead of as INVALID_SIGNATURE at the service.
     if (!isTrusted(this.#signer)) this.#signerCheck ??= this.#checkSigner(message, signature)
     await this.#signerCheck
-    return encodeBase64(signature)
+    return signature
   }
 
   async #checkSigner(message: Uint8Array, signature: Uint8Array): Promise<void> {
@@ -237,6 +343,11 @@ export class Agent {
     const wrong = "The signer's signature is not one by its public key: pure Ed25519 is needed."
     throw new CountersignError('UNUSABLE_KEY', wrong)
   }
+}
+
+function checkedSigner(signer: Signer): Signer {
+  if (signer.publicKey.length === 32) return signer
+  throw new CountersignError('UNUSABLE_KEY', 'The public key of the signer is not 32 bytes.')
 }
 
 function refuseForeignText(text: string): void {

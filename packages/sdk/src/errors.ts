@@ -47,8 +47,13 @@ export type LocalErrorCode =
   | 'LOOKS_LIKE_A_CLAIM'
   /** The text to sign is not a challenge that names its audience. */
   | 'NOT_A_CHALLENGE'
-  /** The challenge names another audience than the site that the agent is talking to. */
+  /**
+   * The challenge names another audience than the site that the agent is talking to, or a request to sign goes to an origin that
+   * is none of the agent's audiences.
+   */
   | 'WRONG_AUDIENCE'
+  /** The site redirects a signed request to another origin, or too often. */
+  | 'REDIRECT'
   /** The challenge was not issued here, has expired, or was answered before. */
   | 'CHALLENGE_SPENT'
   /** The agent proved its key, but is not admitted. */

@@ -37,7 +37,13 @@ export {
   type ChallengesOptions,
   createChallenges,
 } from './relying-party/challenges.ts'
+export { type RegistryKeysOptions, registryKeys } from './relying-party/registry-keys.ts'
 export type { SessionClaims } from './relying-party/session-token.ts'
+export {
+  memoryNonceStore,
+  type VerifyRequestOptions,
+  verifyRequest,
+} from './relying-party/verify-request.ts'
 export type {
   AgentObject,
   AgentStatus,
@@ -57,3 +63,22 @@ export type {
   Verification,
 } from './responses/types.ts'
 export type { AgentSession } from './sign-in.ts'
+export type { AudienceOptions } from './signed-requests/audiences.ts'
+export type {
+  HeaderList,
+  KeyLookup,
+  KeyLookupFault,
+  KeyReference,
+  NonceOutcome,
+  NonceStore,
+  ProvenKey,
+  RawRequest,
+  SignatureAgent,
+  SignatureAgentDialect,
+  SignatureProfile,
+  SignatureReason,
+  SignatureResult,
+  SignatureVerdict,
+  SigningKey,
+  UsedNonce,
+} from './signed-requests/types.ts'

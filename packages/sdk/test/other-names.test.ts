@@ -7,6 +7,7 @@ import { identifiedDid } from '../src/identification.ts'
 import { newKey } from '../src/keys/keys.ts'
 import { Registry } from '../src/registry.ts'
 import { agentSignIn } from '../src/relying-party/agent-sign-in.ts'
+import { verifyRequest } from '../src/relying-party/verify-request.ts'
 import { certifiedAgent, registryOf } from './support/certified.ts'
 import { failsWith } from './support/fails.ts'
 
@@ -24,6 +25,10 @@ test('a deployment of other names: everything works, and nothing says svc', asyn
   assert.equal(identifiedDid(headers), null)
   const identified = await agent.fetch(`${service.url}/api/v1/identify`)
   assert.equal(((await identified.json()) as { acmeDid: string }).acmeDid, did)
+  const signed = await agent.sign(service.url)
+  assert.match(signed.headers.get('signature-input') ?? '', / "acmeid"\)/)
+  const proof = await verifyRequest(signed, { registry, audiences: [service.url], nonces: null })
+  assert.equal(proof.did, did)
 
   const signIn = agentSignIn({ registry, audience: SHOP, secret: 's'.repeat(32) })
   const challenge = await signIn.begin()
@@ -58,7 +63,8 @@ test('the names are read from the service', async (t) => {
     const registry = await Registry.discover(service.url)
     assert.deepEqual(registry.naming, { shortName, idHeader })
     const owner = await service.operator.addVerifiedOwner()
-    const agent = new Agent({ registry, signer: await newKey() })
+    const audiences = [service.url]
+    const agent = new Agent({ registry, signer: await newKey(), audiences })
     const { did } = await agent.claim(await service.operator.issueToken(owner))
     const response = await agent.fetch(`${service.url}/api/v1/identify`)
     assert.equal(response.status, 200, 'header names know no case')

@@ -54,6 +54,8 @@ for (const [name, command] of Object.entries(RUNTIMES)) {
       verified: true,
       twice: 'CHALLENGE_SPENT',
       session: claimed,
+      proof: ['verified', 'checked', 'checked', 'replay'],
+      fetched: 200,
       grade: true,
       sameKey: true,
       revoked: false,

@@ -77,6 +77,7 @@ test('every snippet of the README runs, and does what the README says', async (t
   assert.match(who ?? '', new RegExp(`^${did} Agent .{6} C$`))
   assert.equal(welcome, `Welcome, ${did}`)
 
+  assert.deepEqual(await node('verify.ts'), ['unsigned', '401'])
   const [challenge = ''] = await node('redis.ts')
   assert.ok(challenge.startsWith(`svc-challenge-v1:${shop}:`))
   const [known, unknown, grade] = await node('decide.ts', { DID: did })

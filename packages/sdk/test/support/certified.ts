@@ -38,7 +38,7 @@ export async function certifiedAgent(
 ): Promise<CertifiedAgent> {
   const owner = ownerId ?? (await service.operator.addVerifiedOwner())
   const key = await newKey()
-  const agent = new Agent({ registry, signer: key })
+  const agent = new Agent({ registry, signer: key, audiences: [service.url] })
   const { did } = await agent.claim(await service.operator.issueToken(owner))
   return { agent, key, did, ownerId: owner }
 }

@@ -6,9 +6,11 @@ import {
   identifiedDid,
   isSignedChallenge,
   keyFromPem,
+  memoryNonceStore,
   newKey,
   Registry,
   recomputeGrade,
+  verifyRequest,
 } from '@countersign/sdk'
 import { keyFromFile } from '@countersign/sdk/node'
 
@@ -29,6 +31,13 @@ const session = await ask({
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(await agent.answer(challenge, { audience })),
 })
+const signing = new Agent({ registry, signer, did, audiences: [audience, service] })
+// A clock in the past, so that the store is older than the request.
+const nonces = memoryNonceStore(100, () => Date.now() - 10_000)
+const sent = await signing.sign(`${audience}/orders?`, { method: 'POST', body: '{}' })
+const check = (request) => verifyRequest(request, { registry, audiences: [audience], nonces })
+const copy = sent.clone()
+const proof = await check(sent)
 const made = await newKey()
 const code = (promise) =>
   promise.then(
@@ -49,6 +58,8 @@ console.log(
     verified: (await challenges.check(answer)).verified,
     twice: await code(challenges.check(answer)),
     session: (await signIn.session(session.token)).did,
+    proof: [proof.verdict, proof.replay, proof.digest, (await check(copy)).reason],
+    fetched: (await signing.fetch(`${service}/api/v1/identify`)).status,
     grade: recomputeGrade(await registry.grade(did)).agrees,
     sameKey: (await keyFromPem(made.pem)).publicKey.join() === made.publicKey.join(),
     revoked: (await registry.resolve(did)).revoked,

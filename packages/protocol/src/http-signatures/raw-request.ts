@@ -1,0 +1,117 @@
+/** A request as it was received, before any framework has decoded, joined or normalized a part of it. */
+export interface RawRequest {
+  /** As sent, such as `GET`. */
+  readonly method: string
+  readonly scheme: 'http' | 'https'
+  /** The `Host` header, or `:authority` in HTTP/2. */
+  readonly authority: string
+  /** The request target as sent: `/path?query`, or in absolute form `https://host/path?query`. */
+  readonly target: string
+  /** Every header field line, in its order. Names in any case. */
+  readonly headers: HeaderList
+  /** The bytes of the body; null if it is known to have none. Undefined: the body is not visible here. */
+  readonly body?: Uint8Array | null | undefined
+  /**
+   * Whether there is content, if the body is not visible. Default: what `Content-Length` and `Transfer-Encoding` say. HTTP/2
+   * requests may have content without either, so say it there.
+   */
+  readonly hasContent?: boolean | undefined
+}
+
+/** Header field lines in their order. */
+export type HeaderList = readonly (readonly [name: string, value: string])[]
+
+/** The lines of each header field, by its name in lower case, without surrounding white space. */
+export type HeaderFields = ReadonlyMap<string, readonly string[]>
+
+/** Groups header field lines by name. */
+export function headerFields(headers: HeaderList): HeaderFields {
+  const fields = new Map<string, string[]>()
+  for (const [name, value] of headers) {
+    const lower = name.toLowerCase()
+    const line = withoutOuterSpace(value)
+    const lines = fields.get(lower)
+    if (lines === undefined) fields.set(lower, [line])
+    else lines.push(line)
+  }
+  return fields
+}
+
+/** Linear: the expression `[ \t]+$` takes quadratic time for a long run of spaces inside a value. */
+function withoutOuterSpace(value: string): string {
+  let start = 0
+  let end = value.length
+  while (start < end && isSpace(value.charCodeAt(start))) start += 1
+  while (end > start && isSpace(value.charCodeAt(end - 1))) end -= 1
+  return value.slice(start, end)
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09
+}
+
+/** The combined value of a header field (RFC 9110 section 5.2), or null if it is absent. @param name in lower case */
+export function fieldValue(fields: HeaderFields, name: string): string | null {
+  return fields.get(name)?.join(', ') ?? null
+}
+
+const AUTHORITY = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/
+const ABSOLUTE = /^(https?):\/\/([^/?#]*)(.*)$/is
+const PRINTABLE = /^[\x21-\x7e]*$/
+
+/**
+ * The authority of a request in lower case, without the default port of its scheme (RFC 9421 section 2.2.3).
+ * @returns null if it has several `Host` fields, or one that differs from an absolute target or `:authority`
+ */
+export function readAuthority(request: RawRequest, fields: HeaderFields): string | null {
+  const { scheme } = request
+  const hosts = fields.get('host') ?? []
+  const [, targetScheme, targetAuthority] = ABSOLUTE.exec(request.target) ?? []
+  if (hosts.length > 1 || (targetScheme ?? scheme).toLowerCase() !== scheme) return null
+  const authority = normalizeAuthority(request.authority, scheme)
+  const named = targetAuthority === undefined ? hosts : [...hosts, targetAuthority]
+  return named.every((each) => normalizeAuthority(each, scheme) === authority) ? authority : null
+}
+
+/** @returns null if the text is not a host with an optional port */
+function normalizeAuthority(text: string, scheme: 'http' | 'https'): string | null {
+  const lower = text.toLowerCase()
+  if (!AUTHORITY.test(lower)) return null
+  return lower.replace(scheme === 'https' ? /:443$/ : /:80$/, '')
+}
+
+/** The path and the query of a request target, as sent. */
+export interface PathAndQuery {
+  readonly path: string
+  /** With its `?`; null if there is none. */
+  readonly query: string | null
+}
+
+/**
+ * The path and the query of a request target.
+ * @param origin of the request
+ * @returns null if the path is not in the form that clients send: it could be one resource to the signer and another to the site
+ */
+export function readPath(target: string, origin: string): PathAndQuery | null {
+  const rest = ABSOLUTE.exec(target)?.[3] ?? target
+  const mark = rest.indexOf('?')
+  const path = mark === -1 ? rest : rest.slice(0, mark)
+  const url = `${origin}${rest}`
+  const isNormalized =
+    PRINTABLE.test(rest) &&
+    !rest.includes('#') &&
+    URL.canParse(url) &&
+    new URL(url).pathname === path
+  return isNormalized ? { path, query: mark === -1 ? null : rest.slice(mark) } : null
+}
+
+/** Whether a request has content, as far as it can be seen. */
+export function requestHasContent(
+  { body, hasContent }: Pick<RawRequest, 'body' | 'hasContent'>,
+  fields: HeaderFields,
+): boolean {
+  if (body !== undefined) return body !== null && body.length > 0
+  if (hasContent !== undefined) return hasContent
+  const length = fieldValue(fields, 'content-length') ?? '0'
+  return !/^0+$/.test(length) || fields.has('transfer-encoding')
+}

@@ -1,0 +1,99 @@
+import { isLoopback } from '../loopback.ts'
+import type { Component } from './components.ts'
+import {
+  isInnerList,
+  parseDictionary,
+  parseStringItem,
+  StructuredFieldError,
+  serializeString,
+} from './structured-fields.ts'
+
+/**
+ * The deployed forms of `Signature-Agent`:
+ * `ietf`, `sig1="https://id.example/agent/…/jwks.json"`;
+ * `legacy`, `"https://agent.example"`, as Cloudflare's verifier in production and OpenAI use it;
+ * `origin`, `sig1="https://agent.example"`, as Google uses it;
+ * `ucp`, `sig1="https://agent.example/keys.json";type=jwks_uri`.
+ */
+export type SignatureAgentDialect = 'ietf' | 'legacy' | 'origin' | 'ucp'
+
+/** The dialects, the default one first. */
+export const SIGNATURE_AGENT_DIALECTS: readonly SignatureAgentDialect[] = [
+  'ietf',
+  'legacy',
+  'origin',
+  'ucp',
+]
+
+/** Where the keys of a signer are published. */
+export interface SignatureAgent {
+  readonly dialect: SignatureAgentDialect
+  /** An https address, on loopback also http. */
+  readonly url: string
+}
+
+/** Where a signer that names only its origin publishes its keys (draft-meunier-http-message-signatures-directory). */
+export const KEY_DIRECTORY_PATH = '/.well-known/http-message-signatures-directory'
+
+/** The address of the signer's key set. */
+export function keySetUrlOf({ dialect, url }: SignatureAgent): string {
+  return dialect === 'legacy' || dialect === 'origin' ? new URL(KEY_DIRECTORY_PATH, url).href : url
+}
+
+/**
+ * The `Signature-Agent` field of a signer, and the component that covers it.
+ * @param label the key of the member in the dictionary
+ * @throws StructuredFieldError if the address does not fit the dialect
+ */
+export function signatureAgentField(
+  { dialect, url }: SignatureAgent,
+  label: string,
+): { readonly field: string; readonly component: Component } {
+  if (!fits(dialect, url)) {
+    throw new StructuredFieldError(`the address of a key set does not fit the dialect ${dialect}`)
+  }
+  const text = serializeString(url)
+  if (dialect === 'legacy')
+    return { field: text, component: { name: 'signature-agent', key: null } }
+  const type = dialect === 'ucp' ? ';type=jwks_uri' : ''
+  return { field: `${label}=${text}${type}`, component: { name: 'signature-agent', key: label } }
+}
+
+/**
+ * Reads the `Signature-Agent` field of a request and detects its dialect.
+ * @param key that of the covered component; null for the bare string of `legacy`
+ * @throws StructuredFieldError if the field does not contain an address in one of the dialects
+ */
+export function parseSignatureAgent(field: string, key: string | null): SignatureAgent {
+  if (key === null) return checked('legacy', parseStringItem(field))
+  const member = parseDictionary(field).get(key)
+  if (member === undefined || isInnerList(member) || member.item.type !== 'string') {
+    throw new StructuredFieldError('Signature-Agent has no such member')
+  }
+  const url = member.item.value
+  const [[name, type] = [], ...others] = member.params
+  if (name === undefined) return checked(isOrigin(url) ? 'origin' : 'ietf', url)
+  if (name === 'type' && type?.value === 'jwks_uri' && others.length === 0)
+    return checked('ucp', url)
+  throw new StructuredFieldError('Signature-Agent has unknown parameters')
+}
+
+function checked(dialect: SignatureAgentDialect, url: string): SignatureAgent {
+  if (fits(dialect, url)) return { dialect, url }
+  throw new StructuredFieldError('Signature-Agent is not a canonical https address')
+}
+
+/** Only the spelling that `URL` produces, so that equal addresses are equal texts. */
+function fits(dialect: SignatureAgentDialect, text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  const secure = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
+  if (!secure || url.username !== '' || url.password !== '' || text.includes('#')) return false
+  return isOrigin(text) || (dialect !== 'legacy' && dialect !== 'origin' && url.href === text)
+}
+
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { origin } = new URL(text)
+  return text === origin || text === `${origin}/`
+}

@@ -1,0 +1,126 @@
+import { type Component, coveredField, readComponents, WEB_BOT_AUTH_TAG } from './components.ts'
+import { fieldValue, type HeaderFields } from './raw-request.ts'
+import { parseSignatureAgent, type SignatureAgent } from './signature-agent.ts'
+import {
+  type BareItem,
+  isInnerList,
+  type Parameters,
+  parseDictionary,
+  StructuredFieldError,
+  serializeMember,
+} from './structured-fields.ts'
+
+/** The Web Bot Auth signature of a request, parsed and not yet verified. */
+export interface SignatureInput {
+  readonly label: string
+  readonly components: readonly Component[]
+  /** The value of `@signature-params`, serialized. */
+  readonly params: string
+  /** Seconds since 1970; null if absent. */
+  readonly created: number | null
+  readonly expires: number | null
+  readonly keyid: string
+  readonly nonce: string | null
+  readonly alg: string | null
+  readonly signature: Uint8Array
+  readonly signatureAgent: SignatureAgent
+}
+
+/** At most this many bytes in each header field that a signature is read from or covers. */
+export const MAX_FIELD_BYTES = 8192
+/** At most this many signatures in a request, of any tag. */
+export const MAX_SIGNATURES = 4
+/** At most this many components in a signature. */
+export const MAX_COMPONENTS = 32
+
+/** Why a request's signature could not be read. */
+export type SignatureInputFault = 'unsigned' | 'limits' | 'malformed'
+
+/**
+ * Reads the one signature of a request with the tag `web-bot-auth`; those with other tags are ignored. The signature is
+ * found by its tag and `Signature-Agent` by its key, since intermediaries may change labels.
+ * @param singletons header fields, in lower case, that may occur once
+ */
+export function readSignatureInput(
+  fields: HeaderFields,
+  singletons: readonly string[],
+): SignatureInput | SignatureInputFault {
+  const input = fieldValue(fields, 'signature-input')
+  const signature = fieldValue(fields, 'signature')
+  if (input === null && signature === null) return 'unsigned'
+  if (exceedsFieldLimit(fields)) return 'limits'
+  if (input === null || signature === null) return 'malformed'
+  if (singletons.some((name) => (fields.get(name)?.length ?? 0) > 1)) return 'malformed'
+  try {
+    return readFields(fields, input, signature)
+  } catch (error) {
+    if (error instanceof StructuredFieldError) return 'malformed'
+    throw error
+  }
+}
+
+function exceedsFieldLimit(fields: HeaderFields): boolean {
+  for (const lines of fields.values()) {
+    let length = 0
+    for (const line of lines) length += line.length
+    if (length > MAX_FIELD_BYTES) return true
+  }
+  return false
+}
+
+function readFields(
+  fields: HeaderFields,
+  input: string,
+  signature: string,
+): SignatureInput | SignatureInputFault {
+  const inputs = parseDictionary(input)
+  const signatures = parseDictionary(signature)
+  if (inputs.size > MAX_SIGNATURES || signatures.size > MAX_SIGNATURES) return 'limits'
+  const [tagged, ...others] = [...inputs].filter(([, { params }]) => hasOurTag(params))
+  if (tagged === undefined) return 'unsigned'
+  if (others.length > 0) return 'malformed'
+  const [label, member] = tagged
+  const value = signatures.get(label)
+  if (!isInnerList(member) || value === undefined || isInnerList(value)) return 'malformed'
+  if (value.item.type !== 'bytes' || value.params.size > 0) return 'malformed'
+  if (member.items.length > MAX_COMPONENTS) return 'limits'
+  const components = readComponents(member)
+  for (const { name } of components) if (!name.startsWith('@')) coveredField(fields, name)
+  const covered = components.find(({ name }) => name === 'signature-agent')
+  if (covered === undefined) return 'malformed'
+  const { params } = member
+  const keyid = text(params, 'keyid')
+  if (keyid === null || !/^[A-Za-z0-9_-]{43}$/.test(keyid)) return 'malformed'
+  return {
+    label,
+    components,
+    params: serializeMember(member),
+    created: seconds(params, 'created'),
+    expires: seconds(params, 'expires'),
+    keyid,
+    nonce: text(params, 'nonce'),
+    alg: text(params, 'alg'),
+    signature: value.item.value,
+    signatureAgent: parseSignatureAgent(coveredField(fields, 'signature-agent'), covered.key),
+  }
+}
+
+function hasOurTag(params: Parameters): boolean {
+  const tag = params.get('tag')
+  return tag?.type === 'string' && tag.value === WEB_BOT_AUTH_TAG
+}
+
+function text(params: Parameters, name: string): string | null {
+  return parameterOf(params, name, 'string')?.value ?? null
+}
+
+function seconds(params: Parameters, name: string): number | null {
+  return parameterOf(params, name, 'integer')?.value ?? null
+}
+
+function parameterOf<T extends BareItem['type']>(params: Parameters, name: string, type: T) {
+  const item = params.get(name)
+  if (item === undefined) return null
+  if (item.type !== type) throw new StructuredFieldError(`the parameter ${name} has another type`)
+  return item as BareItem & { readonly type: T }
+}

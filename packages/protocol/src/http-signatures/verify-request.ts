@@ -1,0 +1,344 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { encodeBase64Url } from '../base64.ts'
+import { parseDidOrTail } from '../did.ts'
+import { isLoopback } from '../loopback.ts'
+import type { Naming } from '../naming.ts'
+import { keyThumbprint } from '../public-key.ts'
+import type { AgentStatus } from '../status.ts'
+import { utf8 } from '../text.ts'
+import { isSafeMethod, signatureBase, singletonHeaders, strictComponents } from './components.ts'
+import { matchesContentDigest, parseContentDigest } from './content-digest.ts'
+import type { NonceStore } from './nonce-store.ts'
+import {
+  fieldValue,
+  type HeaderFields,
+  headerFields,
+  type PathAndQuery,
+  type RawRequest,
+  readAuthority,
+  readPath,
+  requestHasContent,
+} from './raw-request.ts'
+import type { SignatureAgent } from './signature-agent.ts'
+import { readSignatureInput, type SignatureInput } from './signature-input.ts'
+import {
+  SIGNATURE_REASONS,
+  type SignatureProfile,
+  type SignatureReason,
+  type SignatureResult,
+} from './signature-verdict.ts'
+import { StructuredFieldError } from './structured-fields.ts'
+
+/** Which key a signature names. Look it up by both members: the same key may be published in several places. */
+export interface KeyReference {
+  readonly signatureAgent: SignatureAgent
+  /** A JWK thumbprint (RFC 7638): base64url, 43 characters. */
+  readonly keyid: string
+}
+
+/** A key that was found. */
+export interface SigningKey {
+  /** 32 bytes. Do not change them afterwards. */
+  readonly publicKey: Uint8Array
+  /** The agent, if a Countersign issuer vouches for the key. */
+  readonly did: string | null
+  /** That of its certificate; null without a DID. */
+  readonly status: AgentStatus | null
+}
+
+/** Why a key was not found. */
+export type KeyLookupFault = 'untrusted-agent' | 'unknown-key' | 'directory-unavailable'
+
+/** Finds the key of a signature. It does not throw. */
+export type KeyLookup = (
+  reference: KeyReference,
+) => SigningKey | KeyLookupFault | Promise<SigningKey | KeyLookupFault>
+
+/** A verified key, as `admit` sees it. */
+export interface ProvenKey extends SigningKey {
+  readonly keyid: string
+  readonly signatureAgent: SignatureAgent
+}
+
+/** Options of `requestVerifier`. */
+export interface RequestVerifierOptions {
+  /** The origins at which agents reach the site, such as `https://shop.example`. They never come from a request. */
+  readonly audiences: readonly string[]
+  /** The names of the deployment whose agents are expected. */
+  readonly naming: Naming
+  readonly findKey: KeyLookup
+  /**
+   * Verifies an Ed25519 signature strictly: S below the order, R and the key canonical and not of small order.
+   * @param publicKey 32 bytes
+   */
+  readonly verifySignature: (
+    publicKey: Uint8Array,
+    message: Uint8Array,
+    signature: Uint8Array,
+  ) => boolean | Promise<boolean>
+  /** Null: the caller detects replays itself, and no nonce is recorded. */
+  readonly nonces: NonceStore | null
+  /** The site's policy, asked before the nonce is recorded. Default: everyone. */
+  readonly admit?: ((key: ProvenKey) => boolean | Promise<boolean>) | undefined
+  /** Which signatures count. Default: `strict`. */
+  readonly profile?: SignatureProfile | undefined
+  /** The clock, in milliseconds since 1970. */
+  readonly now: () => number
+  /** Accept keys that are published in standards. For tests only. */
+  readonly allowTestKeys?: boolean | undefined
+}
+
+/** Verifies the signature of a request. */
+export type RequestVerifier = (request: RawRequest) => Promise<SignatureResult>
+
+/** How far ahead of this clock a signature may have been made, in seconds. */
+export const MAX_CLOCK_SKEW = 30
+/** How long a signature may be valid, and how old it may be, in seconds. */
+export const MAX_LIFETIME = 300
+
+/** Thumbprints of the Ed25519 keys of RFC 9421 appendix B.1.4, which the Web Bot Auth drafts use too, and RFC 8037 appendix A. */
+const PUBLISHED_TEST_KEYS = new Set([
+  'poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U',
+  'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+])
+
+const NONCE = /^[A-Za-z0-9_-]{22,128}$/
+/** The vectors of the Web Bot Auth drafts have nonces in standard base64. */
+const WBA_NONCE = /^[A-Za-z0-9+/_-]{22,126}={0,2}$/
+
+/**
+ * Creates a verifier of Web Bot Auth signatures (RFC 9421, draft-ietf-webbotauth-httpsig-protocol). It uses no network, clock or
+ * store but those of its options.
+ * @throws RangeError if an audience is not an origin
+ */
+export function requestVerifier(options: RequestVerifierOptions): RequestVerifier {
+  const { audiences, naming } = options
+  for (const each of audiences) {
+    if (!URL.canParse(each) || new URL(each).origin !== each) {
+      throw new RangeError('an audience is an origin, such as https://shop.example')
+    }
+  }
+  const settings: Settings = {
+    ...options,
+    hosts: new Set(audiences.map((each) => new URL(each).host)),
+    singletons: singletonHeaders(naming.idHeader),
+  }
+  return (request) => verify(settings, request)
+}
+
+interface Settings extends RequestVerifierOptions {
+  readonly hosts: ReadonlySet<string>
+  readonly singletons: readonly string[]
+}
+
+/** What was received, after the checks of authority and path. */
+interface Received extends PathAndQuery {
+  readonly method: string
+  readonly origin: string
+  readonly fields: HeaderFields
+  readonly hasContent: boolean
+}
+
+async function verify(settings: Settings, request: RawRequest): Promise<SignatureResult> {
+  const fields = headerFields(request.headers)
+  const input = readSignatureInput(fields, settings.singletons)
+  if (typeof input === 'string') return refused(input, NOTHING_KNOWN)
+  const { keyid, signatureAgent } = input
+  const named = { ...NOTHING_KNOWN, keyid, signatureAgent }
+  const received = receive(settings, request, fields)
+  if (typeof received === 'string') return refused(received, named)
+  const profile = profileOf(settings, received, input)
+  if (profile === null) return refused('components', named)
+  const inputFault = timesFault(input, settings.now()) ?? testKeyFault(settings, input)
+  if (inputFault !== null) return refused(inputFault, { ...named, profile })
+  const key = await settings.findKey({ signatureAgent, keyid })
+  if (typeof key === 'string') return refused(key, { ...named, profile })
+  const signatureFault = await keyOrSignatureFault(settings, received, input, key)
+  if (signatureFault !== null) return refused(signatureFault, { ...named, profile })
+
+  const contentDigest = covers(input, 'content-digest')
+    ? fieldValue(fields, 'content-digest')
+    : null
+  const proven = { ...named, profile, did: key.did, contentDigest }
+  const agentFault =
+    agentFaultOf(settings, received, input, key, profile) ??
+    (await policyFault(settings, { ...key, keyid, signatureAgent }))
+  if (agentFault !== null) return refused(agentFault, proven)
+  const replay = await recordNonce(settings, received.method, input, profile, key.publicKey)
+  if (replay !== 'checked' && replay !== 'unchecked') return refused(replay, proven)
+  const digest = digestOf(contentDigest, received.hasContent, request.body)
+  if (digest === 'mismatch') return refused('digest', { ...proven, replay })
+  return { ...proven, verdict: 'verified', reason: null, status: 200, replay, digest }
+}
+
+type Known = Omit<SignatureResult, 'verdict' | 'reason' | 'status'>
+
+const NOTHING_KNOWN: Known = {
+  did: null,
+  keyid: null,
+  signatureAgent: null,
+  profile: null,
+  replay: 'unchecked',
+  digest: 'unchecked',
+  contentDigest: null,
+}
+
+function refused(reason: SignatureReason, known: Known): SignatureResult {
+  return { ...known, ...SIGNATURE_REASONS[reason], reason }
+}
+
+/** Only what was sent to one of the audiences counts: a site could forward to us what was signed for itself. */
+function receive(
+  { audiences, hosts }: Settings,
+  request: RawRequest,
+  fields: HeaderFields,
+): Received | SignatureReason {
+  if (audiences.length === 0) return 'no-audience'
+  const authority = readAuthority(request, fields)
+  if (authority === null) return 'bad-host'
+  if (!hosts.has(authority)) return 'authority'
+  const { method, scheme } = request
+  const origin = `${scheme}://${authority}`
+  // `@authority` does not cover the scheme, so what was captured on http would verify as https.
+  if (scheme === 'http' && !isLoopback(new URL(origin).hostname)) return 'insecure'
+  if (!audiences.includes(origin)) return scheme === 'http' ? 'insecure' : 'authority'
+  const path = readPath(request.target, origin)
+  if (path === null) return 'bad-path'
+  return { method, origin, fields, hasContent: requestHasContent(request, fields), ...path }
+}
+
+/** @returns the profile whose components the signature covers; null if there is none that counts here */
+function profileOf(
+  { naming, profile }: Settings,
+  received: Received,
+  input: SignatureInput,
+): SignatureProfile | null {
+  const parts = { ...received, hasQuery: received.query !== null }
+  const agent = { name: 'signature-agent', key: null }
+  const required = strictComponents(parts, agent, naming.idHeader)
+  const idHeader = naming.idHeader.toLowerCase()
+  const missing = required.filter(({ name }) => name !== idHeader && !covers(input, name))
+  // `@query` has the same value for a lone `?` as for no query.
+  const extraQuery = !parts.hasQuery && covers(input, '@query')
+  if (missing.length === 0 && !extraQuery) return 'strict'
+  const minimal = covers(input, '@authority') || covers(input, '@target-uri')
+  return profile === 'wba' && minimal && isSafeMethod(received.method) ? 'wba' : null
+}
+
+function covers({ components }: SignatureInput, name: string): boolean {
+  return components.some((each) => each.name === name)
+}
+
+function timesFault({ created, expires }: SignatureInput, now: number): SignatureReason | null {
+  const seconds = now / 1000
+  if (created === null || expires === null) return 'lifetime'
+  if (expires <= created || expires - created > MAX_LIFETIME) return 'lifetime'
+  if (created > seconds + MAX_CLOCK_SKEW) return 'not-yet-valid'
+  // With the bounded lifetime, this bounds the age of `created` too.
+  return expires < seconds ? 'expired' : null
+}
+
+function testKeyFault(
+  { allowTestKeys = false }: Settings,
+  { keyid }: SignatureInput,
+): SignatureReason | null {
+  return !allowTestKeys && PUBLISHED_TEST_KEYS.has(keyid) ? 'test-key' : null
+}
+
+async function keyOrSignatureFault(
+  { verifySignature }: Settings,
+  received: Received,
+  { alg, keyid, components, params, signature }: SignatureInput,
+  { publicKey }: SigningKey,
+): Promise<SignatureReason | null> {
+  if (thumbprintOf(publicKey) !== keyid) return 'unknown-key'
+  if (alg !== null && alg !== 'ed25519') return 'algorithm'
+  let base: string
+  try {
+    base = signatureBase(received, components, params)
+  } catch (error) {
+    if (error instanceof StructuredFieldError) return 'malformed'
+    throw error
+  }
+  if (signature.length !== 64) return 'bad-signature'
+  return (await verifySignature(publicKey, utf8(base), signature)) ? null : 'bad-signature'
+}
+
+/** Thumbprints by the bytes that a lookup returned: those who cache keys return the same again. */
+const thumbprints = new WeakMap<Uint8Array, string>()
+
+function thumbprintOf(publicKey: Uint8Array): string {
+  const known = thumbprints.get(publicKey) ?? keyThumbprint(publicKey)
+  thumbprints.set(publicKey, known)
+  return known
+}
+
+/** What the certificate says against an agent that holds its key. */
+function agentFaultOf(
+  { naming }: Settings,
+  { fields }: Received,
+  input: SignatureInput,
+  { did, status }: SigningKey,
+  profile: SignatureProfile,
+): SignatureReason | null {
+  // Agents of a Countersign issuer can always sign everything.
+  if (profile === 'wba' && did !== null) return 'components'
+  const name = naming.idHeader.toLowerCase()
+  const identification = fieldValue(fields, name)
+  if (identification !== null) {
+    const tail = parseDidOrTail(naming, identification)
+    const same = tail !== null && did !== null && tail === parseDidOrTail(naming, did)
+    if (!same || !covers(input, name)) return 'identification-mismatch'
+  }
+  return status === 'suspended' || status === 'revoked' ? status : null
+}
+
+async function policyFault(
+  { admit = () => true }: Settings,
+  key: ProvenKey,
+): Promise<SignatureReason | null> {
+  return (await admit(key)) ? null : 'not-admitted'
+}
+
+async function recordNonce(
+  { nonces }: Settings,
+  method: string,
+  { nonce, keyid, created, expires }: SignatureInput,
+  profile: SignatureProfile,
+  publicKey: Uint8Array,
+): Promise<SignatureReason | 'checked' | 'unchecked'> {
+  if (nonce === null && profile === 'wba') return 'unchecked'
+  if (nonce === null || !(profile === 'wba' ? WBA_NONCE : NONCE).test(nonce)) return 'nonce'
+  if (nonces === null) return 'unchecked'
+  const entry = {
+    // Computed, not cut out of the header, so that a stored nonce does not keep the whole header in memory.
+    keyid: thumbprintOf(publicKey),
+    hash: encodeBase64Url(sha256(utf8(`${keyid} ${nonce}`))),
+    createdAt: (created ?? 0) * 1000,
+    expiresAt: ((expires ?? 0) + MAX_CLOCK_SKEW) * 1000,
+  }
+  const outcome = await Promise.resolve(entry)
+    .then((each) => nonces.record(each))
+    .catch(() => 'unchecked' as const)
+  if (outcome === 'used') return 'replay'
+  if (outcome === 'share-exceeded') return 'too-many-requests'
+  if (outcome === 'fresh') return 'checked'
+  return isSafeMethod(method) ? 'unchecked' : 'replay-unchecked'
+}
+
+function digestOf(
+  field: string | null,
+  hasContent: boolean,
+  body: Uint8Array | null | undefined,
+): 'checked' | 'unchecked' | 'none' | 'mismatch' {
+  if (field === null) return hasContent ? 'unchecked' : 'none'
+  try {
+    if (body !== undefined) {
+      return matchesContentDigest(field, body ?? new Uint8Array()) ? 'checked' : 'mismatch'
+    }
+    parseContentDigest(field)
+    return 'unchecked'
+  } catch {
+    return 'mismatch'
+  }
+}

@@ -1,0 +1,81 @@
+import { memoryNonceStore as memoryStore, namingFor, requestVerifier } from '@countersign/protocol'
+import { isSignature } from '../keys/verify-signature.ts'
+import { originOf } from '../origin.ts'
+import type { Registry } from '../registry.ts'
+import { readBody } from '../signed-requests/buffered-body.ts'
+import type {
+  NonceStore,
+  ProvenKey,
+  RawRequest,
+  SignatureProfile,
+  SignatureResult,
+} from '../signed-requests/types.ts'
+import { type RegistryKeysOptions, registryKeys } from './registry-keys.ts'
+
+/** Options of `verifyRequest`. */
+export interface VerifyRequestOptions extends RegistryKeysOptions {
+  /** The service that certifies the agents. */
+  readonly registry: Registry
+  /**
+   * The origins at which agents reach you, such as `https://shop.example`. Never take one from a request: a site could forward
+   * to you what was signed for itself.
+   */
+  readonly audiences: readonly (string | URL)[]
+  /**
+   * The nonces that were used, shared by all processes that accept requests for these audiences; `memoryNonceStore()`, created
+   * once, is for one process. Null: you detect replays yourself.
+   */
+  readonly nonces: NonceStore | null
+  /** Which of the agents with an active certificate to admit, asked before the nonce is recorded. Default: all. */
+  readonly admit?: ((key: ProvenKey) => boolean | Promise<boolean>) | undefined
+  /** Which signatures count: `strict`, or also `wba`, which covers less. Default: `strict`. */
+  readonly profile?: SignatureProfile | undefined
+}
+
+/**
+ * Verifies the signature that `Agent.fetch` puts on a request (RFC 9421, Web Bot Auth). Decide by `verdict`; `reason` is for your log.
+ * Pass a `RawRequest` if your server gives you the request as it was received: a `Request` has an address that was normalized and
+ * headers that were joined. The body of a `Request` is read from a clone, up to 10 MiB; of a larger one, `digest` is `unchecked`.
+ * @throws CountersignError INVALID_ARGUMENT if an option is invalid
+ */
+export async function verifyRequest(
+  request: Request | RawRequest,
+  options: VerifyRequestOptions,
+): Promise<SignatureResult> {
+  const { registry, audiences, nonces, admit, profile, now = Date.now } = options
+  const verify = requestVerifier({
+    audiences: audiences.map((each) => originOf(each, 'An audience')),
+    naming: namingFor(registry.naming.shortName, registry.naming.idHeader),
+    findKey: registryKeys(registry, options),
+    verifySignature: isSignature,
+    nonces,
+    admit,
+    profile,
+    now,
+  })
+  return verify('target' in request ? request : await rawRequestOf(request))
+}
+
+/**
+ * A store of used nonces in the memory of this process. Create it once, when the process starts: it cannot tell whether requests
+ * that were signed before were used, and says so (`replay: 'unchecked'`).
+ * @param maxEntries nothing unexpired is evicted beyond this. Default: 200,000
+ * @param now the clock, in milliseconds since 1970
+ */
+export function memoryNonceStore(maxEntries?: number, now: () => number = Date.now): NonceStore {
+  return memoryStore({ maxEntries, now })
+}
+
+async function rawRequestOf(request: Request): Promise<RawRequest> {
+  const { origin, host, protocol } = new URL(request.url)
+  const isSigned = request.headers.has('signature-input')
+  const body = isSigned ? await readBody(request.clone()) : null
+  return {
+    method: request.method,
+    scheme: protocol === 'https:' ? 'https' : 'http',
+    authority: host,
+    target: request.url.slice(origin.length).replace(/#.*$/s, ''),
+    headers: [...request.headers],
+    ...(body === 'too-large' ? { hasContent: true } : { body }),
+  }
+}

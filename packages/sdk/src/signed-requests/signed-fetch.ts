@@ -1,0 +1,100 @@
+import { CountersignError } from '../errors.ts'
+import { bufferBody } from './buffered-body.ts'
+
+/** Signs a request to one of an agent's audiences. */
+type SignRequest = (request: Request, body: Uint8Array<ArrayBuffer> | null) => Promise<Request>
+
+/** What `signedFetch` needs of an agent. */
+export interface FetchingAgent {
+  readonly sign: SignRequest
+  /** Whether to sign once more after a 401: the site may still have the agent's previous key. */
+  readonly mayRetry: (origin: string, status: number) => boolean
+}
+
+/** As many as fetch follows. */
+const MAX_REDIRECTS = 20
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+/**
+ * A `Request` for what `fetch` sends: a lone `?` at the end of the URL is dropped, since not every platform sends it.
+ * @throws CountersignError INVALID_ARGUMENT if the request is signed already: it would be signed for somebody else
+ */
+export function requestToSign(input: string | URL | Request, init?: RequestInit): Request {
+  const given = new Request(input, init)
+  for (const name of ['signature', 'signature-input', 'signature-agent']) {
+    if (!given.headers.has(name)) continue
+    const message = `This request already has the header ${name}. An agent signs only requests without it.`
+    throw new CountersignError('INVALID_ARGUMENT', message)
+  }
+  const url = new URL(given.url)
+  if (url.search !== '' || !/\?(#|$)/.test(given.url)) return given
+  url.search = ''
+  return new Request(url, given)
+}
+
+/**
+ * Fetches with a signature, and follows redirects within the origin, each hop signed anew. `fetch` itself would forward the
+ * signature, the identification and the body to another origin.
+ * @throws CountersignError REDIRECT
+ */
+export async function signedFetch(request: Request, agent: FetchingAgent): Promise<Response> {
+  const mode = request.redirect
+  let body = await bufferBody(request)
+  let next = request
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await signedHop(next, body, agent)
+    const isRedirect = REDIRECTS.has(response.status) || response.type === 'opaqueredirect'
+    if (!isRedirect || mode === 'manual') return response
+    const location = response.headers.get('location')
+    if (location === null && response.type !== 'opaqueredirect') return response
+    await response.body?.cancel()
+    if (mode === 'error' || redirects === MAX_REDIRECTS) throw refusedRedirect(next.url)
+    const target =
+      location !== null && URL.canParse(location, next.url) && new URL(location, next.url)
+    if (!target || target.origin !== new URL(next.url).origin) throw refusedRedirect(next.url)
+    const turnsToGet = becomesGet(response.status, next.method)
+    if (turnsToGet) body = null
+    next = redirected(next, target, turnsToGet)
+  }
+}
+
+async function signedHop(
+  request: Request,
+  body: Uint8Array<ArrayBuffer> | null,
+  { sign, mayRetry }: FetchingAgent,
+): Promise<Response> {
+  const send = async () => globalThis.fetch(await sign(request, body), { redirect: 'manual' })
+  const response = await send()
+  if (!mayRetry(new URL(request.url).origin, response.status)) return response
+  await response.body?.cancel()
+  return send()
+}
+
+/** As fetch does (HTTP-redirect fetch, step 12). */
+function becomesGet(status: number, method: string): boolean {
+  if (status === 303) return method !== 'GET' && method !== 'HEAD'
+  return (status === 301 || status === 302) && method === 'POST'
+}
+
+function redirected(request: Request, target: URL, turnsToGet: boolean): Request {
+  const headers = new Headers(request.headers)
+  if (!turnsToGet) return withoutBody(request, target, request.method, headers)
+  for (const name of ['encoding', 'language', 'location', 'type', 'length', 'digest']) {
+    headers.delete(`content-${name}`)
+  }
+  return withoutBody(request, target, 'GET', headers)
+}
+
+/** A request whose body was read already; `sign` adds it again. */
+function withoutBody(request: Request, target: URL, method: string, headers: Headers): Request {
+  const { signal, credentials } = request
+  const bare = new Request(target, { method, headers, signal, credentials })
+  return requestToSign(bare)
+}
+
+function refusedRedirect(url: string): CountersignError {
+  return new CountersignError(
+    'REDIRECT',
+    `${new URL(url).origin} redirects a signed request to another origin, too often, or where this platform does not show the address.`,
+  )
+}

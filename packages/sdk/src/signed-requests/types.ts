@@ -1,0 +1,195 @@
+import type { AgentStatus } from '../responses/types.ts'
+
+/**
+ * The public types of signed requests. Their source is @countersign/protocol, which is not published: verify-request.ts does not
+ * compile if they differ in what they return or take.
+ */
+
+/** Header field lines in their order. */
+export type HeaderList = readonly (readonly [name: string, value: string])[]
+
+/** A request as it was received, before any framework has decoded, joined or normalized a part of it. */
+export interface RawRequest {
+  /** As sent, such as `GET`. */
+  readonly method: string
+  readonly scheme: 'http' | 'https'
+  /** The `Host` header, or `:authority` in HTTP/2. */
+  readonly authority: string
+  /** The request target as sent: `/path?query`, or in absolute form `https://host/path?query`. */
+  readonly target: string
+  /** Every header field line, in its order. Names in any case. */
+  readonly headers: HeaderList
+  /** The bytes of the body; null if it is known to have none. Undefined: the body is not visible here. */
+  readonly body?: Uint8Array | null | undefined
+  /**
+   * Whether there is content, if the body is not visible. Default: what `Content-Length` and `Transfer-Encoding` say. HTTP/2
+   * requests may have content without either, so say it there.
+   */
+  readonly hasContent?: boolean | undefined
+}
+
+/**
+ * The deployed forms of `Signature-Agent`:
+ * `ietf`, `sig1="https://id.example/agent/…/jwks.json"`;
+ * `legacy`, `"https://agent.example"`, as Cloudflare's verifier in production and OpenAI use it;
+ * `origin`, `sig1="https://agent.example"`, as Google uses it;
+ * `ucp`, `sig1="https://agent.example/keys.json";type=jwks_uri`.
+ */
+export type SignatureAgentDialect = 'ietf' | 'legacy' | 'origin' | 'ucp'
+
+/** Where the keys of a signer are published. */
+export interface SignatureAgent {
+  readonly dialect: SignatureAgentDialect
+  /** An https address, on loopback also http. */
+  readonly url: string
+}
+
+/** Which key a signature names. Look it up by both members: the same key may be published in several places. */
+export interface KeyReference {
+  readonly signatureAgent: SignatureAgent
+  /** A JWK thumbprint (RFC 7638): base64url, 43 characters. */
+  readonly keyid: string
+}
+
+/** A key that was found. */
+export interface SigningKey {
+  /** 32 bytes. Do not change them afterwards. */
+  readonly publicKey: Uint8Array
+  /** The agent, if a Countersign issuer vouches for the key. */
+  readonly did: string | null
+  /** That of its certificate; null without a DID. */
+  readonly status: AgentStatus | null
+}
+
+/** Why a key was not found. */
+export type KeyLookupFault = 'untrusted-agent' | 'unknown-key' | 'directory-unavailable'
+
+/** Finds the key of a signature. It does not throw. */
+export type KeyLookup = (
+  reference: KeyReference,
+) => SigningKey | KeyLookupFault | Promise<SigningKey | KeyLookupFault>
+
+/** A verified key, as `admit` sees it. */
+export interface ProvenKey extends SigningKey {
+  readonly keyid: string
+  readonly signatureAgent: SignatureAgent
+}
+
+/** A nonce of a verified request. */
+export interface UsedNonce {
+  /** The JWK thumbprint of the key. */
+  readonly keyid: string
+  /** SHA-256 of key and nonce: base64url, 43 characters. */
+  readonly hash: string
+  /** When the signature was made, in milliseconds since 1970. */
+  readonly createdAt: number
+  /** Until when the signature could be accepted, in milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/**
+ * `fresh`: it was not used before. `used`: it was. `share-exceeded`: this key has used its share of the store. `unchecked`: the store
+ * cannot tell.
+ */
+export type NonceOutcome = 'fresh' | 'used' | 'share-exceeded' | 'unchecked'
+
+/** Stores the nonces of accepted requests. Every process that accepts requests for one audience must share it. */
+export interface NonceStore {
+  /**
+   * Records a nonce atomically: of several requests with one nonce at the same moment, exactly one is told `fresh`. A store that
+   * fails may throw; that counts as `unchecked`.
+   */
+  record(nonce: UsedNonce): NonceOutcome | Promise<NonceOutcome>
+}
+
+/**
+ * `verified`: the agent holds its key and its certificate is active. `invalid`: refuse the request. `unverified`: it could not
+ * be decided, so the request proves nothing.
+ */
+export type SignatureVerdict = 'verified' | 'invalid' | 'unverified'
+
+/** `strict`: everything in the request that matters. `wba`: the minimum of the Web Bot Auth drafts. */
+export type SignatureProfile = 'strict' | 'wba'
+
+/**
+ * Why a signature is not verified: a closed list, in the order of the checks. For logs; callers that proved nothing get the status
+ * alone.
+ */
+export type SignatureReason =
+  /** Neither `Signature` nor `Signature-Input`. */
+  | 'unsigned'
+  /** A field over 8 KiB, over 4 signatures, or over 32 components. */
+  | 'limits'
+  /** Not exactly one signature for Web Bot Auth that can be read, or an ambiguous or missing header field. */
+  | 'malformed'
+  /** The verifier has no list of its own origins. */
+  | 'no-audience'
+  /** Several `Host` fields, or one that differs from the target or `:authority`. */
+  | 'bad-host'
+  /** Sent to another authority than those of the verifier. */
+  | 'authority'
+  /** Received over plain http, outside loopback. */
+  | 'insecure'
+  /** The path is not in its normalized form. */
+  | 'bad-path'
+  /** The signature does not cover what the profile requires for this request. */
+  | 'components'
+  /** `created` is more than 30 seconds ahead. */
+  | 'not-yet-valid'
+  /** `expires` is past. */
+  | 'expired'
+  /** `created` or `expires` is missing, or they are more than 300 seconds apart. */
+  | 'lifetime'
+  /** The key is published in a standard, so everyone has it. */
+  | 'test-key'
+  /** Nobody vouches for the address in `Signature-Agent`. */
+  | 'untrusted-agent'
+  /** The address in `Signature-Agent` has no such key, or the agent has another one now. */
+  | 'unknown-key'
+  /** The keys could not be read. */
+  | 'directory-unavailable'
+  /** `alg` is not `ed25519`. */
+  | 'algorithm'
+  /** It is not the signature of this request by this key. */
+  | 'bad-signature'
+  /** The identification header names another agent, or is not covered. */
+  | 'identification-mismatch'
+  /** The certificate of the agent is suspended. */
+  | 'suspended'
+  /** The certificate of the agent is revoked. */
+  | 'revoked'
+  /** The verifier's own policy does not admit the agent. */
+  | 'not-admitted'
+  /** The nonce is missing, or not 22 to 128 base64url characters. */
+  | 'nonce'
+  /** The nonce was used before. */
+  | 'replay'
+  /** The key used more nonces than its share of the store. */
+  | 'too-many-requests'
+  /** A request that changes state, and the store cannot tell whether its nonce was used. */
+  | 'replay-unchecked'
+  /** `Content-Digest` is malformed, or not that of the body. */
+  | 'digest'
+
+/** The result of verifying the signature of a request. */
+export interface SignatureResult {
+  readonly verdict: SignatureVerdict
+  /** Null if the verdict is `verified`. */
+  readonly reason: SignatureReason | null
+  /** The HTTP status for a request that needs proof: 200 if the verdict is `verified`; 429 and 503 come with `Retry-After`. */
+  readonly status: 200 | 400 | 401 | 403 | 429 | 503
+  /** The agent, once its signature has been checked; null before, and for keys without a DID. */
+  readonly did: string | null
+  /** The JWK thumbprint that the signature names; null if there is none. Proven only with `verified`. */
+  readonly keyid: string | null
+  /** What the signature names as the place of its keys; null if there is none. */
+  readonly signatureAgent: SignatureAgent | null
+  /** `strict`, or `wba` if the signature covers less; null if that was not decided. */
+  readonly profile: SignatureProfile | null
+  /** Whether it is known that the nonce was not used before. */
+  readonly replay: 'checked' | 'unchecked'
+  /** `none`: the signature covers no digest, and the request has no content. */
+  readonly digest: 'checked' | 'unchecked' | 'none'
+  /** The covered `Content-Digest` field, for whoever sees the body; null without one or before the signature was checked. */
+  readonly contentDigest: string | null
+}

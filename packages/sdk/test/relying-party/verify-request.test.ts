@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startSite } from '../../../../test/support/impostor.ts'
+import { startTestService, type TestService } from '../../../../test/support/service.ts'
+import { setStatus } from '../../../../test/support/set-status.ts'
+import { Agent } from '../../src/agent.ts'
+import { newKey } from '../../src/keys/keys.ts'
+import { Registry } from '../../src/registry.ts'
+import { verifyRequest } from '../../src/relying-party/verify-request.ts'
+import { certifiedAgent, registryOf } from '../support/certified.ts'
+import { failsWith } from '../support/fails.ts'
+import { olderNonceStore } from '../support/signed-site.ts'
+
+const SHOP = 'https://shop.example'
+const ends: (() => unknown)[] = []
+let service: TestService
+
+before(async () => {
+  service = await startTestService({ after: (end) => ends.push(end) })
+})
+
+after(async () => {
+  for (const end of ends) await end()
+})
+
+async function signingAgent() {
+  const registry = registryOf(service)
+  const { key, did } = await certifiedAgent(service, registry)
+  return { registry, key, did, agent: new Agent({ registry, signer: key, did, audiences: [SHOP] }) }
+}
+
+test('a Request is verified as it is, and its body can still be read', async () => {
+  const { registry, did, agent } = await signingAgent()
+  const options = { registry, audiences: [SHOP], nonces: olderNonceStore() }
+  const request = await agent.sign(`${SHOP}/orders?`, { method: 'POST', body: '{}' })
+  const result = await verifyRequest(request, options)
+  assert.deepEqual(
+    [result.verdict, result.did, result.digest, result.replay],
+    ['verified', did, 'checked', 'checked'],
+  )
+  assert.equal(await request.text(), '{}')
+  const again = await verifyRequest(
+    new Request(request.url, { method: 'POST', headers: request.headers, body: '{}' }),
+    options,
+  )
+  assert.equal(again.reason, 'replay')
+  assert.equal((await verifyRequest(new Request(SHOP), options)).reason, 'unsigned')
+})
+
+test('only for the audiences of the site, and only from the service that it trusts', async () => {
+  const { registry, agent } = await signingAgent()
+  const nonces = olderNonceStore()
+  const options = { registry, audiences: [SHOP], nonces }
+  const signed = () => agent.sign(SHOP)
+  const reasonWith = async (changes: object) =>
+    (await verifyRequest(await signed(), { ...options, ...changes })).reason
+  assert.equal(await reasonWith({}), null)
+  assert.equal(
+    await reasonWith({ audiences: ['https://other.example', `${SHOP}:8443`] }),
+    'authority',
+  )
+  assert.equal(await reasonWith({ audiences: [] }), 'no-audience')
+  assert.equal(await reasonWith({ issuer: 'https://id.example' }), 'untrusted-agent')
+  assert.equal(await reasonWith({ admit: () => false }), 'not-admitted')
+  await failsWith('INVALID_ARGUMENT', reasonWith({ audiences: ['shop.example'] }))
+})
+
+test('an agent whose service has another public address names that address', async () => {
+  const { registry, key, did } = await signingAgent()
+  const issuer = 'https://id.example'
+  const agent = new Agent({ registry, signer: key, did, audiences: [SHOP], issuer })
+  const request = await agent.sign(SHOP)
+  const address = `sig1="${issuer}/agent/${did.slice(-24)}/jwks.json"`
+  assert.equal(request.headers.get('signature-agent'), address)
+  const options = { registry, audiences: [SHOP], nonces: null }
+  assert.equal((await verifyRequest(request, options)).reason, 'untrusted-agent')
+  assert.equal((await verifyRequest(request, { ...options, issuer })).verdict, 'verified')
+})
+
+test('suspended and revoked agents hold their key, and are not verified', async () => {
+  const { registry, did, agent } = await signingAgent()
+  const options = { registry, audiences: [SHOP], nonces: olderNonceStore() }
+  for (const status of ['suspended', 'revoked'] as const) {
+    await setStatus(service, did, status)
+    const result = await verifyRequest(await agent.sign(SHOP), options)
+    assert.deepEqual([result.verdict, result.reason, result.did], ['invalid', status, did])
+  }
+})
+
+test('an agent that is not known, or has another key, proves nothing', async () => {
+  const { registry, did, agent } = await signingAgent()
+  const options = { registry, audiences: [SHOP], nonces: olderNonceStore() }
+  agent.useKey(await newKey())
+  const other = await verifyRequest(await agent.sign(SHOP), options)
+  assert.deepEqual([other.verdict, other.reason, other.did], ['unverified', 'unknown-key', null])
+  const unknown = `${did.slice(0, -1)}${did.endsWith('1') ? '2' : '1'}`
+  const nobody = new Agent({ registry, signer: await newKey(), did: unknown, audiences: [SHOP] })
+  assert.equal((await verifyRequest(await nobody.sign(SHOP), options)).reason, 'unknown-key')
+})
+
+test('unknown keys of one agent cause one request to the service in 5 seconds; its own key is always looked up', async () => {
+  const { key, did, registry } = await signingAgent()
+  let asked = 0
+  const counting = new Registry(service.url, {
+    fetch: (input, init) => {
+      asked += 1
+      return fetch(input, init)
+    },
+  })
+  const clock = { now: Date.now() }
+  const now = () => clock.now
+  const options = { registry: counting, audiences: [SHOP], nonces: null, now }
+  const reasonBy = async (signer: Awaited<ReturnType<typeof newKey>>) => {
+    const agent = new Agent({ registry, signer, did, audiences: [SHOP], now })
+    return (await verifyRequest(await agent.sign(SHOP), options)).reason
+  }
+  const stranger = await newKey()
+  for (let i = 0; i < 5; i++) assert.equal(await reasonBy(stranger), 'unknown-key')
+  assert.equal(asked, 1)
+  assert.equal(await reasonBy(key), null)
+  assert.equal(asked, 2)
+  clock.now += 5_001
+  assert.equal(await reasonBy(stranger), 'unknown-key')
+  assert.equal(asked, 3)
+})
+
+test('a service that cannot be reached leaves it undecided', async (t) => {
+  const { agent } = await signingAgent()
+  const down = await startSite(t, (_, response) => response.writeHead(503).end())
+  const registry = new Registry(down, { retries: 0 })
+  const issuer = service.url
+  const options = { registry, issuer, audiences: [SHOP], nonces: olderNonceStore() }
+  const result = await verifyRequest(await agent.sign(SHOP), options)
+  assert.deepEqual([result.verdict, result.reason], ['unverified', 'directory-unavailable'])
+})
