@@ -18,6 +18,7 @@ const agent = {
   ...card,
   publicKey: KEY,
   keyThumbprint: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+  keySequence: 1,
   didWeb: `did:web:agents.example:agent:${card.svcDid}`,
   identityLevel: 'eid',
   statusChangedAt: TIME,

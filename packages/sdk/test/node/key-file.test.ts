@@ -70,7 +70,7 @@ test('the command and the SDK share one key, whichever of them has made it', asy
 
   const ours = join(home, 'ours.pem')
   const signer = await keyFromFile(ours, { create: true })
-  const signed = await command('sign', '--key', ours, 'hello')
+  const signed = await command('sign', '--unbound', '--key', ours, 'hello')
   assert.equal(signed.publicKey, publicKeyOf(signer))
   const signature = await signer.sign(Buffer.from('hello'))
   assert.equal(signed.signature, Buffer.from(signature).toString('base64'))

@@ -152,7 +152,11 @@ test('the check page says why a signature proves nothing', async (t) => {
       { agent: stranger.publicKey, challenge: 'x', signature: stranger.sign('x') },
       /Valid, of an unknown key/,
     ],
-    ['a claim', { ...good, challenge: claim, signature: key.sign(claim) }, /form of a claim/],
+    [
+      'a claim',
+      { ...good, challenge: claim, signature: key.sign(claim) },
+      /not a challenge but a claim/,
+    ],
     ['bad base64', { ...good, signature: 'not base64' }, /signature is malformed/],
     ['no signature', { ...good, signature: '' }, /signature is malformed/],
     ['no challenge', { ...good, challenge: '' }, /A challenge is not empty/],

@@ -33,6 +33,7 @@ export function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
     handleOrDomain: 'agents.example.com',
     after: '120',
     before: '120',
+    sha512: '0123456789abcdef'.repeat(8),
   }
 }
 
