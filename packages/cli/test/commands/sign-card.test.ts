@@ -70,8 +70,10 @@ suite('sign-card', () => {
 
     // The command as it is shown to the owner, but for where the files are.
     const command = fieldOf('Signing') as string
-    const args = command.split(' ').slice(1)
-    const paths = args.map((each) => (each.endsWith('.json') ? join(cli.home, each) : each))
+    const [, args = ''] = /^npx -y \S+\.tgz (.*)$/.exec(command) ?? assert.fail(command)
+    const paths = args
+      .split(' ')
+      .map((each) => (each.endsWith('.json') ? join(cli.home, each) : each))
     const { code, stderr } = await cli.run(...paths)
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
 

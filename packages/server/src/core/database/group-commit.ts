@@ -98,7 +98,9 @@ export class GroupCommit {
   async #drain(): Promise<void> {
     do {
       await new Promise<void>(deferWork)
-      this.#waiting -= await this.#commitGroup()
+      // In two statements: `-= await` would read the number before the wait, and lose the writes that arrive in it.
+      const settled = await this.#commitGroup()
+      this.#waiting -= settled
     } while (this.#queue.length > 0)
     this.#draining = null
   }

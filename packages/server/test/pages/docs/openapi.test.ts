@@ -26,6 +26,8 @@ const ROUTES = {
   '/api/agents/{agent}/avatar.webp': ['get'],
   '/agent/svc/agent/{tail}/did.json': ['get'],
   '/healthz': ['get'],
+  '/packages/index.json': ['get'],
+  '/packages/{file}': ['get'],
   '/readyz': ['get'],
   '/agent/{agent}': ['get'],
   '/agent/{agent}/badge.svg': ['get'],
