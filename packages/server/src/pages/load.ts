@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CodedError } from '@countersign/protocol'
+import { cliPackage } from '../config/packages.ts'
 import type { Site } from '../core/site.ts'
 import type { PageAssets, PageContext } from './views/context.ts'
 
@@ -41,11 +42,10 @@ export class Pages {
 
 /** Loads the built pages. Without them the service still answers programs. */
 export async function loadPages({ serviceName, site, dir }: PagesDeps): Promise<Pages> {
-  if (!existsSync(join(dir, ENTRY))) {
-    return new Pages({ serviceName, site, assets: NO_ASSETS }, dir, null)
-  }
-  const assets = readAssets(join(dir, 'manifest.json'))
-  return new Pages({ serviceName, site, assets }, dir, await importBuilt(dir))
+  const isBuilt = existsSync(join(dir, ENTRY))
+  const assets = isBuilt ? readAssets(join(dir, 'manifest.json')) : NO_ASSETS
+  const context = { serviceName, site, assets, cliPackage: cliPackage(site.baseUrl) }
+  return new Pages(context, dir, isBuilt ? await importBuilt(dir) : null)
 }
 
 /** Imports the page functions from the output folder of the build. */

@@ -6,6 +6,7 @@ import { newKey } from '../../../../test/support/key.ts'
 import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
+import { cliPackage } from '../../src/config/packages.ts'
 import { appendEvent } from '../../src/core/database/event-table.ts'
 import { jsonLdOf, metaOf, textOf } from './support/html.ts'
 
@@ -58,7 +59,7 @@ test('an active certificate shows the owner, the assurance of their verification
     did,
     key.publicKey,
     `did:web:localhost%3A${service.env.PORT}:agent:${did}`,
-    `countersign verify ${did} --url ${service.url}`,
+    `npx -y ${cliPackage(service.url)} verify ${did} --url ${service.url}`,
     `curl -s ${service.url}/api/v1/agent/${did}`,
   ]) {
     assert.ok(text.includes(each), `${each}\n${text}`)

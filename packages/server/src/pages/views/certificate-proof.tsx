@@ -20,7 +20,7 @@ export function CheckClause({ context, certificate: { agent } }: FaceProps) {
         </Step>
         <Step title="Have the agent prove that it holds the key">
           <Command
-            value={`countersign verify ${did} --url ${context.site.baseUrl}`}
+            value={`npx -y ${context.cliPackage} verify ${did} --url ${context.site.baseUrl}`}
             what="the command that challenges the agent"
           />
         </Step>

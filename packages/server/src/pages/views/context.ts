@@ -5,6 +5,8 @@ export interface PageContext {
   readonly serviceName: string
   readonly site: Site
   readonly assets: PageAssets
+  /** The package of the command, as npx takes it. */
+  readonly cliPackage: string
 }
 
 /** URLs of the built assets. */

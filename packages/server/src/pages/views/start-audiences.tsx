@@ -9,6 +9,7 @@ export function Audiences({ context }: { readonly context: PageContext }) {
   const { serviceName, site } = context
   const { baseUrl, naming } = site
   const at = `--url ${baseUrl}`
+  const countersign = `npx -y ${context.cliPackage}`
   const did = `${naming.didPrefix}…`
   return (
     <>
@@ -32,9 +33,9 @@ export function Audiences({ context }: { readonly context: PageContext }) {
         <Command
           what="the commands for agents"
           value={[
-            'countersign keygen',
-            `countersign claim ${naming.tokenPrefix}… ${at}`,
-            "countersign sign --audience <origin> '<challenge>'",
+            `${countersign} keygen`,
+            `${countersign} claim ${naming.tokenPrefix}… ${at}`,
+            `${countersign} sign --audience <origin> '<challenge>'`,
           ].join('\n')}
         />
         <p>
@@ -57,7 +58,7 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           value={[
             `curl -s ${baseUrl}/api/v1/agent/${did}`,
             `curl -s ${baseUrl}/api/v1/identify -H '${naming.idHeader}: ${did}'`,
-            `countersign verify ${did} ${at}`,
+            `${countersign} verify ${did} ${at}`,
           ].join('\n')}
         />
         <p>
