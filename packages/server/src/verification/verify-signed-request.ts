@@ -27,7 +27,7 @@ export async function verifySignedRequest(
   assertOrigin(request.audience)
   const { naming } = deps.site
   const used: UsedNonce[] = []
-  // The site stores the nonces, so each is fresh here: of a store that cannot tell, the verifier refuses unsafe methods.
+  // Records nothing: the site does, and needs to know what.
   const nonces: NonceStore = {
     record: (nonce) => {
       used.push(nonce)
