@@ -6,9 +6,10 @@ import { test } from 'node:test'
 import type { VerifyResponse } from '@countersign/protocol'
 import { DocPage } from './support/doc-page.ts'
 import { type Context, startDocsFixture } from './support/docs-fixture.ts'
-import { newKey } from './support/key.ts'
+import { newKey, type TestKey } from './support/key.ts'
 import { freePort } from './support/ports.ts'
 import { claimAgent, postJson, type TestService } from './support/service.ts'
+import { signedHeaders } from './support/sign-request.ts'
 import { signIn } from './support/signed-in.ts'
 import { needs } from './support/tools.ts'
 import { until } from './support/until.ts'
@@ -113,7 +114,7 @@ test(
   'the commands of docs/relying-parties.md look up, challenge and grade',
   needs('openssl', 'curl'),
   async (t) => {
-    const { service, shell, ownerId } = await startDocsFixture(t)
+    const { service, shell, dir, ownerId } = await startDocsFixture(t)
     const key = newKey()
     const did = await claimAgent(service, ownerId, key)
     await shell.run(`DID=${did} PUBLIC_KEY=${key.publicKey}`)
@@ -128,6 +129,13 @@ test(
     await shell.run(`SIGNATURE=${key.sign(challenge)}`)
     assert.equal(JSON.parse(await shell.run(check)).verified, true)
 
+    const [described = '', send = ''] = RELYING.takeEach(
+      'Verify a signed request, from any language',
+    )
+    writeFileSync(join(dir, 'received.json'), await describeSigned(service, did, key, described))
+    const { verdict, svcDid, digest } = JSON.parse(await shell.run(send))
+    assert.deepEqual([verdict, svcDid, digest], ['verified', did, 'unchecked'])
+
     assert.equal(JSON.parse(await shell.run(RELYING.take('3. Read the grade'))).grade, 'C')
     const shown = await shell.run(RELYING.take('4. Show people whom they deal with'))
     assert.match(shown, /"certificateUrl":.*<svg/s)
@@ -137,6 +145,28 @@ test(
 test('every block that these pages assign to this test was run', needs('openssl', 'curl'), () => {
   for (const each of [AGENTS, RELYING]) each.assertAllTaken()
 })
+
+/** The page's description of a request, with the headers of one that the agent has signed. */
+async function describeSigned(
+  service: TestService,
+  did: string,
+  key: TestKey,
+  described: string,
+): Promise<string> {
+  const page = JSON.parse(described)
+  const { method, url } = page
+  const unsigned = [
+    ['Content-Type', 'application/json'],
+    ['Content-Length', '12'],
+    ['ServiceID', did],
+  ] as const
+  const body = '{"amount":1}'
+  const headers = await signedHeaders(service, did, key, { method, url, headers: unsigned, body })
+  const names = (each: readonly (readonly [string, string])[]) =>
+    each.map(([name]) => name.toLowerCase())
+  assert.deepEqual(names(page.headers), names(headers))
+  return JSON.stringify({ ...page, headers })
+}
 
 interface Proof {
   readonly publicKey: string

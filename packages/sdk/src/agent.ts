@@ -1,5 +1,6 @@
 import {
   AGENT_ID_PATTERN,
+  agentKeySetUrl,
   BOUND_CHALLENGE,
   challengeMessage,
   claimMessage,
@@ -284,7 +285,7 @@ export class Agent {
     const did = this.#requireDid()
     const headers = new Headers(request.headers)
     headers.set(this.#naming.idHeader, did)
-    const keySet = `${this.#issuer}/agent/${did.slice(this.#naming.didPrefix.length)}/jwks.json`
+    const keySet = agentKeySetUrl(this.#issuer, did.slice(this.#naming.didPrefix.length))
     const { method, url } = request
     try {
       const signed = await signRequest(

@@ -1,4 +1,6 @@
+import { parseDidOrTail, type Tail } from '../did.ts'
 import { isLoopback } from '../loopback.ts'
+import type { Naming } from '../naming.ts'
 import type { Component } from './components.ts'
 import {
   isInnerList,
@@ -38,6 +40,24 @@ export const KEY_DIRECTORY_PATH = '/.well-known/http-message-signatures-director
 /** The address of the signer's key set. */
 export function keySetUrlOf({ dialect, url }: SignatureAgent): string {
   return dialect === 'legacy' || dialect === 'origin' ? new URL(KEY_DIRECTORY_PATH, url).href : url
+}
+
+const AGENT_KEY_SET = '/jwks.json'
+
+/** Where a service publishes the key set of an agent. @param issuer the origin of the service */
+export function agentKeySetUrl(issuer: string, tail: string): string {
+  return `${issuer}/agent/${tail}${AGENT_KEY_SET}`
+}
+
+/**
+ * The agent whose key set is at an address, which may have its DID in place of the tail.
+ * @param issuer the origin of the service that publishes the key sets
+ * @returns null for any other address
+ */
+export function agentOfKeySetUrl(naming: Naming, issuer: string, url: string): Tail | null {
+  const prefix = `${issuer}/agent/`
+  if (!url.startsWith(prefix) || !url.endsWith(AGENT_KEY_SET)) return null
+  return parseDidOrTail(naming, url.slice(prefix.length, -AGENT_KEY_SET.length))
 }
 
 /**

@@ -49,7 +49,7 @@ export interface SigningKey {
 /** Why a key was not found. */
 export type KeyLookupFault = 'untrusted-agent' | 'unknown-key' | 'directory-unavailable'
 
-/** Finds the key of a signature. It does not throw. */
+/** Finds the key of a signature. If it throws, so does the verifier. */
 export type KeyLookup = (
   reference: KeyReference,
 ) => SigningKey | KeyLookupFault | Promise<SigningKey | KeyLookupFault>

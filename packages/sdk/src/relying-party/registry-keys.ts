@@ -1,4 +1,4 @@
-import { decodeKey, namingFor, parseDidOrTail, type Tail } from '@countersign/protocol'
+import { agentOfKeySetUrl, decodeKey, namingFor, type Tail } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 import type { CallOptions } from '../options.ts'
 import { originOf } from '../origin.ts'
@@ -34,12 +34,11 @@ const knownKeys = new WeakMap<Registry, Map<Tail, KnownKey>>()
 export function registryKeys(registry: Registry, options: RegistryKeysOptions = {}): KeyLookup {
   const { now = Date.now, signal, staleIfErrorMs } = options
   const naming = namingFor(registry.naming.shortName, registry.naming.idHeader)
-  const prefix = `${originOf(options.issuer ?? registry.service, 'The issuer')}/agent/`
+  const issuer = originOf(options.issuer ?? registry.service, 'The issuer')
   const known = knownKeys.get(registry) ?? new Map<Tail, KnownKey>()
   knownKeys.set(registry, known)
   return async ({ signatureAgent: { url }, keyid }) => {
-    if (!url.startsWith(prefix) || !url.endsWith(KEY_SET)) return 'untrusted-agent'
-    const tail = parseDidOrTail(naming, url.slice(prefix.length, -KEY_SET.length))
+    const tail = agentOfKeySetUrl(naming, issuer, url)
     if (tail === null) return 'untrusted-agent'
     const last = known.get(tail)
     const isOther = last !== undefined && last.thumbprint !== keyid
@@ -59,8 +58,6 @@ export function registryKeys(registry: Registry, options: RegistryKeysOptions = 
     }
   }
 }
-
-const KEY_SET = '/jwks.json'
 
 function remember(known: Map<Tail, KnownKey>, tail: Tail, key: KnownKey): void {
   known.delete(tail)

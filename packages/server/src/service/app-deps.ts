@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
-import type { RenounceRequest, RuntimeAnswer } from '@countersign/protocol'
+import type { RenounceRequest, RuntimeAnswer, SignedRequest } from '@countersign/protocol'
 import type { Logger } from 'pino'
 import { renounce } from '../agent-management/renounce.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
@@ -22,6 +22,7 @@ import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { siteOf } from '../core/site.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
+import { verifySignedRequest } from '../verification/verify-signed-request.ts'
 import type { AppDeps } from './app.ts'
 import { databaseReporter } from './report-database.ts'
 
@@ -78,6 +79,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       metrics.verifications.count(verifyChallenge(verifyDeps, request), ({ verified }) =>
         verified ? 'verified' : 'not_active',
       ),
+    verifyRequest: (request: SignedRequest) => verifySignedRequest(verifyDeps, request),
     runtime: {
       challenge: (reference: string) => challengeRuntime(runtimeDeps, reference),
       answer: (reference: string, answer: RuntimeAnswer) =>

@@ -1,4 +1,11 @@
-import type { ClaimRequest, Did, VerifyRequest, VerifyResponse } from '@countersign/protocol'
+import type {
+  ClaimRequest,
+  Did,
+  SignedRequest,
+  SignedRequestVerdict,
+  VerifyRequest,
+  VerifyResponse,
+} from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
 import { type RenounceRouteDeps, renounceRoute } from '../agent-management/renounce-routes.ts'
 import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
@@ -6,6 +13,7 @@ import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { gradeRoute } from '../agents/grade-routes.ts'
+import { keySetRoute } from '../agents/key-set-routes.ts'
 import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
@@ -37,7 +45,7 @@ import { collectOpenApi, type OpenApiDeps, serveOpenApi } from '../pages/docs/op
 import { loadPages, type Pages } from '../pages/load.ts'
 import { packageRoutes } from '../pages/package-routes.ts'
 import { servePages } from '../pages/page-routes.ts'
-import { verifyRoute } from '../verification/verify-routes.ts'
+import { verifyRequestRoute, verifyRoute } from '../verification/verify-routes.ts'
 import { type HealthDeps, healthRoutes } from './health-routes.ts'
 import { type OwnerScopeDeps, serveOwners } from './owner-scope.ts'
 
@@ -45,6 +53,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly read: ReadDeps
   readonly claim: (request: ClaimRequest) => Promise<Did>
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
+  readonly verifyRequest: (request: SignedRequest) => Promise<SignedRequestVerdict>
   readonly runtime: RuntimeRouteDeps
   readonly renounce: RenounceRouteDeps['renounce']
   readonly isReady: () => boolean
@@ -133,6 +142,7 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   const { naming } = deps.read.site
   lookupRoute(app, deps.read)
   verifyRoute(app, { naming, verify: deps.verify })
+  verifyRequestRoute(app, { naming, verifyRequest: deps.verifyRequest })
   claimRoute(app, { naming, claim: deps.claim })
   runtimeRoutes(app, naming, deps.runtime)
   renounceRoute(app, { naming, renounce: deps.renounce })
@@ -154,5 +164,6 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   avatarRoute(app, deps.read)
   uploadedAvatarRoute(app, { ...deps.read, db: deps.owners.db })
   didJsonRoute(app, deps.read)
+  keySetRoute(app, deps.read)
   healthRoutes(app, deps)
 }

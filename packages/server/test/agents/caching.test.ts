@@ -7,6 +7,7 @@ import { setStatus } from '../../../../test/support/set-status.ts'
 
 const ASKED_ANEW = 'public, max-age=0, must-revalidate'
 const BRIEFLY = 'public, max-age=30'
+const A_MINUTE = 'public, max-age=60'
 
 /** Every URL with a cacheable response, and its caching headers. */
 function cachedReads(did: string): [string, string][] {
@@ -15,6 +16,7 @@ function cachedReads(did: string): [string, string][] {
     [`/api/v1/agent/${did.slice(-24)}`, ASKED_ANEW],
     [`/api/agents/${did}`, ASKED_ANEW],
     [`/agent/svc/agent/${did.slice(-24)}/did.json`, ASKED_ANEW],
+    [`/agent/${did}/jwks.json`, A_MINUTE],
     [`/api/v1/agent/${did}/card`, BRIEFLY],
     [`/api/agents/${did}/card`, BRIEFLY],
     [`/api/agents/${did}/avatar.svg`, BRIEFLY],

@@ -9,6 +9,7 @@ import {
   startTestService,
   testEnv,
 } from '../../../../test/support/service.ts'
+import { signedHeaders } from '../../../../test/support/sign-request.ts'
 import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
 import { until } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config/config.ts'
@@ -39,8 +40,16 @@ test(
       return body.certificate?.status ?? `${response.status} ${body.error?.code}`
     }
     const verify = async () => (await postJson(`${node.url}/api/v1/agent/verify`, proof)).status
+    const verifySigned = async () => {
+      const audience = 'https://shop.example'
+      const url = `${audience}/`
+      const headers = await signedHeaders(node, did, key, { url })
+      const request = { method: 'GET', url, headers, audience }
+      return (await postJson(`${node.url}/api/v1/verify-request`, request)).status
+    }
     assert.equal(await lookup(), 'active')
     assert.equal(await verify(), 200)
+    assert.equal(await verifySigned(), 200)
 
     proxy.pause()
     const direct = { ...env, PORT: '0' }
@@ -56,6 +65,8 @@ test(
     elapsed = BOUND_MS + 1
     assert.equal(await lookup(), '503 UNAVAILABLE', 'after MAX_STALENESS it must refuse')
     assert.equal(await verify(), 503)
+    assert.equal(await verifySigned(), 503)
+    assert.equal((await fetch(`${node.url}/agent/${did}/jwks.json`)).status, 503)
     assert.equal((await fetch(`${node.url}/api/agents/${did}/card`)).status, 503)
     elapsed += 60_000
     node.tick()

@@ -6,6 +6,9 @@ export const REVALIDATE = 'public, max-age=0, must-revalidate'
 /** For cards, which may be up to 30 s old (contract section 4.5). */
 export const CACHE_30_SECONDS = 'public, max-age=30'
 
+/** For key sets: verifiers fetch one for many requests, and a revoked key is gone from caches within a minute. */
+export const CACHE_ONE_MINUTE = 'public, max-age=60'
+
 /** For content whose URL changes with it. Only a day, so that a deleted picture is gone from caches by tomorrow. */
 export const CACHE_ONE_DAY = 'public, max-age=86400, immutable'
 

@@ -71,6 +71,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   preview: [LIMITS.reads, LIMITS.pictures],
   checkChannel: [changes, LIMITS.channelChecks],
   verify: [verifications],
+  verifyRequest: [verifications],
   challengeRuntime: [verifications],
   answerRuntime: [verifications],
   renounce: [verifications],

@@ -8,7 +8,7 @@ import { PRESSURE_MESSAGE, PRESSURE_RETRY_SECONDS } from './load-shedding.ts'
 import { isTurnTooLong } from './loop-turn.ts'
 
 /** What anybody may ask for without an account, and what costs most. */
-const FLOODED_URLS = new Set(['/api/v1/agent/verify', '/api/v1/claim'])
+const FLOODED_URLS = new Set(['/api/v1/agent/verify', '/api/v1/verify-request', '/api/v1/claim'])
 
 /**
  * Rejects verifications and claims ahead of the router while the turn is too long. The router and its hooks cost several

@@ -34,6 +34,7 @@ const EXEMPT_OPERATIONS = new Set([
 
 const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   verify: 'verifications',
+  verifyRequest: 'verifications',
   claim: 'claims',
   challengeRuntime: 'claims',
   answerRuntime: 'claims',

@@ -1,4 +1,4 @@
-import type { Naming } from '@countersign/protocol'
+import { agentKeySetUrl, type Naming, WEB_BOT_AUTH_TAG } from '@countersign/protocol'
 import type { Schema } from './openapi-types.ts'
 
 /** The tail of an agent that does not exist. */
@@ -34,8 +34,17 @@ export function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
     after: '120',
     before: '120',
     sha512: '0123456789abcdef'.repeat(8),
+    x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+    kid: THUMBPRINT,
+    keyid: THUMBPRINT,
+    method: 'GET',
+    url: 'https://shop.example/orders',
+    audience: 'https://shop.example',
   }
 }
+
+/** The JWK thumbprint of the example key (RFC 8037 appendix A.3). */
+const THUMBPRINT = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'
 
 const SIGNATURE =
   'URykl8TUJwsJixr9WuTjuVGl2iydpunAUo9XYYg2duffbkwPDhtaCkRE9CmLGILdgi+xEzy9Sav7mWyHzVuFBg=='
@@ -64,8 +73,25 @@ export function ownExamples(
   naming: Naming,
   baseUrl: string,
 ): Record<string, unknown> {
+  if (operationId === 'verifyRequest') return { headers: signedHeaders(baseUrl) }
   const challenge = `${naming.challengePrefix}${baseUrl}:4kXw9TbQe7RzMn3VhYcJ2p`
   return operationId === 'answerRuntime' ? { challenge } : {}
+}
+
+/** The header fields of a signed request, as an agent of the service sends them. */
+function signedHeaders(baseUrl: string): readonly (readonly [string, string])[] {
+  const components = '"@method" "@authority" "@path" "signature-agent";key="sig1"'
+  const times = 'created=1800000000;expires=1800000060'
+  const nonce = '4kXw9TbQe7RzMn3VhYcJ2p'
+  return [
+    ['Host', 'shop.example'],
+    ['Signature-Agent', `sig1="${agentKeySetUrl(new URL(baseUrl).origin, TAIL)}"`],
+    [
+      'Signature-Input',
+      `sig1=(${components});${times};keyid="${THUMBPRINT}";nonce="${nonce}";tag="${WEB_BOT_AUTH_TAG}"`,
+    ],
+    ['Signature', `sig1=:${SIGNATURE}:`],
+  ]
 }
 
 /** An example body with the required members, or with the first optional one if none is required. */

@@ -17,6 +17,7 @@ function publicReads(did: string): string[] {
     `/api/agents/${did}/card`,
     `/api/agents/${did}/avatar.svg`,
     `/agent/svc/agent/${did.slice(-24)}/did.json`,
+    `/agent/${did}/jwks.json`,
     '/api/v1/identify',
     '/openapi.json',
   ]

@@ -19,6 +19,7 @@ async function addressesOf(service: TestService): Promise<[string, readonly stri
   return [
     [`/api/v1/agent/${did}`, READ],
     ['/api/v1/agent/verify', ['POST', 'OPTIONS']],
+    ['/api/v1/verify-request', ['POST', 'OPTIONS']],
     ['/api/v1/claim', ['POST']],
     ['/api/v1/identify', READ],
     [`/api/v1/agent/${did}/card`, READ],

@@ -25,6 +25,8 @@ const ROUTES = {
   '/api/agents/{agent}/avatar.svg': ['get'],
   '/api/agents/{agent}/avatar.webp': ['get'],
   '/agent/svc/agent/{tail}/did.json': ['get'],
+  '/agent/{agent}/jwks.json': ['get'],
+  '/api/v1/verify-request': ['post'],
   '/healthz': ['get'],
   '/packages/index.json': ['get'],
   '/packages/{file}': ['get'],

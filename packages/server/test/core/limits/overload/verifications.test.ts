@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import type { Answer } from '../../../../../../test/support/answer.ts'
 import { newKey } from '../../../../../../test/support/key.ts'
 import { freePort } from '../../../../../../test/support/ports.ts'
 import { verifyBody } from '../../../../../../test/support/refused-posts.ts'
@@ -13,11 +14,13 @@ import {
   startServiceProcess,
   testEnv,
 } from '../../../../../../test/support/service.ts'
+import { signedHeaders } from '../../../../../../test/support/sign-request.ts'
 import { until } from '../../../../../../test/support/until.ts'
 import { readSettings } from '../../../../src/config/config.ts'
 import { answerOf, assertShed, figure, PATIENT, pipeline } from './support.ts'
 
 const VERIFY = '/api/v1/agent/verify'
+const VERIFY_REQUEST = '/api/v1/verify-request'
 /** Together more than the limit of concurrent verifications. */
 const CONNECTIONS = 48
 const EACH = 150
@@ -37,30 +40,45 @@ async function start(t: TestContext) {
   const { svcDid: did } = (await response.json()) as { svcDid: string }
   const good = verifyBody(key)
   const bad = { ...good, signature: newKey().sign(good.challenge) }
-  return { service, operator, owner, settings, did, good, bad }
+  const sign = async () => {
+    const audience = 'https://shop.example'
+    const url = `${audience}/`
+    const headers = await signedHeaders({ url: service.url, settings }, did, key, { url })
+    return { method: 'GET', url, headers, audience }
+  }
+  return { service, operator, owner, settings, did, good, bad, sign }
 }
 
 test('under too many verifications each gets its correct answer or 503, and every lookup is answered', async (t) => {
-  const { service, did, good, bad } = await start(t)
-  const bodies = Array.from({ length: EACH }, (_, i) => (i % 3 === 0 ? bad : good))
+  const { service, did, good, bad, sign } = await start(t)
+  const signed = await sign()
+  const bodiesOf = (forged: unknown, genuine: unknown) =>
+    Array.from({ length: EACH }, (_, i) => (i % 3 === 0 ? forged : genuine))
+  const challenges = bodiesOf(bad, good)
+  const requests = bodiesOf({ ...signed, method: 'HEAD' }, signed)
   let isOver = false
   const lookups: number[] = []
   const lookingUp = (async () => {
     while (!isOver) lookups.push((await fetch(`${service.url}/api/v1/agent/${did}`)).status)
   })()
   const flood = await Promise.all(
-    Array.from({ length: CONNECTIONS }, () => pipeline(service.url, VERIFY, bodies)),
+    Array.from({ length: CONNECTIONS }, (_, i) =>
+      i % 2 === 0
+        ? pipeline(service.url, VERIFY, challenges)
+        : pipeline(service.url, VERIFY_REQUEST, requests),
+    ),
   ).finally(() => {
     isOver = true
   })
   await lookingUp
   let refused = 0
-  for (const answers of flood) {
+  for (const [connection, answers] of flood.entries()) {
     for (const [i, answer] of answers.entries()) {
       if (answer.status === 503) {
         refused += 1
         assertShed(answer)
-      } else if (i % 3 === 0) assert.equal(answer.status, 401, answer.text)
+      } else if (connection % 2 === 1) assertVerdict(answer, i % 3 !== 0)
+      else if (i % 3 === 0) assert.equal(answer.status, 401, answer.text)
       else assert.equal(JSON.parse(answer.text).verified, true, answer.text)
     }
   }
@@ -115,6 +133,13 @@ test('slow clients hold no slot', async (t) => {
     assert.equal((await postJson(service.url + VERIFY, good)).status, 200)
   }
 })
+
+/** Asserts the verdict on a signed request, which may expire before it is verified. */
+function assertVerdict({ status, text }: Answer, isGenuine: boolean): void {
+  assert.equal(status, 200, text)
+  const { reason } = JSON.parse(text)
+  assert.ok(reason === 'expired' || reason === (isGenuine ? null : 'bad-signature'), text)
+}
 
 /** Asserts that all slots are free, and verifications are answered again. */
 async function assertWell(service: ServiceProcess, good: unknown): Promise<void> {

@@ -120,6 +120,7 @@ test('verifications and reads, including plain lookups, are limited by address; 
   const refused = await post(service, VERIFY, verifyBody(key))
   assertLimited(refused, 'verifications')
   assert.equal(refused.headers.get('access-control-allow-origin'), '*')
+  assertLimited(await post(service, '/api/v1/verify-request', {}), 'verifications')
 
   const lookup = `/api/v1/agent/${did}`
   const kept = [
