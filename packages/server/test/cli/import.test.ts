@@ -53,6 +53,10 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
         .values({ ...job, ...failed })
         .execute()
     }
+    await tx.db
+      .insertInto('released_usernames')
+      .values({ hash: Buffer.alloc(32, 7), owner_id: owner, available_at: 2 ** 45 })
+      .execute()
     await tx.db.deleteFrom('avatars').execute()
     await tx.db
       .insertInto('avatars')
@@ -69,8 +73,13 @@ async function inPostgres({ env }: TestService): Promise<Record<string, string>>
 }
 
 async function emptied(raw: RawDatabase): Promise<boolean> {
-  const counts = await Promise.all(TABLES.map((name) => raw.all(`SELECT 1 AS one FROM ${name}`)))
-  return counts.every((rows) => rows.length === 0)
+  // The one setting of an empty database lists the migrations that made it.
+  const rows = (table: string) =>
+    table === 'facts' ? "facts WHERE name <> 'schema_expansions'" : table
+  const found = await Promise.all(
+    TABLES.map((name) => raw.all(`SELECT 1 AS one FROM ${rows(name)}`)),
+  )
+  return found.every(({ length }) => length === 0)
 }
 
 test(

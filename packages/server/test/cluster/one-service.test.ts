@@ -30,7 +30,7 @@ test('an identity verification can begin at one worker and end at another', asyn
     owners.map((owner, i) => verifyIdentity(site, owner, 'dev-low', `Person ${i}`)),
   )
   for (const outcome of outcomes)
-    assert.deepEqual(outcome, { verified: 'dev-low', failed: null, message: null, request: null })
+    assert.deepEqual(outcome, { verified: 'dev-low', failed: null, code: null, request: null })
   const metrics = await service.metrics()
   const name = 'http_request_duration_seconds_count'
   for (const route of ['/api/identity/:provider/begin', '/identity/callback/:provider'])
