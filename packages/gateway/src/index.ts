@@ -1,5 +1,10 @@
-export { agentSignIn, Registry } from '@countersign/sdk'
-export type { Action, Decision, Refusal } from './decision/decision.ts'
+export {
+  agentSignIn,
+  memoryNonceStore,
+  type NonceStore,
+  Registry,
+} from '@countersign/sdk'
+export type { Action, Decision, Proof, Refusal, RequestSignature } from './decision/decision.ts'
 export type { Reason, ReasonCode } from './decision/reasons.ts'
 export type { DecidedRequest, GatewayOptions, RegistryClient, SessionReader } from './options.ts'
 export type {
