@@ -1,5 +1,6 @@
 export {
   agentSignIn,
+  assertContentDigest,
   memoryNonceStore,
   type NonceStore,
   Registry,

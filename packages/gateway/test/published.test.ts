@@ -104,6 +104,7 @@ test('the types compile alone, and every README snippet compiles with them and t
   const strict = {
     strict: true,
     noEmit: true,
+    allowImportingTsExtensions: true,
     target: 'es2022',
     module: 'nodenext',
     exactOptionalPropertyTypes: true,

@@ -17,7 +17,8 @@ export async function readBody(
     if (done) break
     size += value.length
     if (size > MAX_BODY_BYTES) {
-      await reader.cancel()
+      // Not awaited: of a clone, it settles only once the other branch is cancelled too.
+      reader.cancel().catch(() => undefined)
       return 'too-large'
     }
     chunks.push(value)

@@ -26,7 +26,8 @@ export async function assertContentDigest(
   request: Request | ReceivedBody,
   { idHeader }: ContentDigestOptions = {},
 ): Promise<void> {
-  const field = fieldOf(request.headers, headerName(idHeader))
+  // Some proxies set the header to nothing if there is no digest.
+  const field = fieldOf(request.headers, headerName(idHeader)) || null
   const body = 'url' in request ? await readBody(request.clone()) : request.body
   if (body === 'too-large') {
     throw new CountersignError('PAYLOAD_TOO_LARGE', 'The body is too large to check its digest.')
