@@ -20,7 +20,7 @@ export interface AgentData {
 }
 
 /** The key with which an agent signs. */
-export interface AgentKey {
+interface AgentKey {
   /** 32 bytes. */
   readonly publicKey: Uint8Array
   /** JWK thumbprint (RFC 7638), base64url. */
