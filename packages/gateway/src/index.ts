@@ -21,4 +21,9 @@ export type {
   WhenUnreachable,
 } from './policy/policy.ts'
 export { PolicyError } from './policy/policy-error.ts'
+export {
+  type RedisClient,
+  type RedisNonceStoreOptions,
+  redisNonceStore,
+} from './redis-nonce-store.ts'
 export type { Refused } from './refused.ts'
