@@ -25,8 +25,8 @@ local LEFT_OUT = {
 
 -- The headers of a refusal that are passed on to the client.
 local PASSED_ON = {
-  'cache-control', 'content-security-policy', 'content-type', 'retry-after', 'vary', 'www-authenticate',
-  'x-content-type-options',
+  'accept-signature', 'cache-control', 'content-security-policy', 'content-type', 'retry-after', 'vary',
+  'www-authenticate', 'x-content-type-options',
 }
 
 -- Sites with CGI or WSGI read X_ServiceID_DID, X.ServiceID.DID and X~ServiceID~DID as X-ServiceID-DID.
@@ -51,6 +51,9 @@ local function question(txn)
   end
   headers['x-forwarded-method'] = { txn.f:method() }
   headers['x-forwarded-uri'] = { txn.f:pathq() }
+  -- The origin that agents sign for. The gateway compares it with its audiences.
+  headers['x-forwarded-host'] = { txn.f:req_fhdr('host') or '' }
+  headers['x-forwarded-proto'] = { txn.f:ssl_fc() == 1 and 'https' or 'http' }
   headers['x-forwarded-for'] = { tostring(txn.f:src()) }
   return headers
 end

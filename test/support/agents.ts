@@ -27,6 +27,12 @@ export async function claimAgents(service: TestService): Promise<Agents> {
 async function claimUnverified(service: TestService): Promise<string> {
   const owner = await service.operator.addVerifiedOwner()
   const did = await claimAgent(service, owner)
+  await unverify(service, owner, did)
+  return did
+}
+
+/** Ends the verification of an owner, and waits until lookups of the agent show it. */
+export async function unverify(service: TestService, owner: number, did: string): Promise<void> {
   const { db } = service.operator
   await unverifyOwner({ db, now: Date.now }, owner, 'in-person')
   await until(async () => {
@@ -34,5 +40,4 @@ async function claimUnverified(service: TestService): Promise<string> {
     const { owner: shown } = (await response.json()) as { owner: { identityMethod: unknown } }
     return shown.identityMethod === null
   })
-  return did
 }

@@ -1,3 +1,4 @@
+import { decodeKey } from '@countersign/protocol'
 import type { CountersignError } from '@countersign/sdk'
 import { BoundedMap } from './bounded-map.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
@@ -21,6 +22,8 @@ export interface AgentCacheOptions {
   readonly timeoutMs: number
   /** Whether decisions depend on the grade, which takes a second request. */
   readonly withGrade: boolean
+  /** Whether signatures are verified, which takes a further request. */
+  readonly withKey: boolean
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number
 }
@@ -57,9 +60,10 @@ export class AgentCache<Derived> {
     return result
   }
 
-  /** Takes over the answers of a cache for the same service, unless they lack a grade that is needed here. */
+  /** Takes over the answers of a cache for the same service, unless they lack a grade or key that is needed here. */
   copyFrom(other: AgentCache<Derived>): void {
     if (this.#options.withGrade && !other.#options.withGrade) return
+    if (this.#options.withKey && !other.#options.withKey) return
     for (const entries of [other.#agents, other.#unknownAgents]) {
       for (const [did, entry] of entries) this.#set(did, { ...entry, derived: [] })
     }
@@ -80,17 +84,21 @@ export class AgentCache<Derived> {
   }
 
   async #fetch(did: string): Promise<AgentData | null> {
-    const { registry, timeoutMs, withGrade } = this.#options
+    const { registry, timeoutMs, withGrade, withKey } = this.#options
     const signal = AbortSignal.timeout(timeoutMs)
     try {
       // The lookup bypasses HTTP caches, so that a revocation takes effect. The grade may come from one.
-      const [{ verified, owner, certificate }, report] = await Promise.all([
+      const [{ verified, owner, certificate }, report, object] = await Promise.all([
         registry.lookup(did, { fresh: true, signal, staleIfErrorMs: 0 }),
         withGrade ? registry.grade(did, { signal, staleIfErrorMs: 0 }) : null,
+        withKey ? registry.agent(did, { fresh: true, signal, staleIfErrorMs: 0 }) : null,
       ])
       const { identityMethod } = owner
       const grade = report?.grade ?? null
-      return Object.freeze({ did, status: certificate.status, verified, identityMethod, grade })
+      const { status } = certificate
+      const publicKey = object === null ? null : decodeKey(object.publicKey)
+      const key = object && publicKey && { publicKey, keyid: object.keyThumbprint }
+      return Object.freeze({ did, status, verified, identityMethod, grade, ...(key && { key }) })
     } catch (error) {
       if ((error as Partial<CountersignError> | null)?.code === 'NOT_FOUND') return null
       throw error

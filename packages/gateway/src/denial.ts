@@ -1,18 +1,32 @@
-import type { Naming } from '@countersign/protocol'
+import { acceptSignature, type Naming, type RawRequest } from '@countersign/protocol'
 import type { Decision, Denial, Refusal } from './decision/decision.ts'
+
+/** What a gateway accepts as proof of possession. */
+export interface AcceptedProofs {
+  readonly sessions: boolean
+  readonly signatures: boolean
+}
+
+/** The properties of a gateway that its refusals depend on. */
+export interface DenialContext {
+  readonly naming: Naming
+  readonly accepts: AcceptedProofs
+  /** The `Vary` value for every response. */
+  readonly vary: string
+}
 
 /**
  * Builds the response for a refused request: the error envelope of the contract (section 7) with the reason codes, or an
  * HTML page if the caller prefers one.
  * @param accept the caller's Accept header
- * @param sessions whether the gateway accepts sessions as proof
+ * @param raw the request as it was received
  * @returns null if the request is admitted
  */
 export function denialFor(
   decision: Decision,
-  naming: Naming,
+  { naming, accepts, vary }: DenialContext,
   accept: string | null,
-  sessions: boolean,
+  raw: () => RawRequest,
 ): Denial | null {
   const { admitted, refusal, reasons } = decision
   if (admitted || refusal === null) return null
@@ -32,17 +46,22 @@ export function denialFor(
           ...(!hidden && { reasons: reasons.map((each) => each.code) }),
         },
       })
+  const lacksProof = status === 401 || reasons[0].code === 'proof-required'
+  const wantsSignature = accepts.signatures && lacksProof && !hidden
   // RFC 9110 section 11.6.1: a 401 names the authentication schemes that are accepted.
-  const challenge = sessions ? `${naming.idHeader}, Bearer` : naming.idHeader
+  const challenge = accepts.sessions ? `${naming.idHeader}, Bearer` : naming.idHeader
   return {
     status,
     headers: [
       ['content-type', page ? 'text/html; charset=utf-8' : 'application/json'],
       ['cache-control', 'no-store'],
-      ['vary', `${varyHeader(naming, sessions)}, Accept`],
+      ['vary', `${vary}, Accept`],
       ['x-content-type-options', 'nosniff'],
       ...(page ? [['content-security-policy', "default-src 'none'"] as const] : []),
       ...(status === 401 ? [['www-authenticate', challenge] as const] : []),
+      ...(wantsSignature
+        ? [['accept-signature', acceptSignature(raw(), naming.idHeader)] as const]
+        : []),
       ...(retryAfterSeconds === null ? [] : [['retry-after', String(retryAfterSeconds)] as const]),
     ],
     body,
@@ -50,8 +69,12 @@ export function denialFor(
 }
 
 /** The `Vary` value for every response behind a gateway. */
-export function varyHeader(naming: Naming, sessions: boolean): string {
-  return sessions ? `${naming.idHeader}, Authorization` : naming.idHeader
+export function varyHeader({ idHeader }: Naming, { sessions, signatures }: AcceptedProofs): string {
+  return [
+    idHeader,
+    ...(sessions ? ['Authorization'] : []),
+    ...(signatures ? ['Signature'] : []),
+  ].join(', ')
 }
 
 /** Adds names to a `Vary` value, without duplicates. */
@@ -73,6 +96,7 @@ function prefersHtml(accept: string | null): boolean {
 const NOTHING_HERE = 'There is nothing at this address.'
 
 const TITLES: Readonly<Record<Refusal['status'], string>> = {
+  400: 'Bad request',
   401: 'Agents identify themselves here',
   402: 'Payment is required',
   403: 'This agent is not let in',

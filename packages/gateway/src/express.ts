@@ -1,17 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Decision, Denial } from './decision/decision.ts'
 import type { Outcome } from './decision/outcome.ts'
-import { denialFor, mergeVary, varyHeader } from './denial.ts'
+import { denialFor, mergeVary } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
 import { callOnRefused, headersWithoutBody, type Refused } from './refused.ts'
+import { isSigned } from './request/is-signed.ts'
 import { addForwardedHeaders, headerOf, stripIdentityHeaders } from './request/node-headers.ts'
 import { isPreflight } from './request/preflight.ts'
+import { rawNodeRequest } from './request/raw-node-request.ts'
 
 declare global {
   namespace Express {
     interface Request {
-      /** The gateway's decision. Only `proofOfPossession` says whether the caller proved who it is. */
+      /** The gateway's decision. Only `proof` says whether the caller proved who it is. */
       agent: Decision
     }
   }
@@ -21,6 +23,7 @@ declare global {
 interface NodeRequest extends IncomingMessage {
   readonly originalUrl?: string
   readonly ip?: string | undefined
+  readonly protocol?: string
   agent?: Decision
 }
 
@@ -49,13 +52,15 @@ export type GatewayMiddleware = (
  */
 export function gateway(options: ExpressGatewayOptions): GatewayMiddleware {
   const gate = new Gate(options)
-  const sessions = options.sessions !== undefined
-  const vary = varyHeader(gate.naming, sessions)
+  const { vary } = gate
+  const { tlsTerminated = false } = options
   return (request: NodeRequest, response, next) => {
     stripIdentityHeaders(request, gate.isIdentityHeader)
+    const target = request.originalUrl ?? request.url ?? '/'
+    const raw = () => rawNodeRequest(request, target, tlsTerminated ? 'https' : request.protocol)
     const proceed = ({ decision, forwarded }: Outcome) => {
       request.agent = decision
-      const denial = denialFor(decision, gate.naming, headerOf(request, 'accept'), sessions)
+      const denial = denialFor(decision, gate, headerOf(request, 'accept'), raw)
       response.setHeader('vary', mergeVary(String(response.getHeader('vary') ?? ''), vary))
       if (denial === null) {
         addForwardedHeaders(request, forwarded)
@@ -71,11 +76,14 @@ export function gateway(options: ExpressGatewayOptions): GatewayMiddleware {
     }
     const outcome = gate.decide({
       method: request.method ?? 'GET',
-      target: request.originalUrl ?? request.url ?? '/',
+      target,
       identification: headerOf(request, gate.idHeader),
-      authorization: sessions ? headerOf(request, 'authorization') : null,
+      authorization: gate.accepts.sessions ? headerOf(request, 'authorization') : null,
       address: () => request.ip ?? request.socket?.remoteAddress ?? null,
       preflight: isPreflight(request.method, (name) => headerOf(request, name)),
+      signed: isSigned((name) => headerOf(request, name)),
+      raw,
+      readBody: null,
     })
     if (outcome instanceof Promise) outcome.then(proceed)
     else proceed(outcome)

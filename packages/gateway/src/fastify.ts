@@ -1,16 +1,18 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Decision, Denial } from './decision/decision.ts'
 import type { Outcome } from './decision/outcome.ts'
-import { denialFor, mergeVary, varyHeader } from './denial.ts'
+import { denialFor, mergeVary } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
 import { callOnRefused, headersWithoutBody, type Refused } from './refused.ts'
+import { isSigned } from './request/is-signed.ts'
 import { addForwardedHeaders, headerOf, stripIdentityHeaders } from './request/node-headers.ts'
 import { isPreflight } from './request/preflight.ts'
+import { rawNodeRequest } from './request/raw-node-request.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The gateway's decision. Only `proofOfPossession` says whether the caller proved who it is. */
+    /** The gateway's decision. Only `proof` says whether the caller proved who it is. */
     agent: Decision
   }
 }
@@ -33,17 +35,19 @@ export interface FastifyGatewayOptions extends GatewayOptions {
  */
 export function gateway(options: FastifyGatewayOptions): FastifyPluginCallback {
   const gate = new Gate(options)
-  const sessions = options.sessions !== undefined
-  const vary = varyHeader(gate.naming, sessions)
+  const { vary } = gate
+  const { tlsTerminated = false } = options
 
   const onRequest = (request: FastifyRequest, reply: FastifyReply, next: () => void) => {
-    const { raw } = request
-    stripIdentityHeaders(raw, gate.isIdentityHeader)
+    const node = request.raw
+    const raw = () =>
+      rawNodeRequest(node, request.originalUrl, tlsTerminated ? 'https' : request.protocol)
+    stripIdentityHeaders(node, gate.isIdentityHeader)
     const proceed = ({ decision, forwarded }: Outcome) => {
       request.agent = decision
-      const denial = denialFor(decision, gate.naming, headerOf(raw, 'accept'), sessions)
+      const denial = denialFor(decision, gate, headerOf(node, 'accept'), raw)
       if (denial === null) {
-        addForwardedHeaders(raw, forwarded)
+        addForwardedHeaders(node, forwarded)
         return next()
       }
       const { onRefused } = options
@@ -57,10 +61,13 @@ export function gateway(options: FastifyGatewayOptions): FastifyPluginCallback {
     const outcome = gate.decide({
       method: request.method,
       target: request.originalUrl,
-      identification: headerOf(raw, gate.idHeader),
-      authorization: sessions ? headerOf(raw, 'authorization') : null,
+      identification: headerOf(node, gate.idHeader),
+      authorization: gate.accepts.sessions ? headerOf(node, 'authorization') : null,
       address: () => request.ip ?? null,
-      preflight: isPreflight(request.method, (name) => headerOf(raw, name)),
+      preflight: isPreflight(request.method, (name) => headerOf(node, name)),
+      signed: isSigned((name) => headerOf(node, name)),
+      raw,
+      readBody: null,
     })
     if (outcome instanceof Promise) outcome.then(proceed)
     else proceed(outcome)

@@ -1,9 +1,11 @@
 import type { Decision } from './decision/decision.ts'
-import { denialFor, varyHeader } from './denial.ts'
+import { denialFor } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
 import { customResponse, type Refused } from './refused.ts'
+import { isSigned } from './request/is-signed.ts'
 import { isPreflight } from './request/preflight.ts'
+import { bodyReader, rawWebRequest } from './request/raw-web-request.ts'
 import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
 import { targetOf } from './request/web-target.ts'
 
@@ -48,21 +50,24 @@ export function agentOf(request: Request): Decision {
  */
 export function gateway(options: FetchGatewayOptions) {
   const gate = new Gate(options)
-  const sessions = options.sessions !== undefined
-  const vary = varyHeader(gate.naming, sessions)
-  const { onRefused } = options
+  const { vary } = gate
+  const { onRefused, tlsTerminated = false } = options
   return <Rest extends unknown[]>(handler: Handler<Rest>) =>
     async (request: Request, ...rest: Rest): Promise<Response> => {
       const field = (name: string) => request.headers.get(name)
+      const raw = () => rawWebRequest(request, tlsTerminated)
       const { decision, forwarded } = await gate.decide({
         method: request.method,
         target: targetOf(request.url),
         identification: field(gate.idHeader),
-        authorization: sessions ? field('authorization') : null,
+        authorization: gate.accepts.sessions ? field('authorization') : null,
         address: () => options.address?.(request) ?? null,
         preflight: isPreflight(request.method, field),
+        signed: isSigned(field),
+        raw,
+        readBody: bodyReader(request),
       })
-      const denial = denialFor(decision, gate.naming, field('accept'), sessions)
+      const denial = denialFor(decision, gate, field('accept'), raw)
       const headers = new Headers(request.headers)
       replaceIdentityHeaders(headers, gate.isIdentityHeader, forwarded)
       const cleaned = new Request(request, { headers })

@@ -5,17 +5,19 @@ import type { Decision } from './decision/decision.ts'
 export type ForwardedHeaders = readonly (readonly [name: string, value: string, lower: string])[]
 
 /**
- * The headers that a gateway adds for the site behind it (contract section 5). The decision and `verified` are always
- * set, the others if they are known. In shadow mode the decision starts with `shadow-`, so that no site enforces it.
+ * The headers that a gateway adds for the site behind it (contract section 5). The decision, `verified` and `proof` are
+ * always set, the others if they are known. In shadow mode the decision starts with `shadow-`, so that no site enforces it.
  */
 export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedHeaders {
-  const { action, mode, verified, did, status, identityLevel } = decision
+  const { action, mode, verified, proof, did, status, identityLevel, signature } = decision
   const values = {
     decision: mode === 'shadow' ? `shadow-${action}` : action,
     verified: String(verified),
+    proof,
     did: status === null ? null : did,
     status,
     identityLevel: identityLevel && printable(identityLevel),
+    contentDigest: proof === 'signature' ? (signature?.contentDigest ?? null) : null,
   }
   const names = naming.forwardedHeaders
   return (Object.keys(names) as (keyof typeof names)[]).flatMap((key) => {

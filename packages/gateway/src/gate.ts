@@ -1,5 +1,11 @@
-import { didOf, type Naming, namingFor, parseDidOrTail } from '@countersign/protocol'
-import { Registry } from '@countersign/sdk'
+import {
+  didOf,
+  memoryNonceStore,
+  type Naming,
+  type NonceStore,
+  parseDidOrTail,
+  type RawRequest,
+} from '@countersign/protocol'
 import { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
 import {
@@ -10,15 +16,23 @@ import {
   strictest,
   type Verdict,
 } from './decision/decide.ts'
-import { type Outcome, outcomeOf, rateLimitedOutcome } from './decision/outcome.ts'
+import type { RequestSignature } from './decision/decision.ts'
+import {
+  type Outcome,
+  outcomeOf,
+  rateLimitedOutcome,
+  signedOutcome,
+  unverifiedOutcome,
+} from './decision/outcome.ts'
 import { reason } from './decision/reasons.ts'
+import { type AcceptedProofs, varyHeader } from './denial.ts'
 import type { DecidedRequest, GatewayOptions, RegistryClient } from './options.ts'
 import type { Policy } from './policy/policy.ts'
-import { collectMistake, PolicyError } from './policy/policy-error.ts'
-import { placesRequiringProof, readPolicyAt } from './policy/read-policy.ts'
 import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
+import { readOptions } from './read-options.ts'
 import { addressKey } from './request/address-key.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
+import { type BodyReader, SignatureChecker } from './signatures.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
 /** The parts of a request that a decision depends on. */
@@ -33,6 +47,12 @@ export interface GatewayRequest {
   readonly address: () => string | null
   /** Whether it is a CORS preflight. */
   readonly preflight: boolean
+  /** Whether it has a `Signature` or `Signature-Input` header. */
+  readonly signed: boolean
+  /** The request as it was received. Called only if it is signed, or refused for want of a signature. */
+  readonly raw: () => RawRequest
+  /** Reads the body of a signed request. Null: it is in `raw`, or not visible here. */
+  readonly readBody: BodyReader | null
 }
 
 /** Makes the decisions. The framework adapters and the forward-auth server are built on it. */
@@ -43,17 +63,24 @@ export class Gate {
   readonly idHeader: string
   /** Whether a header is one of those that only a gateway may set, and that must be removed from client requests. */
   readonly isIdentityHeader: (name: string) => boolean
+  /** Whether sessions and signatures count as proof. */
+  readonly accepts: AcceptedProofs
+  /** The `Vary` value for every response behind the gateway. */
+  readonly vary: string
   readonly #options: GatewayOptions
   readonly #registry: RegistryClient
   readonly #routes: RouteMatcher
   readonly #agents: AgentCache<Outcome>
   readonly #buckets: TokenBuckets
+  readonly #nonces: NonceStore
+  /** Null without audiences. */
+  readonly #signatures: SignatureChecker | null
   readonly #now: () => number
   readonly #preflightOutcome: Outcome
   /** Parsed identification headers, by their text. */
   readonly #callers = new BoundedMap<string, NamedCaller>(MAX_CALLERS)
   /** Outcomes for callers without an agent, by the index of the rules. They never change. */
-  readonly #anonymousOutcomes: Readonly<Record<Exclude<Caller['kind'], 'named'>, Outcome[]>> = {
+  readonly #anonymousOutcomes: Readonly<Record<AnonymousKind, Outcome[]>> = {
     none: [],
     unreadable: [],
     conflict: [],
@@ -64,12 +91,17 @@ export class Gate {
    * @throws PolicyError listing every mistake in the options
    */
   constructor(options: GatewayOptions, previous?: Gate) {
-    const { registry, naming, policy } = readOptions(options)
+    const { registry, naming, policy, audiences, issuer } = readOptions(options)
     const { now = () => performance.now(), timeoutMs = 2000 } = options
     this.naming = naming
     this.policy = policy
     this.idHeader = naming.idHeader.toLowerCase()
     this.isIdentityHeader = identityHeaderMatcher(naming.idHeader)
+    this.accepts = {
+      sessions: options.sessions !== undefined,
+      signatures: audiences.length > 0,
+    }
+    this.vary = varyHeader(naming, this.accepts)
     this.#options = options
     this.#routes = new RouteMatcher(policy)
     this.#registry = registry
@@ -77,7 +109,15 @@ export class Gate {
     const cacheMs = policy.cacheSeconds * 1000
     const withGrade = this.#routes.all.some(({ minimumGrade }) => minimumGrade !== null)
     this.#preflightOutcome = outcomeOf(this, ANONYMOUS, PREFLIGHT, null)
-    this.#agents = new AgentCache({ registry, cacheMs, timeoutMs, withGrade, now })
+    const withKey = this.accepts.signatures
+    this.#agents = new AgentCache({ registry, cacheMs, timeoutMs, withGrade, withKey, now })
+    // A new store would not know which nonces were used.
+    this.#nonces =
+      options.nonces ?? (previous ? previous.#nonces : memoryNonceStore({ now: Date.now }))
+    const [nonces, agents] = [this.#nonces, this.#agents]
+    this.#signatures = withKey
+      ? new SignatureChecker({ audiences, issuer, naming, agents, nonces, now })
+      : null
     this.#buckets = new TokenBuckets(policy.limit)
     if (previous === undefined) return
     if (previous.#registry === registry) this.#agents.copyFrom(previous.#agents)
@@ -105,12 +145,59 @@ export class Gate {
   #decide(request: GatewayRequest): Outcome | Promise<Outcome> {
     if (request.preflight && this.policy.preflight === 'pass') return this.#preflightOutcome
     const rules = this.#routes.find(request.method, request.target)
+    const session = this.#sessionDid(request)
+    if (request.signed) return this.#decideSigned(request, rules, session)
+    if (session === null) return this.#decideByRules(request, rules, null)
+    return session.then((did) => this.#decideByRules(request, rules, did))
+  }
+
+  /** The DID of the session, if the request has a valid one. */
+  #sessionDid({ authorization }: GatewayRequest): Promise<string | null> | null {
     const { sessions } = this.#options
-    const token = sessions === undefined ? null : bearerToken(request.authorization)
-    if (sessions === undefined || token === null) return this.#decideByRules(request, rules, null)
-    return sessions
-      .session(token)
-      .then((session) => this.#decideByRules(request, rules, session?.did ?? null))
+    const token = sessions === undefined ? null : bearerToken(authorization)
+    if (sessions === undefined || token === null) return null
+    return sessions.session(token).then((session) => session?.did ?? null)
+  }
+
+  async #decideSigned(
+    request: GatewayRequest,
+    rules: number,
+    session: Promise<string | null> | null,
+  ): Promise<Outcome> {
+    const sessionDid = await session
+    if (this.#signatures === null) {
+      const outcome = await this.#decideByRules(request, rules, sessionDid)
+      return unverifiedOutcome(this, outcome, NO_AUDIENCE, 401)
+    }
+    const inShadow = this.policy.mode === 'shadow'
+    const { result, lookup, answeredBy } = await this.#signatures.check(
+      request.raw(),
+      (did, found) => inShadow || this.#verdict(rules, signerOf(did), found).action !== 'deny',
+      request.readBody,
+    )
+    const { verdict, reason, did, status, keyid, replay, digest } = result
+    const contentDigest = verdict === 'verified' ? result.contentDigest : null
+    const signature = { verdict, reason, keyid, replay, digest, contentDigest }
+    if (did !== null && (verdict === 'verified' || reason === 'not-admitted')) {
+      const other = sessionDid !== null && sessionDid !== did
+      const caller = other ? CONFLICT : signerOf(did)
+      const outcome = this.#evaluate(rules, caller, other ? null : lookup, answeredBy)
+      return this.#applyLimit(request, signedOutcome(this, outcome, signature))
+    }
+    if (verdict === 'unverified') {
+      const outcome = await this.#decideByRules(request, rules, sessionDid)
+      return unverifiedOutcome(
+        this,
+        outcome,
+        signature,
+        status === 429 || status === 503 ? status : 401,
+      )
+    }
+    const caller = {
+      kind: 'signature-invalid',
+      status: status === 400 || status === 403 ? status : 401,
+    } as const
+    return signedOutcome(this, this.#evaluate(rules, caller, null, answeredBy), signature)
   }
 
   /**
@@ -134,26 +221,29 @@ export class Gate {
         return this.#applyLimit(request, this.#evaluate(rules, caller, result, 'service'))
       })
     }
-    const index = 2 * (rules + 1) + (caller.proven ? 1 : 0)
+    const index = 2 * (rules + 1) + (caller.proof === 'none' ? 0 : 1)
     const result = { kind: 'answered', agent: cached.agent } as const
     cached.derived[index] ??= this.#evaluate(rules, caller, result, 'cache')
     return this.#applyLimit(request, cached.derived[index])
   }
 
-  #callerOf(identification: string | null, sessionDid: string | null): Caller {
+  #callerOf(
+    identification: string | null,
+    sessionDid: string | null,
+  ): NamedCaller | AnonymousCaller {
     if (identification === null) {
-      return sessionDid === null ? ANONYMOUS : { kind: 'named', did: sessionDid, proven: true }
+      return sessionDid === null ? ANONYMOUS : { kind: 'named', did: sessionDid, proof: 'session' }
     }
     const named = this.#callers.get(identification) ?? this.#parse(identification)
     if (named === null) return UNREADABLE
     if (sessionDid === null) return named
-    return sessionDid === named.did ? { ...named, proven: true } : CONFLICT
+    return sessionDid === named.did ? { ...named, proof: 'session' } : CONFLICT
   }
 
   #parse(identification: string): NamedCaller | null {
     const tail = parseDidOrTail(this.naming, identification)
     if (tail === null) return null
-    const named = { kind: 'named', did: didOf(this.naming, tail), proven: false } as const
+    const named = { kind: 'named', did: didOf(this.naming, tail), proof: 'none' } as const
     this.#callers.set(identification, named)
     return named
   }
@@ -207,11 +297,13 @@ export class Gate {
 }
 
 type NamedCaller = Extract<Caller, { kind: 'named' }>
+type AnonymousKind = 'none' | 'unreadable' | 'conflict'
+type AnonymousCaller = Extract<Caller, { kind: AnonymousKind }>
 
 const MAX_CALLERS = 1_000
-const ANONYMOUS: Caller = { kind: 'none' }
-const UNREADABLE: Caller = { kind: 'unreadable' }
-const CONFLICT: Caller = { kind: 'conflict' }
+const ANONYMOUS: AnonymousCaller = { kind: 'none' }
+const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
+const CONFLICT: AnonymousCaller = { kind: 'conflict' }
 const PREFLIGHT: Verdict = {
   action: 'allow',
   level: null,
@@ -219,6 +311,19 @@ const PREFLIGHT: Verdict = {
   refusal: null,
   agent: null,
   stale: false,
+}
+
+const NO_AUDIENCE: RequestSignature = {
+  verdict: 'unverified',
+  reason: 'no-audience',
+  keyid: null,
+  replay: 'unchecked',
+  digest: 'unchecked',
+  contentDigest: null,
+}
+
+function signerOf(did: string): NamedCaller {
+  return { kind: 'named', did, proof: 'signature' }
 }
 
 /** Null if the framework cannot determine it. */
@@ -233,30 +338,4 @@ function addressOf({ address }: GatewayRequest): string | null {
 /** RFC 6750 section 2.1. */
 function bearerToken(authorization: string | null): string | null {
   return (authorization && /^Bearer +(\S+)$/i.exec(authorization)?.[1]) || null
-}
-
-function readOptions(options: GatewayOptions) {
-  const { service, naming: names, policy: input, timeoutMs = 2000, sessions } = options
-  const mistakes: string[] = []
-  if (!(timeoutMs > 0 && timeoutMs <= 60_000)) {
-    mistakes.push('timeoutMs takes a number from 1 to 60000')
-  }
-  const registry = collectMistake(mistakes, () =>
-    // Checks for a method instead of the class, because the application may have installed another copy of the SDK.
-    typeof service === 'object' && service !== null && 'lookup' in service
-      ? service
-      : new Registry(service, { naming: names }),
-  )
-  const { shortName, idHeader } = registry?.naming ?? names ?? {}
-  const naming = collectMistake(mistakes, () => namingFor(shortName, idHeader)) ?? namingFor()
-  const policy = readPolicyAt(input, 'policy', { naming, mistakes })
-  if (sessions === undefined) {
-    for (const place of placesRequiringProof(policy)) {
-      mistakes.push(
-        `${place}.requireProof needs \`sessions\`: without them, nobody can prove anything`,
-      )
-    }
-  }
-  if (registry === null || mistakes.length > 0) throw new PolicyError(mistakes)
-  return { registry, naming, policy }
 }

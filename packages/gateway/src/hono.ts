@@ -1,16 +1,21 @@
+import type { IncomingMessage } from 'node:http'
+import type { RawRequest } from '@countersign/protocol'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Decision } from './decision/decision.ts'
-import { denialFor, varyHeader } from './denial.ts'
+import { denialFor } from './denial.ts'
 import { Gate } from './gate.ts'
 import type { GatewayOptions } from './options.ts'
 import { customResponse, type Refused } from './refused.ts'
+import { isSigned } from './request/is-signed.ts'
 import { isPreflight } from './request/preflight.ts'
+import { rawNodeRequest } from './request/raw-node-request.ts'
+import { bodyReader, rawWebRequest } from './request/raw-web-request.ts'
 import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
 import { targetOf } from './request/web-target.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** The gateway's decision. Only `proofOfPossession` says whether the caller proved who it is. */
+    /** The gateway's decision. Only `proof` says whether the caller proved who it is. */
     agent: Decision
   }
 }
@@ -37,30 +42,33 @@ export interface HonoGatewayOptions extends GatewayOptions {
  */
 export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
   const gate = new Gate(options)
-  const sessions = options.sessions !== undefined
-  const vary = varyHeader(gate.naming, sessions)
-  const { address = connectionAddress, onRefused } = options
+  const { vary } = gate
+  const { address = connectionAddress, onRefused, tlsTerminated = false } = options
   return async (c, next) => {
-    const { raw } = c.req
-    const field = (name: string) => raw.headers.get(name)
+    const request = c.req.raw
+    const field = (name: string) => request.headers.get(name)
+    const raw = () => rawRequestOf(c, tlsTerminated)
     const outcome = gate.decide({
-      method: raw.method,
-      target: targetOf(raw.url),
+      method: request.method,
+      target: targetOf(request.url),
       identification: field(gate.idHeader),
-      authorization: sessions ? field('authorization') : null,
+      authorization: gate.accepts.sessions ? field('authorization') : null,
       address: () => address(c),
-      preflight: isPreflight(raw.method, field),
+      preflight: isPreflight(request.method, field),
+      signed: isSigned(field),
+      raw,
+      readBody: bodyReader(request),
     })
     const { decision, forwarded } = outcome instanceof Promise ? await outcome : outcome
     c.set('agent', decision)
-    const denial = denialFor(decision, gate.naming, field('accept'), sessions)
+    const denial = denialFor(decision, gate, field('accept'), raw)
     try {
-      replaceIdentityHeaders(raw.headers, gate.isIdentityHeader, forwarded)
+      replaceIdentityHeaders(request.headers, gate.isIdentityHeader, forwarded)
     } catch {
       // Requests are immutable on Workers and Deno, so the application gets a changed copy.
-      const headers = new Headers(raw.headers)
+      const headers = new Headers(request.headers)
       replaceIdentityHeaders(headers, gate.isIdentityHeader, forwarded)
-      c.req.raw = new Request(raw, { headers })
+      c.req.raw = new Request(request, { headers })
     }
     if (denial !== null) {
       const answer = onRefused && (() => onRefused(c, { ...denial, decision }))
@@ -73,6 +81,15 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
     if (response !== c.res) c.res = response
     return undefined
   }
+}
+
+/** With @hono/node-server from what node:http received, since a `Request` has joined headers and a normalized address. */
+function rawRequestOf({ env, req }: Context, tlsTerminated: boolean): RawRequest {
+  const incoming: IncomingMessage | undefined = env?.incoming
+  const target = Array.isArray(incoming?.rawHeaders) ? incoming.url : undefined
+  if (incoming === undefined || target === undefined) return rawWebRequest(req.raw, tlsTerminated)
+  const { protocol } = new URL(req.raw.url)
+  return rawNodeRequest(incoming, target, tlsTerminated ? 'https' : protocol.slice(0, -1))
 }
 
 /** The address of the connection, which only @hono/node-server provides. */

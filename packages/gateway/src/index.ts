@@ -1,5 +1,11 @@
-export { agentSignIn, Registry } from '@countersign/sdk'
-export type { Action, Decision, Refusal } from './decision/decision.ts'
+export {
+  agentSignIn,
+  assertContentDigest,
+  memoryNonceStore,
+  type NonceStore,
+  Registry,
+} from '@countersign/sdk'
+export type { Action, Decision, Proof, Refusal, RequestSignature } from './decision/decision.ts'
 export type { Reason, ReasonCode } from './decision/reasons.ts'
 export type { DecidedRequest, GatewayOptions, RegistryClient, SessionReader } from './options.ts'
 export type {
@@ -15,4 +21,9 @@ export type {
   WhenUnreachable,
 } from './policy/policy.ts'
 export { PolicyError } from './policy/policy-error.ts'
+export {
+  type RedisClient,
+  type RedisNonceStoreOptions,
+  redisNonceStore,
+} from './redis-nonce-store.ts'
 export type { Refused } from './refused.ts'

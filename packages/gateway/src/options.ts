@@ -1,4 +1,4 @@
-import type { NamingOptions, Registry } from '@countersign/sdk'
+import type { NamingOptions, NonceStore, Registry } from '@countersign/sdk'
 
 /** A `Registry` of any copy of the SDK: the gateway's package contains one, and the site may have installed another. */
 export type RegistryClient = Pick<Registry, keyof Registry>
@@ -15,7 +15,7 @@ export interface DecidedRequest {
   readonly address: string | null
 }
 
-/** Validates session tokens: `agentSignIn` of the SDK. Only a session sets `proofOfPossession: true`. */
+/** Validates session tokens: `agentSignIn` of the SDK. A session counts as proof of possession. */
 export interface SessionReader {
   /** @returns null if the token is not a valid session */
   session(token: string): Promise<{ readonly did: string } | null>
@@ -29,6 +29,24 @@ export interface GatewayOptions {
   readonly policy?: PolicyInput | undefined
   /** The deployment's short name and header name, if they differ from the defaults and `service` is a URL. */
   readonly naming?: NamingOptions | undefined
+  /**
+   * The origins at which agents reach the site, such as `https://shop.example`. With them, the signature of a request (RFC 9421)
+   * counts as proof of possession of the agent's key. They never come from a request: another site could forward what was
+   * signed for itself. Default: none, so that signatures prove nothing.
+   */
+  readonly audiences?: readonly (string | URL)[] | undefined
+  /** The public address of the service (its `BASE_URL`), if `service` is an internal one. */
+  readonly issuer?: string | URL | undefined
+  /**
+   * The nonces that were used, shared by all processes that accept requests for these audiences. Default: the memory of this
+   * process, which is for a site that is one process.
+   */
+  readonly nonces?: NonceStore | undefined
+  /**
+   * A proxy in front terminates TLS, and nobody else reaches this server, so requests count as https. Default: false, and what
+   * the framework reports (in Express `trust proxy`, in Fastify `trustProxy`).
+   */
+  readonly tlsTerminated?: boolean | undefined
   /** Accepts sessions (`Authorization: Bearer …`) as proof of possession of the agent's key. */
   readonly sessions?: SessionReader | undefined
   /** Time-out for requests to the service, in milliseconds. Default: 2,000. */

@@ -25,6 +25,8 @@ after(async () => {
 const FORGED = {
   'X-ServiceID-Decision': 'allow',
   'x-serviceid-verified': 'true',
+  'X-ServiceID-Proof': 'signature',
+  x_serviceid_proof: 'signature',
   X_ServiceID_DID: 'svc:agent:forged',
   'X-SERVICEID_Status': 'forged',
   'X-ServiceID-Identity-Level': 'forged',
@@ -76,6 +78,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
       assert.deepEqual(forwardedHeaders(reached), {
         'x-serviceid-decision': 'allow',
         'x-serviceid-verified': 'true',
+        'x-serviceid-proof': 'none',
         'x-serviceid-did': did,
         'x-serviceid-status': 'active',
         'x-serviceid-identity-level': 'in-person',
@@ -95,7 +98,9 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
       identityLevel: 'in-person',
       grade: null,
       source: 'cache',
+      proof: 'none',
       proofOfPossession: false,
+      signature: null,
     })
     assert.deepEqual(codesOf(agent), ['owner-verified', 'header-only'])
     assert.match(
@@ -228,6 +233,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
         assert.deepEqual(forwardedHeaders(JSON.parse(answers[0].text)), {
           'x-serviceid-decision': 'shadow-deny',
           'x-serviceid-verified': 'false',
+          'x-serviceid-proof': 'none',
         })
       }),
       { numRuns: 40 },
@@ -300,6 +306,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     assert.deepEqual(forwardedHeaders(reached), {
       'x-serviceid-decision': 'allow',
       'x-serviceid-verified': 'false',
+      'x-serviceid-proof': 'none',
     })
     assert.equal((await ask(open, {}, options)).status, 401)
     assert.equal((await ask(open, { origin: 'https://a.example' }, options)).status, 401)

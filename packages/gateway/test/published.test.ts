@@ -42,6 +42,7 @@ for (const [name, command] of Object.entries(RUNTIMES)) {
       ['x-serviceid-decision', 'allow'],
       ['x-serviceid-did', did],
       ['x-serviceid-identity-level', 'in-person'],
+      ['x-serviceid-proof', 'none'],
       ['x-serviceid-status', 'active'],
       ['x-serviceid-verified', 'true'],
     ]
@@ -103,6 +104,7 @@ test('the types compile alone, and every README snippet compiles with them and t
   const strict = {
     strict: true,
     noEmit: true,
+    allowImportingTsExtensions: true,
     target: 'es2022',
     module: 'nodenext',
     exactOptionalPropertyTypes: true,

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Agent, newKey, Registry } from '@countersign/sdk'
+import { unverify } from '../../../test/support/agents.ts'
 import { blocksOf } from '../../../test/support/doc-page.ts'
 import { freePort } from '../../../test/support/ports.ts'
-import { claimAgent, ROOT, startTestService, tempDir } from '../../../test/support/service.ts'
+import { ROOT, startTestService, type TestService, tempDir } from '../../../test/support/service.ts'
 import { snippetsOf } from '../../../test/support/snippets.ts'
 import { until } from '../../../test/support/until.ts'
 import { REASON_MESSAGES } from '../src/decision/reasons.ts'
@@ -16,6 +17,7 @@ import { COMMAND } from './support/gateway-process.ts'
 import { partOf, README, REFERENCE } from './support/readme-reference.ts'
 
 const SITES = ['with-express.ts', 'with-fastify.ts', 'with-hono.ts', 'people-too.ts', 'proven.ts']
+const ORDERS = ['orders-express.ts', 'orders-fastify.ts', 'orders-hono.ts']
 
 /** A project with the gateway installed and the README's snippets, changed to the addresses of the test. */
 function project(t: TestContext, addresses: Readonly<Record<string, string>>): string {
@@ -70,25 +72,75 @@ async function start(t: TestContext, file: string) {
   return { service, ...(await startSnippet(t, dir, file, port)) }
 }
 
+/** An agent that signs requests to one audience. Its owner is verified. */
+async function agentFor(service: TestService, audience: string) {
+  const { operator } = service
+  const registry = new Registry(service.url)
+  const agent = new Agent({ registry, signer: await newKey(), audiences: [audience] })
+  const owner = await operator.addVerifiedOwner()
+  const { did } = await agent.claim(await operator.issueToken(owner))
+  return { agent, did, owner }
+}
+
 for (const file of ['with-express.ts', 'with-fastify.ts', 'with-hono.ts']) {
-  test(`${file} of the README runs, admits a verified agent and refuses others`, async (t) => {
+  test(`${file} of the README runs, admits who signs and refuses who only names a public DID`, async (t) => {
     const { service, url } = await start(t, file)
-    const did = await claimAgent(service, await service.operator.addVerifiedOwner())
-    const response = await fetch(url, { headers: { ServiceID: did } })
+    const { agent, did } = await agentFor(service, url)
+    const response = await agent.fetch(url)
     assert.deepEqual([response.status, await response.text()], [200, `Hello, ${did}`])
+    assert.equal((await fetch(url, { headers: { ServiceID: did } })).status, 401)
     assert.equal((await fetch(url)).status, 401)
   })
 }
 
-test('worker.ts of the README admits a verified agent and refuses others', async (t) => {
+for (const file of ORDERS) {
+  test(`${file} of the README: only proven agents of verified owners may POST /orders`, async (t) => {
+    const { service, url } = await start(t, file)
+    const { agent, did } = await agentFor(service, url)
+    const orders = `${url}/orders`
+    const init = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'one item' }
+    // The site does not know whether what was signed in the second of its start was used.
+    let response = await agent.fetch(orders, init)
+    await until(async () => {
+      if (response.status !== 503) return true
+      response = await agent.fetch(orders, init)
+      return false
+    })
+    assert.deepEqual([response.status, await response.text()], [200, `Ordered by ${did}`])
+    const named = { ...init, headers: { ...init.headers, ServiceID: did } }
+    assert.equal((await fetch(orders, named)).status, 402)
+    assert.equal((await fetch(orders, init)).status, 402)
+    const other = await agentFor(service, url)
+    await unverify(service, other.owner, other.did)
+    assert.equal((await other.agent.fetch(orders, init)).status, 402)
+    const signed = await agent.sign(orders, init)
+    const changed = { method: 'POST', headers: signed.headers, body: 'two items' }
+    assert.equal((await fetch(orders, changed)).status, 402)
+  })
+}
+
+test('worker.ts and orders-worker.ts of the README admit who signs and refuse others', async (t) => {
   const service = await startTestService(t)
-  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const shop = 'https://shop.example'
+  const { agent, did } = await agentFor(service, shop)
   const dir = project(t, { 'https://id.example': service.url })
-  const { default: worker } = await import(pathToFileURL(join(dir, 'worker.ts')).href)
-  const ask = (headers: Readonly<Record<string, string>>) =>
-    worker.fetch(new Request('https://shop.example/', { headers })) as Promise<Response>
-  assert.equal(await (await ask({ ServiceID: did })).text(), `Hello, ${did}`)
-  assert.equal((await ask({})).status, 401)
+  const load = async (file: string) =>
+    (await import(pathToFileURL(join(dir, file)).href)).default as {
+      fetch(request: Request): Promise<Response>
+    }
+  const worker = await load('worker.ts')
+  assert.equal(await (await worker.fetch(await agent.sign(shop))).text(), `Hello, ${did}`)
+  assert.equal((await worker.fetch(new Request(shop, { headers: { ServiceID: did } }))).status, 401)
+  const orders = await load('orders-worker.ts')
+  const init = { method: 'POST', headers: { ServiceID: did } }
+  assert.equal((await orders.fetch(new Request(`${shop}/orders`, init))).status, 402)
+  let status = 503
+  await until(async () => {
+    const signed = await agent.sign(`${shop}/orders`, { method: 'POST', body: 'one item' })
+    status = (await orders.fetch(signed)).status
+    return status !== 503
+  })
+  assert.equal(status, 200)
 })
 
 test('people-too.ts of the README refuses nothing and logs its decisions', async (t) => {
@@ -103,10 +155,8 @@ test('people-too.ts of the README refuses nothing and logs its decisions', async
 
 test('proven.ts of the README admits a signed-in agent and refuses the header alone', async (t) => {
   const { service, url } = await start(t, 'proven.ts')
-  const agent = new Agent({ registry: new Registry(service.url), signer: await newKey() })
-  const owner = await service.operator.addVerifiedOwner()
-  const { did } = await agent.claim(await service.operator.issueToken(owner))
-  assert.equal((await agent.fetch(url)).status, 401)
+  const { agent, did } = await agentFor(service, url)
+  assert.equal((await fetch(url, { headers: { ServiceID: did } })).status, 401)
   const { token } = await agent.signIn(`${url}/agent-sign-in`)
   const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
   assert.equal(await response.text(), `Welcome, ${did}`)
@@ -128,11 +178,16 @@ test('countersign-gateway runs with the command and the file of the README', asy
   const ask = (more: object) =>
     fetch(`http://127.0.0.1:${port}/auth/forward`, { headers: { ...headers, ...more } })
   assert.equal((await ask({})).status, 200)
+  const order = { 'x-forwarded-method': 'POST', 'x-forwarded-uri': '/orders' }
+  assert.equal((await ask(order)).status, 402)
   assert.equal((await ask({ ServiceID: 'A'.repeat(24) })).status, 503)
 })
 
 test('every snippet of the README is run by a test', () => {
-  assert.deepEqual([...snippetsOf(README).keys()].sort(), [...SITES, 'worker.ts'].sort())
+  assert.deepEqual(
+    [...snippetsOf(README).keys()].sort(),
+    [...SITES, ...ORDERS, 'orders-policy.ts', 'worker.ts', 'orders-worker.ts'].sort(),
+  )
 })
 
 for (const [name, made] of Object.entries(REFERENCE)) {

@@ -22,7 +22,10 @@ export interface Naming {
   readonly idHeader: string
   /** The headers in which a gateway passes its decision to the site behind it. */
   readonly forwardedHeaders: Readonly<
-    Record<'decision' | 'verified' | 'did' | 'status' | 'identityLevel', string>
+    Record<
+      'decision' | 'verified' | 'proof' | 'did' | 'status' | 'identityLevel' | 'contentDigest',
+      string
+    >
   >
 }
 
@@ -57,9 +60,11 @@ export function namingFor(
     forwardedHeaders: {
       decision: `X-${idHeader}-Decision`,
       verified: `X-${idHeader}-Verified`,
+      proof: `X-${idHeader}-Proof`,
       did: `X-${idHeader}-DID`,
       status: `X-${idHeader}-Status`,
       identityLevel: `X-${idHeader}-Identity-Level`,
+      contentDigest: `X-${idHeader}-Content-Digest`,
     },
   }
 }

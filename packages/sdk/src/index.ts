@@ -11,6 +11,7 @@ export { identifiedDid } from './identification.ts'
 export { keyFromJwk, keyFromPem, keyFromText, newKey } from './keys/keys.ts'
 export { isSignedChallenge, type SignedChallenge } from './keys/signed-challenge.ts'
 export type { NewKey, PrivateJwk, Signer } from './keys/signer.ts'
+export { isSignature } from './keys/verify-signature.ts'
 export type {
   AnswerOrigin,
   CallOptions,
@@ -31,6 +32,11 @@ export {
   agentSignIn,
   type SessionOptions,
 } from './relying-party/agent-sign-in.ts'
+export {
+  assertContentDigest,
+  type ContentDigestOptions,
+  type ReceivedBody,
+} from './relying-party/assert-content-digest.ts'
 export { type ChallengeStore, memoryChallengeStore } from './relying-party/challenge-store.ts'
 export {
   type Challenges,

@@ -1,12 +1,14 @@
 import type { Grade } from '@countersign/sdk'
 import type { Level, Rules } from '../policy/policy.ts'
-import { type Action, type AgentData, REFUSAL_CODES, type Refusal } from './decision.ts'
+import { type Action, type AgentData, type Proof, REFUSAL_CODES, type Refusal } from './decision.ts'
 import { type Reason, reason } from './reasons.ts'
 
 /** The agent that a request identifies, if any. */
 export type Caller =
   | { readonly kind: 'none' | 'unreadable' | 'conflict' }
-  | { readonly kind: 'named'; readonly did: string; readonly proven: boolean }
+  /** It never counts as the agent that its header or session names. */
+  | { readonly kind: 'signature-invalid'; readonly status: 400 | 401 | 403 }
+  | { readonly kind: 'named'; readonly did: string; readonly proof: Proof }
 
 /** The result of looking an agent up. `agent` is null if the service does not know it. */
 export type LookupResult =
@@ -44,26 +46,37 @@ export function decide(
   if (caller.kind === 'none') {
     return byLevel(rules, 'none', 401, [reason('no-identification', header)])
   }
+  if (caller.kind === 'signature-invalid') {
+    const { status } = caller
+    const refused = status === 400 ? refusalOf(status) : customRefusal(rules, status)
+    return deny(refused, [reason('signature-invalid')])
+  }
   if (caller.kind !== 'named') {
     const code = `identification-${caller.kind}` as const
     return byLevel(rules, 'unknown', 401, [reason(code, header)])
   }
-  const proof = caller.proven ? reason('session-proven') : reason('header-only', header)
+  const proof = proofReason(caller.proof, header)
+  const proven = caller.proof !== 'none'
   if (rules.deny.includes(caller.did))
     return deny(customRefusal(rules, 403), [reason('deny-list'), proof])
   if (result?.kind === 'answered') {
-    return decideForAgent(rules, caller.proven, result.agent, [proof])
+    return decideForAgent(rules, proven, result.agent, [proof])
   }
   const last = result?.last ?? null
   if (rules.unreachable === 'stale' && last !== null && last.ageSeconds <= rules.maxStaleSeconds) {
     const age = reason('answer-stale', Math.round(last.ageSeconds))
-    return { ...decideForAgent(rules, caller.proven, last.agent, [age, proof]), stale: true }
+    return { ...decideForAgent(rules, proven, last.agent, [age, proof]), stale: true }
   }
   const reasons = [reason('service-unreachable'), proof] as const
   if (rules.unreachable === 'flag' || rules.unreachable === 'allow') {
     return { ...EMPTY_VERDICT, action: rules.unreachable, reasons }
   }
   return deny(UNAVAILABLE, reasons)
+}
+
+function proofReason(proof: Proof, header: string): Reason {
+  if (proof === 'signature') return reason('signature-proven')
+  return proof === 'session' ? reason('session-proven') : reason('header-only', header)
 }
 
 /** The verdict if the gateway itself fails: the same as for an unreachable service without a cached answer. */

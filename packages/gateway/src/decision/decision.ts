@@ -1,4 +1,4 @@
-import type { AgentStatus, Grade } from '@countersign/sdk'
+import type { AgentStatus, Grade, SignatureReason, SignatureVerdict } from '@countersign/sdk'
 import type { Level, Mode } from '../policy/policy.ts'
 import type { Reason } from './reasons.ts'
 
@@ -15,10 +15,42 @@ export interface AgentData {
   readonly identityMethod: string | null
   /** Null if the policy does not depend on it. */
   readonly grade: Grade | null
+  /** The current key; absent if the gateway verifies no signatures. */
+  readonly key?: AgentKey | undefined
+}
+
+/** The key with which an agent signs. */
+interface AgentKey {
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+  /** JWK thumbprint (RFC 7638), base64url. */
+  readonly keyid: string
+}
+
+/**
+ * How the caller proved possession of the agent's key: by the signature of this request (RFC 9421), by a session of this site
+ * (`agentSignIn` of the SDK), or not at all. The identification header alone is never a proof.
+ */
+export type Proof = 'none' | 'session' | 'signature'
+
+/** The result of verifying the signature of a request. */
+export interface RequestSignature {
+  readonly verdict: SignatureVerdict
+  /** For your log. Null if the verdict is `verified`. */
+  readonly reason: SignatureReason | null
+  /** The JWK thumbprint that the signature names. Proven only with `verified`. */
+  readonly keyid: string | null
+  /** Whether it is known that the nonce was not used before. */
+  readonly replay: 'checked' | 'unchecked'
+  /** Whether the body was compared. `none`: the signature covers no digest, and no content was seen. */
+  readonly digest: 'checked' | 'unchecked' | 'none'
+  /** The `Content-Digest` that the agent signed; null without one or if the verdict is not `verified`. */
+  readonly contentDigest: string | null
 }
 
 /** The error codes by status. 402 is FORBIDDEN, because the contract has no code for it. */
 export const REFUSAL_CODES = {
+  400: 'VALIDATION_ERROR',
   401: 'UNAUTHENTICATED',
   402: 'FORBIDDEN',
   403: 'FORBIDDEN',
@@ -29,7 +61,7 @@ export const REFUSAL_CODES = {
 
 /** How a request is refused, or would be in shadow mode. */
 export interface Refusal {
-  readonly status: 401 | 402 | 403 | 404 | 429 | 503
+  readonly status: 400 | 401 | 402 | 403 | 404 | 429 | 503
   readonly code: (typeof REFUSAL_CODES)[keyof typeof REFUSAL_CODES]
   /** Set by the policy. Null: the message of the first reason. */
   readonly message: string | null
@@ -64,11 +96,12 @@ export interface Decision {
   readonly grade: Grade | null
   /** Where the data comes from: the service, the cache, or a stale cache entry because the service is unreachable. */
   readonly source: 'service' | 'cache' | 'stale' | null
-  /**
-   * Whether the caller proved possession of the agent's key with a session of this site (`agentSignIn` of the SDK).
-   * The identification header alone is never a proof.
-   */
+  /** How the caller proved that it is this agent. */
+  readonly proof: Proof
+  /** Whether `proof` is not `none`. */
   readonly proofOfPossession: boolean
+  /** Null if the request is not signed. */
+  readonly signature: RequestSignature | null
 }
 
 /** A refusal as an HTTP response. */

@@ -2,8 +2,8 @@ import type { Naming } from '@countersign/protocol'
 import { type ForwardedHeaders, forwardedHeaders } from '../forwarded-headers.ts'
 import type { Mode, Policy } from '../policy/policy.ts'
 import { type Caller, refusalOf, type Verdict } from './decide.ts'
-import type { Decision } from './decision.ts'
-import { reason } from './reasons.ts'
+import type { Decision, RequestSignature } from './decision.ts'
+import { type ReasonCode, reason } from './reasons.ts'
 
 /** A decision with the headers for the site behind the gateway. */
 export interface Outcome {
@@ -37,7 +37,9 @@ export function outcomeOf(
     identityLevel: agent === null ? null : (agent.identityMethod ?? 'unverified'),
     grade: agent?.grade ?? null,
     source: stale ? 'stale' : source,
-    proofOfPossession: named?.proven ?? false,
+    proof: named?.proof ?? 'none',
+    proofOfPossession: (named?.proof ?? 'none') !== 'none',
+    signature: null,
   })
 }
 
@@ -56,6 +58,39 @@ export function rateLimitedOutcome(
   })
 }
 
+/** Adds what is known of the request's signature. */
+export function signedOutcome(
+  context: OutcomeContext,
+  { decision }: Outcome,
+  signature: RequestSignature,
+): Outcome {
+  return freeze(context, { ...decision, signature })
+}
+
+/**
+ * The outcome for a request whose signature could not be verified, from that without the signature: if it is refused because it
+ * proves nothing, the refusal says why, and when to try again.
+ * @param status for a request that needs proof
+ */
+export function unverifiedOutcome(
+  context: OutcomeContext,
+  { decision }: Outcome,
+  signature: RequestSignature,
+  status: 401 | 429 | 503,
+): Outcome {
+  const { refusal, reasons } = decision
+  const lacksProof = NEEDS_PROOF.includes(reasons[0].code)
+  if (refusal === null || !lacksProof) return freeze(context, { ...decision, signature })
+  return freeze(context, {
+    ...decision,
+    signature,
+    reasons: [reason('signature-unverified'), ...reasons],
+    refusal: status === 401 ? refusal : refusalOf(status, 1),
+  })
+}
+
+const NEEDS_PROOF: readonly ReasonCode[] = ['no-identification', 'proof-required']
+
 function isAdmitted(mode: Mode, action: Decision['action']): boolean {
   return mode === 'shadow' || action !== 'deny'
 }
@@ -65,5 +100,6 @@ function freeze({ naming }: OutcomeContext, decision: Decision): Outcome {
   for (const each of decision.reasons) Object.freeze(each)
   Object.freeze(decision.reasons)
   Object.freeze(decision.refusal)
+  Object.freeze(decision.signature)
   return { decision: Object.freeze(decision), forwarded: forwardedHeaders(naming, decision) }
 }

@@ -14,7 +14,7 @@ export const REASON_MESSAGES = {
   'identification-unreadable': (header: string) =>
     `The ${header} header is not one DID, nor the 24 characters of one.`,
   'identification-conflict': (header: string) =>
-    `The ${header} header names another agent than the session does.`,
+    `The ${header} header, the session and the signature must name the same agent.`,
   'agent-unknown': () => 'The service knows no such agent.',
   'deny-list': () => 'This agent is on the list of those that are refused.',
   'allow-list': () => 'This agent is on the list of those that are let in.',
@@ -32,8 +32,11 @@ export const REASON_MESSAGES = {
     `The ${header} header is what the caller says of itself: it does not prove that the caller holds the agent's key.`,
   'session-proven': () =>
     "The caller has a session of this site, for which it proved the agent's key when it signed in.",
+  'signature-proven': () => "The caller signed the request with the agent's key.",
+  'signature-invalid': () => 'The signature of the request is not valid.',
+  'signature-unverified': () => 'The signature of the request could not be verified.',
   'proof-required': () =>
-    'This agent has only said who it is: it has to sign in and prove its key by that.',
+    'The request only names an agent. It has to prove possession of the agent’s key, by a signature or a session.',
   'service-unreachable': () => 'The service that knows the agents cannot be asked at the moment.',
   'answer-stale': (seconds: number) =>
     `The service cannot be asked at the moment: this is what it said ${seconds} seconds ago.`,

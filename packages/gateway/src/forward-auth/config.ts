@@ -6,6 +6,7 @@ import type { Policy } from '../policy/policy.ts'
 import { collectMistake, PolicyError } from '../policy/policy-error.ts'
 import { placesRequiringProof, readPolicyAt } from '../policy/read-policy.ts'
 import {
+  listOf,
   numberBetween,
   oneOf,
   type ReadContext,
@@ -22,6 +23,10 @@ export interface Config {
   /** Identifies the service's URL and names, to tell whether a changed configuration needs a new registry. */
   readonly registryKey: string
   readonly policy: Policy
+  /** Origins at which agents reach the site. */
+  readonly audiences: readonly string[]
+  /** The public address of the service; empty: `service`. */
+  readonly issuer: string
   readonly sessions: SessionReader | undefined
   readonly host: string
   readonly port: number
@@ -33,6 +38,13 @@ export interface Config {
 type Env = Readonly<Record<string, string | undefined>>
 
 const anyText = stringMatching(() => true, 'a text')
+
+const origin = stringMatching(
+  (text) => URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text,
+  'an origin such as `https://shop.example`',
+)
+
+type FieldValue = string | number | readonly string[]
 
 /** The fields of the file, except `policy`. A test checks the table in README.md against them. */
 export const CONFIG_FIELDS = {
@@ -79,11 +91,16 @@ export const CONFIG_FIELDS = {
     description:
       'At SIGTERM: how long it goes on answering, and says by `/readyz` and `Connection: close` that it is about to end',
   },
-  audience: {
-    read: anyText,
-    defaultValue: '',
+  audiences: {
+    read: listOf(origin, 'a list of origins such as `https://shop.example`'),
+    defaultValue: [] as readonly string[],
     description:
-      'With `sessionSecretVariable`: the audience of the `agentSignIn` of the site behind, whose sessions count as proof',
+      'The origins at which agents reach the site. With them, signatures of requests count as proof',
+  },
+  issuer: {
+    read: origin,
+    defaultValue: '',
+    description: "The service's public origin (`BASE_URL`), if `service` is an internal address",
   },
   sessionSecretVariable: {
     read: stringMatching(
@@ -91,9 +108,10 @@ export const CONFIG_FIELDS = {
       'the name of an environment variable',
     ),
     defaultValue: '',
-    description: "The environment variable that has that `agentSignIn`'s secret",
+    description:
+      'The environment variable with the secret of the `agentSignIn` of the site behind, whose sessions for one of `audiences` count as proof',
   },
-} as const satisfies Record<string, Field<string | number>>
+} as const satisfies Record<string, Field<FieldValue>>
 
 type Values = {
   readonly [K in keyof typeof CONFIG_FIELDS]: (typeof CONFIG_FIELDS)[K] extends {
@@ -123,9 +141,10 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
       : collectMistake(mistakes, () => new Registry(values.service, { naming: names }))
   const policy = readPolicyAt(given.policy, 'policy', { mistakes, naming: naming ?? namingFor() })
   const sessions = registry && collectMistake(mistakes, () => sessionsOf(values, registry, env))
-  if (sessions === undefined) {
+  const { audiences, issuer } = values
+  if (audiences.length === 0) {
     for (const place of placesRequiringProof(policy)) {
-      mistakes.push(`${place}.requireProof needs audience and sessionSecretVariable`)
+      mistakes.push(`${place}.requireProof needs audiences`)
     }
   }
   if (mistakes.length > 0 || registry === null || sessions === null) {
@@ -133,11 +152,11 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
   }
   const { host, port, logLevel, timeoutMs, drainSeconds } = values
   const listening = { host, port, logLevel, timeoutMs, drainSeconds }
-  return { registry, registryKey, policy, sessions, ...listening }
+  return { registry, registryKey, policy, audiences, issuer, sessions, ...listening }
 }
 
 function readValues(given: Readonly<Record<string, unknown>>, context: ReadContext): Values {
-  const entries = Object.entries<Field<string | number>>(CONFIG_FIELDS).map(([name, field]) => {
+  const entries = Object.entries<Field<FieldValue>>(CONFIG_FIELDS).map(([name, field]) => {
     const value = given[name]
     if (value === undefined) return [name, field.defaultValue]
     return [name, field.read(value, name, context) ?? field.defaultValue]
@@ -147,17 +166,24 @@ function readValues(given: Readonly<Record<string, unknown>>, context: ReadConte
 
 /** @returns undefined if sessions are not configured */
 function sessionsOf(
-  { audience, sessionSecretVariable: variable }: Values,
+  { audiences, sessionSecretVariable: variable }: Values,
   registry: Registry,
   env: Env,
 ): SessionReader | undefined {
-  if (audience === '' && variable === '') return undefined
-  if (audience === '' || variable === '') {
-    throw new Error('audience and sessionSecretVariable go together')
-  }
+  if (variable === '') return undefined
+  if (audiences.length === 0) throw new Error('sessionSecretVariable needs audiences')
   const secret = env[variable]
   if (!secret) throw new Error(`the environment has no ${variable}`)
-  return agentSignIn({ registry, audience, secret })
+  const readers = audiences.map((audience) => agentSignIn({ registry, audience, secret }))
+  return {
+    async session(token) {
+      for (const reader of readers) {
+        const session = await reader.session(token)
+        if (session !== null) return session
+      }
+      return null
+    },
+  }
 }
 
 function parse(text: string): unknown {

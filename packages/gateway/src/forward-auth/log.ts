@@ -25,7 +25,7 @@ export function openLog(level: LogLevel, write: (line: string) => void): Log {
 /** Logs what explains a decision. Leaves out the parts of the request that may contain secrets. */
 export function logDecision(log: Log, decision: Decision, { method, path }: DecidedRequest): void {
   const { action, admitted, mode, level, did, status, identityLevel, grade } = decision
-  const { source, proofOfPossession, refusal, reasons } = decision
+  const { source, proof, proofOfPossession, signature, refusal, reasons } = decision
   log(action === 'deny' ? 'warn' : 'info', 'decision', {
     action,
     admitted,
@@ -36,7 +36,9 @@ export function logDecision(log: Log, decision: Decision, { method, path }: Deci
     identityLevel,
     grade,
     source,
+    proof,
     proofOfPossession,
+    signature: signature && (signature.reason ?? signature.verdict),
     refusal: refusal?.status ?? null,
     reasons: reasons.map(({ code }) => code),
     method,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Outcome } from '../decision/outcome.ts'
 import { denialFor } from '../denial.ts'
-import type { Gate } from '../gate.ts'
+import type { Gate, GatewayRequest } from '../gate.ts'
 import { headerOf } from '../request/node-headers.ts'
 import type { Dialect } from './proxy-request.ts'
 
@@ -14,12 +14,12 @@ export function reply(
   dialect: Dialect,
   { decision, forwarded }: Outcome,
   gate: Gate,
-  sessions: boolean,
+  raw: GatewayRequest['raw'],
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
   const accept = dialect === 'nginx' ? null : headerOf(request, 'accept')
-  const denial = denialFor(decision, gate.naming, accept, sessions)
+  const denial = denialFor(decision, gate, accept, raw)
   if (denial === null) {
     // If a header to copy is missing, Caddy 2.6 forwards the literal name of its placeholder. Empty headers avoid that.
     if (dialect === 'forward') {

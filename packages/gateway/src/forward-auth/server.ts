@@ -69,11 +69,13 @@ export class ForwardAuth {
     clearTimeout(deadline)
   }
 
-  #optionsOf({ registry, policy, sessions, timeoutMs }: Config): GatewayOptions {
+  #optionsOf({ registry, policy, audiences, issuer, sessions, timeoutMs }: Config): GatewayOptions {
     return {
       service: registry,
       policy,
       timeoutMs,
+      audiences,
+      issuer: issuer === '' ? undefined : issuer,
       sessions,
       onDecision: (decision, request) => {
         this.metrics.recordDecision(decision)
@@ -92,17 +94,17 @@ export class ForwardAuth {
 
   #answerProxy(dialect: Dialect, request: IncomingMessage, response: ServerResponse): void {
     const gate = this.#gate
-    const sessions = this.#config.sessions !== undefined
-    const clientRequest = proxyRequest(dialect, request, gate, sessions)
-    if (clientRequest === null) {
-      const mistake = 'X-Forwarded-Method and X-Forwarded-Uri do not say which request it is about.'
+    const clientRequest = proxyRequest(dialect, request, gate)
+    if (typeof clientRequest === 'string') {
+      const mistake = clientRequest
       this.#log('error', 'question', { mistake })
       // Not 2xx, so that a misconfigured proxy admits nothing.
       answerText(response, 400, `${mistake}\n`)
       return
     }
     const outcome = gate.decide(clientRequest)
-    const answer = (each: Outcome) => reply(dialect, each, gate, sessions, request, response)
+    const answer = (each: Outcome) =>
+      reply(dialect, each, gate, clientRequest.raw, request, response)
     if (outcome instanceof Promise) outcome.then(answer)
     else answer(outcome)
   }

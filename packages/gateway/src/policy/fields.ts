@@ -144,7 +144,7 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     read: boolean,
     defaultValue: false,
     description:
-      'Refuse agents that only say who they are: they need a session of your `agentSignIn` (middlewares with `sessions`)',
+      'Refuse agents that do not prove possession of their key, by a signature (`audiences`) or a session (`sessions`)',
   },
   refusal: {
     read: nullable(refusal),

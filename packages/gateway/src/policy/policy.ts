@@ -38,7 +38,7 @@ export interface Rules {
   readonly allow: readonly string[]
   /** DIDs that are always refused. */
   readonly deny: readonly string[]
-  /** Refuse agents that have not proved possession of their key with a session of this site. */
+  /** Refuse agents that have not proved possession of their key, by a signature or a session of this site. */
   readonly requireProof: boolean
   /** How a refusal by these rules is answered. Null: 401 or 403 with the reason. */
   readonly refusal: RefusalResponse | null

@@ -9,7 +9,7 @@ import {
   strictest,
   type Verdict,
 } from '../../src/decision/decide.ts'
-import type { AgentData } from '../../src/decision/decision.ts'
+import type { AgentData, Proof } from '../../src/decision/decision.ts'
 import { outcomeOf } from '../../src/decision/outcome.ts'
 import { REASON_MESSAGES } from '../../src/decision/reasons.ts'
 import type { PolicyInput, Rules } from '../../src/policy/policy.ts'
@@ -24,8 +24,8 @@ const GOOD: AgentData = {
   identityMethod: 'mitid',
   grade: 'B',
 }
-const NAMED: Caller = { kind: 'named', did: DID, proven: false }
-const PROVEN: Caller = { kind: 'named', did: DID, proven: true }
+const NAMED: Caller = { kind: 'named', did: DID, proof: 'none' }
+const PROVEN: Caller = { kind: 'named', did: DID, proof: 'session' }
 
 const answered = (agent: Partial<AgentData> | null): LookupResult => ({
   kind: 'answered',
@@ -245,9 +245,14 @@ const policies = fc.record(
   },
   { requiredKeys: [] },
 ) as fc.Arbitrary<PolicyInput>
+const proofs = fc.constantFrom<Proof>('none', 'session', 'signature')
 const callers: fc.Arbitrary<Caller> = fc.oneof(
   fc.constantFrom<Caller>({ kind: 'none' }, { kind: 'unreadable' }, { kind: 'conflict' }),
-  fc.record({ kind: fc.constant('named' as const), did: fc.constant(DID), proven: fc.boolean() }),
+  fc.constantFrom<Caller>(
+    { kind: 'signature-invalid', status: 400 },
+    { kind: 'signature-invalid', status: 401 },
+  ),
+  fc.record({ kind: fc.constant('named' as const), did: fc.constant(DID), proof: proofs }),
 )
 const agent = fc.option(
   fc.record({
@@ -283,8 +288,8 @@ test('every decision has a reason, and a refusal exactly if the action is deny',
 
 test('the deny list overrides every other rule', () => {
   fc.assert(
-    fc.property(policies, fc.boolean(), answers, (policy, proven, answer) => {
-      const caller: Caller = { kind: 'named', did: DID, proven }
+    fc.property(policies, proofs, answers, (policy, proof, answer) => {
+      const caller: Caller = { kind: 'named', did: DID, proof }
       const verdict = judge({ ...policy, deny: [DID], allow: [DID] }, caller, answer)
       assert.deepEqual([verdict.action, verdict.reasons[0].code], ['deny', 'deny-list'])
     }),
@@ -323,17 +328,18 @@ test('shadow mode admits every request and reports the decision', () => {
   )
 })
 
-test('only a session counts as proof of possession', () => {
+test('only a session or a signature counts as proof of possession', () => {
   fc.assert(
     fc.property(policies, callers, fc.option(answers), (policy, caller, answer) => {
       const verdict = judge(policy, caller, answer)
       const setting = { naming: namingFor(), policy: { mode: 'enforce' as const } }
       const { decision } = outcomeOf(setting, caller, verdict, null)
-      const proven = caller.kind === 'named' && caller.proven
+      const proof = caller.kind === 'named' ? caller.proof : 'none'
       const codes = verdict.reasons.map(({ code }) => code)
-      assert.equal(decision.proofOfPossession, proven)
-      assert.equal(codes.includes('session-proven'), proven)
-      assert.equal(codes.includes('header-only'), caller.kind === 'named' && !proven)
+      assert.deepEqual([decision.proof, decision.proofOfPossession], [proof, proof !== 'none'])
+      assert.equal(codes.includes('session-proven'), proof === 'session')
+      assert.equal(codes.includes('signature-proven'), proof === 'signature')
+      assert.equal(codes.includes('header-only'), caller.kind === 'named' && proof === 'none')
     }),
   )
 })

@@ -74,15 +74,12 @@ test('--check validates the file without starting a server, and the example is v
   const file = join(tempDir(t), 'gateway.json')
   writeFileSync(file, JSON.stringify({ service: 'https://id.example', policy: { mood: 'good' } }))
   assert.equal((await runGatewayCommand('--check', '--config', file)).code, 2)
-  // Nobody can prove anything without sessions, so these routes would refuse everybody.
+  // Nobody can prove anything without audiences, so these routes would refuse everybody.
   const routes = [{ path: '/a' }, { path: '/b', requireProof: true }]
   writeFileSync(file, JSON.stringify({ service: 'https://id.example', policy: { routes } }))
   const { code: unproven, stderr } = await runGatewayCommand('--check', '--config', file)
   assert.equal(unproven, 2)
-  assert.match(
-    stderr,
-    /^- policy\.routes\[1\]\.requireProof needs audience and sessionSecretVariable$/m,
-  )
+  assert.match(stderr, /^- policy\.routes\[1\]\.requireProof needs audiences$/m)
 })
 
 test('the session secret comes from the environment, and a session is accepted as proof', async (t) => {
@@ -96,7 +93,7 @@ test('the session secret comes from the environment, and a session is accepted a
   const { token } = await signIn.complete(await agent.answer(await signIn.begin(), { audience }))
   const settings = {
     service: service.url,
-    audience,
+    audiences: ['https://other.example', audience],
     sessionSecretVariable: 'SECRET',
     policy: { requireProof: true },
   }

@@ -64,6 +64,7 @@ for (const [dialect, asking] of Object.entries(ASKING)) {
     assert.deepEqual(identityOf(response), {
       'x-serviceid-decision': 'allow',
       'x-serviceid-verified': 'true',
+      'x-serviceid-proof': 'none',
       'x-serviceid-did': agents.verified,
       'x-serviceid-status': 'active',
       'x-serviceid-identity-level': 'in-person',
@@ -215,7 +216,9 @@ test('each decision is logged with its reasons and without the query', async () 
     status: 'active',
     identityLevel: 'in-person',
     grade: null,
+    proof: 'none',
     proofOfPossession: false,
+    signature: null,
     refusal: null,
     reasons: ['owner-verified', 'header-only'],
     method: 'GET',
@@ -227,7 +230,9 @@ test('each decision is logged with its reasons and without the query', async () 
 })
 
 function identityOf({ headers }: Response): Record<string, string> {
-  return Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-serviceid')))
+  return Object.fromEntries(
+    [...headers].filter(([name, value]) => name.startsWith('x-serviceid') && value !== ''),
+  )
 }
 
 /** The error envelope: in the body, or in a header for nginx. */

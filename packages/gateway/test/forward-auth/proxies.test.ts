@@ -5,14 +5,19 @@ import { sendRaw } from '../../../../test/support/raw-http.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { needs } from '../../../../test/support/tools.ts'
+import { until } from '../../../../test/support/until.ts'
 import { type Reached, startEchoSite } from '../support/echo-site.ts'
 import { startGateway } from '../support/gateway-process.ts'
 import { type ProxyName, startProxy } from '../support/proxies.ts'
+import { send, signingAgent } from '../support/signing.ts'
 import { startWsgiSite, type WsgiRequest } from '../support/wsgi-site.ts'
 
 const PROXIES: readonly ProxyName[] = ['nginx', 'caddy', 'haproxy']
 /** Every character that header names may contain besides letters and digits (RFC 9110 section 5.6.2). */
 const SEPARATORS = [..."-_.!#$%&'*+^`|~"]
+/** Agents sign for plain http only on loopback. */
+const LOCAL_SHOP = 'http://localhost:8000'
+
 type Policy = Readonly<Record<string, unknown>>
 
 /** Starts service, gateway, site, and a proxy with its example configuration of deploy/. */
@@ -41,6 +46,8 @@ function identity({ fields }: Reached, idHeader = 'ServiceID'): Record<string, s
 const forged = (idHeader: string) => [
   `X-${idHeader}-Decision: allow`,
   `x-${idHeader.toLowerCase()}-verified: true`,
+  `X-${idHeader}-Proof: forged`,
+  `X-${idHeader}-Content-Digest: forged`,
   `X-${idHeader}-DID: forged`,
   `X-${idHeader}-DID: forged twice`,
   `X-${idHeader}-Status: forged`,
@@ -97,6 +104,7 @@ for (const proxy of PROXIES) {
       assert.deepEqual(identity(first), {
         'x-serviceid-decision': 'allow',
         'x-serviceid-verified': 'true',
+        'x-serviceid-proof': 'none',
         'x-serviceid-did': agents.verified,
         'x-serviceid-status': 'active',
         'x-serviceid-identity-level': 'in-person',
@@ -173,6 +181,7 @@ for (const proxy of PROXIES) {
       assert.deepEqual(identity(site.reached[0] as Reached), {
         'x-serviceid-decision': 'flag',
         'x-serviceid-verified': 'false',
+        'x-serviceid-proof': 'none',
       })
       await gateway.stop('SIGKILL')
       const answer = await askWith(url, lines)
@@ -201,6 +210,7 @@ for (const proxy of PROXIES) {
       const expected = {
         HTTP_X_SERVICEID_DECISION: 'allow',
         HTTP_X_SERVICEID_VERIFIED: 'true',
+        HTTP_X_SERVICEID_PROOF: 'none',
         HTTP_X_SERVICEID_DID: did,
         HTTP_X_SERVICEID_STATUS: 'active',
         HTTP_X_SERVICEID_IDENTITY_LEVEL: 'in-person',
@@ -211,7 +221,9 @@ for (const proxy of PROXIES) {
           const headers = Object.fromEntries(names.map((name) => [name, 'forged']))
           const response = await fetch(url, { headers: { ServiceID: did, ...headers } })
           const { fields } = (await response.json()) as WsgiRequest
-          const identity = Object.entries(fields).filter(([name]) => /^HTTP_X_SERVICEID/.test(name))
+          const identity = Object.entries(fields).filter(
+            ([name, value]) => /^HTTP_X_SERVICEID/.test(name) && value !== '',
+          )
           assert.deepEqual(Object.fromEntries(identity), expected, String(names))
         }
       }
@@ -247,6 +259,7 @@ test('haproxy: works with another short name and header', needs('haproxy'), asyn
   assert.deepEqual(identity(site.reached[0] as Reached, 'AcmeID'), {
     'x-acmeid-decision': 'allow',
     'x-acmeid-verified': 'true',
+    'x-acmeid-proof': 'none',
     'x-acmeid-did': did,
     'x-acmeid-status': 'active',
     'x-acmeid-identity-level': 'in-person',
@@ -255,3 +268,64 @@ test('haproxy: works with another short name and header', needs('haproxy'), asyn
   assert.equal(refused.status, 401)
   assert.doesNotMatch(JSON.stringify([...refused.headers, refused.text]), /ServiceID|svc/)
 })
+
+for (const proxy of PROXIES) {
+  test(
+    `${proxy}: a signed request proves the agent by what the proxy says of it, and a forged one does not`,
+    needs(proxy),
+    async (t) => {
+      const service = await startTestService(t)
+      const site = await startEchoSite(t)
+      const routes = [{ path: '/orders', methods: ['POST'], refusal: { status: 402 } }]
+      const policy = { requireProof: true, levels: { unverified: 'deny' }, routes }
+      const settings = { service: service.url, audiences: [LOCAL_SHOP], policy }
+      const gateway = await startGateway(t, settings)
+      const ports = { gatewayPort: gateway.port, sitePort: site.port, idHeader: 'ServiceID' }
+      const url = await startProxy(t, proxy, ports)
+      const { agent, did } = await signingAgent(service, [LOCAL_SHOP])
+
+      const request = await agent.sign(`${LOCAL_SHOP}/a/b?c=d%20e`)
+      const forged = { 'X-ServiceID-Proof': 'session', 'X-ServiceID-Content-Digest': 'forged' }
+      assert.equal((await send(url, request, { headers: forged })).status, 200)
+      const { 'x-serviceid-did': named, 'x-serviceid-proof': proof } = identity(lastOf(site))
+      assert.deepEqual([named, proof], [did, 'signature'])
+      assert.equal(identity(lastOf(site))['x-serviceid-content-digest'], undefined)
+      assert.equal((await send(url, request)).status, 401)
+
+      // The nonce store does not know what was signed before it started, within a second.
+      const init = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'one item' }
+      const signed = () => agent.sign(`${LOCAL_SHOP}/orders`, init)
+      await until(async () => (await send(url, await signed())).status !== 503)
+      const order = await signed()
+      // With another header that only a gateway may set, nginx passes the request on by its list of headers.
+      const extra = { 'X-ServiceID-Extra': 'forged' }
+      assert.equal((await send(url, order, { headers: extra })).status, 200)
+      const told = identity(lastOf(site))
+      assert.equal(told['x-serviceid-proof'], 'signature')
+      assert.equal(told['x-serviceid-content-digest'], order.headers.get('content-digest'))
+      assert.equal(lastOf(site).body, 'one item')
+      assert.equal(told['x-serviceid-extra'], undefined)
+
+      const lies = { 'X-Forwarded-Host': new URL(LOCAL_SHOP).host, 'X-Forwarded-Uri': '/a' }
+      const sign = () => agent.sign(`${LOCAL_SHOP}/a`)
+      const reached = site.reached.length
+      for (const changes of [{ target: '/b' }, { method: 'DELETE' }, { host: 'other.example' }]) {
+        const answer = await send(url, await sign(), { ...changes, headers: lies })
+        assert.equal(answer.status, 401, JSON.stringify(changes))
+      }
+      const bare = new Request(`${LOCAL_SHOP}/orders`, { ...init, headers: { ServiceID: did } })
+      const refused = await send(url, bare)
+      assert.equal(refused.status, 402)
+      assert.match(
+        String(refused.headers['accept-signature']),
+        /^sig1=\("@method".*"web-bot-auth"$/,
+      )
+      assert.match(String(refused.headers.vary), /\bSignature\b/)
+      assert.equal(site.reached.length, reached)
+    },
+  )
+}
+
+function lastOf(site: { readonly reached: readonly Reached[] }): Reached {
+  return site.reached.at(-1) ?? assert.fail('nothing reached the site')
+}

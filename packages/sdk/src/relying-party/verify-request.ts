@@ -1,8 +1,12 @@
-import { memoryNonceStore as memoryStore, namingFor, requestVerifier } from '@countersign/protocol'
+import {
+  memoryNonceStore as memoryStore,
+  namingFor,
+  readBody,
+  requestVerifier,
+} from '@countersign/protocol'
 import { isSignature } from '../keys/verify-signature.ts'
 import { originOf } from '../origin.ts'
 import type { Registry } from '../registry.ts'
-import { readBody } from '../signed-requests/buffered-body.ts'
 import type {
   NonceStore,
   ProvenKey,

@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
+import type { RawRequest } from '@countersign/protocol'
+import { headerOf } from './node-headers.ts'
+
+/** Where body parsers put the bytes of a body, if the application has told them to. */
+interface ParsedRequest {
+  readonly rawBody?: unknown
+  readonly body?: unknown
+}
+
+/**
+ * A request as node:http received it.
+ * @param target as sent, before a router has changed it
+ * @param scheme that of the client's connection; anything but `https` is http
+ */
+export function rawNodeRequest(
+  request: IncomingMessage & ParsedRequest,
+  target: string,
+  scheme: string | undefined,
+): RawRequest {
+  const { method = 'GET', rawHeaders } = request
+  // HTTP/2 requests can have content without a header that says so.
+  const { stream } = request as unknown as Partial<Http2ServerRequest>
+  return {
+    method,
+    scheme: scheme === 'https' ? 'https' : 'http',
+    authority: headerOf(request, ':authority') ?? headerOf(request, 'host') ?? '',
+    target,
+    headers: fieldsOf(rawHeaders),
+    body: bytesOf(request),
+    hasContent: stream === undefined ? undefined : !stream.endAfterHeaders,
+  }
+}
+
+/** Without the pseudo-header fields of HTTP/2. */
+function fieldsOf(rawHeaders: readonly string[]): [string, string][] {
+  const fields: [string, string][] = []
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (!name.startsWith(':')) fields.push([name, rawHeaders[i + 1] as string])
+  }
+  return fields
+}
+
+/** Parsers decompress bodies, and the digest is that of the compressed ones, so those are not visible here. */
+function bytesOf(request: IncomingMessage & ParsedRequest): Uint8Array | undefined {
+  if (headerOf(request, 'content-encoding') !== null) return undefined
+  const { rawBody, body } = request
+  if (rawBody instanceof Uint8Array) return rawBody
+  return body instanceof Uint8Array ? body : undefined
+}
