@@ -48,7 +48,7 @@ async function run(): Promise<boolean> {
     return false
   }
   try {
-    const results = await runJobs(planJobs(files), server?.url ?? '')
+    const results = await runJobs(planJobs(files, tier as Tier), server?.url ?? '')
     if (isRecording) recordDurations(results, join(import.meta.dirname, 'durations.json'))
     return printResults(results, performance.now() - began)
   } finally {
