@@ -28,7 +28,7 @@ test('every pattern matches a file, so that none is left behind when files move'
 
 test('each file is in exactly one job', () => {
   for (const tier of ['quick', 'all'] as const) {
-    const planned = planJobs(filesOf(tier)).flatMap(({ database, paths }) =>
+    const planned = planJobs(filesOf(tier), tier).flatMap(({ database, paths }) =>
       paths.map((path) => key({ path, database })),
     )
     assert.deepEqual(planned.toSorted(), filesOf(tier).map(key).toSorted())
