@@ -45,7 +45,7 @@ export interface AgentOptions {
   readonly did?: string | undefined
   /**
    * The origins that `fetch` and `sign` sign requests for, such as `https://shop.example`; https, on loopback also http. Default: none.
-   * A signature is proof to whoever receives it, so never take an origin from what a site or a model says.
+   * Every recipient of a signature can use it as proof, so never take an origin from the text of a site or a model.
    */
   readonly audiences?: readonly (string | URL | AudienceOptions)[] | undefined
   /** The public address of the service (its `BASE_URL`), if the Registry uses an internal one. Default: that of the Registry. */

@@ -2,21 +2,22 @@
 export const MAX_BODY_BYTES = 10 * 1024 * 1024
 
 /**
- * Reads the body of a request, also of one with a stream, up to `MAX_BODY_BYTES`.
+ * Reads the body of a request or response, also of one with a stream.
  * @returns null without a body
  */
 export async function readBody(
-  request: Request,
+  message: Pick<Request | Response, 'body'>,
+  maxBytes = MAX_BODY_BYTES,
 ): Promise<Uint8Array<ArrayBuffer> | null | 'too-large'> {
-  if (request.body === null) return null
-  const reader = request.body.getReader()
+  if (message.body === null) return null
+  const reader = message.body.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
   for (;;) {
     const { done, value } = await reader.read()
     if (done) break
     size += value.length
-    if (size > MAX_BODY_BYTES) {
+    if (size > maxBytes) {
       // Not awaited: of a clone, it settles only once the other branch is cancelled too.
       reader.cancel().catch(() => undefined)
       return 'too-large'

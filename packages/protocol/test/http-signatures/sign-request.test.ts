@@ -116,7 +116,7 @@ test('what is signed here is verified here, in every dialect', async () => {
   }
 })
 
-test('an empty body of POST, PUT and PATCH has a digest; so has any content', async () => {
+test('the signer adds a digest to every POST, PUT and PATCH, also with an empty body, and to any content', async () => {
   for (const [method, body, covered] of [
     ['POST', null, true],
     ['PUT', null, true],

@@ -192,7 +192,7 @@ test('an audience is an origin', () => {
   }
 })
 
-test('the identification header goes by the name of the deployment', async () => {
+test('the identification header has the name that the deployment chose', async () => {
   assert.equal(naming.idHeader, 'ServiceID')
   const named = { ...naming, idHeader: 'AcmeID' }
   const request = find('every field that is covered if it is present')

@@ -1,3 +1,4 @@
+import { readBody } from '@countersign/protocol'
 import { errorIn, protocolError } from './service-errors.ts'
 
 /** A request to a service. */
@@ -54,7 +55,7 @@ export async function sendRequest(
     await response.body?.cancel()
     throw redirectError(service, response)
   }
-  const bytes = await readBody(response, maxBytes, service)
+  const bytes = await readResponse(response, maxBytes, service)
   const mediaType = mediaTypeOf(response.headers)
   const isJson = mediaType === JSON_TYPE || mediaType === DID_JSON
   const parsed = isJson ? parseJson(bytes) : undefined
@@ -87,28 +88,14 @@ function redirectError(service: URL, { status, headers }: Response) {
 }
 
 /** @throws CountersignError PROTOCOL if the body has more bytes: the rest is not read */
-async function readBody(response: Response, maxBytes: number, service: URL): Promise<Uint8Array> {
-  const reader = response.body?.getReader()
-  if (reader === undefined) return new Uint8Array()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    length += value.length
-    if (length > maxBytes) {
-      await reader.cancel()
-      throw protocolError(service, `sends more than ${maxBytes} bytes`, response.status)
-    }
-    chunks.push(value)
-  }
-  const bytes = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.length
-  }
-  return bytes
+async function readResponse(
+  response: Response,
+  maxBytes: number,
+  service: URL,
+): Promise<Uint8Array> {
+  const body = await readBody(response, maxBytes)
+  if (body !== 'too-large') return body ?? new Uint8Array()
+  throw protocolError(service, `sends more than ${maxBytes} bytes`, response.status)
 }
 
 function mediaTypeOf(headers: Headers): string {

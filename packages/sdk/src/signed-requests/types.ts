@@ -190,6 +190,6 @@ export interface SignatureResult {
   readonly replay: 'checked' | 'unchecked'
   /** `none`: the signature covers no digest, and the request has no content. */
   readonly digest: 'checked' | 'unchecked' | 'none'
-  /** The covered `Content-Digest` field, for whoever sees the body; null without one or before the signature was checked. */
+  /** The covered `Content-Digest` field, to compare where the body is visible; null without one or before the signature was checked. */
   readonly contentDigest: string | null
 }

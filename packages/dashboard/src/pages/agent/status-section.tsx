@@ -69,7 +69,7 @@ function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode {
   const { status, statusSetBy, statusReason, statusChangedAt } = agent
   const changedBy = {
     owner: 'you',
-    operator: `whoever runs ${name}`,
+    operator: `the operator of ${name}`,
     agent: 'the agent itself',
     service: `${name}, because another owner reported its key`,
   }[statusSetBy]
@@ -96,7 +96,7 @@ function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode {
         {statusSetBy === 'service' &&
           ' It cannot be reactivated with this key. You can still revoke the agent.'}
         {statusSetBy === 'operator' &&
-          ` You cannot lift it here: only whoever runs ${name} can. Ask them. You can still revoke the agent.`}
+          ` You cannot lift it here: only the operator of ${name} can. You can still revoke the agent.`}
       </p>
     )
   }
