@@ -27,7 +27,7 @@ import {
 
 /** Previews in this release. `http-signatures` is planned, and rejected until it exists. */
 const PREVIEWS: readonly string[] = ['card-formats', 'rate-limit']
-/** All rate limits with their defaults (README, RATE_LIMITS). */
+/** All rate limits with their defaults (docs/configuration.md). */
 const RATE_LIMITS = {
   ...{ mint: '30/m', 'mint-address': '60/m' },
   ...{ claims: '1000/m', 'failed-claims': '10/m', 'failed-claims-token': '10/h' },
@@ -36,7 +36,7 @@ const RATE_LIMITS = {
 } as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-/** The service's settings (README, table of settings). */
+/** The service's settings (docs/configuration.md). */
 export interface Settings {
   readonly host: string
   readonly port: number

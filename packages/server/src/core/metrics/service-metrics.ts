@@ -6,7 +6,7 @@ import type { Gauges } from './service-gauges.ts'
 
 const PHASES = ['starting', 'ready', 'draining'] as const
 
-/** Registers all metrics of the service except the histograms. docs/operating.md describes them and their alerts. */
+/** Registers all metrics of the service except the histograms. docs/monitoring.md describes them and their alerts. */
 export function registerServiceMetrics(
   registry: Metrics,
   requests: RequestMetrics,

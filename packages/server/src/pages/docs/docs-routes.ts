@@ -34,6 +34,12 @@ export function docsRoutes(app: App, { library, pages, api }: DocsRouteContext):
     handler: (_request, reply) => asPage(reply, pages.make.docsIndexPage(context, map())),
   })
   app.get('/docs/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs', 308))
+  // The page for operators had this name in the first release.
+  for (const end of ['', '.md']) {
+    app.get(`/docs/hosts${end}`, { schema: { hide: true } }, (_request, reply) =>
+      reply.redirect(`/docs/operators${end}`, 308),
+    )
+  }
   app.get('/docs/api', {
     ...options,
     handler: (_request, reply) => asPage(reply, pages.make.apiIndexPage(context, map(), api())),
