@@ -64,7 +64,7 @@ test(
     await site.evaluate(`(async () => {
     document.body.innerHTML = '<div id="agent"></div>'
     ${given}
-    ${CARDS.take('On a page of yours', 'js')}
+    ${CARDS.take('On your page', 'js')}
   })()`)
     assert.match(await site.locator('#agent').innerText(), new RegExp(`Agent ${did.slice(10, 16)}`))
     assert.deepEqual(problems, [])
