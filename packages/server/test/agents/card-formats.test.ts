@@ -175,7 +175,7 @@ Certificate  ${service.url}/agent/shopper
   assert.equal(
     compact,
     `Shopper
-Certified, and the identity of its owner is verified.
+Certificate valid. The owner’s identity is verified.
 
 Owner        Ada Lovelace (@ada), self-declared name
 Chat         @shopper

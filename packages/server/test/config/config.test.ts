@@ -53,7 +53,7 @@ test('REPLICA_URL accepts one or several hosts, and only with PostgreSQL', () =>
   const REPLICA_URL = 'postgres://u:p@one.example,two.example:5433/x'
   assert.equal(readSettings({ DATABASE_URL, REPLICA_URL }).replicaUrl, REPLICA_URL)
   assert.deepEqual(rejection({ REPLICA_URL }).mistakes, [
-    'REPLICA_URL must be empty where DATABASE_URL is no PostgreSQL',
+    'REPLICA_URL must be empty unless DATABASE_URL is a PostgreSQL',
   ])
 })
 

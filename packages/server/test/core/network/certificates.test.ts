@@ -28,7 +28,7 @@ test('a certificate for another name is rejected before a request is sent', asyn
   const { site, get } = await siteWith(t, { certifiedFor: ['other.example.com'] })
   assert.deepEqual(await get(), {
     error: 'Unreachable',
-    message: `${HOST} shows a certificate that is for another name.`,
+    message: `${HOST} has a certificate for another name.`,
   })
   assert.equal(site.requests.length, 0)
 })

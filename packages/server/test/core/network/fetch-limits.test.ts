@@ -102,7 +102,7 @@ test('headers that are too large are rejected', async (t) => {
   })
   assert.deepEqual(await get(), {
     error: 'Unreachable',
-    message: `${HOST} answers with headers that are too large.`,
+    message: `${HOST} sends headers that are too large.`,
   })
 })
 
@@ -119,7 +119,7 @@ test('a compressed response is rejected without decompressing it', async (t) => 
     })
     assert.deepEqual(await get(), {
       error: 'Unreachable',
-      message: `${HOST} answers compressed, which was not asked for.`,
+      message: `${HOST} sends a compressed response, although none was requested.`,
     })
   }
 })

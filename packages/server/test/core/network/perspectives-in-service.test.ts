@@ -63,5 +63,5 @@ test('a stop does not wait for network requests', async (t) => {
   await fixture.service.stop()
   const { outcome, seen } = await checked
   assert.equal(outcome, 'unreachable')
-  assert.match(seen[0]?.detail ?? '', /was not waited for/)
+  assert.match(seen[0]?.detail ?? '', /was cancelled/)
 })
