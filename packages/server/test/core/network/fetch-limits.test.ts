@@ -147,7 +147,7 @@ test('a host that closes or refuses the connection, or does not speak HTTP, is u
   const babbles = await siteThat(t, (request) => request.socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
   assert.deepEqual(await babbles.get(), {
     error: 'Unreachable',
-    message: `${HOST} answers with what is not HTTP.`,
+    message: `${HOST} does not respond with HTTP.`,
   })
 
   const dns = await startDnsServer(t)
