@@ -246,10 +246,10 @@ test('the configuration for Prometheus is valid', needs('promtool'), async () =>
 })
 
 test('every alarm has a section in the documentation, and every section an alarm', () => {
-  const book = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8')
+  const book = readFileSync(join(ROOT, 'docs/monitoring.md'), 'utf8')
   const sections = [...book.matchAll(/^### (Countersign\w+)$/gm)].map((match) => match[1])
   assert.deepEqual(sections, NAMES)
-  const named = [...ALARMS.matchAll(/runbook: docs\/operating\.md#(\w+)/g)].map(([, id]) => id)
+  const named = [...ALARMS.matchAll(/runbook: docs\/monitoring\.md#(\w+)/g)].map(([, id]) => id)
   assert.deepEqual(
     named,
     NAMES.map((name) => name.toLowerCase()),

@@ -20,7 +20,7 @@ import {
 import { startSessionOf } from './support/signed-in.ts'
 import { needs } from './support/tools.ts'
 
-const HOSTS = new DocPage('docs/hosts.md', import.meta.filename)
+const OPERATORS = new DocPage('docs/operators.md', import.meta.filename)
 const MIB = 1024 * 1024
 
 async function start(t: TestContext, name: FrontName, file?: string) {
@@ -139,14 +139,14 @@ test('Caddy closes idle connections before the service does', needs('caddy'), as
 })
 
 test(
-  'docs/hosts.md: its Caddyfile keeps client addresses apart, whichever loopback address Caddy uses',
+  'docs/operators.md: its Caddyfile keeps client addresses apart, whichever loopback address Caddy uses',
   needs('caddy'),
   async (t) => {
-    const { front } = await start(t, 'caddy', HOSTS.take('On the internet', 'caddy'))
+    const { front } = await start(t, 'caddy', OPERATORS.take('3. Put it on the internet', 'caddy'))
     await assertToldApart(front)
-    const settings = new DocPage('docs/hosts.md', join(ROOT, 'test/docs-hosting.test.ts'))
+    const settings = new DocPage('docs/operators.md', join(ROOT, 'test/docs-hosting.test.ts'))
     const [, TRUSTED_PROXIES = ''] =
-      /TRUSTED_PROXIES=(.*)/.exec(settings.take('On the internet', 'sh')) ?? []
+      /TRUSTED_PROXIES=(.*)/.exec(settings.take('3. Put it on the internet', 'sh')) ?? []
     const rate = { PREVIEWS: 'rate-limit', RATE_LIMITS: 'failed-claims=1/h' }
     const { env } = await startTestService(t, { HOST: '::', TRUSTED_PROXIES, ...rate })
     for (const [proxy, client, other] of [
@@ -162,7 +162,7 @@ test(
       assert.deepEqual([await claim(client), await claim(client)], [404, 429], proxy)
       assert.equal(await claim(other), 404, `${proxy}: another client`)
     }
-    HOSTS.assertAllTaken()
+    OPERATORS.assertAllTaken()
   },
 )
 

@@ -9,24 +9,26 @@ import { claimAgent } from './support/service.ts'
 import { allOf, BROWSER_MATRIX, needs } from './support/tools.ts'
 
 const page = (name: string) => new DocPage(`docs/${name}.md`, import.meta.filename)
-const HOSTS = page('hosts')
+const OPERATORS = page('operators')
+const CONFIGURATION = page('configuration')
 const OPERATING = page('operating')
 const CARDS = page('cards')
 
-test('the commands of docs/hosts.md set up a service', needs('openssl', 'curl'), async (t) => {
+test('the commands of docs/operators.md set up a service', needs('openssl', 'curl'), async (t) => {
   const { shell, dir } = await startDocsFixture(t)
-  const printed = await shell.run(HOSTS.take('On your machine'))
+  const printed = await shell.run(OPERATORS.take('1. Run it on your machine'))
   assert.match(
     printed,
     /^Added ada \(Ada Lovelace\)\.\nada is verified by in-person .*\nsvc-verify-[0-9a-f]{32}\n$/,
   )
-  const settings = HOSTS.take('On the internet')
+  const settings = OPERATORS.take('3. Put it on the internet')
     .replace('/var/lib/countersign', join(dir, 'data'))
     .replace('agents.example.com', `localhost:${await freePort()}`)
   // Nothing runs there, and that is what the doctor finds.
   const found = await shell.run(`(${settings.trim()})`)
   assert.match(found, /^ok +base URL: https:/m)
   assert.match(found, /^warn +server: does not answer/m)
+  assert.match(await shell.run(CONFIGURATION.take('Configuration')), /^ok +database: /m)
 })
 
 test('the commands of docs/operating.md work', needs('openssl', 'curl'), async (t) => {
@@ -62,7 +64,7 @@ test(
     await site.evaluate(`(async () => {
     document.body.innerHTML = '<div id="agent"></div>'
     ${given}
-    ${CARDS.take('On a page of yours', 'js')}
+    ${CARDS.take('On your page', 'js')}
   })()`)
     assert.match(await site.locator('#agent').innerText(), new RegExp(`Agent ${did.slice(10, 16)}`))
     assert.deepEqual(problems, [])
@@ -73,6 +75,6 @@ test(
   'every block that these pages assign to this test was run',
   allOf(needs('openssl', 'curl'), BROWSER_MATRIX),
   () => {
-    for (const each of [HOSTS, OPERATING, CARDS]) each.assertAllTaken()
+    for (const each of [OPERATORS, CONFIGURATION, OPERATING, CARDS]) each.assertAllTaken()
   },
 )

@@ -148,7 +148,7 @@ test('channels of a revoked agent are shown and can only be removed', BROWSER_MA
     assert.equal(await page.getByRole('heading', { name: /^What / }).count(), 0)
   }
   await page.goto(`${at}/channels/new`)
-  await page.getByText('nothing can be added to it').waitFor()
+  await page.getByText('You cannot add channels to it').waitFor()
   assert.deepEqual(problems, [])
 })
 

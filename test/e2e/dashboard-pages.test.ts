@@ -173,7 +173,7 @@ test(
       await page.goto(`${service.url}/dashboard${path}${query}`)
       const alert = page.getByRole('alert').filter({ hasText: outcome })
       await alert.waitFor()
-      assert.equal(await alert.innerText(), `${outcome}\n\nIt did not work. Begin again.`)
+      assert.equal(await alert.innerText(), `${outcome}\n\nIt failed. Start again.`)
       assert.equal(await page.locator('img[src="x"]').count(), 0)
     }
     assert.equal(alerts, 0)

@@ -73,7 +73,7 @@ test(
     await page.getByLabel('Username').fill('ada')
     await page.getByLabel('Recovery code').fill('0000-0000-0000-0000')
     await page.getByRole('button', { name: 'Sign in with the code' }).click()
-    await page.getByText('There is no such recovery code, or it has been used.').waitFor()
+    await page.getByText('This recovery code is wrong or was used.').waitFor()
     await page.getByText(/req_[0-9a-z]+/).waitFor()
   },
 )

@@ -29,16 +29,16 @@ function describe(kind: ChannelKind): string {
   return [
     `### ${label} (\`${id}\`, tier ${tier})`,
     `${proves} The owner enters: *${field.label}*, such as \`${field.placeholder}\`. ${field.hint}`,
-    `A proof counts for ${days} days. ${checkText(kind)}`,
+    `A proof is valid for ${days} days. ${checkText(kind)}`,
     ...kind.methods(proof).map(methodText),
   ].join('\n\n')
 }
 
 function checkText({ check }: ChannelKind): string {
-  if (check === null) return 'Nobody looks for it: the agent comes and proves it.'
+  if (check === null) return 'There is no daily check: the agent proves it itself.'
   return check.agreement === 'most'
-    ? 'It is looked for every day, and more than half of the perspectives have to see it.'
-    : 'It is looked for every day, and the first perspective that gets an answer decides.'
+    ? 'Checked daily. More than half of the perspectives must find it.'
+    : 'Checked daily. The first perspective that gets an answer decides.'
 }
 
 function methodText({ title, step, fields }: ProofMethodInWords): string {

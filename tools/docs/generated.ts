@@ -19,19 +19,7 @@ export const GENERATED: readonly Generated[] = [
     write: (root, page) => withPart(page, 'deploy', deploySection(root)),
   },
   { file: 'docs/sdk.md', write: (root, page) => withPart(page, 'sdk', sdkReference(root)) },
-  {
-    file: 'docs/operating.md',
-    write: (root, page) =>
-      withPart(page, 'settings', settingsTable(readFileSync(join(root, 'README.md'), 'utf8'))),
-  },
 ]
-/** The README's table of settings, with links adjusted for docs/. */
-function settingsTable(readme: string): string {
-  const [table] = /(?:^\|.*\n)+/m.exec(readme.slice(readme.indexOf('## Settings'))) ?? []
-  if (table === undefined) throw new Error('The README has no table of settings.')
-  return table.trim().replaceAll(/\[docs\/([\w-]+\.md)\]\(docs\/([\w-]+\.md)\)/g, '[$1]($2)')
-}
-
 /** The files of deploy/, grouped by proxy. */
 const PROXIES: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
   ['nginx', [['nginx/countersign.conf', 'nginx']]],

@@ -50,7 +50,7 @@ export function assertNoImitation(field: string, text: string): void {
   if (found === null) return
   throw new CodedError(
     'VALIDATION_ERROR',
-    `${field} must not contain ${found}, because it could be taken for a verification. Remove them.`,
+    `${field} must not contain ${found}, because it could look like a verification. Remove them.`,
   )
 }
 

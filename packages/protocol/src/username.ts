@@ -43,14 +43,14 @@ const RESERVED_SHAPES = new Set([...RESERVED].map(usernameSkeleton))
  */
 export function requireUsername(naming: { readonly shortName: string }, username: string): void {
   if (!USERNAME_PATTERN.test(username)) {
-    refuse('A username has 3 to 32 characters out of a-z, 0-9 and -.')
+    refuse('A username has 3 to 32 characters of a-z, 0-9 and -.')
   }
   if (/^-|-$|--/.test(username))
-    refuse('A username has no hyphen at its ends, and no two in a row.')
+    refuse('A username must not begin or end with a hyphen, or contain two in a row.')
   // A tail can be all lower case, so a username of its length needs a hyphen to differ from one.
   if (username.length === 24 && !username.includes('-')) {
     refuse(
-      'A username of 24 characters has a hyphen, so that nobody takes it for the tail of a DID.',
+      'A username of 24 characters must contain a hyphen, so that it cannot be mistaken for the tail of a DID.',
     )
   }
   const shape = usernameSkeleton(username)

@@ -33,7 +33,7 @@ const sessionEntry = () =>
     current: Type.Boolean(),
     method: Type.Enum([...SIGN_IN_METHODS], { type: 'string' }),
     browser: Type.String({
-      description: 'what the browser says of itself, at most 256 characters',
+      description: 'the User-Agent of the browser, at most 256 characters',
     }),
     createdAt: timestamp(),
     lastSeenAt: timestamp(),
@@ -109,7 +109,7 @@ export const exportSchema = (naming: Naming) =>
         description: 'when the display name or username last changed',
       }),
       userHandle: nullable(
-        Type.String({ description: 'what authenticators know the owner by, base64url' }),
+        Type.String({ description: 'the user handle of the owner’s passkeys, base64url' }),
       ),
       passkeys: Type.Array(passkeySchema()),
       recoveryCodes: Type.Object({ left: Type.Integer(), createdAt: nullable(timestamp()) }),
@@ -129,7 +129,7 @@ export const exportSchema = (naming: Naming) =>
           provider: nullable(Type.String()),
           expiresAt: timestamp(),
         }),
-        { description: 'what was begun in a browser and is not completed' },
+        { description: 'sign-ins and verifications in progress' },
       ),
       verifications: Type.Array(
         Type.Object({
@@ -156,7 +156,7 @@ export const exportSchema = (naming: Naming) =>
       events: Type.Array(eventSchema(), { description: 'about the account, oldest first' }),
       agents: Type.Array(exportedAgent(naming), { description: 'newest first' }),
     },
-    { description: 'Everything the service holds on the owner' },
+    { description: 'All data about the owner' },
   )
 
 export type AccountExport = Static<ReturnType<typeof exportSchema>>

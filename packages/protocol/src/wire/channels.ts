@@ -66,7 +66,7 @@ export type CheckOutcome = (typeof CHECK_OUTCOMES)[number]
 const outcome = () =>
   Type.Enum([...CHECK_OUTCOMES], {
     type: 'string',
-    description: 'absent: the place says that there is no proof; unreachable: nothing is known',
+    description: 'absent: the place has no proof; unreachable: the place could not be checked',
   })
 
 const channelCheckSchema = () =>
@@ -75,7 +75,7 @@ const channelCheckSchema = () =>
     outcome: outcome(),
     perspectives: Type.Array(
       Type.Object({
-        name: Type.String({ description: 'the resolver that was asked, or who answered' }),
+        name: Type.String({ description: 'the resolver, or the host that responded' }),
         outcome: outcome(),
         detail: Type.String({ description: 'what was seen, in a sentence' }),
       }),
@@ -100,17 +100,18 @@ export const ownerChannelSchema = () =>
       link: nullable(Type.String({ description: 'where people find it' })),
       state: Type.Enum([...CHANNEL_STATES], {
         type: 'string',
-        description: 'pending: never proven; verified: counts; stale: counts no more',
+        description:
+          'pending: never proven; verified: counts for the grade; stale: no longer counts',
       }),
       createdAt: timestamp(),
       verifiedAt: nullable({
         ...timestamp(),
-        description: 'when it was last proven by a fresh token',
+        description: 'when it was last proven with a new token',
       }),
-      checkedAt: nullable({ ...timestamp(), description: 'when the proof was last seen' }),
+      checkedAt: nullable({ ...timestamp(), description: 'when a check last found the proof' }),
       freshUntil: nullable({
         ...timestamp(),
-        description: 'until when it counts without a fresh token',
+        description: 'when the proof expires',
       }),
       staleSince: nullable(timestamp()),
       failingSince: nullable({
@@ -121,7 +122,7 @@ export const ownerChannelSchema = () =>
       proof: nullable(
         Type.Object(
           { expiresAt: timestamp(), methods: Type.Array(proofMethodSchema()) },
-          { description: 'what to place to prove it; null where no token is open' },
+          { description: 'what to place to prove it; null without a current token' },
         ),
       ),
       checks: Type.Array(channelCheckSchema(), { description: 'the last ones, newest first' }),
@@ -139,7 +140,7 @@ export const exportedChannelSchema = () => {
     method: nullable(Type.String({ description: 'by which it was last proven, such as dns' })),
     tokenExpiresAt: nullable({
       ...timestamp(),
-      description: 'until when the token that is to be placed can prove it',
+      description: 'when the current token expires',
     }),
   })
 }

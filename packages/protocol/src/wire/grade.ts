@@ -15,14 +15,14 @@ export const gradeAnswerSchema = (naming: Naming) =>
       [naming.didField]: did(naming),
       status: status(),
       policyVersion: Type.Integer({
-        description: 'raised whenever the same facts could earn another letter',
+        description: 'increases whenever the same evidence could give another grade',
       }),
       grade: grade(),
       tier: nullable(tier()),
       gradeIsFallback: Type.Boolean({ description: 'the strongest channel is of tier 1' }),
       points: Type.Object({
-        identity: points('who stands behind it'),
-        reach: points('where it can be reached'),
+        identity: points('the identity of the owner'),
+        reach: points('verified channels'),
       }),
       evidence: Type.Object({
         verification: nullable(
@@ -47,7 +47,7 @@ export const gradeAnswerSchema = (naming: Naming) =>
       next: nullable(
         Type.Object(
           { grade: grade(), step: Type.String() },
-          { description: 'what would raise it' },
+          { description: 'the next step to a better grade' },
         ),
       ),
     },

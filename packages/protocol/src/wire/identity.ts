@@ -27,16 +27,16 @@ export const identityProviderSchema = () =>
     kind: Type.Enum([...PROVIDER_KINDS], { type: 'string' }),
     assurance: Type.Unsafe<Assurance | null>({
       enum: [...ASSURANCES, null],
-      description: 'what a verification is worth; null: it depends on the case',
+      description: 'the assurance of a verification; null: it depends on the case',
     }),
-    unique: Type.Boolean({ description: 'the same human cannot verify two accounts with it' }),
+    unique: Type.Boolean({ description: 'the same person cannot verify two accounts with it' }),
     verifiesName: Type.Boolean({
       description: 'it can report the verified name, which the owner may publish',
     }),
     proves: Type.String({ description: 'what it proves, in a sentence' }),
     validForDays: nullable(Type.Integer()),
     selfService: Type.Boolean({
-      description: 'false: the host does it, nothing can be begun here',
+      description: 'false: the operator does it',
     }),
   })
 
@@ -79,7 +79,7 @@ export const identitySchema = () =>
       providers: Type.Array(identityProviderSchema()),
       verifications: Type.Array(verificationSchema()),
     },
-    { description: "The owner's verifications, and the providers there are" },
+    { description: 'The verifications of the owner, and the providers' },
   )
 
 export type Identity = Static<ReturnType<typeof identitySchema>>

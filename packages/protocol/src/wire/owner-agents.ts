@@ -128,7 +128,7 @@ export const eventSchema = () =>
     seq: Type.Integer(),
     at: timestamp(),
     type: Type.String({ description: 'such as agent.suspended (docs/contract-notes.md)' }),
-    facts: openObject('what the event says, public facts only'),
+    facts: openObject('the payload of the event, public data only'),
   })
 
 /** `GET /api/account/agents/{agent}/history` */
@@ -149,7 +149,7 @@ export const issuedTokenSchema = (naming: Naming) =>
     {
       claimToken: Type.String({
         pattern: naming.tokenPattern.source,
-        description: 'shown this once',
+        description: 'shown only once',
       }),
       expiresAt: timestamp(),
       expiresIn: Type.Integer({ description: 'seconds' }),

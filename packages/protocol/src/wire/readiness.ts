@@ -10,8 +10,8 @@ const standby = () =>
     sync: Type.String({
       description: 'pg_stat_replication.sync_state: sync, quorum, potential, async',
     }),
-    lagBytes: nullable(count('what it has not replayed yet')),
-    lagMs: nullable(count('how far it is behind; null while nothing happens')),
+    lagBytes: nullable(count('bytes that it has not replayed')),
+    lagMs: nullable(count('replay delay; null while idle')),
   })
 
 /** The measured state of a node's database. */
@@ -20,22 +20,21 @@ const database = () =>
     kind: Type.Enum(['sqlite', 'postgres'], { type: 'string' }),
     role: Type.Enum(['file', 'primary', 'unreachable'], {
       type: 'string',
-      description:
-        'file: one file on this machine, which nothing follows; unreachable: the primary did not answer in time',
+      description: 'file: SQLite; unreachable: the primary did not respond in time',
     }),
-    position: count('the last event that shows in answers'),
+    position: count('the last event that responses reflect'),
     staleness: count(
-      'for how many milliseconds this node has not heard what others have written; 0 with a file',
+      'milliseconds since the node last knew all writes of other nodes; 0 with SQLite',
     ),
     commits: Type.Object({
       waitFor: Type.Enum(['disk', 'standby', 'unknown'], {
         type: 'string',
-        description: 'what a write is on before it is answered',
+        description: 'what a commit waits for',
       }),
       satisfied: nullable(
         Type.Boolean({
           description:
-            'false: no standby is there that they wait for, so that no write is answered; null: not known',
+            'false: the required standby is missing, so no write completes; null: unknown',
         }),
       ),
     }),

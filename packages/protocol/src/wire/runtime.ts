@@ -38,13 +38,13 @@ export const runtimeProofSchema = (naming: Naming) =>
     {
       [naming.didField]: did(naming),
       kind: Type.String(),
-      handleOrDomain: Type.String({ description: 'what the owner calls the place' }),
+      handleOrDomain: Type.String({ description: 'the name of the place, from the owner' }),
       verifiedAt: timestamp(),
-      checkedAt: { ...timestamp(), description: 'when it answered last' },
-      freshUntil: { ...timestamp(), description: 'until when it counts without another answer' },
+      checkedAt: { ...timestamp(), description: 'when it last proved the channel' },
+      freshUntil: { ...timestamp(), description: 'when the proof expires' },
       grade: Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' }),
     },
-    { description: 'The agent has answered' },
+    { description: 'The runtime channel is proven' },
   )
 
 export type RuntimeProof = Static<ReturnType<typeof runtimeProofSchema>>

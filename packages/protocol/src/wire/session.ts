@@ -46,9 +46,9 @@ const channelNoteSchema = () =>
     handleOrDomain: Type.String(),
     trouble: Type.Enum([...CHANNEL_TROUBLES], {
       type: 'string',
-      description: 'stale: counts no more; failing: its proof is missing; ending: to be renewed',
+      description: 'stale: no longer counts; failing: its proof is missing; ending: renew it soon',
     }),
-    until: nullable({ ...timestamp(), description: 'until when it counts, where it still does' }),
+    until: nullable({ ...timestamp(), description: 'when the proof expires, if it is valid' }),
   })
 
 /** `GET /api/session`: the initial state of a page, signed in or not. */
@@ -68,7 +68,7 @@ export const sessionSchema = () =>
       signedInAt: nullable(timestamp()),
       recentUntil: nullable({
         ...timestamp(),
-        description: 'until when this sign-in is recent enough for what is dangerous',
+        description: 'until when this sign-in counts as recent',
       }),
       renewal: nullable(
         Type.Object(
@@ -82,7 +82,7 @@ export const sessionSchema = () =>
         ),
       ),
       channelNotes: Type.Array(channelNoteSchema(), {
-        description: 'the channels that need their owner, the worst first',
+        description: 'channels that need attention, most urgent first',
       }),
       service: Type.Object({
         name: Type.String(),
@@ -93,8 +93,7 @@ export const sessionSchema = () =>
           description: 'the package of the command, as npx takes it: npx -y <cliPackage> whoami',
         }),
         passkeys: Type.Boolean({
-          description:
-            'whether browsers allow passkeys at this address: not where the host is an IP address',
+          description: 'whether browsers allow passkeys at this address; false for an IP address',
         }),
         development: Type.Boolean({
           description: 'the identity providers are for development only',
@@ -102,7 +101,7 @@ export const sessionSchema = () =>
       }),
       signInProviders: Type.Array(Type.Object({ id: Type.String(), label: Type.String() })),
     },
-    { description: 'Who is signed in, if anyone, and the ways to' },
+    { description: 'The session and the sign-in methods' },
   )
 
 export type SessionState = Static<ReturnType<typeof sessionSchema>>
@@ -134,7 +133,7 @@ export const recoveryCodes = () =>
   Type.Array(Type.String(), {
     minItems: RECOVERY_CODES,
     maxItems: RECOVERY_CODES,
-    description: 'each good for one sign-in; shown this once',
+    description: 'each is single-use; shown only once',
   })
 
 /** `POST /api/sign-up` and `/api/sign-up/provider`. */

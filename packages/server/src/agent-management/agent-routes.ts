@@ -34,7 +34,7 @@ function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.patch(OWN_AGENT, {
     schema: ownerSchema({
       operationId: 'editAgent',
-      summary: 'Change display name, username or description; null takes away',
+      summary: 'Change the display name, username or description; null removes it',
       params: ownAgentParam(),
       body: agentPatchSchema(),
       response: { 200: ownerAgentSchema(deps.site.naming) },
@@ -50,7 +50,7 @@ function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.get(`${OWN_AGENT}/history`, {
     schema: ownerSchema({
       operationId: 'agentHistory',
-      summary: 'What happened to an agent, newest first',
+      summary: 'The events of an agent, newest first',
       params: ownAgentParam(),
       querystring: Type.Object(
         { before: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })) },
@@ -100,7 +100,7 @@ function revokeAllRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.post('/api/account/agents/revoke-all', {
     schema: ownerSchema({
       operationId: 'revokeAllAgents',
-      summary: 'End the certificates of all agents, for good; needs a recent sign-in',
+      summary: 'Revoke all agents permanently; needs a recent sign-in',
       body: revokeAllRequestSchema(),
       response: { 200: revokedSchema() },
     }),
@@ -113,9 +113,9 @@ function revokeAllRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
 }
 
 const STATUS_CHANGES = [
-  { verb: 'suspend', to: 'suspended', summary: 'Take an agent out of service, for now' },
-  { verb: 'reactivate', to: 'active', summary: 'Put a suspended agent back into service' },
-  { verb: 'revoke', to: 'revoked', summary: 'End a certificate, for good' },
+  { verb: 'suspend', to: 'suspended', summary: 'Suspend an agent' },
+  { verb: 'reactivate', to: 'active', summary: 'Reactivate a suspended agent' },
+  { verb: 'revoke', to: 'revoked', summary: 'Revoke an agent permanently' },
 ] as const
 
 function statusRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {

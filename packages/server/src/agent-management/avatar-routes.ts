@@ -27,7 +27,8 @@ export function avatarRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
       bodyLimit: BODY_LIMIT,
       schema: ownerSchema({
         operationId: 'setAvatar',
-        summary: 'Give an agent a picture: PNG, JPEG or WebP, at most 5 MiB and 40 million pixels',
+        summary:
+          'Upload the picture of an agent: PNG, JPEG or WebP, at most 5 MiB and 40 million pixels',
         params: ownAgentParam(),
         querystring: Type.Object({ crop: Type.Optional(crop()) }, { additionalProperties: false }),
         body: { content: Object.fromEntries(IMAGE_TYPES.map((type) => [type, { schema: {} }])) },

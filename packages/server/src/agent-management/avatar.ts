@@ -12,16 +12,13 @@ import { writeProfile } from './update-profile.ts'
 type AvatarDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
 
 const ERRORS: Readonly<Record<ImageFault, ConstructorParameters<typeof CodedError>>> = {
-  'unsupported-format': [
-    'UNSUPPORTED_MEDIA_TYPE',
-    'This is no PNG, JPEG or WebP picture, whatever it is called.',
-  ],
+  'unsupported-format': ['UNSUPPORTED_MEDIA_TYPE', 'The file is not a PNG, JPEG or WebP picture.'],
   'too-many-pixels': [
     'PAYLOAD_TOO_LARGE',
     'The picture has more than 40 million pixels. Make it smaller first.',
   ],
   damaged: ['VALIDATION_ERROR', 'The picture is damaged or not complete.'],
-  'outside-crop': ['VALIDATION_ERROR', 'The square to cut out does not lie within the picture.'],
+  'outside-crop': ['VALIDATION_ERROR', 'The crop square is not within the picture.'],
   'too-slow': ['VALIDATION_ERROR', 'The picture takes too long to read. Try another one.'],
 }
 

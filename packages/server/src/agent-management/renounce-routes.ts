@@ -19,7 +19,7 @@ export function renounceRoute(app: App, { naming, renounce }: RenounceRouteDeps)
   app.post('/api/v1/agent/:agent/renounce', {
     schema: {
       operationId: 'renounce',
-      summary: 'Give up the certificate: the agent itself revokes its DID, for good',
+      summary: 'The agent revokes its own certificate permanently',
       tags: ['claim'],
       params: ownAgentParam(),
       body: renounceRequestSchema(),

@@ -66,5 +66,5 @@ export async function assertConfirmed(
 ): Promise<OwnerRow> {
   const owner = await ownerById(tx.db, ownerId)
   if (owner !== undefined && owner.deleted_at === null && owner.username === username) return owner
-  throw new CodedError('VALIDATION_ERROR', 'To confirm, write your own username.')
+  throw new CodedError('VALIDATION_ERROR', 'To confirm, enter your own username.')
 }

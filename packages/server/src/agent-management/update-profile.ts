@@ -46,7 +46,7 @@ export async function writeProfile(
   if (row.status === 'revoked' && changed.some((column) => profile[column] !== null)) {
     throw new CodedError(
       'VALIDATION_ERROR',
-      'This agent is revoked: what it says can be taken away, but nothing can be added or changed.',
+      'This agent is revoked. You can remove its texts, but not add or change any.',
     )
   }
   const seq = tx.nextSeq()

@@ -19,7 +19,7 @@ export function avatarRoute(app: App, deps: ReadDeps): void {
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'avatar',
-      summary: 'The picture of an agent that was given none',
+      summary: 'The default picture of an agent',
       tags: ['show'],
       params: agentParam('agent'),
       response: { 200: pictureSchema('An SVG', 'image/svg+xml') },
@@ -40,11 +40,13 @@ export function uploadedAvatarRoute(app: App, deps: ReadDeps & Pick<CoreDeps, 'd
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'givenAvatar',
-      summary: 'The picture that an agent was given',
+      summary: 'The uploaded picture of an agent',
       tags: ['show'],
       params: agentParam('agent'),
       querystring: Type.Object({
-        v: Type.Optional(Type.String({ description: 'which picture: as `avatarUrl` has it' })),
+        v: Type.Optional(
+          Type.String({ description: 'the version of the picture, from `avatarUrl`' }),
+        ),
       }),
       response: { 200: pictureSchema('A WebP of 512 by 512 pixels', 'image/webp') },
     },

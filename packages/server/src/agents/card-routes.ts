@@ -107,7 +107,7 @@ function cardBody<C>(
 /** The response schema of a card's route. */
 function cardResponse(schema: TSchema) {
   return {
-    description: 'The card, in the format that Accept asks for: JSON unless another is preferred',
+    description: 'The card, in the format of the Accept header; JSON by default',
     content: {
       'application/json': { schema },
       'text/plain': { schema: { type: 'string', description: 'lines for a terminal' } },

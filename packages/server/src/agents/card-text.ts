@@ -14,7 +14,10 @@ export function cardText(
     `${STATUSES[status]}: ${VERDICTS[status]}`,
     '',
     ...lines('Grade', [card.grade]),
-    ...lines('Owner', owner === null ? ['none any more'] : ownerLines(owner, card.ownerName)),
+    ...lines(
+      'Owner',
+      owner === null ? ['none (account deleted)'] : ownerLines(owner, card.ownerName),
+    ),
     ...lines('Identity', [verification === null ? NOT_VERIFIED : verificationText(verification)]),
     ...lines('Warning', card.developmentOnly === true ? [DEVELOPMENT_ONLY] : []),
     ...lines('Reached at', channels.length === 0 ? [NO_CHANNEL] : channels.map(channelText)),
@@ -45,8 +48,8 @@ const STATUSES: Readonly<Record<AgentStatus, string>> = {
   revoked: 'REVOKED',
 }
 
-const NOT_VERIFIED = 'nobody has verified the owner'
-const NO_CHANNEL = 'no channel that is verified at the moment'
+const NOT_VERIFIED = 'identity not verified'
+const NO_CHANNEL = 'no verified channel'
 
 function ownerLines(
   { displayName, username }: CompactCard['owner'],

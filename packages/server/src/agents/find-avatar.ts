@@ -9,5 +9,5 @@ import { avatarOf } from './avatar-table.ts'
 export async function findAvatar({ db }: Pick<CoreDeps, 'db'>, tail: Tail) {
   const found = await avatarOf(db.read, tail)
   if (found !== undefined) return found
-  throw new CodedError('NOT_FOUND', 'This agent was given no picture. There is a drawn one.')
+  throw new CodedError('NOT_FOUND', 'This agent has no uploaded picture. Use its default picture.')
 }

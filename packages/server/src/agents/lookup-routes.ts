@@ -23,7 +23,7 @@ export function lookupRoute(app: App, deps: ReadDeps): void {
     cacheControl: REVALIDATE,
     schema: {
       operationId: 'lookup',
-      summary: 'Look an agent up by DID, tail or public key',
+      summary: 'Look up an agent by DID, tail or public key',
       tags: ['check'],
       params: agentParam('agent'),
       response: { 200: lookupSchema(deps.site.naming) },
@@ -46,7 +46,7 @@ export function identifyRoute(app: App, deps: ReadDeps): void {
   app.get(URL, {
     schema: {
       operationId: 'identify',
-      summary: `What the ${naming.idHeader} header of this request says`,
+      summary: `Look up the agent of the ${naming.idHeader} header of this request`,
       tags: ['check'],
       // Optional in the schema, so that the handler reports a missing header in its own words.
       headers: Type.Object({

@@ -2,15 +2,15 @@ import type { AgentStatus, Assurance, CompactCard, Tier } from '@countersign/pro
 
 /** Descriptions of the assurance levels. */
 export const ASSURANCE_WORDS: Readonly<Record<Assurance, string>> = {
-  low: 'low assurance: an account elsewhere, or as little',
+  low: 'low assurance: a social account or similar',
   substantial: 'substantial assurance: a check of the person or company',
   high: 'high assurance: an official proof of identity',
 }
 
 /** Descriptions of the channel tiers. */
 export const TIER_WORDS: Readonly<Record<Tier, string>> = {
-  1: 'Tier 1 of 2, worth one point',
-  2: 'Tier 2 of 2, worth two points',
+  1: 'Tier 1 of 2: one point',
+  2: 'Tier 2 of 2: two points',
 }
 
 /** Marks verifications by providers for development. */
@@ -20,15 +20,15 @@ export const DEVELOPMENT_ONLY =
 /** What an agent's status means for its certificate. */
 export const VERDICTS: Readonly<Record<AgentStatus, string>> = {
   active: 'This certificate is valid.',
-  suspended: 'This certificate does not hold at the moment.',
-  revoked: 'This certificate is void, for good.',
+  suspended: 'This certificate is suspended.',
+  revoked: 'This certificate is permanently revoked.',
 }
 
 /** Descriptions of the compact card's `verificationStatus`. */
 export const CARD_VERDICTS: Readonly<Record<CompactCard['verificationStatus'], string>> = {
-  verified: 'Certified, and the identity of its owner is verified.',
-  claim: 'Certified, but nobody has verified the identity of its owner.',
-  unverified: 'Its certificate does not hold: do not rely on it.',
+  verified: 'Certificate valid. The owner’s identity is verified.',
+  claim: 'Certificate valid. The owner’s identity is not verified.',
+  unverified: 'Certificate not valid. Do not rely on it.',
 }
 
 /** A status reason as words: `key compromised` for `key_compromised`. */

@@ -78,7 +78,7 @@ function parseHandle(kind: ChannelKind, text: string): string {
 
 function assertNotRevoked(status: string): void {
   if (status !== 'revoked') return
-  throw new CodedError('VALIDATION_ERROR', 'This agent is revoked: nothing can be added to it.')
+  throw new CodedError('VALIDATION_ERROR', 'This agent is revoked. You cannot add channels to it.')
 }
 
 /** An agent has one runtime channel at most: an answer to a challenge does not say which of several it would prove. */

@@ -29,7 +29,7 @@ function ownChannelParams() {
 
 const ACTIONS = {
   check: { run: checkNow, summary: 'Check a channel now' },
-  renew: { run: renewChannel, summary: 'Get a fresh token, so that a channel can be proven anew' },
+  renew: { run: renewChannel, summary: 'Create a new token to prove a channel again' },
 } as const
 
 /** The routes by which signed-in owners manage the channels of their agents. */
@@ -59,7 +59,7 @@ function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
   app.get(AGENT_CHANNELS, {
     schema: ownerSchema({
       operationId: 'listChannels',
-      summary: 'The channels of an agent, with what to place to prove them',
+      summary: 'The channels of an agent, and how to prove them',
       params: ownAgentParam(),
       response: { 200: ownerChannelsSchema() },
     }),
@@ -71,7 +71,7 @@ function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
   app.post(AGENT_CHANNELS, {
     schema: ownerSchema({
       operationId: 'addChannel',
-      summary: 'Begin to prove a channel; a fresh token for one that is there',
+      summary: 'Add a channel, or create a new token for an existing one',
       params: ownAgentParam(),
       body: newChannelSchema(),
       response: { 201: ownerChannelSchema() },
@@ -106,7 +106,7 @@ function singleChannelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
       operationId: 'removeChannel',
       summary: 'Remove a channel with its history',
       params: ownChannelParams(),
-      response: { 204: noContent('It is removed.') },
+      response: { 204: noContent('Removed') },
     }),
     handler: async (request, reply) => {
       const { ownerId } = await signedIn.require(request)

@@ -162,12 +162,12 @@ export async function checkNow(
     throw refusal('This channel is proven by the agent itself.')
   }
   if (!isWorthChecking(channel, deps.now())) {
-    throw refusal('There is nothing to look for: get a fresh token, place it, then check again.')
+    throw refusal('This channel has no token. Create one, place it, then check again.')
   }
   if (!(await checkWhenFree(deps, id))) {
     // The channel may have been removed, and its lease with it.
     await getOwnChannel(deps.db.read, deps, ownerId, reference, id)
-    throw refusal('A check of this channel is under way. Try again in a minute.')
+    throw refusal('A check of this channel is running. Try again in a minute.')
   }
   return afterCommit(() => describeOwnChannel(deps, ownerId, reference, id))
 }

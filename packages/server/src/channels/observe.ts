@@ -111,7 +111,7 @@ async function viewFrom(from: Perspective, kind: ChannelKind, query: ProofQuery)
   const { name } = from
   try {
     const found = await kind.check?.observe(from, query)
-    if (found === undefined) throw new Unreachable('Nothing looks for it.')
+    if (found === undefined) throw new Unreachable('No check exists for this method.')
     return { result: { name, outcome: 'proven', detail: found.detail }, method: found.method }
   } catch (error) {
     const outcome = outcomeOf(error)
@@ -134,7 +134,7 @@ function outcomeOf(error: unknown): CheckOutcome {
 export function memoizePerspective(from: Perspective, signal: AbortSignal): Perspective {
   const answers = new Map<string, Promise<unknown>>()
   const ended = new Promise<never>((_resolve, reject) => {
-    const end = () => reject(new Unreachable('The check took too long and was given up.'))
+    const end = () => reject(new Unreachable('The check timed out.'))
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
   })

@@ -40,7 +40,7 @@ const ANSWERED = {
     {
       name: 'the agent',
       outcome: 'proven',
-      detail: 'It answered our challenge with its certified key.',
+      detail: 'It signed the challenge with its certified key.',
     },
   ],
 } as const
@@ -106,12 +106,15 @@ async function recordAnswer(
   const channel = channels.find(({ kind }) => kind === runtime.id)
   assertNotRevoked(agent?.status)
   if (agent !== undefined && (await isCompromised(tx.db, agent.public_key))) {
-    throw new CodedError('FORBIDDEN', 'This key was reported as compromised: it proves nothing.')
+    throw new CodedError(
+      'FORBIDDEN',
+      'This key was reported as compromised. It no longer proves anything.',
+    )
   }
   if (agent === undefined || channel === undefined) {
     throw new CodedError(
       'NOT_FOUND',
-      'This agent has no runtime channel: its owner adds one on the dashboard first.',
+      'This agent has no runtime channel. Ask the owner to add one on the dashboard.',
     )
   }
   assertProofPending(channel, at)
@@ -133,7 +136,7 @@ function assertProofPending({ verified_at, proof_expires_at }: ChannelRow, at: n
   if (verified_at !== null || (proof_expires_at !== null && proof_expires_at > at)) return
   throw new CodedError(
     'TOKEN_EXPIRED',
-    'The time to prove this channel for the first time is over: its owner renews it on the dashboard first.',
+    'The token of this channel has expired. Ask the owner to renew it on the dashboard.',
   )
 }
 
@@ -152,5 +155,5 @@ function effectOfAnswer(channel: ChannelRow, at: number): CheckEffect {
 
 function assertNotRevoked(status: string | undefined): void {
   if (status !== 'revoked') return
-  throw new CodedError('FORBIDDEN', 'This agent is revoked: it proves nothing any more.')
+  throw new CodedError('FORBIDDEN', 'This agent is revoked. It can no longer prove a channel.')
 }

@@ -55,7 +55,7 @@ export function parseNonce({ site }: Pick<RuntimeChallengeDeps, 'site'>, text: s
   }
   throw new CodedError(
     'VALIDATION_ERROR',
-    `This is no challenge of this service: one begins with ${site.naming.challengePrefix}${site.baseUrl}: and comes from POST …/runtime/challenge.`,
+    `This is not a challenge of this service. Challenges begin with ${site.naming.challengePrefix}${site.baseUrl}: and come from POST …/runtime/challenge.`,
   )
 }
 
@@ -66,12 +66,12 @@ export function parseNonce({ site }: Pick<RuntimeChallengeDeps, 'site'>, text: s
 export function assertValidNonce(deps: RuntimeChallengeDeps, did: Did, nonce: Buffer): void {
   const payload = nonce.subarray(0, PAYLOAD_BYTES)
   if (!timingSafeEqual(nonce.subarray(PAYLOAD_BYTES), macOf(deps, did, payload))) {
-    throw new CodedError('VALIDATION_ERROR', 'This challenge was not made for this agent.')
+    throw new CodedError('VALIDATION_ERROR', 'This challenge is for another agent.')
   }
   if (payload.readUIntBE(0, EXPIRY_BYTES) <= deps.now()) {
     throw new CodedError(
       'TOKEN_EXPIRED',
-      'This challenge is over after 5 minutes: ask for another.',
+      'This challenge has expired after 5 minutes. Request a new one.',
     )
   }
 }

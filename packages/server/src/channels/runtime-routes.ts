@@ -28,7 +28,7 @@ export function runtimeRoutes(app: App, naming: Naming, deps: RuntimeRouteDeps):
   app.post(CHALLENGE, {
     schema: {
       operationId: 'challengeRuntime',
-      summary: 'Get a challenge by which an agent proves that it runs',
+      summary: 'Request a challenge for a runtime channel',
       tags: ['claim'],
       params: agentParam('agent'),
       body: emptyBody(),
@@ -43,7 +43,7 @@ export function runtimeRoutes(app: App, naming: Naming, deps: RuntimeRouteDeps):
   app.post(ANSWER, {
     schema: {
       operationId: 'answerRuntime',
-      summary: 'Answer it: the runtime channel of the agent counts for 30 days',
+      summary: 'Prove a runtime channel for 30 days with the signed challenge',
       tags: ['claim'],
       params: agentParam('agent'),
       body: runtimeAnswerSchema(naming),

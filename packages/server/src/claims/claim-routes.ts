@@ -45,7 +45,7 @@ export function issueTokenRoute(app: App, { deps, signedIn }: OwnerRouteContext)
     schema: ownerSchema({
       operationId: 'issueToken',
       summary:
-        'Issue a claim token, which invalidates the one before it; needs a sign-in of the last 12 hours',
+        'Create a claim token, which invalidates the previous one; needs a sign-in of the last 12 hours',
       body: emptyBody(),
       response: { 201: issuedTokenSchema(naming) },
     }),

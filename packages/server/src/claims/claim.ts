@@ -49,7 +49,7 @@ function decodeClaim(deps: ClaimDeps, request: ClaimRequest): Claim {
   if (!deps.readModel.hasSeenKey(publicKey) && !isCertifiableKey(publicKey)) {
     throw new CodedError(
       'VALIDATION_ERROR',
-      'publicKey is not a sound Ed25519 key: not canonical, not on the curve, or not of the prime order.',
+      'publicKey is not a valid Ed25519 key: not canonical, not on the curve, or not of the prime order.',
     )
   }
   return { token, tokenHash: hashToken(token), agentId, publicKey, signature }
@@ -60,6 +60,6 @@ async function assertSignature(deps: ClaimDeps, decoded: Claim): Promise<void> {
   if (await deps.ed25519.verify(decoded.publicKey, message, decoded.signature)) return
   throw new CodedError(
     'INVALID_SIGNATURE',
-    'The signature is not one of this key over the bytes claimToken|agentId.',
+    'The signature does not verify with publicKey over the bytes claimToken|agentId.',
   )
 }

@@ -100,7 +100,7 @@ function refusalOf(
   if (keyReuse === 'owner' && isHeldByOtherOwner) {
     return new CodedError(
       'KEY_ALREADY_CLAIMED',
-      'Another owner has a certificate of this key. It is free again once that one is revoked.',
+      'Another owner has a certificate of this key. Use another key, or wait until that certificate is revoked.',
     )
   }
   if (!isPairTaken) return null
@@ -127,7 +127,7 @@ export function tokenRefusal(token: ClaimTokenRow | undefined, now: number): Cod
   if (token.expires_at > now) return null
   return new CodedError(
     'TOKEN_EXPIRED',
-    'This claim token has expired: it was good for 10 minutes.',
+    'This claim token has expired after 10 minutes. Create a new one.',
   )
 }
 

@@ -7,13 +7,11 @@ import { print } from './output.ts'
 export function acceptPepperCommand(program: Command, env: Env): void {
   program
     .command('accept-pepper')
-    .description(
-      'take identity-pepper in DATA_DIR for the one of the data, where the other is lost for good',
-    )
+    .description('accept the identity-pepper in DATA_DIR if the original is lost')
     .action(async (_options: unknown, command: Command) => {
       await withData(env, acceptPepper)
       const text =
-        'Accepted. Owners who were verified under the other one are not known again: the same human could verify a second account.'
+        'Accepted. Earlier verifications are no longer recognized, so the same person can verify a second account.'
       print(command, { accepted: true }, text)
     })
 }

@@ -27,7 +27,7 @@ const CHANGES = [
   {
     name: 'revoke',
     to: 'revoked',
-    does: 'end a certificate, for good; with --reason key_compromised, nobody can use its key again',
+    does: 'revoke a certificate permanently; with --reason key_compromised, nobody can use its key again',
   },
 ] as const
 

@@ -17,7 +17,7 @@ import { print } from './output.ts'
 export function backupCommands(program: Command, env: Env): void {
   program
     .command('backup')
-    .description('copy the data to a file, also while the server runs, and read the copy again')
+    .description('back up the data to a file, also while the server runs, and verify the copy')
     .argument('<file>', 'a file that does not exist yet')
     .action(async (file: string, _options: unknown, command: Command) => {
       const target = resolve(file)
@@ -32,17 +32,17 @@ export function backupCommands(program: Command, env: Env): void {
         command,
         { file: target, ...contents },
         `Saved ${target}: ${summary(contents)}. It was read again, and is sound.
-Keep \`identity-pepper\` from the data directory too.`,
+Back up \`identity-pepper\` from the data directory, too.`,
       )
     })
 
   program
     .command('restore')
-    .description('replace the data by a backup; the server must be stopped')
+    .description('restore a backup; the server must be stopped')
     .argument('<file>', 'a file made by countersignd backup')
     .action(async (file: string, _options: unknown, command: Command) => {
       const { contents, previousFile: kept } = await restore(env, resolve(file))
-      const before = kept === null ? '' : `\nWhat was there is kept in ${kept}.`
+      const before = kept === null ? '' : `\nThe previous data are in ${kept}.`
       print(
         command,
         { restored: resolve(file), kept, ...contents },

@@ -66,18 +66,18 @@ async function checkNode() {
 
 async function checkEd25519() {
   selfTestEd25519()
-  return ok('signatures and forgeries are told apart')
+  return ok('valid signatures pass and forgeries fail')
 }
 
 async function checkDataDir({ dataDir }: Settings) {
-  if (!existsSync(dataDir)) return warn('not there yet: the first start makes it')
+  if (!existsSync(dataDir)) return warn('does not exist yet: the first start creates it')
   accessSync(dataDir, constants.R_OK | constants.W_OK)
   const open = statSync(dataDir).mode & 0o077
-  return open === 0 ? ok('yours alone') : warn('others on this machine may read it: chmod 700')
+  return open === 0 ? ok('readable only by you') : warn('readable by other users: chmod 700')
 }
 
 async function checkDatabase({ database }: Settings) {
-  if (isMissingFile(database)) return warn('not there yet: the first start makes it')
+  if (isMissingFile(database)) return warn('does not exist yet: the first start creates it')
   const missing = await inspectDatabase(database, async ({ db, check }) => {
     await check()
     return missingMigrations(db)
@@ -86,7 +86,7 @@ async function checkDatabase({ database }: Settings) {
     return warn(`sound, migrations to apply: ${missing.join(', ')}; the next start does`)
   const isOpen = database.kind === 'sqlite' && (statSync(database.file).mode & 0o077) !== 0
   return isOpen
-    ? warn('sound, schema up to date; others may read the file: chmod 600')
+    ? warn('sound, schema up to date; readable by other users: chmod 600')
     : ok('sound, schema up to date')
 }
 
@@ -113,12 +113,12 @@ async function checkPepper({ dataDir, database }: Settings) {
       )
   if (pepper === null && found === 'other') {
     return fail(
-      'there is no identity-pepper in DATA_DIR, and the data were written with one. Put that file there: from another node, or from the backup',
+      'identity-pepper is missing in DATA_DIR. Copy it from another node or from the backup',
     )
   }
-  if (pepper === null) return warn('not there yet: the first start makes it')
+  if (pepper === null) return warn('does not exist yet: the first start creates it')
   if (found === 'other') return fail(new OtherPepperError().message)
-  return ok(found === 'same' ? 'the one of the data' : 'the data know none yet')
+  return ok(found === 'same' ? 'matches the data' : 'not used by the data yet')
 }
 
 async function checkDisk({ dataDir, database }: Settings) {
@@ -126,13 +126,13 @@ async function checkDisk({ dataDir, database }: Settings) {
   if (!existsSync(directory)) return ok('nothing to store yet')
   const { bavail, bsize } = statfsSync(directory)
   const text = `${((Number(bavail) * Number(bsize)) / 1024 ** 3).toFixed(1)} GiB`
-  return Number(bavail) * Number(bsize) < MIN_FREE_BYTES ? warn(`${text} is little`) : ok(text)
+  return Number(bavail) * Number(bsize) < MIN_FREE_BYTES ? warn(`${text} is low`) : ok(text)
 }
 
 async function checkBaseUrl({ baseUrl }: Settings) {
   const loopback = ['localhost', '127.0.0.1', '[::1]'].includes(baseUrl.hostname)
   if (baseUrl.protocol === 'https:' || loopback) return ok(baseUrl.origin)
-  return warn('not https: callers cannot know whom they ask')
+  return warn('not https: callers cannot verify the service')
 }
 
 async function checkServer({ baseUrl }: Settings) {

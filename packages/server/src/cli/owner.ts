@@ -20,15 +20,13 @@ import { print, table } from './output.ts'
 const PAGE = 1000
 
 export function ownerCommands(program: Command, env: Env): void {
-  const owner = program
-    .command('owner')
-    .description('people and companies that stand behind agents')
+  const owner = program.command('owner').description('owners of agents: people and companies')
 
   owner
     .command('add')
     .description('add an owner')
     .argument('<username>', '3 to 32 characters out of a-z, 0-9 and -')
-    .requiredOption('--name <display name>', 'the name that people read')
+    .requiredOption('--name <display name>', 'the name on pages')
     .action(async (username: string, { name }: { name: string }, command: Command) => {
       await withData(env, (context) => addOwner(context, { username, displayName: name }))
       print(command, { username, displayName: name }, `Added ${username} (${name}).`)
@@ -36,7 +34,7 @@ export function ownerCommands(program: Command, env: Env): void {
 
   owner
     .command('verify')
-    .description('record that an owner has proved who they are')
+    .description('record that you verified the identity of an owner')
     .argument('<username>')
     .addOption(
       new Option('--provider <id>', 'how: in-person is your own check of a document')
@@ -59,7 +57,7 @@ export function ownerCommands(program: Command, env: Env): void {
 
   owner
     .command('unverify')
-    .description('take an identity verification back')
+    .description('remove an identity verification')
     .argument('<username>')
     .requiredOption('--provider <id>', 'the provider whose verification ends')
     .action((username: string, options: { provider: string }, command: Command) =>
@@ -87,7 +85,7 @@ export function ownerCommands(program: Command, env: Env): void {
 
   owner
     .command('delete')
-    .description('delete the account of an owner and revoke their agents, for good')
+    .description('delete the account of an owner and revoke their agents permanently')
     .argument('<username>')
     .action((username: string, _options: unknown, command: Command) =>
       remove(env, username, command),
@@ -248,7 +246,7 @@ export function signInLinkCommand(program: Command, env: Env): void {
     .find((each) => each.name() === 'owner')
     ?.command('sign-in-link')
     .description(
-      'print a link that signs an owner in: good once, within 15 minutes; ends the one before',
+      'create a single-use sign-in link for an owner; expires after 15 minutes and invalidates the previous one',
     )
     .argument('<username>')
     .action(async (username: string, _options: unknown, command: Command) => {
@@ -265,8 +263,8 @@ export function tokenCommands(program: Command, env: Env): void {
 
   token
     .command('issue')
-    .description('issue a claim token: good for one agent, once, within 10 minutes')
-    .argument('<username>', 'the owner who will stand behind the agent')
+    .description('create a claim token: single-use, for one agent, valid for 10 minutes')
+    .argument('<username>', 'the owner of the agent')
     .action(async (username: string, _options: unknown, command: Command) => {
       const issued = await withData(env, async ({ db, settings, now }) => {
         const owner = await requireOwner(db.read, username)

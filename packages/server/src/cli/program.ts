@@ -24,7 +24,7 @@ From nothing to an agent with a DID:
 An owner's first way into the dashboard, and their last resort:
   $ countersignd owner sign-in-link ada
 
-Settings come from the environment (README, Settings); commands use the server's, also while it runs.
+Settings are environment variables (docs/configuration.md). Commands use the server's, also while it runs.
 
 Exit codes: 0 done, 1 failure, 2 wrong usage or settings, 3 not found, 4 refused, 5 data unavailable`
 

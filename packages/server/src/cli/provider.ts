@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000
 export function providerCommands(program: Command, env: Env): void {
   const provider = program
     .command('provider')
-    .description('identity providers, as IDENTITY_PROVIDERS has them')
+    .description('identity providers of IDENTITY_PROVIDERS')
 
   provider
     .command('list')
@@ -18,7 +18,7 @@ export function providerCommands(program: Command, env: Env): void {
 
   provider
     .command('check')
-    .description('reach out to an identity provider and report what works')
+    .description('test the connection to an identity provider')
     .argument('<id>')
     .action((id: string, _options: unknown, command: Command) => check(env, id, command))
 }

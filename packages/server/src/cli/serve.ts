@@ -16,7 +16,7 @@ export function serveCommands(program: Command, env: Env): void {
 
   program
     .command('migrate')
-    .description('bring the schema of the database up to date (serve does so too)')
+    .description('update the schema of the database (serve does so, too)')
     .action(async (_options: unknown, command: Command) => {
       const applied = await migrateDatabase(readSettings(env).database, Date.now)
       const text = applied.length === 0 ? 'Nothing to do.' : `Applied ${applied.join(', ')}.`

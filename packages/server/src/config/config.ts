@@ -27,7 +27,7 @@ import {
 
 /** Previews in this release. `http-signatures` is planned, and rejected until it exists. */
 const PREVIEWS: readonly string[] = ['card-formats', 'rate-limit']
-/** All rate limits with their defaults (README, RATE_LIMITS). */
+/** All rate limits with their defaults (docs/configuration.md). */
 const RATE_LIMITS = {
   ...{ mint: '30/m', 'mint-address': '60/m' },
   ...{ claims: '1000/m', 'failed-claims': '10/m', 'failed-claims-token': '10/h' },
@@ -36,7 +36,7 @@ const RATE_LIMITS = {
 } as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-/** The service's settings (README, table of settings). */
+/** The service's settings (docs/configuration.md). */
 export interface Settings {
   readonly host: string
   readonly port: number
@@ -86,7 +86,7 @@ export class SettingsError extends Error {
   readonly mistakes: readonly string[]
 
   constructor(mistakes: readonly string[]) {
-    super(`Settings that cannot be used:\n${mistakes.map((each) => `  ${each}`).join('\n')}`)
+    super(`Invalid settings:\n${mistakes.map((each) => `  ${each}`).join('\n')}`)
     this.mistakes = mistakes
   }
 }
@@ -149,7 +149,7 @@ export function readSettings(env: Env): Settings {
       'BASE_URL',
       `http://localhost:${port}`,
       parseBaseUrl,
-      'an https address (http on loopback alone, since owners sign in there) without path, query or credentials',
+      'an https address (http only on loopback) without path, query or credentials',
     ),
     database: read(
       'DATABASE_URL',
@@ -175,7 +175,7 @@ export function readSettings(env: Env): Settings {
       'TRUSTED_PROXIES',
       '',
       parseCidrs,
-      'addresses and CIDR ranges, separated by commas; not all that there are (/0): every caller would be believed',
+      'addresses and CIDR ranges, separated by commas; not all addresses (/0), because every caller would be trusted',
     ),
     maxConnectionsPerAddress: read(
       'MAX_CONNECTIONS_PER_ADDRESS',
@@ -184,12 +184,7 @@ export function readSettings(env: Env): Settings {
       'a number from 1 to 1000000, or off',
     ).value,
     previews: new Set(
-      read(
-        'PREVIEWS',
-        '',
-        listOf(PREVIEWS),
-        `a list of previews that there are: ${PREVIEWS.join(', ')}`,
-      ),
+      read('PREVIEWS', '', listOf(PREVIEWS), `a list of previews: ${PREVIEWS.join(', ')}`),
     ),
     rateLimits: read(
       'RATE_LIMITS',
@@ -239,7 +234,7 @@ export function readSettings(env: Env): Settings {
       'DNS_RESOLVERS',
       '1.1.1.1,8.8.8.8,9.9.9.9',
       parseResolvers,
-      'one or more addresses of DNS servers, each once, separated by commas, with a port where it is not 53',
+      'one or more addresses of DNS servers, each once, separated by commas, with a port if it is not 53',
     ),
     loopbackHosts: read(
       'LOOPBACK_HOSTS',
@@ -250,11 +245,11 @@ export function readSettings(env: Env): Settings {
   }
   if (settings.loopbackHosts.size > 0 && !isLoopback(settings.baseUrl.hostname)) {
     mistakes.push(
-      'LOOPBACK_HOSTS must be empty where BASE_URL is not on loopback: it is for development',
+      'LOOPBACK_HOSTS must be empty unless BASE_URL is on loopback, because it is for development',
     )
   }
   if (settings.replicaUrl !== null && settings.database.kind === 'sqlite')
-    mistakes.push('REPLICA_URL must be empty where DATABASE_URL is no PostgreSQL')
+    mistakes.push('REPLICA_URL must be empty unless DATABASE_URL is a PostgreSQL')
   if (mistakes.length > 0) throw new SettingsError(mistakes)
   return settings
 }

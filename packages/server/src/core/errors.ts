@@ -11,7 +11,7 @@ export async function afterCommit<T>(read: () => Promise<T>): Promise<T> {
     return await read()
   } catch (error) {
     if (!(error instanceof StorageFailure)) throw error
-    throw new UnknownOutcome('It was changed, and what came of it cannot be read.', {
+    throw new UnknownOutcome('The change was made, but its result cannot be read.', {
       cause: error,
     })
   }
@@ -23,19 +23,19 @@ export function toCodedError(error: unknown): CodedError {
   if (error instanceof UnknownOutcome) {
     return new CodedError(
       'UNAVAILABLE',
-      'The database was lost at the last moment: this has been done, or it has not. Look before you try again.',
+      'The connection to the database was lost during the commit, so the change may or may not have been made. Check before you try again.',
       { cause: error },
     )
   }
   if (error instanceof StorageFailure) {
-    return new CodedError('UNAVAILABLE', 'The database does not answer. Nothing was changed.', {
+    return new CodedError('UNAVAILABLE', 'The database does not respond. Nothing was changed.', {
       cause: error,
       retryAfterSeconds: 1,
     })
   }
   return new CodedError(
     'INTERNAL_ERROR',
-    'Something went wrong here. Nothing is wrong with the request.',
+    'Internal error. The request may be correct. Report the requestId to the operator.',
     {
       cause: error,
     },

@@ -14,7 +14,7 @@ export function sessionRoutes(
   app.get('/api/session', {
     schema: ownerSchema({
       operationId: 'session',
-      summary: 'Who is signed in, if anyone, and the ways to',
+      summary: 'The session and the sign-in methods',
       response: { 200: sessionSchema() },
     }),
     handler: async (request) => sessionState(deps, await signedIn.find(request)),

@@ -35,7 +35,7 @@ export function streamRoute(
       summary: "What happens to the owner's agents, as server-sent events",
       response: {
         200: {
-          description: 'One event a change: its type, its number as id, JSON as data',
+          description: 'server-sent events: type, number as id, JSON as data',
           content: { 'text/event-stream': { schema: { type: 'string' } } },
         },
       },

@@ -34,7 +34,7 @@ function beginRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext): v
   app.post('/api/identity/:provider/begin', {
     schema: ownerSchema({
       operationId: 'beginVerification',
-      summary: 'Begin to verify who you are, or to renew it',
+      summary: 'Start an identity verification or its renewal',
       params: providerParam(),
       body: beginVerificationSchema(),
       response: { 200: verificationBegunSchema() },
@@ -60,9 +60,9 @@ function callbackRoute(app: App, context: OwnerRouteContext): void {
   app.get('/identity/callback/:provider', {
     schema: ownerSchema({
       operationId: 'identityCallback',
-      summary: 'Where a provider sends the browser back to',
+      summary: 'Callback for the provider’s redirect',
       params: providerParam(),
-      response: { 303: { type: 'null', description: 'On to the dashboard' } },
+      response: { 303: { type: 'null', description: 'Redirect to the dashboard' } },
     }),
     handler: async (request, reply) => {
       const { id } = getProvider(deps.providers, request.params.provider)
@@ -117,7 +117,7 @@ function overviewRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.get('/api/identity', {
     schema: ownerSchema({
       operationId: 'identity',
-      summary: 'Your verifications, what removing each would do, and the providers there are',
+      summary: 'Your verifications, the effect of removing each, and the providers',
       response: { 200: identitySchema() },
     }),
     handler: async (request) => {
@@ -132,7 +132,7 @@ function removeRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.delete('/api/identity/:provider', {
     schema: ownerSchema({
       operationId: 'removeVerification',
-      summary: 'Remove a verification, at once; needs a recent sign-in',
+      summary: 'Remove a verification; needs a recent sign-in',
       params: providerParam(),
       response: { 204: { type: 'null', description: 'Removed' } },
     }),

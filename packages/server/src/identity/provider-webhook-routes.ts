@@ -23,7 +23,7 @@ export async function providerWebhookRoute(app: App, deps: OwnerDeps): Promise<v
       bodyLimit: BODY_LIMIT,
       schema: {
         operationId: 'identityWebhook',
-        summary: 'Where an identity provider calls when a verification is decided',
+        summary: 'Webhook for the identity provider',
         tags: ['owner'],
         params: providerParam(),
         response: {

@@ -87,7 +87,7 @@ export async function verifyOwner(
 async function assertAccountExists(tx: Tx, ownerId: number): Promise<void> {
   const owner = await ownerById(tx.db, ownerId)
   if (owner !== undefined && owner.deleted_at === null) return
-  throw new CodedError('NOT_FOUND', 'There is no such account any more.')
+  throw new CodedError('NOT_FOUND', 'This account no longer exists.')
 }
 
 /** One person verifies one account. The unique index on the subject's hash decides races. */
@@ -130,7 +130,7 @@ export async function withdrawName(
 ): Promise<void> {
   await deps.db.write(async (tx) => {
     if (!(await deletePublishedName(tx, ownerId, provider))) {
-      throw new CodedError('NOT_FOUND', 'You publish no name that this provider has verified.')
+      throw new CodedError('NOT_FOUND', 'You do not publish a verified name of this provider.')
     }
     const at = deps.now()
     const seq = tx.nextSeq()

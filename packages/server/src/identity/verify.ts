@@ -46,7 +46,7 @@ export async function beginVerification(
   if (!provider.selfService) {
     throw new CodedError(
       'VALIDATION_ERROR',
-      `${provider.label}: this is done by whoever runs this service. Ask them.`,
+      `${provider.label}: the operator of this service does this verification. Contact them.`,
     )
   }
   if (publishName && !provider.verifiesName) {
@@ -108,13 +108,16 @@ async function readWebhookReference(
   { headers, raw }: WebhookRequest,
 ): Promise<string | null> {
   if (provider.webhook === undefined) {
-    throw new CodedError('NOT_FOUND', 'This identity provider does not call.')
+    throw new CodedError('NOT_FOUND', 'This identity provider has no webhook.')
   }
   try {
     return (await provider.webhook(headers, raw))?.reference ?? null
   } catch (error) {
     if (!(error instanceof ProviderRefusal)) throw error
-    throw new CodedError('INVALID_SIGNATURE', 'The call is not signed by the identity provider.')
+    throw new CodedError(
+      'INVALID_SIGNATURE',
+      'The webhook has no valid signature of the identity provider.',
+    )
   }
 }
 
@@ -218,7 +221,7 @@ function toVerification(
   if (expiresAt !== null && expiresAt <= now) {
     throw new CallbackRefusal(
       'verification-expired',
-      `What ${provider.label} has verified has expired. Verify it anew there.`,
+      `The verification at ${provider.label} has expired. Verify again there.`,
     )
   }
   return {

@@ -63,7 +63,7 @@ function recoveryCodeRoute(app: App, { deps, signedIn }: OwnerRouteContext): voi
   app.post('/api/account/recovery-codes', {
     schema: ownerSchema({
       operationId: 'renewRecoveryCodes',
-      summary: 'Make ten new recovery codes, which end the old ones; needs a recent sign-in',
+      summary: 'Create ten new recovery codes, which replace the old ones; needs a recent sign-in',
       body: emptyBody(),
       response: { 201: recoveryCodesSchema() },
     }),
@@ -80,7 +80,7 @@ function accountSessionRoutes(app: App, { deps, signedIn }: OwnerRouteContext): 
     schema: ownerSchema({
       operationId: 'endSession',
       summary: 'End one session',
-      params: Type.Object({ id: Type.String({ description: 'as the account lists it' }) }),
+      params: Type.Object({ id: Type.String({ description: 'the id in the account’s list' }) }),
       response: { 204: noContent('Ended') },
     }),
     handler: async (request, reply) => {
@@ -93,7 +93,7 @@ function accountSessionRoutes(app: App, { deps, signedIn }: OwnerRouteContext): 
   app.delete('/api/account/sessions', {
     schema: ownerSchema({
       operationId: 'endOtherSessions',
-      summary: 'End every session but this one; needs a recent sign-in',
+      summary: 'End all other sessions; needs a recent sign-in',
       response: { 204: noContent('Ended') },
     }),
     handler: async (request, reply) => {
@@ -108,7 +108,7 @@ function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteC
   app.post('/api/account/sign-in-providers', {
     schema: ownerSchema({
       operationId: 'linkSignInProvider',
-      summary: 'Begin to link an account elsewhere, to sign in with; needs a recent sign-in',
+      summary: 'Start linking an account of a provider as a sign-in method; needs a recent sign-in',
       body: providerRequestSchema(),
       response: { 200: redirectSchema() },
     }),
@@ -123,7 +123,7 @@ function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteC
   app.delete('/api/account/sign-in-providers/:provider', {
     schema: ownerSchema({
       operationId: 'unlinkSignInProvider',
-      summary: 'Unlink it, unless it is the last way in; needs a recent sign-in',
+      summary: 'Unlink it, unless it is the last sign-in method; needs a recent sign-in',
       params: providerParam(),
       response: { 204: noContent('Unlinked') },
     }),
@@ -143,7 +143,7 @@ function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
   app.post('/api/account/passkeys/options', {
     schema: ownerSchema({
       operationId: 'passkeyOptions',
-      summary: 'Begin to add a passkey; needs a recent sign-in',
+      summary: 'Start adding a passkey; needs a recent sign-in',
       body: emptyBody(),
       response: { 200: passkeyOptionsSchema() },
     }),
@@ -158,7 +158,7 @@ function passkeyRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
   app.post('/api/account/passkeys', {
     schema: ownerSchema({
       operationId: 'addPasskey',
-      summary: 'Add the passkey that was made; needs a recent sign-in',
+      summary: 'Finish adding a passkey; needs a recent sign-in',
       body: passkeyResponseSchema(),
       response: { 201: passkeySchema() },
     }),

@@ -127,7 +127,7 @@ function validateFlow<S>(row: FlowRow | undefined, now: number, expected: Expect
   if (row === undefined || row.expires_at <= now || !isExpected(row, expected)) {
     throw new CallbackRefusal(
       'flow-expired',
-      'This was begun too long ago, or in another browser. Begin again.',
+      'This took too long, or started in another browser. Start again.',
     )
   }
   return {

@@ -110,7 +110,7 @@ function isSameOrigin({ headers }: FastifyRequest, baseUrl: string): boolean {
 }
 
 function crossOriginError(): CodedError {
-  return new CodedError('FORBIDDEN', 'This can only be done from a page of this service.')
+  return new CodedError('FORBIDDEN', 'This request must come from a page of this service (Origin).')
 }
 
 /**

@@ -164,5 +164,5 @@ export async function storePasskey(
     created_at: owner.at,
     last_used_at: null,
   })
-  if (!inserted) throw new CodedError('VALIDATION_ERROR', 'This passkey is registered already.')
+  if (!inserted) throw new CodedError('VALIDATION_ERROR', 'This passkey is already registered.')
 }

@@ -51,10 +51,7 @@ export async function signInWithRecoveryCode(
   return deps.db.write(async (tx) => {
     const owner = await ownerByUsername(tx.db, request.username)
     if (owner === undefined || !(await deleteRecoveryCode(tx, owner.id, hash))) {
-      throw new CodedError(
-        'UNAUTHENTICATED',
-        'There is no such recovery code, or it has been used.',
-      )
+      throw new CodedError('UNAUTHENTICATED', 'This recovery code is wrong or was used.')
     }
     const token = await startSession(deps, tx, { id: owner.id, method: 'recovery-code', browser })
     return { owner, token }

@@ -90,7 +90,7 @@ export async function startSession(
 async function assertAccountExists(tx: Tx, ownerId: number): Promise<void> {
   const owner = await ownerById(tx.db, ownerId)
   if (owner === undefined || owner.deleted_at !== null) {
-    throw new CodedError('UNAUTHENTICATED', 'There is no such account any more.')
+    throw new CodedError('UNAUTHENTICATED', 'This account no longer exists.')
   }
 }
 
@@ -100,7 +100,7 @@ async function assertAccountExists(tx: Tx, ownerId: number): Promise<void> {
  */
 export async function assertStillSignedIn(tx: Tx, session: Session): Promise<void> {
   if ((await sessionByHash(tx.db, session.hash)) !== undefined) return
-  throw new CodedError('UNAUTHENTICATED', 'You are no longer signed in. Sign in, then begin again.')
+  throw new CodedError('UNAUTHENTICATED', 'You are no longer signed in. Sign in, then start again.')
 }
 
 /**
@@ -144,7 +144,7 @@ export function assertRecentSignIn(session: Session, now: number): void {
   if (now - session.signedInAt < RECENT_MS) return
   throw new CodedError(
     'RECENT_SIGN_IN_REQUIRED',
-    'Sign in once more: this needs a sign-in within the last 10 minutes.',
+    'Sign in again: this needs a sign-in within the last 10 minutes.',
   )
 }
 
@@ -157,6 +157,6 @@ export function assertSignInForClaimToken(session: Session, now: number): void {
   if (now - session.signedInAt < CLAIM_TOKEN_MS) return
   throw new CodedError(
     'RECENT_SIGN_IN_REQUIRED',
-    'Sign in once more: a claim token needs a sign-in within the last 12 hours.',
+    'Sign in again: a claim token needs a sign-in within the last 12 hours.',
   )
 }

@@ -57,6 +57,6 @@ export async function useSignInChallenge(
 function begunElsewhere(): CodedError {
   return new CodedError(
     'VALIDATION_ERROR',
-    'This was begun too long ago, or in another browser. Begin again.',
+    'This took too long, or started in another browser. Start again.',
   )
 }

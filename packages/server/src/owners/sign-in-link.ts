@@ -48,7 +48,7 @@ export async function signInWithLink(
     if (owner === undefined || (link?.expires_at ?? 0) <= deps.now()) {
       throw new CodedError(
         'UNAUTHENTICATED',
-        'This link has been used, has ended, or a newer one was made. Ask for another.',
+        'This link was used, has expired, or was replaced by a newer one. Ask the operator for a new one.',
       )
     }
     const session = await startSession(deps, tx, { id: owner.id, method: 'link', browser })

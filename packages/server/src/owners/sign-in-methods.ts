@@ -21,7 +21,7 @@ export async function assertSignInMethodLeft(tx: Tx, ownerId: number): Promise<v
   if ((await signInIdentitiesOfOwner(tx.db, ownerId)).length > 0) return
   throw new CodedError(
     'VALIDATION_ERROR',
-    'This is the last way into the account. Add another passkey first.',
+    'This is your last sign-in method. Add another passkey first.',
   )
 }
 
@@ -71,7 +71,7 @@ export async function unlinkProvider(
 ): Promise<void> {
   await db.write(async (tx) => {
     if (!(await deleteSignInIdentity(tx, ownerId, provider))) {
-      throw new CodedError('NOT_FOUND', 'You have linked no such account.')
+      throw new CodedError('NOT_FOUND', 'You have not linked this account.')
     }
     await assertSignInMethodLeft(tx, ownerId)
   })

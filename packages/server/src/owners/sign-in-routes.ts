@@ -41,7 +41,7 @@ function passkeySignInRoutes(app: App, context: OwnerRouteContext): void {
   app.post('/api/sign-in/passkey/options', {
     schema: ownerSchema({
       operationId: 'passkeySignInOptions',
-      summary: 'Begin to sign in with a passkey',
+      summary: 'Start signing in with a passkey',
       body: emptyBody(),
       response: { 200: passkeyOptionsSchema() },
     }),
@@ -55,7 +55,7 @@ function passkeySignInRoutes(app: App, context: OwnerRouteContext): void {
   app.post('/api/sign-in/passkey', {
     schema: ownerSchema({
       operationId: 'signInWithPasskey',
-      summary: 'Sign in with the passkey that was shown',
+      summary: 'Finish signing in with a passkey',
       body: passkeyResponseSchema(),
       response: { 200: signedInSchema() },
     }),
@@ -88,7 +88,7 @@ function providerSignInRoutes(app: App, context: OwnerRouteContext): void {
   app.post('/api/sign-in/provider', {
     schema: ownerSchema({
       operationId: 'beginProviderSignIn',
-      summary: 'Begin to sign in, or up, with an account elsewhere',
+      summary: 'Start signing in or up with an account of a provider',
       body: providerRequestSchema(),
       response: { 200: redirectSchema() },
     }),
@@ -102,9 +102,9 @@ function providerSignInRoutes(app: App, context: OwnerRouteContext): void {
   app.get('/sign-in/callback/:provider', {
     schema: ownerSchema({
       operationId: 'signInCallback',
-      summary: 'Where a provider sends the browser back to',
+      summary: 'Callback for the provider’s redirect',
       params: providerParam(),
-      response: { 303: { type: 'null', description: 'On to the dashboard' } },
+      response: { 303: { type: 'null', description: 'Redirect to the dashboard' } },
     }),
     handler: async (request, reply) => {
       const id = request.params.provider
@@ -152,7 +152,7 @@ function singleUseSignInRoutes(app: App, context: OwnerRouteContext): void {
   app.post('/api/sign-in/recovery-code', {
     schema: ownerSchema({
       operationId: 'signInByRecoveryCode',
-      summary: 'Sign in by a recovery code, which is used up',
+      summary: 'Sign in with a single-use recovery code',
       body: recoveryCodeRequestSchema(),
       response: { 200: signedInSchema() },
     }),
@@ -169,7 +169,7 @@ function singleUseSignInRoutes(app: App, context: OwnerRouteContext): void {
   app.post('/api/sign-in/link', {
     schema: ownerSchema({
       operationId: 'signInByLink',
-      summary: 'Sign in by the token of a link that the host has made, which is used up',
+      summary: 'Sign in with the token of a single-use sign-in link',
       body: signInLinkRequestSchema(),
       response: { 200: signedInSchema() },
     }),

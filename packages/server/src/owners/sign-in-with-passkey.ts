@@ -94,7 +94,7 @@ function credentialOf(row: PasskeyRow): Credential {
 }
 
 function unknownPasskey(): never {
-  throw new CodedError('UNAUTHENTICATED', 'This passkey opens no account here.')
+  throw new CodedError('UNAUTHENTICATED', 'No account has this passkey.')
 }
 
 /** Browsers bind passkeys to domain names, so a service at an IP address cannot offer them. */
@@ -113,7 +113,7 @@ export function relyingPartyFor({
   if (!allowsPasskeys(site)) {
     throw new CodedError(
       'VALIDATION_ERROR',
-      'Browsers allow no passkeys at an IP address. Use the host name of this service.',
+      'Browsers do not allow passkeys at an IP address. Use the host name of this service.',
     )
   }
   return { id: new URL(site.baseUrl).hostname, origin: site.baseUrl, name: serviceName }

@@ -70,7 +70,10 @@ export async function completeProviderSignIn(
   const subjectHash = deps.pepper.hash(id, issuer, subject)
   if (begun.ownerId === null) return signInOrBeginSignUp(deps, id, subjectHash, browser)
   if (browser.session?.ownerId !== begun.ownerId) {
-    throw new CallbackRefusal('other-owner', 'You are no longer signed in as who began this.')
+    throw new CallbackRefusal(
+      'other-owner',
+      'You are no longer signed in as the owner who started this.',
+    )
   }
   await linkProvider(deps, provider, subjectHash, browser.session)
   return { kind: 'linked' }
@@ -111,7 +114,10 @@ export async function signUpWithProvider(
 }
 
 function alreadyLinked(): CodedError {
-  return new CodedError('VALIDATION_ERROR', 'This account opens one here already. Sign in with it.')
+  return new CodedError(
+    'VALIDATION_ERROR',
+    'This account already belongs to an account here. Sign in with it.',
+  )
 }
 
 async function signInOrBeginSignUp(
@@ -147,14 +153,14 @@ async function linkProvider(
   if (linked) return
   throw new CallbackRefusal(
     'already-linked',
-    `This account at ${label} opens another account here, or you have linked one of ${label} already.`,
+    `This account at ${label} belongs to another account here, or you have already linked one of ${label}.`,
   )
 }
 
 function getSignInProvider(deps: OwnerDeps, id: string): IdentityProvider {
   const provider = getProvider(deps.providers, id)
   if (provider.signIn) return provider
-  throw new CodedError('NOT_FOUND', `Nobody signs in here with ${provider.label}.`)
+  throw new CodedError('NOT_FOUND', `You cannot sign in with ${provider.label} here.`)
 }
 
 function signInContext({ site }: OwnerDeps, { id }: IdentityProvider) {

@@ -15,7 +15,7 @@ export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteCo
   app.post('/api/sign-up/options', {
     schema: ownerSchema({
       operationId: 'signUpOptions',
-      summary: 'Begin to sign up: options for a new passkey',
+      summary: 'Start signing up with a passkey',
       body: signUpRequestSchema(),
       response: { 200: passkeyOptionsSchema() },
     }),
@@ -29,7 +29,7 @@ export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteCo
   app.post('/api/sign-up', {
     schema: ownerSchema({
       operationId: 'signUp',
-      summary: 'Sign up with the passkey that was made',
+      summary: 'Finish signing up with a passkey',
       body: passkeyResponseSchema(),
       response: { 201: signedUpSchema() },
     }),
@@ -45,7 +45,7 @@ export function signUpRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteCo
   app.post('/api/sign-up/provider', {
     schema: ownerSchema({
       operationId: 'signUpByProvider',
-      summary: 'Sign up with the account elsewhere that has just been shown',
+      summary: 'Finish signing up with an account of a provider',
       body: signUpRequestSchema(),
       response: { 201: signedUpSchema() },
     }),

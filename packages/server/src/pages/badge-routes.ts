@@ -24,7 +24,7 @@ export function badgeRoute(app: App, { read, pages }: PageRouteContext): void {
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'badge',
-      summary: 'A badge that follows the certificate',
+      summary: 'A badge with the certificate status',
       tags: ['show'],
       params: pageParam(),
       querystring: Type.Object({
@@ -34,7 +34,7 @@ export function badgeRoute(app: App, { read, pages }: PageRouteContext): void {
       }),
       response: {
         200: {
-          description: 'An SVG that needs nothing else',
+          description: 'A self-contained SVG',
           content: { 'image/svg+xml': { schema: { type: 'string' } } },
         },
       },

@@ -19,7 +19,7 @@ export function certificateRoute(app: App, { read, pages }: PageRouteContext): v
       params: pageParam(),
       response: {
         200: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
-        304: { type: 'null', description: 'The caller has it already (If-None-Match)' },
+        304: { type: 'null', description: 'Not modified (If-None-Match)' },
         ...errorResponsesAt('/agent/'),
       },
     },

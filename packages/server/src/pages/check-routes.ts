@@ -63,7 +63,8 @@ function parseForm(body: string): ReadonlyMap<string, string> {
     if (pair === '') continue
     const at = pair.indexOf('=')
     const name = decode(at < 0 ? pair : pair.slice(0, at))
-    if (fields.has(name)) throw new CodedError('VALIDATION_ERROR', 'The form names a field twice.')
+    if (fields.has(name))
+      throw new CodedError('VALIDATION_ERROR', 'The form has a duplicate field.')
     fields.set(name, at < 0 ? '' : decode(pair.slice(at + 1)))
   }
   return fields

@@ -49,7 +49,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
     cacheControl: REVALIDATE,
     schema: {
       operationId: 'packages',
-      summary: 'The packages that this service offers: command, SDK and gateway',
+      summary: 'The npm packages of this service: command, SDK and gateway',
       tags: ['learn'],
       response: { 200: INDEX },
     },
@@ -63,7 +63,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
     cacheControl: SHORTLY,
     schema: {
       operationId: 'package',
-      summary: 'A package, as npm installs it from this address',
+      summary: 'An npm package',
       tags: ['learn'],
       params: Type.Object({
         file: Type.String({

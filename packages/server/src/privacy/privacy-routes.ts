@@ -11,7 +11,7 @@ export function deletionRoute(app: App, { deps, signedIn }: OwnerRouteContext): 
   app.post('/api/account/deletion', {
     schema: ownerSchema({
       operationId: 'deleteAccount',
-      summary: 'Delete the account and revoke its agents, for good; needs a recent sign-in',
+      summary: 'Delete the account and revoke its agents permanently; needs a recent sign-in',
       body: deletionRequestSchema(),
       response: { 200: revokedSchema() },
     }),
@@ -31,7 +31,7 @@ export function exportRoute(app: App, { deps, signedIn }: OwnerRouteContext): vo
   app.get('/api/account/export', {
     schema: ownerSchema({
       operationId: 'exportAccount',
-      summary: 'Everything that the service holds on the owner, as a file',
+      summary: 'Export all data about the owner',
       response: { 200: exportSchema(naming) },
     }),
     handler: async (request, reply) => {

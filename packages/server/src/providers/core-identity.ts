@@ -53,7 +53,7 @@ export async function verifyCoreIdentity(
     )
     if (!ACCEPTED_LEVELS.includes(payload.vot as string)) throw new Error('too low')
   } catch {
-    throw new ProviderRefusal('The proof of identity by GOV.UK One Login cannot be believed.', {
+    throw new ProviderRefusal('The identity proof of GOV.UK One Login is not valid.', {
       reason: 'invalid-response',
     })
   }
@@ -72,6 +72,6 @@ async function fetchKeys({ issuer, timeoutMs }: ExpectedCoreIdentity): Promise<J
     }
     return assertionMethod.map(({ id, publicKeyJwk }) => ({ ...publicKeyJwk, kid: id }))
   } catch {
-    throw new ProviderFailure('GOV.UK One Login does not give out the keys of its identities.')
+    throw new ProviderFailure('GOV.UK One Login does not publish the keys of its identities.')
   }
 }

@@ -75,7 +75,7 @@ export function githubProvider(
     assurance: 'low',
     unique: true,
     verifiesName: false,
-    proves: 'That you control an account at GitHub, one that has not verified another owner here.',
+    proves: 'That you control a GitHub account that has not verified another owner here.',
     validForMs: validityMs(settings.validForDays),
     signIn: settings.signIn ?? false,
     selfService: true,
@@ -116,19 +116,22 @@ function authorizeUrl({ web, clientId }: Github, callbackUrl: string, begun: Sta
 function codeOf({ url }: CompletionInput, { state }: State): string {
   const query = url?.searchParams ?? new URLSearchParams()
   if (query.getAll('state').length !== 1 || query.get('state') !== state)
-    throw new ProviderRefusal('What came back from GitHub was not begun here. Begin again.', {
-      reason: 'flow-expired',
-    })
+    throw new ProviderRefusal(
+      'The response from GitHub does not belong to a request from here. Start again.',
+      {
+        reason: 'flow-expired',
+      },
+    )
   const error = query.get('error')
   if (error === 'access_denied')
-    throw new ProviderRefusal('You did not allow it at GitHub, so nothing was verified.', {
+    throw new ProviderRefusal('You did not authorize it at GitHub. Nothing was verified.', {
       reason: 'declined',
     })
   if (error !== null)
     throw new ProviderFailure(`GitHub refuses this service: ${safeErrorCode(error)}.`)
   const code = query.get('code')
   if (code) return code
-  throw new ProviderRefusal('GitHub sent you back without an answer. Begin again.', {
+  throw new ProviderRefusal('GitHub sent no response. Start again.', {
     reason: 'invalid-response',
   })
 }
@@ -168,11 +171,11 @@ function requestToken(github: Github, parameters: Readonly<Record<string, string
 
 function tokenError(error: string): Error {
   if (error === 'bad_verification_code')
-    return new ProviderRefusal('What came back from GitHub was used or is too old. Begin again.', {
+    return new ProviderRefusal('The response from GitHub was used or has expired. Start again.', {
       reason: 'used',
     })
   if (error === 'unverified_user_email')
-    return new ProviderRefusal('Confirm your primary e-mail address at GitHub, then begin again.', {
+    return new ProviderRefusal('Confirm your primary e-mail address at GitHub, then start again.', {
       reason: 'email-unconfirmed',
     })
   return new ProviderFailure(`GitHub refuses this service: ${safeErrorCode(error)}.`)
@@ -185,7 +188,7 @@ const userResponse = Type.Object({
 async function fetchUserId(github: Github, token: string): Promise<string> {
   const { status, body } = await callApi(github, 'GET', '/user', `Bearer ${token}`)
   if (status === 200 && Value.Check(userResponse, body)) return String(body.id)
-  throw new ProviderFailure(`GitHub does not say who you are (status ${status}).`)
+  throw new ProviderFailure(`GitHub does not return your account (status ${status}).`)
 }
 
 /** Best effort: the token is stored nowhere and grants access to the public profile only. */

@@ -29,7 +29,8 @@ type InPersonSettings = Static<ReturnType<typeof inPersonSettings>>
 export function inPersonProvider(
   settings: InPersonSettings = { id: IN_PERSON, type: IN_PERSON },
 ): IdentityProvider {
-  const refusal = () => new ProviderRefusal('This is done by whoever runs this service: ask them.')
+  const refusal = () =>
+    new ProviderRefusal('The operator of this service does this verification. Contact them.')
   return {
     id: settings.id,
     label: settings.label ?? 'In person',
@@ -38,8 +39,7 @@ export function inPersonProvider(
     unique: false,
     verifiesName: false,
     proves:
-      settings.proves ??
-      'Who you are, as whoever runs this service has checked for themselves. Ask them.',
+      settings.proves ?? 'Your identity, checked by the operator of this service. Contact them.',
     validForMs: null,
     signIn: false,
     selfService: false,

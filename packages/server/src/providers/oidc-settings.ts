@@ -47,7 +47,7 @@ export const oidcSettings = () =>
       assertionAudience: Type.Optional(
         Type.Enum(['issuer', 'token-endpoint'], {
           type: 'string',
-          description: 'whom private_key_jwt is addressed to: issuer or token-endpoint',
+          description: 'the audience of private_key_jwt: issuer or token-endpoint',
         }),
       ),
       label: Type.Optional(labelField()),

@@ -68,7 +68,7 @@ export function assertMatchesRequest(proof: Proof, request: ProofRequest, now: n
     ],
     [
       now <= request.expiresAt + GRACE_SECONDS,
-      'That took too long: a request to World App is good for five minutes. Begin again.',
+      'The request to World App has expired after five minutes. Start again.',
     ],
     [proof.action === request.action, 'That proof is for something else than this service.'],
     [

@@ -22,7 +22,7 @@ export function healthRoutes(app: App, { isReady, isFresh, reportDatabase }: Hea
   app.get('/healthz', {
     schema: {
       operationId: 'healthz',
-      summary: 'Whether the process lives',
+      summary: 'Whether the process is alive',
       tags: ['operate'],
       response: { 200: okSchema(), '4xx': errorSchema(), '5xx': errorSchema() },
     },
@@ -31,7 +31,7 @@ export function healthRoutes(app: App, { isReady, isFresh, reportDatabase }: Hea
   app.get('/readyz', {
     schema: {
       operationId: 'readyz',
-      summary: 'Whether requests should be sent here, and what the database does',
+      summary: 'Whether the node can take requests, and the state of the database',
       tags: ['operate'],
       response: { 200: readinessSchema(), '4xx': errorSchema(), '5xx': errorSchema() },
     },
@@ -42,7 +42,7 @@ export function healthRoutes(app: App, { isReady, isFresh, reportDatabase }: Hea
       if (!isFresh())
         throw new CodedError(
           'UNAVAILABLE',
-          `This node has not heard of the database for ${database.staleness} ms, and vouches for nobody until it does.`,
+          `This node has had no news of the database for ${database.staleness} ms. It answers lookups again when it does.`,
         )
       return { status: 'ok' as const, database }
     },

@@ -73,7 +73,7 @@ function decodeValidKey(text: string): Uint8Array {
   if (publicKey !== null && keyEncodingFault(publicKey) === null) return publicKey
   throw new CodedError(
     'VALIDATION_ERROR',
-    'publicKey is not a sound Ed25519 key: malformed, not canonical or of small order.',
+    'publicKey is not a valid Ed25519 key: malformed, not canonical or of small order.',
   )
 }
 

@@ -175,7 +175,7 @@ Certificate  ${service.url}/agent/shopper
   assert.equal(
     compact,
     `Shopper
-Certified, and the identity of its owner is verified.
+Certificate valid. The owner’s identity is verified.
 
 Owner        Ada Lovelace (@ada), self-declared name
 Chat         @shopper
@@ -207,7 +207,7 @@ test('names in a text card cannot control a terminal, add lines or change the te
         /[^\n\P{Cc}]|\p{Bidi_Control}|[\u2028\u2029\ufeff\u{e0000}-\u{e007f}]/u,
       )
       assert.equal(text.split('\n').length, i === 0 ? 12 : 7, text)
-      assert.match(text, /\n(ACTIVE: This certificate is valid\.|Certified, and the identity)/)
+      assert.match(text, /\n(ACTIVE: This certificate is valid\.|Certificate valid)/)
     }
   }
   // Ordinary text is unchanged.
@@ -226,8 +226,8 @@ for (const status of ['suspended', 'revoked'] as const) {
         cards.map(async (each) => (await ask(service, each, { headers: { accept } })).text),
       )
       assert.match(full as string, new RegExp(status, 'i'))
-      assert.match(full as string, status === 'revoked' ? /void, for good/ : /does not hold/)
-      assert.match(compact as string, /does not hold: do not rely on it/)
+      assert.match(full as string, status === 'revoked' ? /permanently revoked/ : /is suspended/)
+      assert.match(compact as string, /Certificate not valid\. Do not rely on it/)
       assert.doesNotMatch(`${full}${compact}`, /is valid|is verified|\bactive\b/i)
     }
   })

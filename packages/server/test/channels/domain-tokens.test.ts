@@ -90,7 +90,7 @@ suite('the agent and the expiry of a token', () => {
     const late = await signInAgain(fixture, early)
 
     const answer = await postAction(late, channel, 'check')
-    assertRefused(answer, 400, 'VALIDATION_ERROR', /get a fresh token/)
+    assertRefused(answer, 400, 'VALIDATION_ERROR', /has no token/)
     const [listed] = await listChannels(late)
     assert.deepEqual([listed?.state, listed?.proof], ['pending', null])
     assert.equal((await publicView(fixture, late)).grade, 'C')

@@ -196,7 +196,7 @@ suite('a stale channel', () => {
     assert.equal(stale.state, 'stale')
 
     const path = `/api/account/agents/${late.did}/channels/${stale.id}/check`
-    assertRefused(await late.owner.post(path), 400, 'VALIDATION_ERROR', /get a fresh token/)
+    assertRefused(await late.owner.post(path), 400, 'VALIDATION_ERROR', /has no token/)
     assert.equal(fixture.dns[0]?.asked(NAME), asked, 'no check runs')
 
     const renewed = await runAction(late, stale, 'renew')

@@ -62,7 +62,7 @@ test('a challenge can be answered for 5 minutes, also repeatedly', async (t) => 
   assert.equal((await agent.answer(challenge)).status, 200, 'a response may have been lost')
   agent.clock.move(1)
   const late = await unchanged(agent.service, () => agent.answer(challenge))
-  assertRefused(late, 410, 'TOKEN_EXPIRED', /over after 5 minutes/)
+  assertRefused(late, 410, 'TOKEN_EXPIRED', /expired after 5 minutes/)
   await assertStillGood(agent)
 })
 
@@ -73,7 +73,7 @@ test('a nonce with any character changed is refused', async (t) => {
   for (let at = start; at < challenge.length; at++) {
     const letter = challenge[at] === 'A' ? 'B' : 'A'
     const changed = challenge.slice(0, at) + letter + challenge.slice(at + 1)
-    await assertNotOurs(agent, changed, /not made for this agent/)
+    await assertNotOurs(agent, changed, /is for another agent/)
   }
   assert.equal((await agent.answer(challenge)).status, 200)
 })
@@ -86,7 +86,7 @@ test('the expiry in a nonce cannot be changed', async (t) => {
   bytes.writeUIntBE(end + 1, 0, 6)
   const audience = agent.service.url
   const longer = formatChallenge(naming, { audience, nonce: bytes.toString('base64url') })
-  await assertNotOurs(agent, longer, /not made for this agent/)
+  await assertNotOurs(agent, longer, /is for another agent/)
 })
 
 test('a nonce with another MAC, or none, is refused', async (t) => {
@@ -102,7 +102,7 @@ test('a nonce with another MAC, or none, is refused', async (t) => {
   ]
   for (const mac of macs) {
     const nonce = Buffer.concat([said, mac]).toString('base64url')
-    await assertNotOurs(agent, formatChallenge(naming, { audience, nonce }), /not made/)
+    await assertNotOurs(agent, formatChallenge(naming, { audience, nonce }), /another agent/)
   }
   for (const length of [16, 22, 53, 55, 96]) {
     const nonce = randomBytes(length).toString('base64url')
@@ -114,7 +114,7 @@ test('a nonce with another MAC, or none, is refused', async (t) => {
 test('a challenge is valid for one agent only, even if one key has two agents', async (t) => {
   const agent = await startBegun(t)
   const other = await newRuntimeAgent(agent.service, agent.clock)
-  await assertNotOurs(agent, await other.challenge(), /not made for this agent/)
+  await assertNotOurs(agent, await other.challenge(), /is for another agent/)
   await other.add()
   const theirs = await other.challenge()
   const relayed = await unchanged(agent.service, () => other.answer(theirs, agent.key.sign(theirs)))
@@ -126,8 +126,8 @@ test('a challenge of another deployment is refused, even with the same base URL'
   const twin = await startTestService(t, { BASE_URL: agent.service.url }, agent.clock.now)
   const stranger = await startTestService(t, {}, agent.clock.now)
   for (const [service, why] of [
-    [twin, /not made for this agent/],
-    [stranger, /no challenge of this service/],
+    [twin, /is for another agent/],
+    [stranger, /not a challenge of this service/],
   ] as const) {
     const there = await newRuntimeAgent(service, agent.clock)
     await assertNotOurs(agent, await there.challenge(), why)
@@ -185,7 +185,7 @@ test('checks run in order: form, agent, challenge, signature, channel', async (t
   const bad = newKey().sign(challenge)
   const nobody = `/api/agents/svc:agent:${'1'.repeat(24)}/runtime`
   const malformed = await post(agent.service, nobody, { challenge: 'hello', signature: bad })
-  assertRefused(malformed, 400, 'VALIDATION_ERROR', /no challenge of this service/)
+  assertRefused(malformed, 400, 'VALIDATION_ERROR', /not a challenge of this service/)
   assertRefused(await post(agent.service, nobody, { challenge, signature: bad }), 404, 'NOT_FOUND')
   assertRefused(await post(agent.service, `${nobody}/challenge`, {}), 404, 'NOT_FOUND')
   const nameless = await post(agent.service, '/api/agents/x/runtime', { challenge, signature: bad })
@@ -196,5 +196,5 @@ test('checks run in order: form, agent, challenge, signature, channel', async (t
   const next = await agent.challenge()
   assertRefused(await agent.answer(next, bad), 401, 'INVALID_SIGNATURE')
   const none = await unchanged(agent.service, () => agent.answer(next))
-  assertRefused(none, 404, 'NOT_FOUND', /owner adds one on the dashboard first/)
+  assertRefused(none, 404, 'NOT_FOUND', /Ask the owner to add one/)
 })

@@ -121,7 +121,7 @@ test('the first answer must come within 7 days, or the owner renews the channel'
   const { id } = await agent.add()
   agent.clock.move(7 * DAY_MS)
   const late = await unchanged(agent.service, async () => agent.answer())
-  assertRefused(late, 410, 'TOKEN_EXPIRED', /owner renews it/)
+  assertRefused(late, 410, 'TOKEN_EXPIRED', /Ask the owner to renew/)
 
   const owner = await agent.owner()
   await owner.post(`/api/account/agents/${agent.did}/channels/${id}/renew`)

@@ -64,7 +64,7 @@ test('a claim with an unknown field is rejected', async (t) => {
     unknown.map(([field, value]) => ({
       name: JSON.stringify(field),
       change: (good) => ({ ...good, [field]: value }),
-      message: /a field that is not known/,
+      message: /an unknown field/,
       ...MALFORMED,
     })),
   )

@@ -47,7 +47,7 @@ test('a claim with a key that is not canonical, not on the curve, or of small or
           publicKey: Buffer.from(hex, 'hex').toString('base64'),
           ...(signature && { signature: Buffer.from(signature, 'hex').toString('base64') }),
         }),
-        message: /not a sound Ed25519 key/,
+        message: /not a valid Ed25519 key/,
         ...MALFORMED,
       })),
     ),

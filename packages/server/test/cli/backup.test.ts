@@ -46,7 +46,7 @@ test(
 
     const busy = await countersignd(env, 'restore', backup)
     assert.equal(busy.code, 5)
-    assert.match(busy.stderr, /serves this data already/)
+    assert.match(busy.stderr, /already uses this data/)
 
     await service.stop()
     const restored = JSON.parse((await countersignd(env, 'restore', backup, '--json')).stdout)

@@ -104,7 +104,7 @@ test('--help explains the command and each subcommand', async (t) => {
   ]) {
     assert.ok(help.includes(word), word)
   }
-  assert.match(await done(env, 'agent', 'revoke', '--help'), /end a certificate, for good/)
+  assert.match(await done(env, 'agent', 'revoke', '--help'), /revoke a certificate permanently/)
 })
 
 test('agents can be listed, suspended, reactivated and revoked', async (t) => {

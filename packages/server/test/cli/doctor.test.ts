@@ -68,7 +68,7 @@ test('doctor detects a missing or different pepper, and creates none', async (t)
   const before = inventory(settings.dataDir)
   const missing = await examined(env, 'identity pepper')
   assert.deepEqual([missing.code, missing.verdict], [1, 'fail'], missing.detail)
-  assert.match(missing.detail, /no identity-pepper in DATA_DIR.* from the backup/)
+  assert.match(missing.detail, /identity-pepper is missing in DATA_DIR.* from the backup/)
   assert.deepEqual(inventory(settings.dataDir), before)
 
   writeFileSync(pepper, `${'ab'.repeat(32)}\n`, { mode: 0o600 })
@@ -87,7 +87,7 @@ test('before the first start doctor reports no failure, and creates nothing', as
   const env = await testEnv(t)
   const found = await examined(env, 'identity pepper')
   assert.deepEqual([found.code, found.verdict], [0, 'warn'])
-  assert.match(found.detail, /the first start makes it/)
+  assert.match(found.detail, /the first start creates it/)
   assert.deepEqual(readdirSync(env.DATA_DIR as string), [])
 })
 
@@ -171,7 +171,7 @@ test('doctor reports invalid settings like the service: exit 2', async (t) => {
   for (const command of ['doctor', 'serve']) {
     const { code, stdout, stderr } = await countersignd(env, command)
     assert.equal(code, 2, stderr)
-    assert.match(stderr, /TRUSTED_PROXIES must be .* every caller would be believed/)
+    assert.match(stderr, /TRUSTED_PROXIES must be .* every caller would be trusted/)
     assert.equal(stdout, '')
   }
 })

@@ -135,7 +135,7 @@ test(
     const again = await startTestService(t, service.env)
     const served = await importFrom(fileOf(service))
     assert.equal(served.code, 5)
-    assert.match(served.stderr, /serves this data already/)
+    assert.match(served.stderr, /already uses this data/)
     await again.stop()
     assert.equal((await importFrom(fileOf(service))).code, 0)
     const second = await importFrom(fileOf(service))

@@ -88,7 +88,7 @@ for (const command of [['provider', 'list'], ['serve']]) {
     const env = await testEnv(t, { IDENTITY_PROVIDERS: providersFile(t, providers) })
     const { code, stdout, stderr } = await countersignd(env, ...command)
     assert.equal(code, 2, stdout)
-    assert.match(stderr, /^countersignd: Settings that cannot be used:\n/)
+    assert.match(stderr, /^countersignd: Invalid settings:\n/)
     assert.match(
       stderr,
       /IDENTITY_PROVIDERS, providers\[0\] \(test\): clientSecret must be a reference/,

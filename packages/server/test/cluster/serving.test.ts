@@ -111,7 +111,7 @@ test(
     for (const WORKERS of ['1', '2']) {
       const second = await countersignd({ ...(await testEnv(t, { DATA_DIR })), WORKERS }, 'serve')
       assert.equal(second.code, 5)
-      assert.match(second.stderr, /Another countersignd serves this data already/)
+      assert.match(second.stderr, /Another countersignd already uses this data/)
     }
     assert.equal((await fetch(`${first.url}/readyz`)).status, 200)
   },

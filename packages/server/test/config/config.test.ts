@@ -53,7 +53,7 @@ test('REPLICA_URL accepts one or several hosts, and only with PostgreSQL', () =>
   const REPLICA_URL = 'postgres://u:p@one.example,two.example:5433/x'
   assert.equal(readSettings({ DATABASE_URL, REPLICA_URL }).replicaUrl, REPLICA_URL)
   assert.deepEqual(rejection({ REPLICA_URL }).mistakes, [
-    'REPLICA_URL must be empty where DATABASE_URL is no PostgreSQL',
+    'REPLICA_URL must be empty unless DATABASE_URL is a PostgreSQL',
   ])
 })
 
@@ -111,7 +111,7 @@ test('plain http is accepted only on loopback, because it would reveal session c
     'http://0.0.0.0',
   ]) {
     const [mistake, ...more] = rejection({ BASE_URL: url }).mistakes
-    assert.match(mistake ?? '', /^BASE_URL must be an https address \(http on loopback alone/, url)
+    assert.match(mistake ?? '', /^BASE_URL must be an https address \(http only on loopback/, url)
     assert.deepEqual(more, [])
   }
   for (const url of ['http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080']) {
@@ -187,7 +187,7 @@ test('LOOPBACK_HOSTS is accepted only if BASE_URL is on loopback', () => {
     )
   }
   const [mistake, ...more] = rejection({ BASE_URL: 'https://id.example', LOOPBACK_HOSTS }).mistakes
-  assert.match(mistake ?? '', /^LOOPBACK_HOSTS must be empty where BASE_URL is not on loopback/)
+  assert.match(mistake ?? '', /^LOOPBACK_HOSTS must be empty unless BASE_URL is on loopback/)
   assert.deepEqual(more, [])
   assert.equal(readSettings({ BASE_URL: 'https://id.example' }).loopbackHosts.size, 0)
   for (const bad of ['agents.example.com', 'a:0', 'a:65536', ':8443', 'a:b', 'a:1:2', 'A b:1']) {

@@ -157,5 +157,5 @@ test('an OpenID Connect provider ignores a result in the request body', async (t
   const service = await startWithProviders(t, [providerAt(server.url)])
   const owner = await signInNewcomer(service)
   const answer = await owner.post('/api/identity/test/complete', { result: { sub: 'me' } })
-  assertRefused(answer, 400, 'VALIDATION_ERROR', /begun too long ago/)
+  assertRefused(answer, 400, 'VALIDATION_ERROR', /took too long/)
 })

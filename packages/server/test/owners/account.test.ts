@@ -70,7 +70,7 @@ test('passkeys can be added, renamed and removed, except the last sign-in method
   const remove = (id: string | undefined) => ada.send('DELETE', `/api/account/passkeys/${id}`)
   assert.equal((await remove(passkeys[0]?.id)).status, 204)
   assertRefused(await ada.signIn({}, first), 401, 'UNAUTHENTICATED')
-  assertRefused(await remove(phone.id), 400, 'VALIDATION_ERROR', /last way/)
+  assertRefused(await remove(phone.id), 400, 'VALIDATION_ERROR', /last sign-in method/)
   assert.equal((await ada.account()).passkeys.length, 1)
   assert.equal((await ada.signIn({}, second)).status, 200)
 })

@@ -4,7 +4,7 @@ import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { startTestService } from '../../../../test/support/service.ts'
 import { Visitor } from '../../../../test/support/visitor.ts'
 
-const UNKNOWN = /There is no such recovery code, or it has been used/
+const UNKNOWN = /wrong or was used/
 
 test('a recovery code signs in once, regardless of case, hyphens and lookalike letters', async (t) => {
   const service = await startTestService(t)

@@ -103,7 +103,7 @@ test('the last sign-in method cannot be unlinked', async (t) => {
   const service = await startTestService(t)
   const ada = await signUpBy(service, 'ada@elsewhere', 'ada')
   const path = `/api/account/sign-in-providers/${PROVIDER}`
-  assertRefused(await ada.send('DELETE', path), 400, 'VALIDATION_ERROR', /last way/)
+  assertRefused(await ada.send('DELETE', path), 400, 'VALIDATION_ERROR', /last sign-in method/)
   assert.equal((await ada.addPasskey('Laptop')).status, 201)
   assert.equal((await ada.send('DELETE', path)).status, 204)
 })

@@ -161,7 +161,7 @@ test('the check page says why a signature proves nothing', async (t) => {
     ['no signature', { ...good, signature: '' }, /signature is malformed/],
     ['no challenge', { ...good, challenge: '' }, /A challenge is not empty/],
     ['a NUL', { ...good, challenge: 'a\0b' }, /without U\+0000/],
-    ['a small-order key', { ...good, agent: `AQ${'A'.repeat(41)}=` }, /not a sound Ed25519 key/],
+    ['a small-order key', { ...good, agent: `AQ${'A'.repeat(41)}=` }, /not a valid Ed25519 key/],
     ['an unknown agent', { ...good, agent: 'nobody' }, /Unknown here/],
     ['no agent', { ...good, agent: '' }, /That names no agent/],
     ['nothing', {}, /That names no agent/],
@@ -185,7 +185,7 @@ test('the check page accepts only small, well-formed form bodies, and no other r
     ['agent=%ff', FORM, 400, /percent-encoded UTF-8/],
     ['agent=%', FORM, 400, /percent-encoded UTF-8/],
     ['agent=é', FORM, 400, /percent-encoded UTF-8/],
-    ['agent=a&agent=b', FORM, 400, /names a field twice/],
+    ['agent=a&agent=b', FORM, 400, /duplicate field/],
     [`agent=${'x'.repeat(20_000)}`, FORM, 413, /16 KiB/],
   ]
   for (const [body, type, status, words] of refused) {

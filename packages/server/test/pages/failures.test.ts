@@ -73,7 +73,7 @@ test('a browser that uses another method on a page gets an error page', async (t
   assert.equal(response.headers.get('allow'), 'GET, HEAD')
   const page = await pageOf(response)
   assert.equal(page.status, 405)
-  assert.match(page.text, /This address answers to GET, HEAD/)
+  assert.match(page.text, /This URL supports GET, HEAD/)
 })
 
 test('a database failure is 503 on a certificate page, never 404', async (t) => {

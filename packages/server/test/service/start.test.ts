@@ -45,7 +45,7 @@ test(
       'serve',
     )
     assert.equal(second.code, 5)
-    assert.match(second.stderr, /Another countersignd serves this data already/)
+    assert.match(second.stderr, /Another countersignd already uses this data/)
     assert.equal((await fetch(`${first.url}/readyz`)).status, 200)
   },
 )

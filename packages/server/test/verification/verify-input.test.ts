@@ -63,7 +63,7 @@ test('a verification with an unknown field is rejected', async (t) => {
     unknown.map(([field, value]) => ({
       name: field,
       change: (good) => ({ ...good, [field]: value }),
-      message: /a field that is not known/,
+      message: /an unknown field/,
       ...MALFORMED,
     })),
   )

@@ -52,7 +52,7 @@ test('a verification with a key that is not canonical or of small order is rejec
     seenInBytes.map(({ name, hex }) => ({
       name,
       change: (good) => ({ ...good, publicKey: base64(hex) }),
-      message: /not a sound Ed25519 key/,
+      message: /not a valid Ed25519 key/,
       ...MALFORMED,
     })),
   )

@@ -23,7 +23,7 @@ export const a2a: ChannelKind = {
     {
       id: METHOD,
       title: 'Signed agent card',
-      step: 'Add the extension to capabilities.extensions of the agent card, have the agent sign the card, and publish what comes out at this address.',
+      step: 'Add the extension to capabilities.extensions of the agent card, have the agent sign the card, and publish the signed card at this address.',
       fields: [
         { label: 'Extension', value: JSON.stringify(extensionOf(proof), null, 2), multiline: true },
         { label: 'Signing', value: signingCommand(proof), multiline: false },
@@ -46,7 +46,7 @@ async function observe(from: Perspective, query: ProofQuery): Promise<FoundProof
   }
   if (!(await isSignedBy(query.proof, card))) {
     throw new ProofAbsent(
-      'The agent card names this agent, but none of its signatures is by the agent’s certified key on the card as it is.',
+      'The agent card names this agent, but has no valid signature by the agent’s certified key. Sign the card again after every change.',
     )
   }
   return {

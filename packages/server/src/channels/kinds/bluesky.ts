@@ -17,7 +17,7 @@ export const bluesky = chatKind(
     field: {
       label: 'Handle',
       placeholder: 'name.bsky.social',
-      hint: 'The handle as it stands on the profile, such as name.bsky.social or example.com.',
+      hint: 'The handle on the profile, such as name.bsky.social or example.com.',
     },
     // https://atproto.com/specs/handle: a handle is a domain name.
     parse(text) {

@@ -13,7 +13,7 @@ export const domain: ChannelKind = {
   label: 'Domain',
   tier: 2,
   chat: false,
-  proves: 'Whoever runs this domain says that the agent is theirs.',
+  proves: 'The domain publishes that this agent belongs to it.',
   field: DOMAIN_FIELD,
   freshForMs: 90 * 24 * 3_600_000,
   parse: parseDomain,
@@ -22,7 +22,7 @@ export const domain: ChannelKind = {
     {
       id: 'dns',
       title: 'DNS record',
-      step: 'Add a TXT record where the DNS of the domain is kept. Others of this name may stand beside it.',
+      step: 'Add a TXT record to the DNS of the domain. Other records of this name can stay.',
       fields: [
         { label: 'Name', value: recordName(proof), multiline: false },
         { label: 'Type', value: 'TXT', multiline: false },
@@ -32,7 +32,7 @@ export const domain: ChannelKind = {
     {
       id: 'file',
       title: 'File on the web server',
-      step: 'Publish a text file at this address, with this line in it. Lines for other agents may stand beside it.',
+      step: 'Publish a text file with this line at this address. Lines for other agents can stay.',
       fields: [
         { label: 'Address', value: fileUrl(proof).href, multiline: false },
         { label: 'Line', value: challengeLine(proof), multiline: false },

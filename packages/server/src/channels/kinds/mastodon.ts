@@ -15,11 +15,11 @@ export const mastodon = chatKind(
   {
     id: 'mastodon',
     label: 'Mastodon',
-    proves: 'The agent has this account on Mastodon, or elsewhere in the fediverse.',
+    proves: 'The agent has this account on Mastodon, or on another server of the fediverse.',
     field: {
       label: 'Handle',
       placeholder: '@name@mastodon.social',
-      hint: 'The whole handle with its server, or the address of the profile.',
+      hint: 'The full handle with its server, or the address of the profile.',
     },
     parse(text) {
       const account = withoutAt(fromAddress(trimmed(text)))

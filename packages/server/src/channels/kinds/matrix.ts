@@ -18,7 +18,7 @@ export const matrix = chatKind(
     field: {
       label: 'Matrix ID',
       placeholder: '@name:matrix.org',
-      hint: 'The whole ID with its server. The server has to show profiles to everybody.',
+      hint: 'The full ID with its server. The server must show profiles publicly.',
     },
     parse(text) {
       const id = `@${decoded(extractHandle(text, ADDRESS)).replace(/^@/, '')}`

@@ -16,7 +16,7 @@ const SPECIAL_USE_DOMAINS: readonly string[] = ['onion', 'arpa']
 export const DOMAIN_FIELD = {
   label: 'Domain',
   placeholder: 'agents.example.com',
-  hint: 'A host name, or https:// and a host name. It does not stand for its subdomains, nor for the domain above it.',
+  hint: 'A host name, or https:// and a host name. Subdomains and parent domains are not included.',
 } as const
 
 /**

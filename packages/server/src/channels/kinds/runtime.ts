@@ -15,11 +15,11 @@ export const runtime: ChannelKind = {
   tier: 1,
   chat: false,
   proves:
-    'The agent is running and holds its certified key: it answers a challenge of this service. Where it runs is the owner’s word.',
+    'The agent runs and holds its certified key: it signs a challenge of this service. The name of the place is self-declared.',
   field: {
     label: 'Name of the place where it runs',
     placeholder: 'home-server',
-    hint: 'Your own word for it, such as home-server or eu-west-1. Everyone can read it.',
+    hint: 'A public name that you choose, such as home-server or eu-west-1.',
   },
   freshForMs: 30 * DAY_MS,
   parse(text) {
@@ -39,7 +39,7 @@ function commandMethod({ did, baseUrl }: Proof): ProofMethodInWords {
   return {
     id: 'command',
     title: 'With the command',
-    step: 'Run this where the agent runs, with its key. It is good for 30 days: cron keeps it so.',
+    step: 'Run this on the agent’s machine, with its key. The proof is valid for 30 days. Repeat it with cron.',
     fields: [
       { label: 'Command', value: command, multiline: false },
       { label: 'Once a week, by cron', value: `17 4 * * 1 ${command}`, multiline: false },
@@ -62,7 +62,7 @@ function httpMethod({ naming, did, baseUrl }: Proof): ProofMethodInWords {
   return {
     id: 'http',
     title: 'With plain HTTP',
-    step: 'Or do the same in two requests: ask for a challenge, and send it back with the agent’s signature. It is good for 5 minutes.',
+    step: 'Or send two requests: get a challenge, and send it back with the agent’s signature within 5 minutes.',
     fields: [{ label: 'With curl and openssl', value: script.join('\n'), multiline: true }],
   }
 }

@@ -114,5 +114,5 @@ export function selfTestEd25519(): void {
     isCertifiableKey(key) &&
     !isCertifiableKey(smallOrder)
   if (!isCorrect)
-    throw new Error('The Ed25519 self-test failed: this machine must not vouch for anyone.')
+    throw new Error('The Ed25519 self-test failed. This machine cannot verify signatures.')
 }

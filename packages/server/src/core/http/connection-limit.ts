@@ -5,7 +5,7 @@ import { addressKey } from '../limits/address-key.ts'
 import { errorResponse } from './error-handler.ts'
 import { newRequestId } from './request-id.ts'
 
-const MESSAGE = 'Too many connections from your address. Close some, or use the ones you have.'
+const MESSAGE = 'Too many connections from your address. Close some, or reuse them.'
 
 export interface ConnectionLimitOptions {
   /** How many connections an address (of IPv6: a /64) may have open; null: any number. */

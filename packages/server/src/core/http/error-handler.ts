@@ -66,7 +66,7 @@ export function routerErrorHandler(page: FailurePage) {
       request,
       reply,
       'VALIDATION_ERROR',
-      'The address is not well-formed: a percent sign must be followed by the UTF-8 bytes of a character.',
+      'The URL is not well-formed: percent-encoding must be valid UTF-8.',
     )
 }
 
@@ -143,7 +143,7 @@ function validationMessage(error: FastifyError): string {
     ...first.params,
   } as { description?: string; additionalProperty?: string }
   if (additionalProperty !== undefined) {
-    return `${path} has a field that is not known: ${JSON.stringify(additionalProperty).slice(0, 80)}`
+    return `${path} has an unknown field: ${JSON.stringify(additionalProperty).slice(0, 80)}`
   }
   if (first.keyword !== 'required' && first.instancePath !== '' && description !== undefined) {
     return `${path} must be ${description}`

@@ -58,6 +58,6 @@ function etagOf(reply: FastifyReply): string | null {
 function preconditionFailed(): CodedError {
   return new CodedError(
     'PRECONDITION_FAILED',
-    'The resource does not have the entity tag of If-Match. Read it again.',
+    'The resource has changed since you read it (If-Match). Read it again.',
   )
 }

@@ -22,13 +22,13 @@ export function parseJsonStrictly(app: FastifyInstance): void {
 /** Rejects compressed bodies: a proxy that decompresses them would see another body. @throws CodedError UNSUPPORTED_MEDIA_TYPE */
 export function assertNoContentEncoding(coding = 'identity'): void {
   if (coding.toLowerCase() === 'identity') return
-  throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'A body comes without Content-Encoding.')
+  throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without Content-Encoding.')
 }
 
 function assertUtf8(contentType: string): void {
   for (const [, charset] of contentType.matchAll(/;\s*charset\s*=\s*"?([^";\s]*)/gi)) {
     if (charset?.toLowerCase() !== 'utf-8') {
-      throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'A JSON body is in UTF-8.')
+      throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'Send the JSON body in UTF-8.')
     }
   }
 }
@@ -45,7 +45,7 @@ function parseStrictJson(body: Uint8Array): unknown {
   }
   const value = parse(text)
   if (countKeysInText(text) !== countKeysInValue(value)) {
-    throw new CodedError('VALIDATION_ERROR', 'The body names a key twice in one object.')
+    throw new CodedError('VALIDATION_ERROR', 'The body has a duplicate key in an object.')
   }
   return value
 }

@@ -117,7 +117,7 @@ function reject(address: Address, request: FastifyRequest, reply: FastifyReply):
       .header('access-control-expose-headers', 'Allow')
   }
   request.refusedPattern = address.pattern
-  return new CodedError('METHOD_NOT_ALLOWED', `This address answers to ${allow}.`)
+  return new CodedError('METHOD_NOT_ALLOWED', `This URL supports ${allow}.`)
 }
 
 /** Whether a segment is a parameter or wildcard: `:agent`, `*`. */

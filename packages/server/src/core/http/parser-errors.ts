@@ -20,12 +20,12 @@ const rejected = new WeakSet<Duplex>()
 export function answerUnrouted(server: Server): void {
   server.on('clientError', answerParserError)
   server.on('connect', (_request, socket) =>
-    reject(socket, 'This is no proxy: CONNECT is refused.'),
+    reject(socket, 'This server is not a proxy. CONNECT is refused.'),
   )
   server.on('checkExpectation', (_request, response) => {
     const { status, body } = errorText(
       'VALIDATION_ERROR',
-      'The only expectation that can be met is 100-continue.',
+      'The only supported expectation is 100-continue.',
     )
     response.writeHead(status, { ...HEADERS, connection: 'close' }).end(body)
   })
@@ -44,7 +44,7 @@ function answerParserError(error: ParserError, socket: Duplex): void {
     else if (isUnknownCoding(error)) {
       const { code, message } = unknownCoding()
       reject(socket, message, code)
-    } else reject(socket, MESSAGES[error.code ?? ''] ?? 'This is not a well-formed HTTP request.')
+    } else reject(socket, MESSAGES[error.code ?? ''] ?? 'The HTTP request is malformed.')
   }
 }
 

@@ -23,7 +23,7 @@ export function publicRead<P>(app: App, naming: Naming, route: PublicRead<P>): v
       ...route.schema,
       response: {
         ...route.schema.response,
-        304: { type: 'null', description: 'The caller has it already (If-None-Match)' },
+        304: { type: 'null', description: 'Not modified (If-None-Match)' },
         ...errorResponsesAt(route.url),
       },
     },

@@ -38,8 +38,8 @@ export async function openRateLimiter(
     now,
     onSharedChange: (works, err) =>
       works
-        ? log.info('rate limits are counted by all nodes together again')
-        : log.warn({ err }, 'rate limits cannot be counted together: each node counts for itself'),
+        ? log.info('rate limits are shared by all nodes again')
+        : log.warn({ err }, 'rate limits are not shared: each node counts on its own'),
   })
 }
 

@@ -12,15 +12,15 @@ export interface LimitState {
 /** The headers of a refusal, for `/openapi.json`. */
 export const RATE_LIMIT_HEADERS = {
   'Retry-After': {
-    description: 'With RATE_LIMITED: in how many seconds to try again (RFC 9110)',
+    description: 'with RATE_LIMITED: the number of seconds to wait (RFC 9110)',
     schema: { type: 'string' },
   },
   'RateLimit-Policy': {
-    description: 'The limits that the request is under: `q` in `w` seconds each',
+    description: 'the limits of the request: `q` requests in `w` seconds',
     schema: { type: 'string' },
   },
   RateLimit: {
-    description: 'What is left of them: `r` now, all of it in `t` seconds',
+    description: 'what remains: `r` requests, until the reset in `t` seconds',
     schema: { type: 'string' },
   },
 } as const

@@ -9,12 +9,12 @@ export function describeDatabase(
   metrics: MetricRegistrar,
   { database, connections }: Pick<Gauges, 'database' | 'connections'>,
 ): void {
-  metrics.gauge('countersign_database_reachable', 'Whether the primary answers', async () =>
+  metrics.gauge('countersign_database_reachable', 'Whether the primary responds', async () =>
     Number((await database()).role !== 'unreachable'),
   )
   metrics.labelledGauge(
     'countersign_commits_wait',
-    'What an acknowledged write is known to be on',
+    'Where an acknowledged write is stored',
     ['for'],
     async () => {
       const { waitFor } = (await database()).commits
@@ -23,7 +23,7 @@ export function describeDatabase(
   )
   metrics.gauge(
     'countersign_commits_satisfied',
-    'Whether what commits wait for is there; NaN where the user of the database may not see it',
+    'Whether commits can complete; NaN if the database user lacks pg_monitor',
     async () => {
       const { satisfied } = (await database()).commits
       return satisfied === null ? Number.NaN : Number(satisfied)
@@ -51,13 +51,13 @@ function describeLags(metrics: MetricRegistrar, database: Gauges['database']): v
     )
   metrics.labelledGauge(
     'countersign_standby_lag_bytes',
-    'What a standby has not replayed of what the primary has written',
+    'Bytes that a standby has not replayed',
     ['standby', 'sync'],
     () => lags('lagBytes', 1),
   )
   metrics.labelledGauge(
     'countersign_standby_lag_seconds',
-    'How long ago the primary wrote what a standby has replayed last; NaN while nothing happens',
+    'Replay delay of a standby; NaN while idle',
     ['standby', 'sync'],
     () => lags('lagMs', 1000),
   )

@@ -12,7 +12,7 @@ export function metricsOf(requests: RequestMetrics, gauges: Gauges): () => Promi
   registerServiceMetrics(metrics, requests, gauges)
   const scrapes = new Counter({
     name: 'countersign_scrapes_total',
-    help: 'Times that the metrics were read',
+    help: 'Number of scrapes',
     registers: [metrics],
   })
   return async () => {

@@ -6,7 +6,7 @@ import type { Gauges } from './service-gauges.ts'
 
 const PHASES = ['starting', 'ready', 'draining'] as const
 
-/** Registers all metrics of the service except the histograms. docs/operating.md describes them and their alerts. */
+/** Registers all metrics of the service except the histograms. docs/monitoring.md describes them and their alerts. */
 export function registerServiceMetrics(
   registry: Metrics,
   requests: RequestMetrics,
@@ -36,12 +36,10 @@ function describeProcess(
   metrics: MetricRegistrar,
   { build, phase, clock, freeBytes }: Gauges,
 ): void {
-  metrics.gauge('countersign_clock_seconds', 'What the clock says, in seconds since 1970', clock)
-  metrics.gauge('countersign_data_free_bytes', 'What is free on the disk of the data', freeBytes)
-  metrics.labelledGauge('countersign_build_info', 'What runs here', Object.keys(build), () => [
-    [build, 1],
-  ])
-  metrics.labelledGauge('countersign_phase', 'The phase that the process is in', ['phase'], () =>
+  metrics.gauge('countersign_clock_seconds', 'Clock, in seconds since 1970', clock)
+  metrics.gauge('countersign_data_free_bytes', 'Free space on the data disk', freeBytes)
+  metrics.labelledGauge('countersign_build_info', 'Version', Object.keys(build), () => [[build, 1]])
+  metrics.labelledGauge('countersign_phase', 'Phase of the process', ['phase'], () =>
     PHASES.map((each) => [{ phase: each }, each === phase() ? 1 : 0] as const),
   )
 }
@@ -49,40 +47,34 @@ function describeProcess(
 function describeReadModel(metrics: MetricRegistrar, { readModel }: Gauges): void {
   metrics.gauge(
     'countersign_agents_in_memory',
-    'Agents that the read model holds',
+    'Agents in the read model',
     () => readModel().agents,
   )
   metrics.gauge(
     'countersign_event_position',
-    'The number of the last event that shows in answers',
+    'Number of the last event that responses reflect',
     () => readModel().position,
   )
   metrics.gauge(
     'countersign_staleness_seconds',
-    'For how long what other nodes write has not been heard of',
+    'Age of the node’s knowledge of other nodes’ writes',
     () => readModel().secondsStale,
   )
-  metrics.gauge(
-    'countersign_vouches',
-    'Whether lookups are answered: where it is 0, all get 503',
-    () => Number(readModel().isFresh),
+  metrics.gauge('countersign_vouches', 'Whether lookups are answered; if 0, all get 503', () =>
+    Number(readModel().isFresh),
   )
 }
 
 function describeWrites(metrics: MetricRegistrar, { writes, waitingWrites }: Gauges): void {
-  metrics.gauge(
-    'countersign_writes_waiting',
-    'Writes that have been asked for and not answered',
-    waitingWrites,
-  )
+  metrics.gauge('countersign_writes_waiting', 'Pending writes', waitingWrites)
   metrics.labelledCounter(
     'countersign_writes_total',
-    'Writes, by what became of them',
+    'Writes, by outcome',
     () => writes.writes.counts,
   )
   metrics.labelledCounter(
     'countersign_transactions_total',
-    'Transactions that wrote, by what became of them; each carries the writes that wait',
+    'Write transactions, by outcome; each carries all pending writes',
     () => writes.transactions.counts,
   )
 }
@@ -90,15 +82,12 @@ function describeWrites(metrics: MetricRegistrar, { writes, waitingWrites }: Gau
 function describeLoadShedding(metrics: MetricRegistrar, { loadShedder }: Gauges): void {
   metrics.labelledCounter(
     'countersign_refused_total',
-    'Requests refused with 503 because there was no room for more of their kind, or under pressure',
+    'Requests refused with 503 because of overload, by reason',
     () => loadShedder.rejected,
     'reason',
   )
-  metrics.labelledGauge(
-    'countersign_inside',
-    'Requests that are being worked on, by room',
-    ['room'],
-    () => [...loadShedder.active].map(([room, count]) => [{ room }, count] as const),
+  metrics.labelledGauge('countersign_inside', 'Requests in progress, by kind', ['room'], () =>
+    [...loadShedder.active].map(([room, count]) => [{ room }, count] as const),
   )
 }
 
@@ -112,26 +101,22 @@ function describeRateLimits(metrics: MetricRegistrar, { rateLimiter }: Gauges): 
   )
   metrics.gauge(
     'countersign_rate_limits_shared',
-    'Whether limits are counted by all nodes together: where it is 0, each counts for itself',
+    'Whether all nodes count together; if 0, each counts on its own',
     () => Number(rateLimiter.isShared),
   )
 }
 
 function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
-  metrics.gauge('countersign_jobs_due', 'Jobs that should have been done by now', gauges.jobsDue)
-  metrics.gauge(
-    'countersign_jobs_late_seconds',
-    'How late the job is that has been due longest',
-    gauges.jobsLate,
-  )
+  metrics.gauge('countersign_jobs_due', 'Overdue jobs', gauges.jobsDue)
+  metrics.gauge('countersign_jobs_late_seconds', 'Delay of the most overdue job', gauges.jobsLate)
   metrics.labelledCounter(
     'countersign_channel_checks_total',
-    'Checks of channels that the service made by itself, by how they ended',
+    'Scheduled channel checks, by outcome',
     gauges.channelChecks,
   )
   metrics.gauge(
     'countersign_channel_checks_late_seconds',
-    'How late the channel is that has been due longest',
+    'Delay of the most overdue channel check',
     gauges.channelChecksLate,
   )
 }

@@ -31,7 +31,7 @@ export class WriteMetrics {
   render(): string {
     const name = 'countersign_transaction_seconds'
     const lines = [
-      `# HELP ${name} From the beginning of a transaction that writes to its being durable`,
+      `# HELP ${name} Duration of write transactions until they are durable`,
       `# TYPE ${name} histogram`,
       ...this.#seconds.render(name),
     ]

@@ -18,8 +18,8 @@ const FAILURES: Readonly<Record<string, string>> = {
   EREFUSED: 'refuses to look it up (REFUSED)',
   ETIMEOUT: 'does not answer in time',
   ECONNREFUSED: 'cannot be reached',
-  ECANCELLED: 'was not waited for',
-  EBADNAME: 'is not asked, since it is no name that the DNS can hold',
+  ECANCELLED: 'was cancelled',
+  EBADNAME: 'was not asked, because the name is not valid in the DNS',
 }
 
 /** Queries one DNS server. Caches nothing, so that a record that an owner has just changed is seen at once. */
@@ -82,7 +82,7 @@ export class DnsClient {
       if (target === undefined) break
       at = target
     }
-    throw new Unreachable(`${name} leads from CNAME to CNAME without an end.`)
+    throw new Unreachable(`${name} has an endless chain of CNAME records.`)
   }
 
   /** Turns error codes of node:dns into ProofAbsent or Unreachable with a sentence about `subject`. */

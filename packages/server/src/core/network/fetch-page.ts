@@ -47,10 +47,10 @@ export async function fetchPage(
 
 /** @throws Unreachable unless the URL is https on port 443, without credentials, at a public host name */
 function assertAllowed({ protocol, hostname, port, username, password }: URL): void {
-  if (protocol !== 'https:') throw new Unreachable(`${hostname} is only asked over https.`)
-  if (port !== '') throw new Unreachable(`${hostname} is only asked on the usual port of https.`)
+  if (protocol !== 'https:') throw new Unreachable(`${hostname} must use https.`)
+  if (port !== '') throw new Unreachable(`${hostname} must use port 443.`)
   if (username !== '' || password !== '') {
-    throw new Unreachable(`${hostname} is not asked with a user name or a password.`)
+    throw new Unreachable(`${hostname} must not contain a user name or a password.`)
   }
   if (!HOST_NAME.test(hostname)) {
     throw new Unreachable(`${hostname} is not the name of a host on the public internet.`)
@@ -60,7 +60,7 @@ function assertAllowed({ protocol, hostname, port, username, password }: URL): v
 /** @throws Unreachable if it leads to another host */
 function resolveRedirect(from: URL, location: string): URL {
   const to = URL.parse(location, from.href)
-  if (to === null) throw new Unreachable(`${from.hostname} redirects to what is no address.`)
+  if (to === null) throw new Unreachable(`${from.hostname} redirects to an invalid URL.`)
   if (to.hostname !== from.hostname) {
     throw new Unreachable(`${from.hostname} redirects to another host, which is not followed.`)
   }
@@ -87,7 +87,9 @@ async function request(
     if (REDIRECT_STATUSES.includes(statusCode) && typeof location === 'string') return { location }
     const encoding = joined(headers['content-encoding'])
     if (encoding !== '' && encoding !== 'identity') {
-      throw new Unreachable(`${url.hostname} answers compressed, which was not asked for.`)
+      throw new Unreachable(
+        `${url.hostname} sends a compressed response, although none was requested.`,
+      )
     }
     return {
       status: statusCode,

@@ -30,16 +30,16 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'does not answer in time',
   UND_ERR_HEADERS_TIMEOUT: 'does not answer in time',
   UND_ERR_BODY_TIMEOUT: 'does not answer in time',
-  UND_ERR_HEADERS_OVERFLOW: 'answers with headers that are too large',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'shows a certificate that is for another name',
-  CERT_HAS_EXPIRED: 'shows a certificate that has expired',
-  CERT_NOT_YET_VALID: 'shows a certificate that is not valid yet',
-  CERT_REVOKED: 'shows a certificate that is revoked',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'shows a certificate that nobody vouches for',
-  SELF_SIGNED_CERT_IN_CHAIN: 'shows a certificate of an authority that is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT: 'shows a certificate of an authority that is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'shows a certificate of an authority that is not trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'shows a certificate of an authority that is not trusted',
+  UND_ERR_HEADERS_OVERFLOW: 'sends headers that are too large',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another name',
+  CERT_HAS_EXPIRED: 'has an expired certificate',
+  CERT_NOT_YET_VALID: 'has a certificate that is not valid yet',
+  CERT_REVOKED: 'has a revoked certificate',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate',
+  SELF_SIGNED_CERT_IN_CHAIN: 'has a certificate of an untrusted authority',
+  UNABLE_TO_GET_ISSUER_CERT: 'has a certificate of an untrusted authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'has a certificate of an untrusted authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'has a certificate of an untrusted authority',
 }
 
 /** @throws the error itself if it is not an error of the network */
@@ -47,12 +47,12 @@ function describe(error: unknown, host: string): string {
   if (error instanceof ResponseTooLargeError) return `${host} answers with more than 64 KiB.`
   const { name, code } = error as { name?: unknown; code?: unknown }
   if (name === 'TimeoutError') return `${host} does not answer in time.`
-  if (name === 'AbortError') return `${host} was not waited for.`
+  if (name === 'AbortError') return `The request to ${host} was cancelled.`
   // Checked by name: its code is llhttp's (HPE_…), and sometimes missing.
-  if (name === 'HTTPParserError') return `${host} answers with what is not HTTP.`
+  if (name === 'HTTPParserError') return `${host} does not respond with HTTP.`
   if (typeof code !== 'string') throw error
   if (/^ERR_(?:SSL|TLS)_/.test(code) && REASONS[code] === undefined) {
-    return `${host} does not speak TLS as it should.`
+    return `The TLS connection to ${host} failed.`
   }
   return `${host} ${REASONS[code] ?? `cannot be reached (${code})`}.`
 }

@@ -34,6 +34,12 @@ export function docsRoutes(app: App, { library, pages, api }: DocsRouteContext):
     handler: (_request, reply) => asPage(reply, pages.make.docsIndexPage(context, map())),
   })
   app.get('/docs/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs', 308))
+  // The page for operators had this name in the first release.
+  for (const end of ['', '.md']) {
+    app.get(`/docs/hosts${end}`, { schema: { hide: true } }, (_request, reply) =>
+      reply.redirect(`/docs/operators${end}`, 308),
+    )
+  }
   app.get('/docs/api', {
     ...options,
     handler: (_request, reply) => asPage(reply, pages.make.apiIndexPage(context, map(), api())),
@@ -106,15 +112,15 @@ export function skillRoutes(app: App, { library }: DocsRouteContext): void {
       },
     })
 
-  const summary = 'How an agent gets its identity here and uses it: a skill, in Markdown'
+  const summary = 'A skill in Markdown: how an agent gets and uses its identity here'
   text('/skill.md', 'text/markdown', { operationId: 'skill', summary }, () => skill().text)
   text(
     `/.well-known/agent-skills/${skillName(library.names)}/SKILL.md`,
     'text/markdown',
-    { operationId: 'wellKnownSkill', summary: 'The same, where the index says it is' },
+    { operationId: 'wellKnownSkill', summary: 'The same skill, at the address in the index' },
     () => skill().text,
   )
-  const llms = { operationId: 'llms', summary: 'What there is to read here, as links to Markdown' }
+  const llms = { operationId: 'llms', summary: 'The documentation, as links to Markdown' }
   text('/llms.txt', 'text/plain', llms, () => llmsText(library))
   publicRead(app, naming, {
     url: '/.well-known/agent-skills/index.json',

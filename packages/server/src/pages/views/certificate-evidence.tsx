@@ -93,7 +93,7 @@ export function GradeClause({
         </Question>
         <Question name="Where can it be reached?" points={grade.points.reach}>
           {channel === null ? (
-            'At no channel that is verified at the moment.'
+            'At no verified channel.'
           ) : (
             <>
               {channel.label}: {channel.handleOrDomain}, last checked on{' '}

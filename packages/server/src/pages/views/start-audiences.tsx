@@ -109,7 +109,7 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           ))}
         </dl>
         <p>
-          <a href="/docs/hosts" className={LINK}>
+          <a href="/docs/operators" className={LINK}>
             How to host one
           </a>
         </p>

@@ -102,10 +102,10 @@ function casesOf(rewrites: Readonly<Record<string, Rewrite>>, message: RegExp): 
 const SUITES = [
   ['is not UTF-8', casesOf(NOT_UTF8, /UTF-8|not JSON/)],
   ['is not JSON', casesOf(NOT_JSON, /not JSON|byte order mark/)],
-  ['can be read in two ways', casesOf(AMBIGUOUS, /a key twice/)],
+  ['can be read in two ways', casesOf(AMBIGUOUS, /duplicate key/)],
   [
     'reaches for the prototype of objects',
-    casesOf(PROTOTYPE, /not JSON|a field that is not known/),
+    casesOf(PROTOTYPE, /not JSON|an unknown field/),
   ],
 ] as const
 

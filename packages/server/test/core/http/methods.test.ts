@@ -159,7 +159,9 @@ test('HEAD is answered like GET, without a body', async (t) => {
       const head = await ask(service, address, { method: 'HEAD' })
       assert.equal(head.status, get.status)
       assert.equal(head.text, '')
-      assert.deepEqual(headersOf(head), headersOf(get))
+      // The report of /readyz contains ages, so its length changes.
+      const ignored = address === '/readyz' ? { 'content-length': undefined } : {}
+      assert.deepEqual({ ...headersOf(head), ...ignored }, { ...headersOf(get), ...ignored })
     })
   }
 })

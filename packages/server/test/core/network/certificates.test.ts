@@ -28,7 +28,7 @@ test('a certificate for another name is rejected before a request is sent', asyn
   const { site, get } = await siteWith(t, { certifiedFor: ['other.example.com'] })
   assert.deepEqual(await get(), {
     error: 'Unreachable',
-    message: `${HOST} shows a certificate that is for another name.`,
+    message: `${HOST} has a certificate for another name.`,
   })
   assert.equal(site.requests.length, 0)
 })
@@ -37,7 +37,7 @@ test('a certificate of an unknown authority is rejected before a request is sent
   const { site, get } = await siteWith(t, { authority: 'unknown' })
   const refused = await get()
   assert.ok('error' in refused && refused.error === 'Unreachable')
-  assert.match(refused.message, /^agents\.example\.com shows a certificate of an authority that /)
+  assert.match(refused.message, /^agents\.example\.com has a certificate of an untrusted authority/)
   assert.equal(site.requests.length, 0)
 })
 
@@ -60,6 +60,6 @@ test('a host that speaks plain HTTP instead of TLS is unreachable', async (t) =>
   const { get } = openTestPerspective(t, dns, { loopbackHosts: new Map([[HOST, port]]) })
   assert.deepEqual(await get(`https://${HOST}/`), {
     error: 'Unreachable',
-    message: `${HOST} does not speak TLS as it should.`,
+    message: `The TLS connection to ${HOST} failed.`,
   })
 })

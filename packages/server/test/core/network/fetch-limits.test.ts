@@ -102,7 +102,7 @@ test('headers that are too large are rejected', async (t) => {
   })
   assert.deepEqual(await get(), {
     error: 'Unreachable',
-    message: `${HOST} answers with headers that are too large.`,
+    message: `${HOST} sends headers that are too large.`,
   })
 })
 
@@ -119,7 +119,7 @@ test('a compressed response is rejected without decompressing it', async (t) => 
     })
     assert.deepEqual(await get(), {
       error: 'Unreachable',
-      message: `${HOST} answers compressed, which was not asked for.`,
+      message: `${HOST} sends a compressed response, although none was requested.`,
     })
   }
 })
@@ -147,7 +147,7 @@ test('a host that closes or refuses the connection, or does not speak HTTP, is u
   const babbles = await siteThat(t, (request) => request.socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
   assert.deepEqual(await babbles.get(), {
     error: 'Unreachable',
-    message: `${HOST} answers with what is not HTTP.`,
+    message: `${HOST} does not respond with HTTP.`,
   })
 
   const dns = await startDnsServer(t)

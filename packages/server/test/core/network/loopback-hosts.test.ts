@@ -93,7 +93,7 @@ test('hosts in LOOPBACK_HOSTS may resolve to nothing but loopback', async (t) =>
     dns.set(HOST, 'A', ['127.0.0.1', address])
     assert.deepEqual(await get(`https://${HOST}/`), {
       error: 'Unreachable',
-      message: `${HOST} resolves to ${address}, which is not on loopback, as LOOPBACK_HOSTS has it.`,
+      message: `${HOST} resolves to ${address}, which is not a loopback address.`,
     })
   }
   assert.equal(canary.connections, 0)
@@ -123,6 +123,6 @@ test('each resolver is a separate perspective, and closing aborts requests in pr
   await perspectives.close()
   for (const each of await Promise.all(waiting)) {
     assert.ok('error' in each && each.error === 'Unreachable')
-    assert.match(each.message, /was not waited for\.$/)
+    assert.match(each.message, /was cancelled\.$/)
   }
 })

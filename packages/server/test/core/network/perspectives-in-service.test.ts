@@ -49,7 +49,7 @@ test('a host in LOOPBACK_HOSTS may not resolve to other addresses', async (t) =>
   fixture.dns[0]?.set(DOMAIN, 'A', ['127.0.0.1', '10.0.0.1'])
   const { outcome, seen } = await check(prover, channel)
   assert.equal(outcome, 'unreachable')
-  assert.match(seen[0]?.detail ?? '', /resolves to 10\.0\.0\.1, which is not on loopback/)
+  assert.match(seen[0]?.detail ?? '', /resolves to 10\.0\.0\.1, which is not a loopback address/)
   assert.equal(fixture.site.connections, 0)
 })
 
@@ -63,5 +63,5 @@ test('a stop does not wait for network requests', async (t) => {
   await fixture.service.stop()
   const { outcome, seen } = await checked
   assert.equal(outcome, 'unreachable')
-  assert.match(seen[0]?.detail ?? '', /was not waited for/)
+  assert.match(seen[0]?.detail ?? '', /was cancelled/)
 })

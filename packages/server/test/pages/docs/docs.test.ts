@@ -26,7 +26,7 @@ test('the documentation index links each role to its first page', async (t) => {
   assert.equal(status, 200)
   assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
   const text = textOf(html)
-  for (const who of ['owners', 'agents', 'relying parties', 'hosts']) {
+  for (const who of ['owners', 'agents', 'relying parties', 'operators']) {
     assert.ok(text.includes(`Quick start for ${who}`), who)
   }
   const paths = await docsPaths(service)
@@ -34,7 +34,9 @@ test('the documentation index links each role to its first page', async (t) => {
     'gateways',
     'sdk',
     'api',
+    'configuration',
     'operating',
+    'monitoring',
     'security',
     'contract-notes',
     'channels',

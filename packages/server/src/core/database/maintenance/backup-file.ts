@@ -35,7 +35,7 @@ export async function backupFile(file: string, target: string): Promise<FileCont
     chmodSync(draft, 0o600)
     disableWal(draft)
     const contents = inspectBackup(draft)
-    if (contents.lastEvent < before) throw new NotABackupError('The copy is not whole.')
+    if (contents.lastEvent < before) throw new NotABackupError('The copy is incomplete.')
     renameSync(draft, target)
     return contents
   } finally {
@@ -74,13 +74,13 @@ export function inspectBackup(file: string): FileContents {
     assertKnownSchema(source)
     if (integrityFault(source) !== null) throw new NotABackupError('The file is damaged.')
     if (source.prepare('PRAGMA foreign_key_check').get() !== undefined)
-      throw new NotABackupError('The file is damaged: rows refer to rows that are not there.')
+      throw new NotABackupError('The file is damaged: rows refer to missing rows.')
     return contentsOf(source)
   } catch (error) {
     if (error instanceof NotABackupError) throw error
     const message = isDamage(error)
       ? 'The file is damaged.'
-      : 'The file is no backup of this service.'
+      : 'The file is not a backup of this service.'
     throw new NotABackupError(message, { cause: error })
   } finally {
     source.close()
@@ -90,7 +90,8 @@ export function inspectBackup(file: string): FileContents {
 function assertKnownSchema(source: DatabaseSync): void {
   const names = source.prepare('SELECT name FROM schema_migrations').all()
   const newer = names.some(({ name }) => !MIGRATIONS.some((each) => each.name === name))
-  if (newer || names.length === 0) throw new NotABackupError('The file is of another release.')
+  if (newer || names.length === 0)
+    throw new NotABackupError('The file was made by a later release.')
 }
 
 function contentsOf(source: DatabaseSync): FileContents {

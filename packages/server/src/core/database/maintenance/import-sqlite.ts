@@ -77,8 +77,8 @@ function beginAlone(source: DatabaseSync): void {
   } catch (error) {
     const isBusy = (error as { errcode?: number }).errcode === BUSY
     const refusal = isBusy
-      ? 'Something writes to the file. Import it once nothing does.'
-      : 'The file is no database of this service.'
+      ? 'Another process writes to the file. Stop it first.'
+      : 'The file is not a database of this service.'
     throw new ImportRefusal(refusal, { cause: error })
   }
 }
@@ -86,7 +86,7 @@ function beginAlone(source: DatabaseSync): void {
 function assertImportable(source: DatabaseSync): void {
   const applied = attempt(
     () => appliedMigrations(source),
-    'The file is no database of this service.',
+    'The file is not a database of this service.',
   )
   const expected = MIGRATIONS.map(({ name }) => name).toSorted()
   if (applied.join() !== expected.join()) {
@@ -124,7 +124,7 @@ function assertSamePepper(source: DatabaseSync, { id, setting }: PepperRecord): 
   const isKnown = ids.length === 0 || ids.some((row) => row.pepper_id === id)
   if (isKnown && (stored === undefined || stored.value === setting.value)) return
   throw new ImportRefusal(
-    'The data were written with another identity-pepper than the one in DATA_DIR. Put that file there first.',
+    'DATA_DIR holds another identity-pepper than the one of the data. Copy the right file there first.',
   )
 }
 
@@ -133,7 +133,7 @@ async function assertSameSetting(db: Db, { name, value }: PepperRecord['setting'
   const { rows } = await sql<Row>`select value from facts where name = ${name}`.execute(db)
   if (rows.some((row) => row.value !== value)) {
     throw new ImportRefusal(
-      'A node was started on the target with another identity-pepper than the one in DATA_DIR. Make the target anew.',
+      'A node was started on the target with another identity-pepper than the one in DATA_DIR. Create a new target.',
     )
   }
   await sql`delete from facts`.execute(db)
@@ -151,7 +151,7 @@ async function copy(source: DatabaseSync, db: Db, table: string): Promise<Import
   const arrived = await readAgain(db, table)
   const digest = sent.end()
   if (sent.count !== arrived.count || digest !== arrived.end()) {
-    throw new Error(`What arrived in ${table} is not what was sent. Nothing was imported.`)
+    throw new Error(`The rows of ${table} differ after the import. Nothing was imported.`)
   }
   return { table, rows: sent.count, digest }
 }

@@ -79,9 +79,9 @@ async function assertUsable(db: Db): Promise<void> {
       current_setting('server_encoding') as encoding, pg_is_in_recovery() as standby`.execute(db)
   const found = rows[0]
   if (found === undefined || found.version < MIN_VERSION)
-    throw new Error('PostgreSQL 15 or newer is needed.')
+    throw new Error('PostgreSQL 15 or later is required.')
   if (found.encoding !== 'UTF8') throw new Error('The database must have the encoding UTF8.')
-  if (found.standby) throw new Error('This PostgreSQL is a standby: the primary is needed.')
+  if (found.standby) throw new Error('This PostgreSQL is a standby. The primary is required.')
 }
 
 /** Runs `work` in one write transaction on a separate connection. Commits if `work` resolves. */

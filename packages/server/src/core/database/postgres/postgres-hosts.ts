@@ -66,8 +66,7 @@ export class Hosts {
   async admit(client: pg.ClientBase): Promise<void> {
     const timeline = await timelineOf(client)
     this.observeTimeline(timeline)
-    if (timeline < this.#timeline)
-      throw new Error('Another PostgreSQL has taken the place of this primary.')
+    if (timeline < this.#timeline) throw new Error('Another PostgreSQL has become the primary.')
     this.#admitted.set(client, { timeline, lastResponseAt: performance.now() })
   }
 
@@ -112,7 +111,7 @@ export class Hosts {
     await Promise.any(asked)
     await Promise.race([Promise.allSettled(asked), sleep(GRACE_MS, undefined, { ref: false })])
     const current = found.find(({ timeline }) => timeline === this.#timeline)
-    if (current === undefined) throw new Error('The primary that was there last is not found.')
+    if (current === undefined) throw new Error('The last primary is not found.')
     return current.url
   }
 }
@@ -128,7 +127,7 @@ export async function roleOf(client: pg.ClientBase): Promise<number | null> {
 
 async function timelineOf(client: pg.ClientBase): Promise<number> {
   const timeline = await roleOf(client)
-  if (timeline === null) throw new Error('This PostgreSQL is a standby: the primary is needed.')
+  if (timeline === null) throw new Error('This PostgreSQL is a standby. The primary is required.')
   return timeline
 }
 

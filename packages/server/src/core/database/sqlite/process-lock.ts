@@ -20,7 +20,7 @@ export function lockDatabase(databaseFile: string): () => void {
   } catch (error) {
     lock.close()
     throw new AlreadyServedError(
-      'Another countersignd serves this data already. Stop that one, or give this one another DATA_DIR.',
+      'Another countersignd already uses this data. Stop it, or set another DATA_DIR.',
       { cause: error },
     )
   }

@@ -13,7 +13,7 @@ class DamagedFileError extends Error {
   constructor(found: string, options?: ErrorOptions) {
     const words = found.replaceAll(/\s+/g, ' ').trim()
     super(
-      `The database file is damaged: ${words}. Bring a backup back: countersignd restore <file>.`,
+      `The database file is damaged: ${words}. Restore a backup: countersignd restore <file>.`,
       options,
     )
   }

@@ -8,6 +8,8 @@ import { buffer } from 'node:stream/consumers'
 export interface FloodResult {
   /** Milliseconds from sending to the response, of those answered with 200, ascending. */
   readonly admitted: readonly number[]
+  /** When those answers came, in milliseconds since 1970, ascending. */
+  readonly admittedAt: readonly number[]
   readonly refused: number
   /** Connections that the service closed. */
   readonly closed: number
@@ -25,6 +27,7 @@ const [port, connections, milliseconds] = process.argv.slice(2).map(Number) as [
 ]
 const request = await buffer(process.stdin)
 const admitted: number[] = []
+const admittedAt: number[] = []
 let refused = 0
 let closed = 0
 
@@ -37,7 +40,9 @@ process.stderr.write('flooding\n')
 const end = performance.now() + milliseconds
 await Promise.all(sockets.map(flood))
 admitted.sort((a, b) => a - b)
-process.stdout.write(JSON.stringify({ admitted, refused, closed } satisfies FloodResult))
+process.stdout.write(
+  JSON.stringify({ admitted, admittedAt, refused, closed } satisfies FloodResult),
+)
 
 /** Resolves after one answered request: libuv accepts a connection a poll, so others would wait in the listen queue. */
 function open(number: number): Promise<Socket> {
@@ -62,8 +67,10 @@ function flood(socket: Socket): Promise<void> {
     socket.on('data', (chunk) => {
       pending += chunk.toString('latin1')
       if (!isComplete(pending)) return
-      if (pending.startsWith('HTTP/1.1 200 ')) admitted.push(performance.now() - sent)
-      else refused += 1
+      if (pending.startsWith('HTTP/1.1 200 ')) {
+        admitted.push(performance.now() - sent)
+        admittedAt.push(performance.timeOrigin + performance.now())
+      } else refused += 1
       pending = ''
       send()
     })
