@@ -4,7 +4,7 @@ import type { SessionReader } from '../options.ts'
 import type { Field } from '../policy/fields.ts'
 import type { Policy } from '../policy/policy.ts'
 import { collectMistake, PolicyError } from '../policy/policy-error.ts'
-import { placesRequiringProof, readPolicyAt } from '../policy/read-policy.ts'
+import { directoryMistakes, placesRequiringProof, readPolicyAt } from '../policy/read-policy.ts'
 import {
   listOf,
   numberBetween,
@@ -146,6 +146,7 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
     for (const place of placesRequiringProof(policy)) {
       mistakes.push(`${place}.requireProof needs audiences`)
     }
+    mistakes.push(...directoryMistakes(policy))
   }
   if (mistakes.length > 0 || registry === null || sessions === null) {
     throw new PolicyError([...new Set(mistakes)])

@@ -11,9 +11,9 @@ import type {
   NonceStore,
   ProvenKey,
   RawRequest,
-  SignatureProfile,
   SignatureResult,
 } from '../signed-requests/types.ts'
+import type { KeyDirectories } from './key-directories.ts'
 import { type RegistryKeysOptions, registryKeys } from './registry-keys.ts'
 
 /** Options of `verifyRequest`. */
@@ -32,8 +32,11 @@ export interface VerifyRequestOptions extends RegistryKeysOptions {
   readonly nonces: NonceStore | null
   /** Which of the agents with an active certificate to admit, asked before the nonce is recorded. Default: all. */
   readonly admit?: ((key: ProvenKey) => boolean | Promise<boolean>) | undefined
-  /** Which signatures count: `strict`, or also `wba`, which covers less. Default: `strict`. */
-  readonly profile?: SignatureProfile | undefined
+  /**
+   * Directories of keys that you trust besides the service (`keyDirectories`, created once). Who signs with one of their keys is
+   * `verified` without a DID: `signatureAgent` says whose key it is. Default: none.
+   */
+  readonly directories?: KeyDirectories | undefined
 }
 
 /**
@@ -46,15 +49,20 @@ export async function verifyRequest(
   request: Request | RawRequest,
   options: VerifyRequestOptions,
 ): Promise<SignatureResult> {
-  const { registry, audiences, nonces, admit, profile, now = Date.now } = options
+  const { registry, audiences, nonces, admit, directories, now = Date.now } = options
+  const findAgentKey = registryKeys(registry, options)
   const verify = requestVerifier({
     audiences: audiences.map((each) => originOf(each, 'An audience')),
     naming: namingFor(registry.naming.shortName, registry.naming.idHeader),
-    findKey: registryKeys(registry, options),
+    findKey: async (reference) => {
+      const key = await findAgentKey(reference)
+      // The service comes first: its agents are never fetched from a directory.
+      return key === 'untrusted-agent' && directories ? directories.findKey(reference) : key
+    },
     verifySignature: isSignature,
     nonces,
     admit,
-    profile,
+    profile: (agent) => directories?.find(agent)?.profile ?? 'strict',
     now,
   })
   return verify('target' in request ? request : await rawRequestOf(request))
