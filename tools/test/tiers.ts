@@ -57,7 +57,10 @@ export const ON_POSTGRES = [
 const SERVER = ['packages/server/test/**']
 
 /** These change what all tests of a process share, such as global functions. */
-export const ISOLATED = ['packages/sdk/test/http/patience.test.ts']
+export const ISOLATED = [
+  'packages/sdk/test/http/patience.test.ts',
+  'packages/sdk/test/relying-party/key-directories.test.ts',
+]
 
 /** @returns the test files of a tier; some come twice, once for each database */
 export function filesOf(tier: Tier): TestFile[] {

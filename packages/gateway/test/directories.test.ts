@@ -276,16 +276,14 @@ test('a directory that never answers is not waited for', async (t) => {
   const directory = await startDirectory(t, [], () => undefined)
   // Ignores its signal.
   const deaf: typeof fetch = (input) => directory.fetch(input)
-  for (const fetchDirectory of [directory.fetch, deaf]) {
+  const visits = [directory.fetch, deaf].map(async (fetchDirectory) => {
     const { url, reason } = await start(t, { policy: ALLOWED, fetchDirectory })
     const two = [await bot.sign(SHOP), await bot.sign(SHOP)]
     const answers = await Promise.all(two.map((each) => send(url, each)))
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [503, 503],
-    )
-    assert.equal(reason(), 'directory-unavailable')
-  }
+    return [...answers.map(({ status }) => status), reason()]
+  })
+  const expected = [503, 503, 'directory-unavailable']
+  assert.deepEqual(await Promise.all(visits), [expected, expected])
   assert.equal(directory.asked.length, 2)
 })
 

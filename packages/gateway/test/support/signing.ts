@@ -30,10 +30,11 @@ export function olderNonceStore(maxEntries?: number) {
 /** An agent that signs requests to the audiences. Its owner is verified. */
 export async function signingAgent(service: TestService, audiences: readonly string[] = [SHOP]) {
   const registry = new Registry(service.url)
-  const agent = new Agent({ registry, signer: await newKey(), audiences })
+  const key = await newKey()
+  const agent = new Agent({ registry, signer: key, audiences })
   const owner = await service.operator.addVerifiedOwner()
   const { did } = await agent.claim(await service.operator.issueToken(owner))
-  return { agent, did, registry, owner }
+  return { agent, did, key, registry, owner }
 }
 
 export interface SentAnswer {

@@ -31,7 +31,7 @@ type Builtin = <K extends keyof NodeModules>(name: K) => NodeModules[K]
 const ADDRESS_MS = 1000
 
 /**
- * `process.getBuiltinModule` of Node, where connections can be made to a chosen address. Null in Workers and browsers, where they
+ * Node’s built-in modules, where connections can be made to a chosen address. Null in Workers and browsers, where they
  * cannot, and in Bun and Deno, whose node:tls differs.
  */
 function nodeBuiltin(): Builtin | null {
