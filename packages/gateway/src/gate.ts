@@ -1,13 +1,12 @@
 import {
   didOf,
-  memoryNonceStore,
   type Naming,
   type NonceStore,
   parseDidOrTail,
   type RawRequest,
   type SignatureResult,
 } from '@countersign/protocol'
-import { type KeyDirectories, keyDirectories } from '@countersign/sdk'
+import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@countersign/sdk'
 import { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
 import {
@@ -115,8 +114,7 @@ export class Gate {
     const withKey = this.accepts.signatures
     this.#agents = new AgentCache({ registry, cacheMs, timeoutMs, withGrade, withKey, now })
     // A new store would not know which nonces were used.
-    this.#nonces =
-      options.nonces ?? (previous ? previous.#nonces : memoryNonceStore({ now: Date.now }))
+    this.#nonces = options.nonces ?? (previous ? previous.#nonces : memoryNonceStore())
     const sameDirectories =
       JSON.stringify(previous?.policy.directories) === JSON.stringify(policy.directories)
     this.#directories =

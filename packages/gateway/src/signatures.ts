@@ -14,6 +14,7 @@ import { isSignature, type KeyDirectories } from '@countersign/sdk'
 import type { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Caller, LookupResult } from './decision/decide.ts'
+import { withTimeLimit } from './time-limit.ts'
 
 export interface SignatureCheckerOptions {
   /** Origins. */
@@ -77,7 +78,7 @@ export class SignatureChecker {
     const verify = requestVerifier({
       audiences,
       naming,
-      nonces,
+      nonces: timely(nonces),
       verifySignature: isSignature,
       now: Date.now,
       findKey: async ({ signatureAgent, keyid }) => {
@@ -140,6 +141,22 @@ export class SignatureChecker {
 }
 
 const KEY_SET = '/jwks.json'
+
+/** How long a nonce store may take, in milliseconds. */
+const STORE_TIMEOUT_MS = 1_000
+
+/** A store that takes too long cannot tell. */
+function timely(store: NonceStore): NonceStore {
+  return {
+    record(nonce) {
+      const outcome = store.record(nonce)
+      if (!(outcome instanceof Promise)) return outcome
+      return withTimeLimit(outcome, STORE_TIMEOUT_MS).then((each) =>
+        each === 'late' ? 'unchecked' : each,
+      )
+    },
+  }
+}
 
 function agentIn(lookup: LookupResult) {
   return lookup.kind === 'answered' ? lookup.agent : (lookup.last?.agent ?? null)

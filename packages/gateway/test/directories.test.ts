@@ -1,63 +1,31 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import type { RequestListener } from 'node:http'
-import { type TestContext, test } from 'node:test'
-import { startSite } from '../../../test/support/impostor.ts'
-import type { Decision } from '../src/decision/decision.ts'
+import { test } from 'node:test'
 import { Gate } from '../src/gate.ts'
-import type { GatewayOptions } from '../src/options.ts'
 import type { PolicyInput } from '../src/policy/policy.ts'
+import {
+  BOTS,
+  BOTS_ALLOWED,
+  botSigner,
+  NO_SERVICE,
+  startBotSite,
+  startDirectory,
+} from './support/directory-site.ts'
 import { FRAMEWORKS, type Seen } from './support/frameworks.ts'
 import { currentParams, foreignSigner, olderNonceStore, SHOP, send } from './support/signing.ts'
 
-const BOTS = 'https://bots.example'
 const WELL_KNOWN = '/.well-known/http-message-signatures-directory'
-/** Nobody answers here: signers of other directories never cause a question to the service. */
-const NO_SERVICE = 'http://127.0.0.1:1'
-const ALLOWED: PolicyInput = { directories: [{ url: BOTS }], levels: { directory: 'allow' } }
-const WBA: PolicyInput = { ...ALLOWED, directories: [{ url: BOTS, profile: 'wba' }] }
+const WBA: PolicyInput = { ...BOTS_ALLOWED, directories: [{ url: BOTS, profile: 'wba' }] }
 /** What most bots sign. */
 const MINIMAL = '"@authority" "signature-agent";key="sig1"'
 const SESSIONS = { session: async () => ({ did: `svc:agent:${'2'.repeat(24)}` }) }
-
-const botSigner = (url = BOTS) => foreignSigner({ dialect: 'origin', url })
-
-/** A directory on a real server, which answers with these keys or by a listener of its own. */
-async function startDirectory(t: TestContext, keys: readonly object[], listener?: RequestListener) {
-  const asked: string[] = []
-  const directory = { keys, asked, listener, fetch: globalThis.fetch }
-  const url = await startSite(t, (request, response) => {
-    asked.push(String(request.url))
-    if (directory.listener) return directory.listener(request, response)
-    response.end(JSON.stringify({ keys: directory.keys }))
-  })
-  directory.fetch = (input, init) => fetch(new URL(new URL(String(input)).pathname, url), init)
-  return directory
-}
-
-async function start(
-  t: TestContext,
-  options: Partial<GatewayOptions>,
-  framework: keyof typeof FRAMEWORKS = 'Express',
-) {
-  const decisions: Decision[] = []
-  const url = await (FRAMEWORKS[framework] ?? assert.fail())(t, {
-    service: NO_SERVICE,
-    audiences: [SHOP],
-    tlsTerminated: true,
-    nonces: olderNonceStore(),
-    onDecision: (decision) => decisions.push(decision),
-    ...options,
-  })
-  const last = () => decisions.at(-1) ?? assert.fail('no decision')
-  return { url, last, reason: () => last().signature?.reason }
-}
 
 for (const framework of Object.keys(FRAMEWORKS)) {
   test(`${framework}: a signer of a listed directory has its level, and nothing that looks like a verified agent`, async (t) => {
     const bot = botSigner()
     const { fetch: fetchDirectory, asked } = await startDirectory(t, [bot.jwk])
-    const { url, last } = await start(t, { policy: ALLOWED, fetchDirectory }, framework)
+    const { url, last } = await startBotSite(t, { policy: BOTS_ALLOWED, fetchDirectory }, framework)
     const request = await bot.sign(`${SHOP}/orders`, { method: 'POST', body: 'one item' })
     const names = ['DID', 'Status', 'Identity-Level', 'Verified', 'Proof', 'Directory']
     const forged = names.map((name) => [`X-ServiceID-${name}`, 'forged'])
@@ -94,12 +62,12 @@ test('signers are refused unless the policy says otherwise, with their nonce unu
   const { fetch: fetchDirectory } = await startDirectory(t, [bot.jwk])
   const nonces = olderNonceStore()
   const policy = { directories: [{ url: BOTS }], levels: { none: 'allow' } } as const
-  const closed = await start(t, { policy, fetchDirectory, nonces })
+  const closed = await startBotSite(t, { policy, fetchDirectory, nonces })
   const request = await bot.sign(SHOP)
   const answer = await send(closed.url, request)
   assert.equal(answer.status, 403)
   assert.deepEqual(JSON.parse(answer.text).error.reasons, ['directory-signed'])
-  const open = await start(t, { policy: ALLOWED, fetchDirectory, nonces })
+  const open = await startBotSite(t, { policy: BOTS_ALLOWED, fetchDirectory, nonces })
   assert.equal((await send(open.url, request)).status, 200)
 })
 
@@ -108,10 +76,10 @@ test('what is not listed is never fetched: other hosts, other paths, private add
   const { fetch: fetchDirectory, asked } = await startDirectory(t, [bot.jwk])
   const issuer = 'https://id.example'
   const policy = {
-    ...ALLOWED,
+    ...BOTS_ALLOWED,
     directories: [{ url: BOTS }, { url: `${issuer}/agent/${'2'.repeat(24)}/jwks.json` }],
   }
-  const { url, last, reason } = await start(t, { policy, issuer, fetchDirectory })
+  const { url, last, reason } = await startBotSite(t, { policy, issuer, fetchDirectory })
   for (const address of [
     'https://other.example',
     `${BOTS}.evil.example`,
@@ -143,7 +111,7 @@ test('every dialect names the same key set', async (t) => {
     t,
     bots.map(({ jwk }) => jwk),
   )
-  const { url, last } = await start(t, { policy: ALLOWED, fetchDirectory })
+  const { url, last } = await startBotSite(t, { policy: BOTS_ALLOWED, fetchDirectory })
   for (const bot of bots) {
     assert.equal((await send(url, await bot.sign(SHOP))).status, 200)
     assert.equal(last().directory, BOTS)
@@ -154,7 +122,7 @@ test('every dialect names the same key set', async (t) => {
 test('wba: a signature of the host alone counts for safe methods, of directories that are listed so', async (t) => {
   const bot = botSigner()
   const { fetch: fetchDirectory } = await startDirectory(t, [bot.jwk])
-  const { url, last, reason } = await start(t, { policy: WBA, fetchDirectory })
+  const { url, last, reason } = await startBotSite(t, { policy: WBA, fetchDirectory })
   const minimal = (init?: RequestInit) =>
     bot.signParts(new Request(`${SHOP}/a`, init), MINIMAL, currentParams())
   assert.equal((await send(url, await minimal())).status, 200)
@@ -171,7 +139,7 @@ test('wba: a signature of the host alone counts for safe methods, of directories
   assert.equal((await send(url, anywhere)).status, 401)
   // Everything of the profile strict counts for every method.
   assert.equal((await send(url, await bot.sign(SHOP, { method: 'POST' }))).status, 200)
-  const strict = await start(t, { policy: ALLOWED, fetchDirectory })
+  const strict = await startBotSite(t, { policy: BOTS_ALLOWED, fetchDirectory })
   assert.equal((await send(strict.url, await minimal())).status, 401)
   assert.equal(strict.reason(), 'components')
 })
@@ -179,7 +147,11 @@ test('wba: a signature of the host alone counts for safe methods, of directories
 test('a signer cannot pass as an agent: by the header, by a session, or where proof of an agent is needed', async (t) => {
   const bot = botSigner()
   const { fetch: fetchDirectory } = await startDirectory(t, [bot.jwk])
-  const { url, last, reason } = await start(t, { policy: WBA, fetchDirectory, sessions: SESSIONS })
+  const { url, last, reason } = await startBotSite(t, {
+    policy: WBA,
+    fetchDirectory,
+    sessions: SESSIONS,
+  })
   const did = `svc:agent:${'2'.repeat(24)}`
   const named = await bot.sign(SHOP, { headers: { ServiceID: did } })
   assert.equal((await send(url, named)).status, 401)
@@ -199,11 +171,11 @@ test('the rate limit is that of the directory, whatever key signs', async (t) =>
   const bots = [botSigner(), botSigner()] as const
   const { fetch: fetchDirectory } = await startDirectory(t, [bots[0].jwk, bots[1].jwk])
   const policy = {
-    ...ALLOWED,
+    ...BOTS_ALLOWED,
     levels: { directory: 'limit' },
     limit: { requests: 2, seconds: 3600 },
   } as const
-  const { url } = await start(t, { policy, fetchDirectory })
+  const { url } = await startBotSite(t, { policy, fetchDirectory })
   const statuses = []
   for (const bot of [bots[0], bots[1], bots[0]])
     statuses.push((await send(url, await bot.sign(SHOP))).status)
@@ -227,8 +199,8 @@ for (const [name, listener] of Object.entries(BAD_ANSWERS)) {
     const directory = await startDirectory(t, [bot.jwk], listener)
     const clock = { now: 0 }
     const now = () => clock.now
-    const { url, reason } = await start(t, {
-      policy: ALLOWED,
+    const { url, reason } = await startBotSite(t, {
+      policy: BOTS_ALLOWED,
       fetchDirectory: directory.fetch,
       now,
     })
@@ -254,7 +226,11 @@ test('an empty key set removes the keys; keys are read again after a minute, and
   const directory = await startDirectory(t, [bot.jwk, { kty: 'RSA', n: 'x' }, null])
   const clock = { now: 0 }
   const now = () => clock.now
-  const { url, reason } = await start(t, { policy: ALLOWED, fetchDirectory: directory.fetch, now })
+  const { url, reason } = await startBotSite(t, {
+    policy: BOTS_ALLOWED,
+    fetchDirectory: directory.fetch,
+    now,
+  })
   const visit = async (signer = bot) => (await send(url, await signer.sign(SHOP))).status
   const many = await Promise.all(Array.from({ length: 20 }, () => visit()))
   assert.deepEqual(many, Array(20).fill(200))
@@ -277,7 +253,7 @@ test('a directory that never answers is not waited for', async (t) => {
   // Ignores its signal.
   const deaf: typeof fetch = (input) => directory.fetch(input)
   const visits = [directory.fetch, deaf].map(async (fetchDirectory) => {
-    const { url, reason } = await start(t, { policy: ALLOWED, fetchDirectory })
+    const { url, reason } = await startBotSite(t, { policy: BOTS_ALLOWED, fetchDirectory })
     const two = [await bot.sign(SHOP), await bot.sign(SHOP)]
     const answers = await Promise.all(two.map((each) => send(url, each)))
     return [...answers.map(({ status }) => status), reason()]
@@ -297,7 +273,7 @@ MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF
     { privateKey, publicKey: createPublicKey(privateKey) },
   )
   const { fetch: fetchDirectory } = await startDirectory(t, [bot.jwk])
-  const { url, reason } = await start(t, { policy: WBA, fetchDirectory })
+  const { url, reason } = await startBotSite(t, { policy: WBA, fetchDirectory })
   assert.equal((await send(url, await bot.sign(SHOP))).status, 401)
   assert.equal(reason(), 'test-key')
 })

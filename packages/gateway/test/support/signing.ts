@@ -91,8 +91,9 @@ export interface ForeignSigner {
    * Signs other components or parameters than agents do.
    * @param components as in `Signature-Input`, such as `"@authority" "signature-agent";key="sig1"`
    * @param params as in `Signature-Input`, without `keyid` and `tag`
+   * @param keyid another one than its own
    */
-  signParts(request: Request, components: string, params: string): Promise<Request>
+  signParts(request: Request, components: string, params: string, keyid?: string): Promise<Request>
 }
 
 /** @param signatureAgent where it says that its key is published */
@@ -125,10 +126,10 @@ export function foreignSigner(
       for (const [name, value] of added) request.headers.set(name, value)
       return request
     },
-    async signParts(unsigned, components, params) {
+    async signParts(unsigned, components, params, named = keyid) {
       const request = unsigned.clone()
       request.headers.set('signature-agent', signatureAgentField(signatureAgent, 'sig1').field)
-      const input = `(${components})${params};keyid="${keyid}";tag="web-bot-auth"`
+      const input = `(${components})${params};keyid="${named}";tag="web-bot-auth"`
       const member = parseDictionary(`sig1=${input}`).get('sig1')
       assert.ok(member !== undefined && isInnerList(member))
       const { origin, pathname, search } = new URL(request.url)

@@ -1,52 +1,15 @@
 import { isPublicAddress } from '@countersign/protocol'
+import { type NodeBuiltin, nodeBuiltin, type TlsSocket } from '../runtime.ts'
 
 /** A response to a request that follows no redirect. */
 export type FetchedPage = Pick<Response, 'status' | 'body'>
 
-/** The parts of node:dns, node:http and node:tls that are used, since this module has to load where they do not exist. */
-interface NodeModules {
-  readonly 'node:dns': {
-    readonly promises: {
-      lookup(host: string, options: { all: true }): Promise<readonly { address: string }[]>
-    }
-  }
-  readonly 'node:http': {
-    request(
-      options: object,
-      onResponse: (response: AsyncIterable<Uint8Array> & { readonly statusCode?: number }) => void,
-    ): { once(event: 'error', listener: (error: Error) => void): unknown; end(): void }
-  }
-  readonly 'node:tls': { connect(options: object): TlsSocket }
+interface Tls {
+  connect(options: object): TlsSocket
 }
-
-interface TlsSocket {
-  once(event: 'secureConnect', listener: () => void): unknown
-  on(event: 'error', listener: (error: Error) => void): unknown
-  destroy(): void
-}
-
-type Builtin = <K extends keyof NodeModules>(name: K) => NodeModules[K]
 
 /** How long to wait for one address before the next one is tried. */
 const ADDRESS_MS = 1000
-
-/**
- * Node’s built-in modules, where connections can be made to a chosen address. Null in Workers and browsers, where they
- * cannot, and in Bun and Deno, whose node:tls differs.
- */
-function nodeBuiltin(): Builtin | null {
-  const { process, navigator } = globalThis as {
-    readonly process?: {
-      readonly versions?: Readonly<Record<string, string>>
-      readonly getBuiltinModule?: Builtin
-    }
-    readonly navigator?: { readonly userAgent?: string }
-  }
-  const { node, bun, deno } = process?.versions ?? {}
-  const isNode = node !== undefined && bun === undefined && deno === undefined
-  if (!isNode || navigator?.userAgent === 'Cloudflare-Workers') return null
-  return process?.getBuiltinModule ?? null
-}
 
 /**
  * Fetches a page of the public internet. In Node it resolves the host once, refuses it unless every address is public, and connects
@@ -79,7 +42,11 @@ function streamOf(chunks: AsyncIterable<Uint8Array>): FetchedPage['body'] {
   return from.call(ReadableStream, chunks)
 }
 
-async function fetchGuarded(builtin: Builtin, url: URL, signal: AbortSignal): Promise<FetchedPage> {
+async function fetchGuarded(
+  builtin: NodeBuiltin,
+  url: URL,
+  signal: AbortSignal,
+): Promise<FetchedPage> {
   const { hostname, pathname, search } = url
   const found = await builtin('node:dns').promises.lookup(hostname, { all: true })
   const addresses = found.map(({ address }) => address)
@@ -106,7 +73,7 @@ async function fetchGuarded(builtin: Builtin, url: URL, signal: AbortSignal): Pr
 
 /** One after the other, IPv4 first. */
 async function connectToOneOf(
-  tls: NodeModules['node:tls'],
+  tls: Tls,
   addresses: readonly string[],
   servername: string,
   signal: AbortSignal,
@@ -131,7 +98,7 @@ async function connectToOneOf(
 
 /** By its address, so that nothing is resolved again. Verifies the certificate even if NODE_TLS_REJECT_UNAUTHORIZED is 0. */
 function connectTo(
-  { connect }: NodeModules['node:tls'],
+  { connect }: Tls,
   host: string,
   servername: string,
   signal: AbortSignal,

@@ -7,6 +7,7 @@ import {
 import { isSignature } from '../keys/verify-signature.ts'
 import { originOf } from '../origin.ts'
 import type { Registry } from '../registry.ts'
+import { isOneOfSeveral } from '../runtime.ts'
 import type {
   NonceStore,
   ProvenKey,
@@ -70,12 +71,20 @@ export async function verifyRequest(
 
 /**
  * A store of used nonces in the memory of this process. Create it once, when the process starts: it cannot tell whether requests
- * that were signed before were used, and says so (`replay: 'unchecked'`).
+ * that were signed before were used, and says so (`replay: 'unchecked'`). In a worker of node:cluster and on Cloudflare's Workers,
+ * other processes have memories of their own, so it can never tell that a nonce was not used.
  * @param maxEntries nothing unexpired is evicted beyond this. Default: 200,000
  * @param now the clock, in milliseconds since 1970
  */
 export function memoryNonceStore(maxEntries?: number, now: () => number = Date.now): NonceStore {
-  return memoryStore({ maxEntries, now })
+  const store = memoryStore({ maxEntries, now })
+  if (!isOneOfSeveral()) return store
+  return {
+    record(nonce) {
+      const outcome = store.record(nonce)
+      return outcome === 'fresh' ? 'unchecked' : outcome
+    },
+  }
 }
 
 async function rawRequestOf(request: Request): Promise<RawRequest> {
