@@ -55,15 +55,15 @@ for (const framework of ['Express', 'fetch']) {
     const seconds = Math.floor(now / 1000)
     const nonce = ';nonce="AAAAAAAAAAAAAAAAAAAAAA"'
     const rows: [string, string | null][] = [
-      [currentParams(now), null],
+      [currentParams(now, 300), null],
       [currentParams(now - 62_000), 'expired'],
-      [currentParams(now + 60_000), 'not-yet-valid'],
+      [currentParams(now + 600_000), 'not-yet-valid'],
       [currentParams(now, 301), 'lifetime'],
       [currentParams(now, -1), 'lifetime'],
       [`;created=${seconds}${nonce}`, 'lifetime'],
-      [`;expires=${seconds + 60}${nonce}`, 'lifetime'],
-      [`;created="${seconds}";expires=${seconds + 60}${nonce}`, 'malformed'],
-      [`;created=${seconds};expires=${seconds + 60}`, 'nonce'],
+      [`;expires=${seconds + 300}${nonce}`, 'lifetime'],
+      [`;created="${seconds}";expires=${seconds + 300}${nonce}`, 'malformed'],
+      [`;created=${seconds};expires=${seconds + 300}`, 'nonce'],
     ]
     for (const [params, expected] of rows) {
       const request = await bot.signParts(new Request(SHOP), COMPONENTS, params)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { promises as dns } from 'node:dns'
-import { createServer, type RequestListener } from 'node:https'
+import type { RequestListener } from 'node:http'
+import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import tls from 'node:tls'
