@@ -51,6 +51,6 @@ export const PUBLISHED_PACKAGES: readonly PublishedPackage[] = [
     // So that it can be installed from the address of a service alone.
     bundled: { '@countersign/sdk': 'sdk' },
     dependencies: CURVES,
-    peers: ['fastify', 'hono'],
+    peers: ['fastify', 'hono', 'ioredis'],
   },
 ]

@@ -21,7 +21,7 @@ export const ALL_ONLY = [
   'packages/*/test/published.test.ts',
   'packages/cli/test/mcp/{secrecy,stdio}.test.ts',
   'packages/{gateway,sdk}/test/readme.test.ts',
-  'packages/gateway/test/forward-auth/{command,path-fuzz,proxies}.test.ts',
+  'packages/gateway/test/forward-auth/{command,nonces,path-fuzz,proxies}.test.ts',
   'packages/protocol/test/runs-anywhere.test.ts',
   'packages/sdk/test/in-browser.test.ts',
   'packages/server/test/cli/book-postgres.test.ts',
@@ -57,7 +57,10 @@ export const ON_POSTGRES = [
 const SERVER = ['packages/server/test/**']
 
 /** These change what all tests of a process share, such as global functions. */
-export const ISOLATED = ['packages/sdk/test/http/patience.test.ts']
+export const ISOLATED = [
+  'packages/sdk/test/http/patience.test.ts',
+  'packages/sdk/test/relying-party/key-directories.test.ts',
+]
 
 /** @returns the test files of a tier; some come twice, once for each database */
 export function filesOf(tier: Tier): TestFile[] {

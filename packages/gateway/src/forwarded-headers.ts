@@ -9,7 +9,9 @@ export type ForwardedHeaders = readonly (readonly [name: string, value: string, 
  * always set, the others if they are known. In shadow mode the decision starts with `shadow-`, so that no site enforces it.
  */
 export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedHeaders {
-  const { action, mode, verified, proof, did, status, identityLevel, signature } = decision
+  const { action, mode, verified, proof, did, status, identityLevel, signature, directory } =
+    decision
+  const isSigned = proof === 'signature' || directory !== null
   const values = {
     decision: mode === 'shadow' ? `shadow-${action}` : action,
     verified: String(verified),
@@ -17,7 +19,8 @@ export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedH
     did: status === null ? null : did,
     status,
     identityLevel: identityLevel && printable(identityLevel),
-    contentDigest: proof === 'signature' ? (signature?.contentDigest ?? null) : null,
+    contentDigest: isSigned ? (signature?.contentDigest ?? null) : null,
+    directory,
   }
   const names = naming.forwardedHeaders
   return (Object.keys(names) as (keyof typeof names)[]).flatMap((key) => {

@@ -1,11 +1,12 @@
 import {
   didOf,
-  memoryNonceStore,
   type Naming,
   type NonceStore,
   parseDidOrTail,
   type RawRequest,
+  type SignatureResult,
 } from '@countersign/protocol'
+import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@countersign/sdk'
 import { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
 import {
@@ -16,7 +17,7 @@ import {
   strictest,
   type Verdict,
 } from './decision/decide.ts'
-import type { RequestSignature } from './decision/decision.ts'
+import type { Decision, RequestSignature } from './decision/decision.ts'
 import {
   type Outcome,
   outcomeOf,
@@ -73,6 +74,7 @@ export class Gate {
   readonly #agents: AgentCache<Outcome>
   readonly #buckets: TokenBuckets
   readonly #nonces: NonceStore
+  readonly #directories: KeyDirectories
   /** Null without audiences. */
   readonly #signatures: SignatureChecker | null
   readonly #now: () => number
@@ -112,11 +114,16 @@ export class Gate {
     const withKey = this.accepts.signatures
     this.#agents = new AgentCache({ registry, cacheMs, timeoutMs, withGrade, withKey, now })
     // A new store would not know which nonces were used.
-    this.#nonces =
-      options.nonces ?? (previous ? previous.#nonces : memoryNonceStore({ now: Date.now }))
-    const [nonces, agents] = [this.#nonces, this.#agents]
+    this.#nonces = options.nonces ?? (previous ? previous.#nonces : memoryNonceStore())
+    const sameDirectories =
+      JSON.stringify(previous?.policy.directories) === JSON.stringify(policy.directories)
+    this.#directories =
+      sameDirectories && previous
+        ? previous.#directories
+        : keyDirectories(policy.directories, { fetch: options.fetchDirectory, now })
+    const [nonces, agents, directories] = [this.#nonces, this.#agents, this.#directories]
     this.#signatures = withKey
-      ? new SignatureChecker({ audiences, issuer, naming, agents, nonces, now })
+      ? new SignatureChecker({ audiences, issuer, naming, agents, nonces, directories, now })
       : null
     this.#buckets = new TokenBuckets(policy.limit)
     if (previous === undefined) return
@@ -170,28 +177,23 @@ export class Gate {
       return unverifiedOutcome(this, outcome, NO_AUDIENCE, 401)
     }
     const inShadow = this.policy.mode === 'shadow'
-    const { result, lookup, answeredBy } = await this.#signatures.check(
+    const { result, signer, lookup, answeredBy } = await this.#signatures.check(
       request.raw(),
-      (did, found) => inShadow || this.#verdict(rules, signerOf(did), found).action !== 'deny',
+      (each, found) => inShadow || this.#verdict(rules, each, found).action !== 'deny',
       request.readBody,
     )
-    const { verdict, reason, did, status, keyid, replay, digest } = result
-    const contentDigest = verdict === 'verified' ? result.contentDigest : null
-    const signature = { verdict, reason, keyid, replay, digest, contentDigest }
-    if (did !== null && (verdict === 'verified' || reason === 'not-admitted')) {
-      const other = sessionDid !== null && sessionDid !== did
-      const caller = other ? CONFLICT : signerOf(did)
+    const { status } = result
+    const signature = signatureOf(result)
+    if (signer !== null) {
+      const other = sessionDid !== null && !(signer.kind === 'named' && signer.did === sessionDid)
+      const caller = other ? CONFLICT : signer
       const outcome = this.#evaluate(rules, caller, other ? null : lookup, answeredBy)
       return this.#applyLimit(request, signedOutcome(this, outcome, signature))
     }
-    if (verdict === 'unverified') {
+    if (result.verdict === 'unverified') {
       const outcome = await this.#decideByRules(request, rules, sessionDid)
-      return unverifiedOutcome(
-        this,
-        outcome,
-        signature,
-        status === 429 || status === 503 ? status : 401,
-      )
+      const proofStatus = status === 429 || status === 503 ? status : 401
+      return unverifiedOutcome(this, outcome, signature, proofStatus)
     }
     const caller = {
       kind: 'signature-invalid',
@@ -267,12 +269,7 @@ export class Gate {
   /** Refuses with 429 if the action is `limit` and the rate limit is exceeded. */
   #applyLimit(request: GatewayRequest, outcome: Outcome): Outcome {
     if (outcome.decision.action !== 'limit') return outcome
-    const { did, status, proofOfPossession } = outcome.decision
-    const key =
-      did === null || status === null
-        ? addressKey(addressOf(request) ?? '')
-        : // Separate buckets, so that a caller without proof cannot use up the limit of the agent that it names.
-          `${proofOfPossession ? 'proven' : 'named'} ${did}`
+    const key = limitKey(outcome.decision) ?? addressKey(addressOf(request) ?? '')
     const seconds = this.#buckets.take(key, this.#now())
     return seconds === 0 ? outcome : rateLimitedOutcome(this, outcome, seconds)
   }
@@ -317,13 +314,27 @@ const NO_AUDIENCE: RequestSignature = {
   verdict: 'unverified',
   reason: 'no-audience',
   keyid: null,
+  signatureAgent: null,
+  profile: null,
   replay: 'unchecked',
   digest: 'unchecked',
   contentDigest: null,
 }
 
-function signerOf(did: string): NamedCaller {
-  return { kind: 'named', did, proof: 'signature' }
+/** For the decision. The digest counts only with the signature. */
+function signatureOf(result: SignatureResult): RequestSignature {
+  const { verdict, reason, keyid, signatureAgent, profile, replay, digest } = result
+  const contentDigest = verdict === 'verified' ? result.contentDigest : null
+  const url = signatureAgent?.url ?? null
+  return { verdict, reason, keyid, signatureAgent: url, profile, replay, digest, contentDigest }
+}
+
+/** Whose rate limit a request takes from; null: its address. */
+function limitKey({ did, status, proofOfPossession, directory }: Decision): string | null {
+  if (directory !== null) return `directory ${directory}`
+  if (did === null || status === null) return null
+  // Separate, so that a caller without proof cannot use up the limit of the agent that it names.
+  return `${proofOfPossession ? 'proven' : 'named'} ${did}`
 }
 
 /** Null if the framework cannot determine it. */

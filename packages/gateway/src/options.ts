@@ -35,6 +35,11 @@ export interface GatewayOptions {
    * signed for itself. Default: none, so that signatures prove nothing.
    */
   readonly audiences?: readonly (string | URL)[] | undefined
+  /**
+   * Fetches the key sets of the policy's `directories`, for sites whose requests leave through a proxy. Default: in Node, a fetch that
+   * connects to public addresses alone; elsewhere the global one, for which only the URL can be checked.
+   */
+  readonly fetchDirectory?: typeof globalThis.fetch | undefined
   /** The public address of the service (its `BASE_URL`), if `service` is an internal one. */
   readonly issuer?: string | URL | undefined
   /**

@@ -3,7 +3,7 @@ import { Registry } from '@countersign/sdk'
 import type { GatewayOptions, RegistryClient } from './options.ts'
 import type { Policy } from './policy/policy.ts'
 import { collectMistake, PolicyError } from './policy/policy-error.ts'
-import { placesRequiringProof, readPolicyAt } from './policy/read-policy.ts'
+import { directoryMistakes, placesRequiringProof, readPolicyAt } from './policy/read-policy.ts'
 
 /** Validated options of a gateway. */
 export interface ReadOptions {
@@ -43,6 +43,7 @@ export function readOptions(options: GatewayOptions): ReadOptions {
       )
     }
   }
+  if (audiences.length === 0) mistakes.push(...directoryMistakes(policy))
   if (registry === null || issuer === null || mistakes.length > 0) throw new PolicyError(mistakes)
   return { registry, naming, policy, audiences, issuer }
 }

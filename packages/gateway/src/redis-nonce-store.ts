@@ -1,7 +1,10 @@
 import type { NonceStore } from '@countersign/sdk'
+import { withTimeLimit } from './time-limit.ts'
 
 /** The part of a Redis client that the store uses: that of ioredis. */
 export interface RedisClient {
+  get(key: string): Promise<string | null>
+  set(key: string, value: string, nx: 'NX'): Promise<unknown>
   set(key: string, value: string, px: 'PX', milliseconds: number, nx: 'NX'): Promise<unknown>
 }
 
@@ -16,30 +19,32 @@ export interface RedisNonceStoreOptions {
 }
 
 /**
- * A nonce store in Redis, shared by all processes that accept requests for the same audiences. If Redis does not answer in time,
- * it cannot tell (`unchecked`). Redis must not evict keys (`maxmemory-policy noeviction`).
+ * A nonce store in Redis, shared by all processes that accept requests for the same audiences. It cannot tell (`unchecked`) if Redis does
+ * not answer in time, refuses to store more, or was empty after the request was signed, as after a restart. Redis must not evict keys
+ * (`maxmemory-policy noeviction`).
  */
 export function redisNonceStore(
   client: RedisClient,
   { prefix = 'countersign:nonce:', timeoutMs = 500, now = Date.now }: RedisNonceStoreOptions = {},
 ): NonceStore {
+  /** Holds since when Redis knows every nonce. It has no expiry, so it is gone only if others may be. */
+  const sinceKey = `${prefix}since`
+  const begin = () => client.set(sinceKey, String(now()), 'NX')
+  begin().catch(() => undefined)
   return {
-    async record({ hash, expiresAt }) {
+    async record({ hash, createdAt, expiresAt }) {
       const milliseconds = Math.max(1, Math.ceil(expiresAt - now()))
-      let timer: ReturnType<typeof setTimeout> | undefined
-      const late = new Promise<'late'>((resolve) => {
-        timer = setTimeout(() => resolve('late'), timeoutMs)
-      })
-      try {
-        const answer = await Promise.race([
-          client.set(prefix + hash, '1', 'PX', milliseconds, 'NX'),
-          late,
-        ])
-        if (answer === 'OK') return 'fresh'
-        return answer === null ? 'used' : 'unchecked'
-      } finally {
-        clearTimeout(timer)
-      }
+      const commands = Promise.all([
+        client.get(sinceKey),
+        client.set(prefix + hash, '1', 'PX', milliseconds, 'NX'),
+      ])
+      const answers = await withTimeLimit(commands, timeoutMs)
+      if (answers === 'late') return 'unchecked'
+      const [since, stored] = answers
+      if (stored === null) return 'used'
+      if (since === null) begin().catch(() => undefined)
+      const isKnown = since !== null && createdAt >= Number(since)
+      return stored === 'OK' && isKnown ? 'fresh' : 'unchecked'
     },
   }
 }

@@ -3,16 +3,18 @@ import {
   matchesContentDigest,
   type Naming,
   type NonceStore,
+  type ProvenKey,
   parseDidOrTail,
   type RawRequest,
   requestVerifier,
   type SignatureResult,
   StructuredFieldError,
 } from '@countersign/protocol'
-import { isSignature } from '@countersign/sdk'
+import { isSignature, type KeyDirectories } from '@countersign/sdk'
 import type { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { LookupResult } from './decision/decide.ts'
+import type { Caller, LookupResult } from './decision/decide.ts'
+import { withTimeLimit } from './time-limit.ts'
 
 export interface SignatureCheckerOptions {
   /** Origins. */
@@ -22,6 +24,7 @@ export interface SignatureCheckerOptions {
   readonly naming: Naming
   readonly agents: AgentCache<unknown>
   readonly nonces: NonceStore
+  readonly directories: KeyDirectories
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number
 }
@@ -29,9 +32,14 @@ export interface SignatureCheckerOptions {
 /** Reads the body of a request. */
 export type BodyReader = () => Promise<Uint8Array | null | 'too-large'>
 
+/** A caller whose key is proven. */
+export type Signer = Extract<Caller, { kind: 'named' | 'directory' }>
+
 /** The result of a check, and what is known of the agent that the signature names. */
 export interface CheckedSignature {
   readonly result: SignatureResult
+  /** Who signed; null unless the key is proven. */
+  readonly signer: Signer | null
   /** Null if the signature names no agent of the service. */
   readonly lookup: LookupResult | null
   readonly answeredBy: 'service' | 'cache'
@@ -41,7 +49,10 @@ export interface CheckedSignature {
 const REFRESH_MS = 5_000
 const MAX_REFRESHED = 10_000
 
-/** Verifies the signatures of requests. Keys come from the service's answers on agents, never from an address in a request. */
+/**
+ * Verifies the signatures of requests. Keys of agents come from the service's answers, never from an address in a request; other keys
+ * from the directories that the policy lists.
+ */
 export class SignatureChecker {
   readonly #options: SignatureCheckerOptions
   readonly #refreshedAt = new BoundedMap<string, number>(MAX_REFRESHED)
@@ -56,10 +67,10 @@ export class SignatureChecker {
    */
   async check(
     request: RawRequest,
-    admits: (did: string, lookup: LookupResult) => boolean,
+    admits: (signer: Signer, lookup: LookupResult | null) => boolean,
     readBody: BodyReader | null,
   ): Promise<CheckedSignature> {
-    const { audiences, naming, nonces } = this.#options
+    const { audiences, naming, nonces, directories } = this.#options
     const found: { lookup: LookupResult | null; answeredBy: 'service' | 'cache' } = {
       lookup: null,
       answeredBy: 'cache',
@@ -67,12 +78,12 @@ export class SignatureChecker {
     const verify = requestVerifier({
       audiences,
       naming,
-      nonces,
+      nonces: timely(nonces),
       verifySignature: isSignature,
       now: Date.now,
       findKey: async ({ signatureAgent, keyid }) => {
         const did = this.#didAt(signatureAgent.url)
-        if (did === null) return 'untrusted-agent'
+        if (did === null) return directories.findKey({ signatureAgent, keyid })
         Object.assign(found, await this.#lookup(did, keyid))
         const agent = found.lookup === null ? null : agentIn(found.lookup)
         const key = agent?.key
@@ -82,10 +93,23 @@ export class SignatureChecker {
         }
         return found.lookup?.kind === 'answered' ? 'unknown-key' : 'directory-unavailable'
       },
-      admit: ({ did }) => did !== null && found.lookup !== null && admits(did, found.lookup),
+      profile: (agent) => directories.find(agent)?.profile ?? 'strict',
+      admit: (key) => {
+        const signer = this.#signerOf(key)
+        return signer !== null && admits(signer, found.lookup)
+      },
     })
-    const verified = await verify(request)
-    return { result: await withBody(verified, readBody), ...found }
+    const result = await withBody(await verify(request), readBody)
+    const { verdict, reason, did, signatureAgent } = result
+    const isProven = verdict === 'verified' || reason === 'not-admitted'
+    const signer = isProven && signatureAgent ? this.#signerOf({ did, signatureAgent }) : null
+    return { result, signer, ...found }
+  }
+
+  #signerOf({ did, signatureAgent }: Pick<ProvenKey, 'did' | 'signatureAgent'>): Signer | null {
+    if (did !== null) return { kind: 'named', did, proof: 'signature' }
+    const directory = this.#options.directories.find(signatureAgent)
+    return directory && { kind: 'directory', url: directory.url }
   }
 
   /** The agent whose key set is at an address of the service; null if none is. */
@@ -117,6 +141,22 @@ export class SignatureChecker {
 }
 
 const KEY_SET = '/jwks.json'
+
+/** How long a nonce store may take, in milliseconds. */
+const STORE_TIMEOUT_MS = 1_000
+
+/** A store that takes too long cannot tell. */
+function timely(store: NonceStore): NonceStore {
+  return {
+    record(nonce) {
+      const outcome = store.record(nonce)
+      if (!(outcome instanceof Promise)) return outcome
+      return withTimeLimit(outcome, STORE_TIMEOUT_MS).then((each) =>
+        each === 'late' ? 'unchecked' : each,
+      )
+    },
+  }
+}
 
 function agentIn(lookup: LookupResult) {
   return lookup.kind === 'answered' ? lookup.agent : (lookup.last?.agent ?? null)

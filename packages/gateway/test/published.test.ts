@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { nodeOf, programOf } from '../../../test/support/programs.ts'
 import { installPacked, type Packed, succeed } from '../../../test/support/published.ts'
-import { claimAgent, ROOT, startTestService } from '../../../test/support/service.ts'
+import { claimAgent, ROOT, run, startTestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
 import { snippetsOf } from '../../../test/support/snippets.ts'
 import { README } from './support/readme-reference.ts'
 
 let packed: Packed
 const ends: (() => unknown)[] = []
+const MISSING = 'countersign-gateway: `nonces` needs the package ioredis: npm install ioredis@6'
 
 before(async () => {
   packed = await installPacked({ after: (end) => ends.push(end) }, 'gateway', ['sdk'])
@@ -71,6 +72,15 @@ test('the command of the published package runs in Node 20', async (t) => {
   assert.equal(await exited, 0)
 })
 
+test('the command says what to install if the file names a Redis', async () => {
+  const file = join(packed.dir, 'with-redis.json')
+  const settings = { service: 'http://127.0.0.1:1', port: 0, nonces: 'redis://127.0.0.1:1' }
+  writeFileSync(file, JSON.stringify(settings))
+  const command = join(packed.installed, 'bin/countersign-gateway.mjs')
+  const { code, stderr } = await run(process.execPath, [command, '--config', file])
+  assert.deepEqual([code, stderr.trim()], [1, MISSING])
+})
+
 test('publint and arethetypeswrong find nothing', async () => {
   await succeed(programOf('publint'), 'run', packed.tarball, '--strict')
   // The package is ESM only. Node 20.19 and later can also `require` it.
@@ -90,7 +100,7 @@ test('the package contains the SDK, loads no framework, and needs Node only for 
   for (const path of readdirSync(join(packed.installed, 'lib'), { recursive: true }) as string[]) {
     if (!path.endsWith('.js')) continue
     const text = readFileSync(join(packed.installed, 'lib', path), 'utf8')
-    const allowed = path.startsWith('forward-auth/') ? /^(\.|node:)/ : /^(\.|@noble\/)/
+    const allowed = path.startsWith('forward-auth/') ? /^(\.|node:|ioredis$)/ : /^(\.|@noble\/)/
     for (const [, specifier = ''] of text.matchAll(/\b(?:from|import\(?)\s*['"](.*?)['"]/g)) {
       assert.match(specifier, allowed, path)
     }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
 import { startRedis } from '../../../test/support/redis.ts'
@@ -8,7 +9,7 @@ import { redisNonceStore } from '../src/redis-nonce-store.ts'
 const nonceOf = (hash: string) => ({
   keyid: 'k'.repeat(43),
   hash,
-  createdAt: Date.now(),
+  createdAt: Date.now() + 1000,
   expiresAt: Date.now() + 90_000,
 })
 
@@ -30,7 +31,36 @@ test(
   },
 )
 
+const forever = () => new Promise<never>(() => {})
+
 test('a store that does not answer in time cannot tell', async () => {
-  const store = redisNonceStore({ set: () => new Promise(() => {}) }, { timeoutMs: 1 })
+  const store = redisNonceStore({ get: forever, set: forever }, { timeoutMs: 1 })
   assert.equal(await store.record(nonceOf('three')), 'unchecked')
 })
+
+test(
+  'a store that was emptied, is full or is down cannot tell that a nonce was not used',
+  needs('redis-server'),
+  async (t) => {
+    const redis = await startRedis(t)
+    const client = new Redis(redis.url, { enableOfflineQueue: false, maxRetriesPerRequest: 0 })
+    client.on('error', () => undefined)
+    t.after(() => client.disconnect())
+    await once(client, 'ready')
+    const store = redisNonceStore(client, { timeoutMs: 30_000 })
+    const outcomeOf = (hash: string) =>
+      Promise.resolve(store.record(nonceOf(hash))).catch(() => 'unchecked')
+    assert.equal(await outcomeOf('one'), 'fresh')
+    assert.equal(await outcomeOf('one'), 'used')
+    const before = nonceOf('two')
+    await client.flushall()
+    assert.equal(await store.record({ ...before, createdAt: Date.now() - 1 }), 'unchecked')
+    assert.equal(await outcomeOf('three'), 'fresh')
+    await client.config('SET', 'maxmemory', '1')
+    assert.equal(await outcomeOf('four'), 'unchecked')
+    await client.config('SET', 'maxmemory', '0')
+    assert.equal(await outcomeOf('four'), 'fresh')
+    await redis.kill()
+    assert.equal(await outcomeOf('five'), 'unchecked')
+  },
+)

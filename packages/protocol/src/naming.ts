@@ -23,7 +23,14 @@ export interface Naming {
   /** The headers in which a gateway passes its decision to the site behind it. */
   readonly forwardedHeaders: Readonly<
     Record<
-      'decision' | 'verified' | 'proof' | 'did' | 'status' | 'identityLevel' | 'contentDigest',
+      | 'decision'
+      | 'verified'
+      | 'proof'
+      | 'did'
+      | 'status'
+      | 'identityLevel'
+      | 'contentDigest'
+      | 'directory',
       string
     >
   >
@@ -65,6 +72,7 @@ export function namingFor(
       status: `X-${idHeader}-Status`,
       identityLevel: `X-${idHeader}-Identity-Level`,
       contentDigest: `X-${idHeader}-Content-Digest`,
+      directory: `X-${idHeader}-Directory`,
     },
   }
 }

@@ -43,6 +43,12 @@ export {
   type ChallengesOptions,
   createChallenges,
 } from './relying-party/challenges.ts'
+export {
+  type KeyDirectories,
+  type KeyDirectoriesOptions,
+  keyDirectories,
+  type TrustedDirectory,
+} from './relying-party/key-directories.ts'
 export { type RegistryKeysOptions, registryKeys } from './relying-party/registry-keys.ts'
 export type { SessionClaims } from './relying-party/session-token.ts'
 export {

@@ -8,6 +8,8 @@ export type Caller =
   | { readonly kind: 'none' | 'unreadable' | 'conflict' }
   /** It never counts as the agent that its header or session names. */
   | { readonly kind: 'signature-invalid'; readonly status: 400 | 401 | 403 }
+  /** It signed with a key of a directory that the policy lists. */
+  | { readonly kind: 'directory'; readonly url: string }
   | { readonly kind: 'named'; readonly did: string; readonly proof: Proof }
 
 /** The result of looking an agent up. `agent` is null if the service does not know it. */
@@ -32,7 +34,7 @@ export interface Verdict {
 
 /**
  * Evaluates the rules. A pure function that never throws.
- * The order: identification, deny list, reachability of the service, existence of the agent, status, proof of
+ * The order: identification (callers without a DID are decided by their level alone), deny list, reachability of the service, existence of the agent, status, proof of
  * possession, allow list, grade, level.
  * @param header the name of the identification header, used in messages
  * @param result null if the request names no agent
@@ -50,6 +52,9 @@ export function decide(
     const { status } = caller
     const refused = status === 400 ? refusalOf(status) : customRefusal(rules, status)
     return deny(refused, [reason('signature-invalid')])
+  }
+  if (caller.kind === 'directory') {
+    return byLevel(rules, 'directory', 403, [reason('directory-signed', caller.url)])
   }
   if (caller.kind !== 'named') {
     const code = `identification-${caller.kind}` as const

@@ -1,4 +1,10 @@
-import type { AgentStatus, Grade, SignatureReason, SignatureVerdict } from '@countersign/sdk'
+import type {
+  AgentStatus,
+  Grade,
+  SignatureProfile,
+  SignatureReason,
+  SignatureVerdict,
+} from '@countersign/sdk'
 import type { Level, Mode } from '../policy/policy.ts'
 import type { Reason } from './reasons.ts'
 
@@ -40,6 +46,10 @@ export interface RequestSignature {
   readonly reason: SignatureReason | null
   /** The JWK thumbprint that the signature names. Proven only with `verified`. */
   readonly keyid: string | null
+  /** Where the signature says that its key is published. Proven only with `verified`. */
+  readonly signatureAgent: string | null
+  /** `wba`: it covers the host alone. Null if that was not decided. */
+  readonly profile: SignatureProfile | null
   /** Whether it is known that the nonce was not used before. */
   readonly replay: 'checked' | 'unchecked'
   /** Whether the body was compared. `none`: the signature covers no digest, and no content was seen. */
@@ -102,6 +112,11 @@ export interface Decision {
   readonly proofOfPossession: boolean
   /** Null if the request is not signed. */
   readonly signature: RequestSignature | null
+  /**
+   * The directory of the policy whose key signed the request; null for anyone else. Such a caller is no agent of the service: it has no
+   * `did`, and `proof` is `none`.
+   */
+  readonly directory: string | null
 }
 
 /** A refusal as an HTTP response. */

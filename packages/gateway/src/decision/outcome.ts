@@ -40,6 +40,7 @@ export function outcomeOf(
     proof: named?.proof ?? 'none',
     proofOfPossession: (named?.proof ?? 'none') !== 'none',
     signature: null,
+    directory: caller.kind === 'directory' ? caller.url : null,
   })
 }
 

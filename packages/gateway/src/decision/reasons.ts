@@ -35,6 +35,8 @@ export const REASON_MESSAGES = {
   'signature-proven': () => "The caller signed the request with the agent's key.",
   'signature-invalid': () => 'The signature of the request is not valid.',
   'signature-unverified': () => 'The signature of the request could not be verified.',
+  'directory-signed': (url: string) =>
+    `The caller signed the request with a key of ${url}, and is no agent of the service.`,
   'proof-required': () =>
     'The request only names an agent. It has to prove possession of the agent’s key, by a signature or a session.',
   'service-unreachable': () => 'The service that knows the agents cannot be asked at the moment.',

@@ -7,6 +7,9 @@ import type { ForwardAuth } from './server.ts'
 /** Polls, because file watchers miss some of the ways in which editors and orchestrators replace files. */
 const POLL_MS = 1000
 
+/** Settings that are read at start only. */
+const RESTART = ['host', 'port', 'nonces'] as const
+
 /** Reloads the server's configuration when its file changes. */
 export class ConfigReloader {
   readonly #file: string
@@ -57,8 +60,8 @@ export class ConfigReloader {
     }
     metrics.recordReload('loaded')
     this.#log('info', 'reloaded', { file: this.#file, mode: config.policy.mode })
-    if (config.host !== previous.host || config.port !== previous.port) {
-      const note = 'Another host or port takes a restart.'
+    if (RESTART.some((name) => config[name] !== previous[name])) {
+      const note = 'Another host, port or store of nonces takes a restart.'
       this.#log('warn', 'reloaded', { file: this.#file, note })
     }
   }

@@ -4,7 +4,7 @@ import type { SessionReader } from '../options.ts'
 import type { Field } from '../policy/fields.ts'
 import type { Policy } from '../policy/policy.ts'
 import { collectMistake, PolicyError } from '../policy/policy-error.ts'
-import { placesRequiringProof, readPolicyAt } from '../policy/read-policy.ts'
+import { directoryMistakes, placesRequiringProof, readPolicyAt } from '../policy/read-policy.ts'
 import {
   listOf,
   numberBetween,
@@ -27,6 +27,8 @@ export interface Config {
   readonly audiences: readonly string[]
   /** The public address of the service; empty: `service`. */
   readonly issuer: string
+  /** The URL of a Redis; empty: the memory of this process. */
+  readonly nonces: string
   readonly sessions: SessionReader | undefined
   readonly host: string
   readonly port: number
@@ -102,6 +104,15 @@ export const CONFIG_FIELDS = {
     defaultValue: '',
     description: "The service's public origin (`BASE_URL`), if `service` is an internal address",
   },
+  nonces: {
+    read: stringMatching(
+      (text) => URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol),
+      'a URL such as `redis://127.0.0.1:6379/0`, or with `rediss:` for TLS',
+    ),
+    defaultValue: '',
+    description:
+      'A Redis for used nonces, shared by all gateways of the site. Needs the package `ioredis`, and a restart when it changes. Default: the memory of this process',
+  },
   sessionSecretVariable: {
     read: stringMatching(
       (text) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text),
@@ -141,18 +152,19 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
       : collectMistake(mistakes, () => new Registry(values.service, { naming: names }))
   const policy = readPolicyAt(given.policy, 'policy', { mistakes, naming: naming ?? namingFor() })
   const sessions = registry && collectMistake(mistakes, () => sessionsOf(values, registry, env))
-  const { audiences, issuer } = values
+  const { audiences, issuer, nonces } = values
   if (audiences.length === 0) {
     for (const place of placesRequiringProof(policy)) {
       mistakes.push(`${place}.requireProof needs audiences`)
     }
+    mistakes.push(...directoryMistakes(policy))
   }
   if (mistakes.length > 0 || registry === null || sessions === null) {
     throw new PolicyError([...new Set(mistakes)])
   }
   const { host, port, logLevel, timeoutMs, drainSeconds } = values
   const listening = { host, port, logLevel, timeoutMs, drainSeconds }
-  return { registry, registryKey, policy, audiences, issuer, sessions, ...listening }
+  return { registry, registryKey, policy, audiences, issuer, nonces, sessions, ...listening }
 }
 
 function readValues(given: Readonly<Record<string, unknown>>, context: ReadContext): Values {

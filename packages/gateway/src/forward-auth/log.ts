@@ -25,7 +25,7 @@ export function openLog(level: LogLevel, write: (line: string) => void): Log {
 /** Logs what explains a decision. Leaves out the parts of the request that may contain secrets. */
 export function logDecision(log: Log, decision: Decision, { method, path }: DecidedRequest): void {
   const { action, admitted, mode, level, did, status, identityLevel, grade } = decision
-  const { source, proof, proofOfPossession, signature, refusal, reasons } = decision
+  const { source, proof, proofOfPossession, signature, directory, refusal, reasons } = decision
   log(action === 'deny' ? 'warn' : 'info', 'decision', {
     action,
     admitted,
@@ -39,6 +39,11 @@ export function logDecision(log: Log, decision: Decision, { method, path }: Deci
     proof,
     proofOfPossession,
     signature: signature && (signature.reason ?? signature.verdict),
+    keyid: signature?.keyid ?? null,
+    signatureAgent: signature?.signatureAgent ?? null,
+    replay: signature?.replay ?? null,
+    digest: signature?.digest ?? null,
+    directory,
     refusal: refusal?.status ?? null,
     reasons: reasons.map(({ code }) => code),
     method,

@@ -3,7 +3,8 @@ import { parseArgs } from 'node:util'
 import { PolicyError } from '../policy/policy-error.ts'
 import { type Config, readConfig } from './config.ts'
 import { ConfigReloader } from './config-reloader.ts'
-import { openLog } from './log.ts'
+import { type Log, openLog } from './log.ts'
+import { type OpenNonceStore, openNonceStore } from './open-nonce-store.ts'
 import { ForwardAuth } from './server.ts'
 
 const HELP = `Answers proxies that ask whether to let an agent in: nginx, Caddy, Traefik, HAProxy, Envoy.
@@ -17,7 +18,7 @@ const HELP = `Answers proxies that ask whether to let an agent in: nginx, Caddy,
 The file is read again when it changes and at SIGHUP; one that cannot be read leaves the policy as it was.
 SIGTERM ends it once every request is answered. Logs go to standard output, a line of JSON each.
 
-Exit codes: 0 ended as asked, 1 cannot listen, 2 wrong usage or file`
+Exit codes: 0 ended as asked, 1 cannot start, 2 wrong usage or file`
 
 /**
  * Runs `countersign-gateway` until it is stopped.
@@ -44,7 +45,25 @@ export async function runGateway(argv: readonly string[]): Promise<number> {
 
 async function serve(file: string, text: string, config: Config): Promise<number> {
   const log = openLog(config.logLevel, (line) => process.stdout.write(line))
-  const server = new ForwardAuth(config, log)
+  let nonces: OpenNonceStore | null = null
+  try {
+    if (config.nonces !== '') nonces = await openNonceStore(config.nonces, log)
+    await serveUntilStopped(new ForwardAuth(config, log, nonces?.store), file, text, log)
+    return 0
+  } catch (error) {
+    console.error(`countersign-gateway: ${(error as Error).message}`)
+    return 1
+  } finally {
+    nonces?.close()
+  }
+}
+
+async function serveUntilStopped(
+  server: ForwardAuth,
+  file: string,
+  text: string,
+  log: Log,
+): Promise<void> {
   const reloader = new ConfigReloader(file, text, server, log)
   const reload = () => reloader.check(true)
   // Register before listening: without a handler, a signal would end the process at once.
@@ -54,14 +73,10 @@ async function serve(file: string, text: string, config: Config): Promise<number
   })
   try {
     const port = await server.listen()
-    const { host, policy, registry } = config
+    const { host, policy, registry } = server.config
     log('info', 'listening', { host, port, mode: policy.mode, service: registry.service })
     log('info', 'ending', { signal: await stopSignal })
     await server.stop()
-    return 0
-  } catch (error) {
-    console.error(`countersign-gateway: ${(error as Error).message}`)
-    return 1
   } finally {
     reloader.stop()
     process.off('SIGHUP', reload)

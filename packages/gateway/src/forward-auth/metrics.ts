@@ -5,11 +5,20 @@ const NAME = 'countersign_gateway'
 /** Counters in the Prometheus text format. */
 export class Metrics {
   readonly #decisions = new Map<string, number>()
+  readonly #proofs = new Map<string, number>()
   readonly #reloads = { loaded: 0, refused: 0 }
 
-  recordDecision({ action, mode, level, source }: Decision): void {
-    const labels = `action="${action}",mode="${mode}",level="${level ?? ''}",source="${source ?? ''}"`
-    this.#decisions.set(labels, (this.#decisions.get(labels) ?? 0) + 1)
+  recordDecision({ action, mode, level, source, reasons, proof, signature }: Decision): void {
+    count(
+      this.#decisions,
+      `action="${action}",mode="${mode}",level="${level ?? ''}",source="${source ?? ''}"`,
+    )
+    const result = signature === null ? 'none' : (signature.reason ?? signature.verdict)
+    const [{ code }] = reasons
+    count(
+      this.#proofs,
+      `action="${action}",mode="${mode}",reason="${code}",proof="${proof}",signature="${result}"`,
+    )
   }
 
   recordReload(result: 'loaded' | 'refused'): void {
@@ -21,6 +30,9 @@ export class Metrics {
       `# HELP ${NAME}_decisions_total Decisions, by what the policy says.`,
       `# TYPE ${NAME}_decisions_total counter`,
       ...[...this.#decisions].map(([labels, n]) => `${NAME}_decisions_total{${labels}} ${n}`),
+      `# HELP ${NAME}_proofs_total Decisions, by the deciding reason, the proof and the check of the signature that failed.`,
+      `# TYPE ${NAME}_proofs_total counter`,
+      ...[...this.#proofs].map(([labels, n]) => `${NAME}_proofs_total{${labels}} ${n}`),
       `# HELP ${NAME}_reloads_total Changes of the file, by what came of them.`,
       `# TYPE ${NAME}_reloads_total counter`,
       ...Object.entries(this.#reloads).map(
@@ -29,4 +41,9 @@ export class Metrics {
       '',
     ].join('\n')
   }
+}
+
+/** All labels have closed sets of values, so the number of counters is bounded. */
+function count(counters: Map<string, number>, labels: string): void {
+  counters.set(labels, (counters.get(labels) ?? 0) + 1)
 }

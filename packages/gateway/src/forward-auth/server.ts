@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { NonceStore } from '@countersign/sdk'
 import type { Outcome } from '../decision/outcome.ts'
 import { Gate } from '../gate.ts'
 import type { GatewayOptions } from '../options.ts'
@@ -17,12 +18,15 @@ export class ForwardAuth {
   readonly metrics = new Metrics()
   readonly #log: Log
   readonly #server: Server
+  readonly #nonces: NonceStore | undefined
   #gate: Gate
   #config: Config
   #draining = false
 
-  constructor(config: Config, log: Log) {
+  /** @param nonces shared with other processes. Default: the memory of this process */
+  constructor(config: Config, log: Log, nonces?: NonceStore) {
     this.#log = log
+    this.#nonces = nonces
     this.#config = config
     this.#gate = new Gate(this.#optionsOf(config))
     this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) =>
@@ -77,6 +81,7 @@ export class ForwardAuth {
       audiences,
       issuer: issuer === '' ? undefined : issuer,
       sessions,
+      nonces: this.#nonces,
       onDecision: (decision, request) => {
         this.metrics.recordDecision(decision)
         logDecision(this.#log, decision, request)

@@ -1,10 +1,12 @@
-import type { AgentStatus, Grade } from '@countersign/sdk'
+import { directoryUrl } from '@countersign/protocol'
+import type { AgentStatus, Grade, SignatureProfile } from '@countersign/sdk'
 import {
   LEVELS,
   type Level,
   type LevelAction,
   type Limit,
   type Policy,
+  type PolicyDirectory,
   type RefusalResponse,
   type Route,
   type Rules,
@@ -37,6 +39,7 @@ const MAX_MESSAGE_LENGTH = 300
 const SUGGESTED: Rules['levels'] = {
   none: 'deny',
   unknown: 'deny',
+  directory: 'deny',
   unverified: 'limit',
   verified: 'allow',
 }
@@ -67,6 +70,23 @@ const limit: Reader<Limit> = Object.assign(
     return read as Limit
   },
   { accepts: 'an object with `requests` and `seconds`' },
+)
+
+const directoryAddress = stringMatching(
+  (text) => directoryUrl(text) !== null,
+  'an https address at a host name, such as `https://bots.example`',
+)
+
+const directory: Reader<PolicyDirectory> = Object.assign(
+  (value: unknown, place: string, context: ReadContext) => {
+    const { url, profile = 'strict' } = record(value, place, ['url', 'profile'], context)
+    const address = directoryAddress(url, `${place}.url`, context)
+    return {
+      url: address && directoryUrl(address),
+      profile: oneOf<SignatureProfile>('strict', 'wba')(profile, `${place}.profile`, context),
+    } as PolicyDirectory
+  },
+  { accepts: 'an object with `url` and `profile`' },
 )
 
 const refusalStatus: Reader<402 | 403 | 404> = Object.assign(
@@ -102,7 +122,7 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     read: levels,
     defaultValue: SUGGESTED,
     description:
-      'What to do with each level. `none`: no identification header. `unknown`: a header that cannot be read, or names no agent. `unverified`: the owner is not verified. `verified`: the owner is. Levels that are left out stay as they are',
+      'What to do with each level. `none`: no identification header. `unknown`: a header that cannot be read, or names no agent. `directory`: signed with a key of one of `directories`. `unverified`: the owner is not verified. `verified`: the owner is. Levels that are left out stay as they are',
   },
   statuses: {
     read: listOf(
@@ -191,6 +211,15 @@ export const POLICY_FIELDS: {
     read: oneOf('pass', 'decide'),
     defaultValue: 'pass',
     description: 'Whether a CORS preflight is let through, or decided like any request',
+  },
+  directories: {
+    read: listOf(
+      directory,
+      'a list of objects with `url` (https) and `profile` (`strict` or `wba`)',
+    ),
+    defaultValue: [],
+    description:
+      '[Key directories](#signers-of-other-directories) of signers that are no agents of the service. `levels.directory` says what to do with them',
   },
 }
 

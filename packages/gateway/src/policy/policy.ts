@@ -1,12 +1,13 @@
-import type { AgentStatus, Grade } from '@countersign/sdk'
+import type { AgentStatus, Grade, SignatureProfile } from '@countersign/sdk'
 
 /**
  * How well the owner behind a request is known, from least to most:
- * `none`: no identification header. `unknown`: an unreadable header, or one that names no existing agent. `unverified`:
- * the agent's owner is not verified by an accepted identity provider. `verified`: the owner is.
+ * `none`: no identification header. `unknown`: an unreadable header, or one that names no existing agent. `directory`: no
+ * agent of the service, but a signature by a key of one of the policy's `directories`. `unverified`: the agent's owner is not
+ * verified by an accepted identity provider. `verified`: the owner is.
  */
-export type Level = 'none' | 'unknown' | 'unverified' | 'verified'
-export const LEVELS: readonly Level[] = ['none', 'unknown', 'unverified', 'verified']
+export type Level = 'none' | 'unknown' | 'directory' | 'unverified' | 'verified'
+export const LEVELS: readonly Level[] = ['none', 'unknown', 'directory', 'unverified', 'verified']
 
 /** What to do at a level: admit, admit within the rate limit, refuse. */
 export type LevelAction = 'allow' | 'limit' | 'deny'
@@ -61,6 +62,14 @@ export interface Limit {
   readonly seconds: number
 }
 
+/** A directory of keys that a policy trusts besides the service. */
+export interface PolicyDirectory {
+  /** An origin, or the address of a key set; canonical. */
+  readonly url: string
+  /** `wba`: signatures for safe methods may cover the host alone. */
+  readonly profile: SignatureProfile
+}
+
 /** A validated policy with all defaults filled in. */
 export interface Policy extends Rules {
   readonly mode: Mode
@@ -69,6 +78,8 @@ export interface Policy extends Rules {
   readonly cacheSeconds: number
   /** Whether a CORS preflight is admitted, or decided like any request. */
   readonly preflight: 'pass' | 'decide'
+  /** Signers with keys from these have the level `directory`. */
+  readonly directories: readonly PolicyDirectory[]
   /** The first matching route applies. If none matches, the policy's own rules do. */
   readonly routes: readonly Route[]
 }
@@ -78,9 +89,11 @@ type RulesInput = Partial<Omit<Rules, 'levels'>> & {
 }
 
 /** A policy as you write it. Omitted fields get the defaults listed in README.md. */
-export type PolicyInput = Partial<Omit<Policy, keyof Rules | 'routes' | 'limit'>> &
+export type PolicyInput = Partial<Omit<Policy, keyof Rules | 'routes' | 'limit' | 'directories'>> &
   RulesInput & {
     readonly limit?: Partial<Limit>
+    readonly directories?: readonly (Pick<PolicyDirectory, 'url'> &
+      Partial<Pick<PolicyDirectory, 'profile'>>)[]
     readonly routes?: readonly (RulesInput &
       Pick<Route, 'path'> &
       Partial<Pick<Route, 'methods'>>)[]

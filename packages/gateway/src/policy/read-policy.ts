@@ -36,6 +36,13 @@ export function placesRequiringProof(policy: Policy): string[] {
   return [...(policy.requireProof ? ['policy'] : []), ...places.flat()]
 }
 
+/** The mistake of a policy with directories at a gateway without audiences. */
+export function directoryMistakes({ directories = [] }: Partial<Policy>): string[] {
+  return directories.length > 0
+    ? ['policy.directories needs `audiences`: without them, no signature counts']
+    : []
+}
+
 function readRoutes(
   input: unknown,
   place: string,

@@ -48,6 +48,7 @@ const forged = (idHeader: string) => [
   `x-${idHeader.toLowerCase()}-verified: true`,
   `X-${idHeader}-Proof: forged`,
   `X-${idHeader}-Content-Digest: forged`,
+  `X-${idHeader}-Directory: forged`,
   `X-${idHeader}-DID: forged`,
   `X-${idHeader}-DID: forged twice`,
   `X-${idHeader}-Status: forged`,

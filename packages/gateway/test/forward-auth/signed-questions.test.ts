@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { startTestService, type TestService } from '../../../../test/support/service.ts'
+import { Agent } from '@countersign/sdk'
+import { ROOT, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { type GatewayProcess, startGateway } from '../support/gateway-process.ts'
 import { type SentAnswer, SHOP, send, signingAgent } from '../support/signing.ts'
 
 let service: TestService
 let gateway: GatewayProcess
+let shadow: GatewayProcess
 let signer: Awaited<ReturnType<typeof signingAgent>>
 const ends: (() => unknown)[] = []
 
@@ -13,40 +17,59 @@ before(async () => {
   const t = { after: (end: () => unknown) => ends.push(end) }
   service = await startTestService(t)
   signer = await signingAgent(service)
+  const settings = { service: service.url, audiences: [SHOP] }
   const policy = { requireProof: true }
-  gateway = await startGateway(t, { service: service.url, audiences: [SHOP], policy })
+  ;[gateway, shadow] = await Promise.all([
+    startGateway(t, { ...settings, policy }),
+    startGateway(t, { ...settings, policy: { ...policy, mode: 'shadow' } }),
+  ])
 })
 after(async () => {
   for (const end of ends.reverse()) await end()
 })
 
 type Fields = Readonly<Record<string, string>>
+type Asking = (
+  request: Request,
+  headers?: Fields,
+  at?: GatewayProcess,
+  target?: string,
+) => Promise<SentAnswer>
+
+const targetOf = ({ url }: Request) => url.slice(new URL(url).origin.length)
+
+/** The headers that Envoy passes on by the example configuration. */
+function allowedByEnvoy(): (name: string) => boolean {
+  const file = readFileSync(join(ROOT, 'deploy/envoy/envoy.yaml'), 'utf8')
+  const part = file.slice(file.indexOf('allowed_headers:'), file.indexOf('http_service:'))
+  const names = [...part.matchAll(/exact: ([\w-]+)/g)].map(([, name]) => name)
+  return (name) => names.includes(name)
+}
 
 /** How each kind of proxy asks about a signed request, as its documentation has it. */
-const ASKING: Readonly<
-  Record<string, (request: Request, headers?: Fields) => Promise<SentAnswer>>
-> = {
-  // forwardAuth: a GET to the address, with the client's headers.
-  traefik: (request, headers = {}) => {
-    const { pathname, search, host } = new URL(request.url)
-    return send(gateway.url, request, {
-      method: 'GET',
+const ASKING: Readonly<Record<string, Asking>> = {
+  // forwardAuth: a GET to the address, with all headers of the client and no body.
+  traefik: (request, headers = {}, at = gateway, target = targetOf(request)) =>
+    send(at.url, new Request(request.url, { headers: request.headers }), {
       target: '/auth/forward',
-      host: new URL(gateway.url).host,
+      host: new URL(at.url).host,
       headers: {
         'x-forwarded-method': request.method,
-        'x-forwarded-uri': pathname + search,
-        'x-forwarded-host': host,
+        'x-forwarded-uri': target,
+        'x-forwarded-host': new URL(request.url).host,
+        'x-forwarded-port': '443',
         'x-forwarded-proto': 'https',
+        'x-forwarded-for': '192.0.2.1',
         ...headers,
       },
-    })
-  },
-  // ext_authz: the client's method and Host, path_prefix with the client's target, and no body.
-  envoy: (request, headers = {}) => {
-    const { pathname, search } = new URL(request.url)
-    return send(gateway.url, request, {
-      target: `/auth/envoy${pathname}${search}`,
+    }),
+  // ext_authz: the client's method and Host, path_prefix with the client's target, the headers that are listed, and no body.
+  envoy: (request, headers = {}, at = gateway, target = targetOf(request)) => {
+    const allowed = allowedByEnvoy()
+    const passed = [...request.headers].filter(([name]) => allowed(name))
+    const { method, url } = request
+    return send(at.url, new Request(url, { method, headers: passed }), {
+      target: `/auth/envoy${target}`,
       headers: { 'x-forwarded-proto': 'https', 'content-length': '0', ...headers },
     })
   },
@@ -67,9 +90,83 @@ for (const [proxy, asking] of Object.entries(ASKING)) {
     assert.match(String(bare.headers['accept-signature']), /"web-bot-auth"$/)
   })
 
+  test(`${proxy}: every header that a signature covers reaches the gateway`, async () => {
+    const headers = {
+      'content-type': 'application/json',
+      'content-encoding': 'gzip',
+      'idempotency-key': '"k"',
+      authorization: 'Bearer t',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'order',
+    }
+    const sign = () =>
+      signer.agent.sign(`${SHOP}/orders`, { method: 'POST', headers, body: 'one item' })
+    const request = await sign()
+    for (const name of Object.keys(headers)) {
+      assert.match(request.headers.get('signature-input') ?? '', new RegExp(`"${name}"`))
+    }
+    // The gateway's memory does not know requests that were signed in the second of its start.
+    let answer = await asking(request)
+    while (answer.status === 503) answer = await asking(await sign())
+    assert.equal(answer.status, 200, answer.text)
+    assert.match(String(answer.headers['x-serviceid-content-digest']), /^sha-256=:/)
+  })
+
+  test(`${proxy}: a request that was changed on the way is refused`, async () => {
+    for (const target of ['/b', '/a?b=d', '/a', '/a?b=c&d', '//a?b=c', '/%61?b=c', '/x/../a?b=c']) {
+      const answer = await asking(await signer.agent.sign(`${SHOP}/a?b=c`), {}, gateway, target)
+      assert.ok([400, 401].includes(answer.status), `${target}: ${answer.status}`)
+    }
+  })
+
   test(`${proxy}: a proxy that does not say at which origin a signed request arrived gets 400`, async () => {
     const answer = await asking(await signer.agent.sign(SHOP), { 'x-forwarded-proto': '' })
     assert.equal(answer.status, 400)
     assert.match(answer.text, /X-Forwarded-Host and X-Forwarded-Proto/)
+  })
+
+  test(`${proxy}: shadow mode admits everything and says what would have happened, and which check failed`, async () => {
+    const { agent, did, registry } = signer
+    const past = new Agent({ registry, did, signer: signer.key, audiences: [SHOP], now: () => 0 })
+    const used = await agent.sign(`${SHOP}/${proxy}/used`)
+    await asking(used, {}, shadow)
+    const bare = (path: string, headers: Fields) => new Request(`${SHOP}${path}`, { headers })
+    const rows: [Request, string | null, string | null, string][] = [
+      [await agent.sign(`${SHOP}/a`), `/${proxy}/good`, 'bad-signature', 'signature-invalid'],
+      [await past.sign(`${SHOP}/${proxy}/b`), null, 'expired', 'signature-invalid'],
+      [used, null, 'replay', 'signature-invalid'],
+      [await agent.sign(`${SHOP}/${proxy}/c`), null, 'verified', 'owner-verified'],
+      [bare(`/${proxy}/d`, { ServiceID: did }), null, null, 'proof-required'],
+      [bare(`/${proxy}/e`, {}), null, null, 'no-identification'],
+    ]
+    for (const [request, target, result, reason] of rows) {
+      const good = result === 'verified'
+      const path = target ?? targetOf(request)
+      const answer = await asking(request, {}, shadow, path)
+      assert.equal(answer.status, 200, path)
+      assert.deepEqual(
+        ['decision', 'proof'].map((name) => answer.headers[`x-serviceid-${name}`]),
+        good ? ['shadow-allow', 'signature'] : ['shadow-deny', 'none'],
+      )
+      const { admitted, mode, proof, signature, refusal, reasons } = await shadow.logged(
+        (each) => each.path === path && each.signature === result,
+      )
+      assert.deepEqual(
+        [admitted, mode, proof, signature, refusal, (reasons as string[])[0]],
+        [true, 'shadow', good ? 'signature' : 'none', result, good ? null : 401, reason],
+        path,
+      )
+    }
+    const metrics = await (await fetch(`${shadow.url}/metrics`)).text()
+    const counted = (labels: string) =>
+      new RegExp(`^countersign_gateway_proofs_total\\{${labels}\\} [1-9]`, 'm').test(metrics)
+    for (const labels of [
+      'action="deny",mode="shadow",reason="signature-invalid",proof="none",signature="replay"',
+      'action="deny",mode="shadow",reason="signature-invalid",proof="none",signature="expired"',
+      'action="deny",mode="shadow",reason="proof-required",proof="none",signature="none"',
+      'action="allow",mode="shadow",reason="owner-verified",proof="signature",signature="verified"',
+    ]) {
+      assert.ok(counted(labels), `${labels}\n${metrics}`)
+    }
   })
 }

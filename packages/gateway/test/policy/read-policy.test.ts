@@ -12,6 +12,7 @@ test('an empty policy becomes the policy that the contract suggests, in enforce 
   assert.deepEqual(levels, {
     none: 'deny',
     unknown: 'deny',
+    directory: 'deny',
     unverified: 'limit',
     verified: 'allow',
   })
@@ -43,6 +44,7 @@ test('omitted fields keep their defaults, and a route inherits the rules of its 
   assert.deepEqual(policy.levels, {
     none: 'allow',
     unknown: 'deny',
+    directory: 'deny',
     unverified: 'limit',
     verified: 'allow',
   })

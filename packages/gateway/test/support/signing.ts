@@ -1,5 +1,19 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { buffer } from 'node:stream/consumers'
+import {
+  headerFields,
+  isInnerList,
+  keyThumbprint,
+  namingFor,
+  parseDictionary,
+  readComponents,
+  type SignatureAgent,
+  signatureAgentField,
+  signatureBase,
+  signRequest,
+} from '@countersign/protocol'
 import { Agent, memoryNonceStore, newKey, Registry } from '@countersign/sdk'
 import type { TestService } from '../../../../test/support/service.ts'
 
@@ -16,10 +30,11 @@ export function olderNonceStore(maxEntries?: number) {
 /** An agent that signs requests to the audiences. Its owner is verified. */
 export async function signingAgent(service: TestService, audiences: readonly string[] = [SHOP]) {
   const registry = new Registry(service.url)
-  const agent = new Agent({ registry, signer: await newKey(), audiences })
+  const key = await newKey()
+  const agent = new Agent({ registry, signer: key, audiences })
   const owner = await service.operator.addVerifiedOwner()
   const { did } = await agent.claim(await service.operator.issueToken(owner))
-  return { agent, did, registry, owner }
+  return { agent, did, key, registry, owner }
 }
 
 export interface SentAnswer {
@@ -64,4 +79,80 @@ export async function send(url: string, request: Request, changes: Changes = {})
       .once('error', reject)
       .end(body)
   })
+}
+
+/** A signer that is no agent of the service, and signs whatever it is told to. */
+export interface ForeignSigner {
+  readonly keyid: string
+  readonly jwk: Readonly<Record<string, string>>
+  /** Signs as agents do. */
+  sign(url: string, init?: RequestInit): Promise<Request>
+  /**
+   * Signs other components or parameters than agents do.
+   * @param components as in `Signature-Input`, such as `"@authority" "signature-agent";key="sig1"`
+   * @param params as in `Signature-Input`, without `keyid` and `tag`
+   * @param keyid another one than its own
+   */
+  signParts(request: Request, components: string, params: string, keyid?: string): Promise<Request>
+}
+
+/** @param signatureAgent where it says that its key is published */
+export function foreignSigner(
+  signatureAgent: SignatureAgent,
+  { privateKey, publicKey } = generateKeyPairSync('ed25519'),
+): ForeignSigner {
+  const jwk = publicKey.export({ format: 'jwk' }) as { x: string }
+  const bytes = new Uint8Array(Buffer.from(jwk.x, 'base64url'))
+  const keyid = keyThumbprint(bytes)
+  const signBytes = async (message: Uint8Array) => new Uint8Array(sign(null, message, privateKey))
+  return {
+    keyid,
+    jwk: { ...jwk },
+    async sign(url, init) {
+      const request = new Request(url, init)
+      const body = new Uint8Array(await request.clone().arrayBuffer())
+      const { method, headers } = request
+      const added = await signRequest(
+        { method, url: request.url, headers: [...headers], body: body.length > 0 ? body : null },
+        {
+          publicKey: bytes,
+          sign: signBytes,
+          signatureAgent,
+          naming: namingFor(),
+          createdAt: Date.now(),
+          nonce: randomBytes(18).toString('base64url'),
+        },
+      )
+      for (const [name, value] of added) request.headers.set(name, value)
+      return request
+    },
+    async signParts(unsigned, components, params, named = keyid) {
+      const request = unsigned.clone()
+      request.headers.set('signature-agent', signatureAgentField(signatureAgent, 'sig1').field)
+      const input = `(${components})${params};keyid="${named}";tag="web-bot-auth"`
+      const member = parseDictionary(`sig1=${input}`).get('sig1')
+      assert.ok(member !== undefined && isInnerList(member))
+      const { origin, pathname, search } = new URL(request.url)
+      const fields = headerFields([...request.headers])
+      const parts = {
+        method: request.method,
+        origin,
+        path: pathname,
+        query: search || null,
+        fields,
+      }
+      const base = signatureBase(parts, readComponents(member), input)
+      const signature = await signBytes(new TextEncoder().encode(base))
+      request.headers.set('signature-input', `sig1=${input}`)
+      request.headers.set('signature', `sig1=:${Buffer.from(signature).toString('base64')}:`)
+      return request
+    },
+  }
+}
+
+/** `;created=…;expires=…;nonce=…` of a signature that is valid now. */
+export function currentParams(createdAt = Date.now(), lifetime = 60): string {
+  const created = Math.floor(createdAt / 1000)
+  const nonce = randomBytes(18).toString('base64url')
+  return `;created=${created};expires=${created + lifetime};nonce="${nonce}"`
 }

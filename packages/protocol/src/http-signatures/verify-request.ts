@@ -80,8 +80,8 @@ export interface RequestVerifierOptions {
   readonly nonces: NonceStore | null
   /** The site's policy, asked before the nonce is recorded. Default: everyone. */
   readonly admit?: ((key: ProvenKey) => boolean | Promise<boolean>) | undefined
-  /** Which signatures count. Default: `strict`. */
-  readonly profile?: SignatureProfile | undefined
+  /** Which signatures count, for all signers or by the place of their keys. Default: `strict`. */
+  readonly profile?: SignatureProfile | ((agent: SignatureAgent) => SignatureProfile) | undefined
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number
   /** Accept keys that are published in standards. For tests only. */
@@ -222,7 +222,9 @@ function profileOf(
   const extraQuery = !parts.hasQuery && covers(input, '@query')
   if (missing.length === 0 && !extraQuery) return 'strict'
   const minimal = covers(input, '@authority') || covers(input, '@target-uri')
-  return profile === 'wba' && minimal && isSafeMethod(received.method) ? 'wba' : null
+  if (!minimal || !isSafeMethod(received.method)) return null
+  const allowed = typeof profile === 'function' ? profile(input.signatureAgent) : profile
+  return allowed === 'wba' ? 'wba' : null
 }
 
 function covers({ components }: SignatureInput, name: string): boolean {

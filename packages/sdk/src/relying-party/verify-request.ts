@@ -7,13 +7,14 @@ import {
 import { isSignature } from '../keys/verify-signature.ts'
 import { originOf } from '../origin.ts'
 import type { Registry } from '../registry.ts'
+import { isOneOfSeveral } from '../runtime.ts'
 import type {
   NonceStore,
   ProvenKey,
   RawRequest,
-  SignatureProfile,
   SignatureResult,
 } from '../signed-requests/types.ts'
+import type { KeyDirectories } from './key-directories.ts'
 import { type RegistryKeysOptions, registryKeys } from './registry-keys.ts'
 
 /** Options of `verifyRequest`. */
@@ -32,8 +33,11 @@ export interface VerifyRequestOptions extends RegistryKeysOptions {
   readonly nonces: NonceStore | null
   /** Which of the agents with an active certificate to admit, asked before the nonce is recorded. Default: all. */
   readonly admit?: ((key: ProvenKey) => boolean | Promise<boolean>) | undefined
-  /** Which signatures count: `strict`, or also `wba`, which covers less. Default: `strict`. */
-  readonly profile?: SignatureProfile | undefined
+  /**
+   * Directories of keys that you trust besides the service (`keyDirectories`, created once). Who signs with one of their keys is
+   * `verified` without a DID: `signatureAgent` says whose key it is. Default: none.
+   */
+  readonly directories?: KeyDirectories | undefined
 }
 
 /**
@@ -46,15 +50,20 @@ export async function verifyRequest(
   request: Request | RawRequest,
   options: VerifyRequestOptions,
 ): Promise<SignatureResult> {
-  const { registry, audiences, nonces, admit, profile, now = Date.now } = options
+  const { registry, audiences, nonces, admit, directories, now = Date.now } = options
+  const findAgentKey = registryKeys(registry, options)
   const verify = requestVerifier({
     audiences: audiences.map((each) => originOf(each, 'An audience')),
     naming: namingFor(registry.naming.shortName, registry.naming.idHeader),
-    findKey: registryKeys(registry, options),
+    findKey: async (reference) => {
+      const key = await findAgentKey(reference)
+      // The service comes first: its agents are never fetched from a directory.
+      return key === 'untrusted-agent' && directories ? directories.findKey(reference) : key
+    },
     verifySignature: isSignature,
     nonces,
     admit,
-    profile,
+    profile: (agent) => directories?.find(agent)?.profile ?? 'strict',
     now,
   })
   return verify('target' in request ? request : await rawRequestOf(request))
@@ -62,12 +71,20 @@ export async function verifyRequest(
 
 /**
  * A store of used nonces in the memory of this process. Create it once, when the process starts: it cannot tell whether requests
- * that were signed before were used, and says so (`replay: 'unchecked'`).
+ * that were signed before were used, and says so (`replay: 'unchecked'`). In a worker of node:cluster and on Cloudflare's Workers,
+ * other processes have memories of their own, so it can never tell that a nonce was not used.
  * @param maxEntries nothing unexpired is evicted beyond this. Default: 200,000
  * @param now the clock, in milliseconds since 1970
  */
 export function memoryNonceStore(maxEntries?: number, now: () => number = Date.now): NonceStore {
-  return memoryStore({ maxEntries, now })
+  const store = memoryStore({ maxEntries, now })
+  if (!isOneOfSeveral()) return store
+  return {
+    record(nonce) {
+      const outcome = store.record(nonce)
+      return outcome === 'fresh' ? 'unchecked' : outcome
+    },
+  }
 }
 
 async function rawRequestOf(request: Request): Promise<RawRequest> {

@@ -1,0 +1,71 @@
+import { decodeKey } from '../base64.ts'
+import { keyFault, keyThumbprint } from '../public-key.ts'
+import { KEY_DIRECTORY_PATH, keySetUrlOf, type SignatureAgent } from './signature-agent.ts'
+import type { SignatureProfile } from './signature-verdict.ts'
+
+/** A place with keys of signers that are no agents of the service, which a site has chosen to trust. */
+export interface KeyDirectory {
+  /** As the site has written it: an origin, or the address of a key set. Canonical, without the slash after an origin. */
+  readonly url: string
+  /** Which signatures by its keys count. `wba` counts for safe methods only. */
+  readonly profile: SignatureProfile
+}
+
+/** A directory with more keys than this is not read. */
+export const MAX_DIRECTORY_KEYS = 64
+
+/** A host name of two labels or more, not ending in a digit: no `localhost`, and no spelling of an address. */
+const HOST_NAME =
+  /^(?=.{4,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/
+
+/**
+ * The canonical form of a directory's address.
+ * @param text an origin, whose keys are at the well-known path, or the address of a key set
+ * @returns null unless it is https on port 443 at a host name of the public internet, without credentials and fragment
+ */
+export function directoryUrl(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || url.protocol !== 'https:' || url.port !== '' || text.includes('#'))
+    return null
+  if (url.username !== '' || url.password !== '' || !HOST_NAME.test(url.hostname)) return null
+  return url.href === `${url.origin}/` ? url.origin : url.href
+}
+
+/** The address of a directory's key set. */
+export function keySetOfDirectory({ url }: Pick<KeyDirectory, 'url'>): string {
+  return url === new URL(url).origin ? new URL(KEY_DIRECTORY_PATH, url).href : url
+}
+
+/** The directory that a signature names, in whichever dialect; null if it is not listed. */
+export function findDirectory(
+  directories: readonly KeyDirectory[],
+  agent: SignatureAgent,
+): KeyDirectory | null {
+  const keySet = keySetUrlOf(agent)
+  return directories.find((each) => keySetOfDirectory(each) === keySet) ?? null
+}
+
+/**
+ * Reads a JSON Web Key Set (RFC 7517). Ignores what is no usable Ed25519 key, and the `kid` of each: a key is found by its own
+ * thumbprint.
+ * @param json parsed
+ * @returns the public keys (32 bytes) by thumbprint; null if it is no key set, or one of more than 64 keys
+ */
+export function readKeySet(json: unknown): ReadonlyMap<string, Uint8Array> | null {
+  const { keys } = (json ?? {}) as { readonly keys?: unknown }
+  if (!Array.isArray(keys) || keys.length > MAX_DIRECTORY_KEYS) return null
+  const found = new Map<string, Uint8Array>()
+  for (const each of keys as readonly unknown[]) {
+    const { kty, crv, x, use = 'sig' } = (each ?? {}) as Readonly<Record<string, unknown>>
+    const isEd25519 = kty === 'OKP' && crv === 'Ed25519' && use === 'sig' && typeof x === 'string'
+    const key = isEd25519 ? decodeBase64UrlKey(x) : null
+    if (key !== null && keyFault(key) === null) found.set(keyThumbprint(key), key)
+  }
+  return found
+}
+
+/** @returns 32 bytes; null if the text is not their canonical base64url, without padding */
+function decodeBase64UrlKey(text: string): Uint8Array | null {
+  if (!/^[A-Za-z0-9_-]{43}$/.test(text)) return null
+  return decodeKey(`${text.replaceAll('-', '+').replaceAll('_', '/')}=`)
+}

@@ -1,0 +1,168 @@
+import {
+  directoryUrl,
+  findDirectory,
+  type KeyDirectory,
+  keySetOfDirectory,
+  readBody,
+  readKeySet,
+} from '@countersign/protocol'
+import { CountersignError } from '../errors.ts'
+import { type FetchedPage, fetchPage, fetchPublicPage } from '../http/fetch-public-page.ts'
+import type { KeyLookup, SignatureAgent, SignatureProfile } from '../signed-requests/types.ts'
+
+/** A directory of keys that you trust, besides the service. */
+export interface TrustedDirectory {
+  /**
+   * Its origin, such as `https://chatgpt.com`, if its keys are at `/.well-known/http-message-signatures-directory`; else the address of
+   * the key set. https, at a host name of the public internet.
+   */
+  readonly url: string | URL
+  /**
+   * Which signatures by its keys count. Default: `strict`. With `wba`, also those that cover only the host, which is what most bots
+   * sign: for GET, HEAD, OPTIONS and TRACE alone.
+   */
+  readonly profile?: SignatureProfile | undefined
+}
+
+/** Options of `keyDirectories`. */
+export interface KeyDirectoriesOptions {
+  /**
+   * Fetches the key sets, for sites whose requests leave through a proxy. Default: in Node, a fetch that connects to public addresses
+   * alone; elsewhere the global one, for which only the URL can be checked.
+   */
+  readonly fetch?: typeof globalThis.fetch | undefined
+  /** A monotonic clock, in milliseconds. Default: `performance.now`. */
+  readonly now?: (() => number) | undefined
+}
+
+/** Key directories with their cached keys. */
+export interface KeyDirectories {
+  /** Finds keys in them; addresses that are not listed are `untrusted-agent`. */
+  readonly findKey: KeyLookup
+  /** The directory that a signature names, as you listed it. */
+  find(agent: SignatureAgent): {
+    /** Canonical: without the slash after an origin. */
+    readonly url: string
+    readonly profile: SignatureProfile
+  } | null
+}
+
+/** How long keys are used before the directory is asked again. */
+const FRESH_MS = 60_000
+/** How long a directory is left alone after it failed, or did not have a key. */
+const PAUSE_MS = 30_000
+const TIME_LIMIT_MS = 3_000
+const MAX_BYTES = 64 * 1024
+
+/**
+ * Creates the cache of the directories that you trust. Create it once. It fetches a directory when a request names it, one request at a
+ * time for each, within 3 seconds, at most 64 KiB and 64 keys, without redirects. A failure keeps the keys that are known; an empty key
+ * set removes them.
+ * @throws CountersignError INVALID_ARGUMENT
+ */
+export function keyDirectories(
+  list: readonly TrustedDirectory[],
+  { fetch, now = () => performance.now() }: KeyDirectoriesOptions = {},
+): KeyDirectories {
+  const directories = list.map(readDirectory)
+  const fetchKeys =
+    fetch === undefined
+      ? fetchPublicPage
+      : (url: URL, signal: AbortSignal) => fetchPage(fetch, url, signal)
+  const keySets = new Map(
+    directories.map((each) => {
+      const url = keySetOfDirectory(each)
+      return [url, new CachedKeySet(new URL(url), fetchKeys, now)]
+    }),
+  )
+  const find = (agent: SignatureAgent) => findDirectory(directories, agent)
+  return {
+    find,
+    async findKey({ signatureAgent, keyid }) {
+      const directory = find(signatureAgent)
+      const keySet = directory && keySets.get(keySetOfDirectory(directory))
+      if (!keySet) return 'untrusted-agent'
+      const key = await keySet.key(keyid)
+      return typeof key === 'string' ? key : { publicKey: key, did: null, status: null }
+    },
+  }
+}
+
+function readDirectory({ url, profile = 'strict' }: TrustedDirectory): KeyDirectory {
+  const canonical = directoryUrl(String(url))
+  if (canonical === null || (profile !== 'strict' && profile !== 'wba')) {
+    throw new CountersignError(
+      'INVALID_ARGUMENT',
+      'A directory has an https address at a host name, such as https://bots.example, and the profile strict or wba.',
+    )
+  }
+  return { url: canonical, profile }
+}
+
+type FetchKeys = (url: URL, signal: AbortSignal) => Promise<FetchedPage>
+
+/** The keys of one directory. */
+class CachedKeySet {
+  readonly #url: URL
+  readonly #fetch: FetchKeys
+  readonly #now: () => number
+  /** Null until it was read once. */
+  #keys: ReadonlyMap<string, Uint8Array> | null = null
+  #readAt = Number.NEGATIVE_INFINITY
+  #askedAt = Number.NEGATIVE_INFINITY
+  #hasFailed = false
+  #reading: Promise<void> | null = null
+
+  constructor(url: URL, fetch: FetchKeys, now: () => number) {
+    this.#url = url
+    this.#fetch = fetch
+    this.#now = now
+  }
+
+  async key(keyid: string): Promise<Uint8Array | 'unknown-key' | 'directory-unavailable'> {
+    const isFresh = this.#now() - this.#readAt < FRESH_MS
+    if (!isFresh || !this.#keys?.has(keyid)) await this.#refresh()
+    return this.#keys?.get(keyid) ?? (this.#hasFailed ? 'directory-unavailable' : 'unknown-key')
+  }
+
+  #refresh(): Promise<void> {
+    if (this.#reading !== null) return this.#reading
+    if (this.#now() - this.#askedAt < PAUSE_MS) return Promise.resolve()
+    this.#askedAt = this.#now()
+    this.#reading = this.#read().finally(() => {
+      this.#reading = null
+    })
+    return this.#reading
+  }
+
+  async #read(): Promise<void> {
+    const keys = await untilLate((signal) => this.#keysThere(signal)).catch(() => null)
+    this.#hasFailed = keys === null
+    if (keys === null) return
+    this.#keys = keys
+    this.#readAt = this.#now()
+  }
+
+  /** @returns null if the answer is no key set */
+  async #keysThere(signal: AbortSignal): Promise<ReadonlyMap<string, Uint8Array> | null> {
+    const page = await this.#fetch(this.#url, signal)
+    const bytes = page.status === 200 ? await readBody(page, MAX_BYTES) : null
+    if (bytes === null || bytes === 'too-large') return null
+    return readKeySet(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)))
+  }
+}
+
+/** The race is for a `fetch` that ignores signals. */
+async function untilLate<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('late')), TIME_LIMIT_MS)
+  })
+  try {
+    return await Promise.race([work(controller.signal), late])
+  } finally {
+    clearTimeout(timer)
+    controller.abort()
+  }
+}

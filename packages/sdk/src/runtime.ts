@@ -1,0 +1,50 @@
+/** The parts of Node's modules that are used where this package also has to load without them. */
+interface NodeModules {
+  readonly 'node:cluster': { readonly isWorker: boolean }
+  readonly 'node:dns': {
+    readonly promises: {
+      lookup(host: string, options: { all: true }): Promise<readonly { address: string }[]>
+    }
+  }
+  readonly 'node:http': {
+    request(
+      options: object,
+      onResponse: (response: AsyncIterable<Uint8Array> & { readonly statusCode?: number }) => void,
+    ): { once(event: 'error', listener: (error: Error) => void): unknown; end(): void }
+  }
+  readonly 'node:tls': { connect(options: object): TlsSocket }
+}
+
+/** A `TLSSocket` of node:tls. */
+export interface TlsSocket {
+  once(event: 'secureConnect', listener: () => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  destroy(): void
+}
+
+/** Returns a module of Node. */
+export type NodeBuiltin = <K extends keyof NodeModules>(name: K) => NodeModules[K]
+
+interface Runtime {
+  readonly process?: {
+    readonly versions?: Readonly<Record<string, string>>
+    readonly getBuiltinModule?: NodeBuiltin
+  }
+  readonly navigator?: { readonly userAgent?: string }
+}
+
+const isCloudflareWorker = () =>
+  (globalThis as Runtime).navigator?.userAgent === 'Cloudflare-Workers'
+
+/** Node's modules, without an import that bundlers for Workers and browsers would follow. Null elsewhere, in Bun and Deno too. */
+export function nodeBuiltin(): NodeBuiltin | null {
+  const { process } = globalThis as Runtime
+  const { node, bun, deno } = process?.versions ?? {}
+  const isNode = node !== undefined && bun === undefined && deno === undefined
+  return isNode && !isCloudflareWorker() ? (process?.getBuiltinModule ?? null) : null
+}
+
+/** Whether other processes are known to serve the same site: a worker of node:cluster, or an isolate of Cloudflare's Workers. */
+export function isOneOfSeveral(): boolean {
+  return isCloudflareWorker() || nodeBuiltin()?.('node:cluster').isWorker === true
+}
