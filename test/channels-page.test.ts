@@ -65,11 +65,12 @@ test(
   'the commands of docs/channels.md prove a runtime, with countersign and with openssl and curl',
   needs('openssl', 'curl'),
   async (t) => {
-    const { shell, did } = await beginRuntime(t)
-    const said = await shell.run(PAGE.take('Runtime, by the command'))
+    const { service, shell, did } = await beginRuntime(t)
+    const here = (commands: string) => commands.replaceAll('http://localhost:8080', service.url)
+    const said = await shell.run(here(PAGE.take('Runtime, by the command')))
     assert.match(said, /^home-server counts until /)
     const answer: RuntimeProof = JSON.parse(
-      await shell.run(PAGE.take('Runtime, with openssl and curl')),
+      await shell.run(here(PAGE.take('Runtime, with openssl and curl'))),
     )
     assert.deepEqual([answer.svcDid, answer.handleOrDomain], [did, 'home-server'])
   },

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import {
   copyFileSync,
+  cpSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -112,7 +114,7 @@ test('a bundle holds what it uses: who reads a header loads no client and no cur
   const header = await sizeOf("export { identifiedDid } from '@countersign/sdk'")
   const registry = await sizeOf("export { Registry } from '@countersign/sdk'")
   assert.ok(header < 4_000, `${header} bytes`)
-  assert.ok(registry < 34_000, `${registry} bytes`)
+  assert.ok(registry < 40_000, `${registry} bytes`)
   assert.ok(all > registry && registry > header)
 })
 
@@ -127,7 +129,12 @@ const STRICT = {
 
 test('the types hold by themselves, in Node and in a browser; every snippet of the README fits them', async (t) => {
   const dir = tempDir(t)
-  symlinkSync(join(packed.dir, 'node_modules'), join(dir, 'node_modules'))
+  const modules = join(dir, 'node_modules')
+  cpSync(join(packed.dir, 'node_modules'), modules, { recursive: true, verbatimSymlinks: true })
+  // The sites of the README use these.
+  mkdirSync(join(modules, '@hono'))
+  for (const name of ['fastify', 'hono', '@hono/node-server'])
+    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
   const tsc = async (name: string, compilerOptions: object, files: readonly string[]) => {
     const config = join(dir, `${name}.json`)
     writeFileSync(
