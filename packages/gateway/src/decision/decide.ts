@@ -8,6 +8,8 @@ export type Caller =
   | { readonly kind: 'none' | 'unreadable' | 'conflict' }
   /** It never counts as the agent that its header or session names. */
   | { readonly kind: 'signature-invalid'; readonly status: 400 | 401 | 403 }
+  /** The agent of the session has changed its key since it signed in. */
+  | { readonly kind: 'session-ended' }
   | { readonly kind: 'named'; readonly did: string; readonly proof: Proof }
 
 /** The result of looking an agent up. `agent` is null if the service does not know it. */
@@ -50,6 +52,9 @@ export function decide(
     const { status } = caller
     const refused = status === 400 ? refusalOf(status) : customRefusal(rules, status)
     return deny(refused, [reason('signature-invalid')])
+  }
+  if (caller.kind === 'session-ended') {
+    return deny(customRefusal(rules, 401), [reason('session-ended')])
   }
   if (caller.kind !== 'named') {
     const code = `identification-${caller.kind}` as const

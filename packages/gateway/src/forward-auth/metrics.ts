@@ -5,11 +5,16 @@ const NAME = 'countersign_gateway'
 /** Counters in the Prometheus text format. */
 export class Metrics {
   readonly #decisions = new Map<string, number>()
+  readonly #signIns = new Map<number, number>()
   readonly #reloads = { loaded: 0, refused: 0 }
 
   recordDecision({ action, mode, level, source }: Decision): void {
     const labels = `action="${action}",mode="${mode}",level="${level ?? ''}",source="${source ?? ''}"`
     this.#decisions.set(labels, (this.#decisions.get(labels) ?? 0) + 1)
+  }
+
+  recordSignIn(status: number): void {
+    this.#signIns.set(status, (this.#signIns.get(status) ?? 0) + 1)
   }
 
   recordReload(result: 'loaded' | 'refused'): void {
@@ -21,6 +26,9 @@ export class Metrics {
       `# HELP ${NAME}_decisions_total Decisions, by what the policy says.`,
       `# TYPE ${NAME}_decisions_total counter`,
       ...[...this.#decisions].map(([labels, n]) => `${NAME}_decisions_total{${labels}} ${n}`),
+      `# HELP ${NAME}_sign_ins_total Requests to the sign-in endpoint, by status.`,
+      `# TYPE ${NAME}_sign_ins_total counter`,
+      ...[...this.#signIns].map(([status, n]) => `${NAME}_sign_ins_total{status="${status}"} ${n}`),
       `# HELP ${NAME}_reloads_total Changes of the file, by what came of them.`,
       `# TYPE ${NAME}_reloads_total counter`,
       ...Object.entries(this.#reloads).map(
