@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Agent, agentSignIn, newKey, Registry } from '@countersign/sdk'
+import { nodeListener } from '@countersign/sdk/node'
+import { startSite } from '../../../test/support/impostor.ts'
 import { rotateKey } from '../../../test/support/rotate-key.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
+import { agentOf, gateway } from '../src/fetch.ts'
 import type { GatewayOptions } from '../src/options.ts'
 import { PolicyError } from '../src/policy/policy-error.ts'
 import { fetchGateway } from './support/fetch-gateway.ts'
@@ -180,6 +183,46 @@ test('a signature and a session: the invalid signature refuses, another agent co
     assert.equal(answer.status, 401)
     assert.equal(JSON.parse(answer.text).error.reasons[0], reason)
   }
+})
+
+test('agent.fetch signs in at a site whose gateway accepts sessions only, and renews after a change of the key', async () => {
+  const box = { url: '' }
+  const decided: string[] = []
+  const own = new Registry(service.url)
+  const handler = () => {
+    const signIn = agentSignIn({ registry: own, audience: box.url, secret })
+    const admit = gateway({
+      service: own,
+      timeoutMs: 30_000,
+      sessions: signIn,
+      signInUrl: '/agent-sign-in',
+      policy: { requireProof: true, cacheSeconds: 0 },
+      onDecision: ({ proof, reasons }) => decided.push(`${proof} ${reasons[0].code}`),
+    })(async (request: Request) => new Response(`${agentOf(request).did} ${await request.text()}`))
+    return (request: Request) =>
+      request.url.endsWith('/agent-sign-in') ? signIn.handle(request) : admit(request)
+  }
+  let handle: ReturnType<typeof handler> | null = null
+  box.url = await startSite({ after: (end) => ends.push(end) }, (request, response) =>
+    nodeListener(box.url, (each) => {
+      handle ??= handler()
+      return handle(each)
+    })(request, response),
+  )
+  const { agent, did } = await signingAgent(service, [box.url])
+  const order = async (body: string) => {
+    const answer = await agent.fetch(`${box.url}/orders`, { method: 'POST', body })
+    return [answer.status, await answer.text()]
+  }
+  assert.deepEqual(await order('one'), [200, `${did} one`])
+  assert.deepEqual(await order('two'), [200, `${did} two`])
+  const verified = 'session owner-verified'
+  assert.deepEqual(decided, ['none signature-unverified', verified, verified])
+  const next = await newKey()
+  await rotateKey(service, did, next.publicKey)
+  agent.useKey(next)
+  assert.deepEqual(await order('three'), [200, `${did} three`])
+  assert.equal(decided.at(-1), verified)
 })
 
 test('a 401 says what to sign and where to sign in', async () => {
