@@ -10,11 +10,13 @@ const PACKAGES = {
   haproxy: 'haproxy',
   nginx: 'nginx',
   openssl: 'openssl',
+  php: 'php-cli',
   pg_dump: 'postgresql-client',
   prometheus: 'prometheus',
   promtool: 'prometheus',
   python3: 'python3',
   'redis-server': 'redis-server',
+  ruby: 'ruby',
   strace: 'strace',
   'systemd-analyze': 'systemd',
 } as const

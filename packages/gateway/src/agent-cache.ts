@@ -1,5 +1,5 @@
 import { decodeKey } from '@countersign/protocol'
-import type { CountersignError } from '@countersign/sdk'
+import { CountersignError } from '@countersign/sdk'
 import { BoundedMap } from './bounded-map.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { LookupResult } from './decision/decide.ts'
@@ -22,7 +22,7 @@ export interface AgentCacheOptions {
   readonly timeoutMs: number
   /** Whether decisions depend on the grade, which takes a second request. */
   readonly withGrade: boolean
-  /** Whether signatures are verified, which takes a further request. */
+  /** Whether signatures or sessions are accepted, which takes a further request. */
   readonly withKey: boolean
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number
@@ -74,6 +74,7 @@ export class AgentCache<Derived> {
     if (!this.#circuitBreaker.allowsRequest(requestedAt)) return this.#unreachable(did)
     try {
       const agent = await this.#fetch(did)
+      this.#assertNotOlder(did, agent)
       this.#circuitBreaker.recordSuccess()
       this.#set(did, { agent, requestedAt, derived: [] })
       return { kind: 'answered', agent }
@@ -98,11 +99,20 @@ export class AgentCache<Derived> {
       const { status } = certificate
       const publicKey = object === null ? null : decodeKey(object.publicKey)
       const key = object && publicKey && { publicKey, keyid: object.keyThumbprint }
-      return Object.freeze({ did, status, verified, identityMethod, grade, ...(key && { key }) })
+      const keySequence = object?.keySequence
+      const current = { ...(key && { key }), keySequence }
+      return Object.freeze({ did, status, verified, identityMethod, grade, ...current })
     } catch (error) {
       if ((error as Partial<CountersignError> | null)?.code === 'NOT_FOUND') return null
       throw error
     }
+  }
+
+  /** An earlier key than before comes from a stale cache or replica: its holder may have lost it since. */
+  #assertNotOlder(did: string, agent: AgentData | null): void {
+    const known = this.#get(did)?.agent?.keySequence ?? 0
+    if ((agent?.keySequence ?? known) >= known) return
+    throw new CountersignError('PROTOCOL', 'The service shows an earlier key of an agent.')
   }
 
   #unreachable(did: string): LookupResult {

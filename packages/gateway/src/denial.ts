@@ -11,6 +11,8 @@ export interface AcceptedProofs {
 export interface DenialContext {
   readonly naming: Naming
   readonly accepts: AcceptedProofs
+  /** The sign-in endpoint that a 401 names: a path or an absolute URL. */
+  readonly signInUrl: string | null
   /** The `Vary` value for every response. */
   readonly vary: string
 }
@@ -24,10 +26,11 @@ export interface DenialContext {
  */
 export function denialFor(
   decision: Decision,
-  { naming, accepts, vary }: DenialContext,
+  context: DenialContext,
   accept: string | null,
   raw: () => RawRequest,
 ): Denial | null {
+  const { naming, accepts, vary } = context
   const { admitted, refusal, reasons } = decision
   if (admitted || refusal === null) return null
   const { status, code, retryAfterSeconds } = refusal
@@ -48,8 +51,6 @@ export function denialFor(
       })
   const lacksProof = status === 401 || reasons[0].code === 'proof-required'
   const wantsSignature = accepts.signatures && lacksProof && !hidden
-  // RFC 9110 section 11.6.1: a 401 names the authentication schemes that are accepted.
-  const challenge = accepts.sessions ? `${naming.idHeader}, Bearer` : naming.idHeader
   return {
     status,
     headers: [
@@ -58,7 +59,7 @@ export function denialFor(
       ['vary', `${vary}, Accept`],
       ['x-content-type-options', 'nosniff'],
       ...(page ? [['content-security-policy', "default-src 'none'"] as const] : []),
-      ...(status === 401 ? [['www-authenticate', challenge] as const] : []),
+      ...(status === 401 ? [['www-authenticate', challengesOf(context)] as const] : []),
       ...(wantsSignature
         ? [['accept-signature', acceptSignature(raw(), naming.idHeader)] as const]
         : []),
@@ -66,6 +67,14 @@ export function denialFor(
     ],
     body,
   }
+}
+
+/** The authentication schemes that are accepted, and where to sign in (RFC 9110 section 11.6.1; docs/sessions.md). */
+function challengesOf({ naming, accepts, signInUrl }: DenialContext): string {
+  if (!accepts.sessions) return naming.idHeader
+  return signInUrl === null
+    ? `${naming.idHeader}, Bearer`
+    : `${naming.idHeader} sign_in="${signInUrl}", Bearer`
 }
 
 /** The `Vary` value for every response behind a gateway. */

@@ -17,7 +17,9 @@ import {
   strictest,
   type Verdict,
 } from './decision/decide.ts'
-import type { Decision, RequestSignature } from './decision/decision.ts'
+
+import type { AgentData, Decision, RequestSignature } from './decision/decision.ts'
+
 import {
   type Outcome,
   outcomeOf,
@@ -66,6 +68,8 @@ export class Gate {
   readonly isIdentityHeader: (name: string) => boolean
   /** Whether sessions and signatures count as proof. */
   readonly accepts: AcceptedProofs
+  /** The sign-in endpoint that a 401 names: a path or an absolute URL. */
+  readonly signInUrl: string | null
   /** The `Vary` value for every response behind the gateway. */
   readonly vary: string
   readonly #options: GatewayOptions
@@ -75,6 +79,7 @@ export class Gate {
   readonly #buckets: TokenBuckets
   readonly #nonces: NonceStore
   readonly #directories: KeyDirectories
+  readonly #severalAudiences: boolean
   /** Null without audiences. */
   readonly #signatures: SignatureChecker | null
   readonly #now: () => number
@@ -93,10 +98,12 @@ export class Gate {
    * @throws PolicyError listing every mistake in the options
    */
   constructor(options: GatewayOptions, previous?: Gate) {
-    const { registry, naming, policy, audiences, issuer } = readOptions(options)
+    const { registry, naming, policy, audiences, issuer, signInUrl } = readOptions(options)
     const { now = () => performance.now(), timeoutMs = 2000 } = options
     this.naming = naming
     this.policy = policy
+    this.signInUrl = signInUrl
+    this.#severalAudiences = audiences.length > 1
     this.idHeader = naming.idHeader.toLowerCase()
     this.isIdentityHeader = identityHeaderMatcher(naming.idHeader)
     this.accepts = {
@@ -111,7 +118,7 @@ export class Gate {
     const cacheMs = policy.cacheSeconds * 1000
     const withGrade = this.#routes.all.some(({ minimumGrade }) => minimumGrade !== null)
     this.#preflightOutcome = outcomeOf(this, ANONYMOUS, PREFLIGHT, null)
-    const withKey = this.accepts.signatures
+    const withKey = this.accepts.signatures || this.accepts.sessions
     this.#agents = new AgentCache({ registry, cacheMs, timeoutMs, withGrade, withKey, now })
     // A new store would not know which nonces were used.
     this.#nonces = options.nonces ?? (previous ? previous.#nonces : memoryNonceStore())
@@ -122,7 +129,7 @@ export class Gate {
         ? previous.#directories
         : keyDirectories(policy.directories, { fetch: options.fetchDirectory, now })
     const [nonces, agents, directories] = [this.#nonces, this.#agents, this.#directories]
-    this.#signatures = withKey
+    this.#signatures = this.accepts.signatures
       ? new SignatureChecker({ audiences, issuer, naming, agents, nonces, directories, now })
       : null
     this.#buckets = new TokenBuckets(policy.limit)
@@ -152,28 +159,35 @@ export class Gate {
   #decide(request: GatewayRequest): Outcome | Promise<Outcome> {
     if (request.preflight && this.policy.preflight === 'pass') return this.#preflightOutcome
     const rules = this.#routes.find(request.method, request.target)
-    const session = this.#sessionDid(request)
+    const session = this.#sessionOf(request)
     if (request.signed) return this.#decideSigned(request, rules, session)
     if (session === null) return this.#decideByRules(request, rules, null)
-    return session.then((did) => this.#decideByRules(request, rules, did))
+    return session.then((each) => this.#decideByRules(request, rules, each))
   }
 
-  /** The DID of the session, if the request has a valid one. */
-  #sessionDid({ authorization }: GatewayRequest): Promise<string | null> | null {
+  /** Null if the request has no bearer token; resolves to null if it is no valid session. */
+  #sessionOf({ authorization, raw }: GatewayRequest): Promise<SessionCaller | null> | null {
     const { sessions } = this.#options
     const token = sessions === undefined ? null : bearerToken(authorization)
     if (sessions === undefined || token === null) return null
-    return sessions.session(token).then((session) => session?.did ?? null)
+    return sessions.session(token).then((session) => {
+      if (session === null) return null
+      const { did, keySequence = 1, audience } = session
+      // One of the sites behind could use the sessions that it receives at the others.
+      const isElsewhere =
+        this.#severalAudiences && audience !== undefined && !isAt(raw().authority, audience)
+      return isElsewhere ? null : { kind: 'named', did, proof: 'session', keySequence }
+    })
   }
 
   async #decideSigned(
     request: GatewayRequest,
     rules: number,
-    session: Promise<string | null> | null,
+    session: Promise<SessionCaller | null> | null,
   ): Promise<Outcome> {
-    const sessionDid = await session
+    const signedIn = await session
     if (this.#signatures === null) {
-      const outcome = await this.#decideByRules(request, rules, sessionDid)
+      const outcome = await this.#decideByRules(request, rules, signedIn)
       return unverifiedOutcome(this, outcome, NO_AUDIENCE, 401)
     }
     const inShadow = this.policy.mode === 'shadow'
@@ -185,13 +199,13 @@ export class Gate {
     const { status } = result
     const signature = signatureOf(result)
     if (signer !== null) {
-      const other = sessionDid !== null && !(signer.kind === 'named' && signer.did === sessionDid)
+      const other = signedIn !== null && !(signer.kind === 'named' && signer.did === signedIn.did)
       const caller = other ? CONFLICT : signer
       const outcome = this.#evaluate(rules, caller, other ? null : lookup, answeredBy)
       return this.#applyLimit(request, signedOutcome(this, outcome, signature))
     }
     if (result.verdict === 'unverified') {
-      const outcome = await this.#decideByRules(request, rules, sessionDid)
+      const outcome = await this.#decideByRules(request, rules, signedIn)
       const proofStatus = status === 429 || status === 503 ? status : 401
       return unverifiedOutcome(this, outcome, signature, proofStatus)
     }
@@ -204,24 +218,28 @@ export class Gate {
 
   /**
    * @param rules their index in `#routes.all`, or -1 for all of them
-   * @param sessionDid the DID of a valid session, if any
+   * @param session a valid session, if any
    */
   #decideByRules(
     request: GatewayRequest,
     rules: number,
-    sessionDid: string | null,
+    session: SessionCaller | null,
   ): Outcome | Promise<Outcome> {
-    const caller = this.#callerOf(request.identification, sessionDid)
+    const caller = this.#callerOf(request.identification, session)
     if (caller.kind !== 'named') {
       const outcomes = this.#anonymousOutcomes[caller.kind]
       outcomes[rules + 1] ??= this.#evaluate(rules, caller, null, 'cache')
       return this.#applyLimit(request, outcomes[rules + 1] as Outcome)
     }
     const cached = this.#agents.getFresh(caller.did)
-    if (cached === undefined) {
+    if (cached === undefined || isBefore(cached.agent, caller)) {
       return this.#agents.lookup(caller.did).then((result) => {
-        return this.#applyLimit(request, this.#evaluate(rules, caller, result, 'service'))
+        const current = hasEnded(caller, result) ? SESSION_ENDED : caller
+        return this.#applyLimit(request, this.#evaluate(rules, current, result, 'service'))
       })
+    }
+    if (hasEnded(caller, { kind: 'answered', agent: cached.agent })) {
+      return this.#applyLimit(request, this.#evaluate(rules, SESSION_ENDED, null, 'cache'))
     }
     const index = 2 * (rules + 1) + (caller.proof === 'none' ? 0 : 1)
     const result = { kind: 'answered', agent: cached.agent } as const
@@ -231,15 +249,13 @@ export class Gate {
 
   #callerOf(
     identification: string | null,
-    sessionDid: string | null,
-  ): NamedCaller | AnonymousCaller {
-    if (identification === null) {
-      return sessionDid === null ? ANONYMOUS : { kind: 'named', did: sessionDid, proof: 'session' }
-    }
+    session: SessionCaller | null,
+  ): NamedCaller | SessionCaller | AnonymousCaller {
+    if (identification === null) return session ?? ANONYMOUS
     const named = this.#callers.get(identification) ?? this.#parse(identification)
     if (named === null) return UNREADABLE
-    if (sessionDid === null) return named
-    return sessionDid === named.did ? { ...named, proof: 'session' } : CONFLICT
+    if (session === null) return named
+    return session.did === named.did ? session : CONFLICT
   }
 
   #parse(identification: string): NamedCaller | null {
@@ -294,6 +310,10 @@ export class Gate {
 }
 
 type NamedCaller = Extract<Caller, { kind: 'named' }>
+/** A caller with a session, and the number of the key with which it signed in. */
+interface SessionCaller extends NamedCaller {
+  readonly keySequence: number
+}
 type AnonymousKind = 'none' | 'unreadable' | 'conflict'
 type AnonymousCaller = Extract<Caller, { kind: AnonymousKind }>
 
@@ -301,6 +321,7 @@ const MAX_CALLERS = 1_000
 const ANONYMOUS: AnonymousCaller = { kind: 'none' }
 const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
 const CONFLICT: AnonymousCaller = { kind: 'conflict' }
+const SESSION_ENDED: Caller = { kind: 'session-ended' }
 const PREFLIGHT: Verdict = {
   action: 'allow',
   level: null,
@@ -335,6 +356,28 @@ function limitKey({ did, status, proofOfPossession, directory }: Decision): stri
   if (did === null || status === null) return null
   // Separate, so that a caller without proof cannot use up the limit of the agent that it names.
   return `${proofOfPossession ? 'proven' : 'named'} ${did}`
+}
+
+/** Whether a session was issued for a later key than the cache has. */
+function isBefore(agent: AgentData | null, caller: NamedCaller | SessionCaller): boolean {
+  return 'keySequence' in caller && (agent?.keySequence ?? 0) < caller.keySequence
+}
+
+/** Whether the agent of a session has another key now. */
+function hasEnded(caller: NamedCaller | SessionCaller, result: LookupResult): boolean {
+  if (!('keySequence' in caller)) return false
+  const current = result.kind === 'answered' ? result.agent : (result.last?.agent ?? null)
+  if (current?.keySequence === undefined) return false
+  // While the service is out of reach, an answer from before the session says nothing about it.
+  if (current.keySequence < caller.keySequence) return result.kind === 'answered'
+  return current.keySequence > caller.keySequence
+}
+
+/** Whether an authority, such as `shop.example:443`, is that of an origin. */
+function isAt(authority: string, origin: string): boolean {
+  const { protocol } = new URL(origin)
+  const url = `${protocol}//${authority}`
+  return URL.canParse(url) && new URL(url).origin === origin
 }
 
 /** Null if the framework cannot determine it. */

@@ -7,7 +7,13 @@ export {
 } from '@countersign/sdk'
 export type { Action, Decision, Proof, Refusal, RequestSignature } from './decision/decision.ts'
 export type { Reason, ReasonCode } from './decision/reasons.ts'
-export type { DecidedRequest, GatewayOptions, RegistryClient, SessionReader } from './options.ts'
+export type {
+  AgentSessionData,
+  DecidedRequest,
+  GatewayOptions,
+  RegistryClient,
+  SessionReader,
+} from './options.ts'
 export type {
   Level,
   LevelAction,

@@ -18,7 +18,19 @@ export interface DecidedRequest {
 /** Validates session tokens: `agentSignIn` of the SDK. A session counts as proof of possession. */
 export interface SessionReader {
   /** @returns null if the token is not a valid session */
-  session(token: string): Promise<{ readonly did: string } | null>
+  session(token: string): Promise<AgentSessionData | null>
+}
+
+/** What a gateway reads of a session. */
+export interface AgentSessionData {
+  readonly did: string
+  /**
+   * The number of the key with which the agent signed in (`keySequence` of the agent object). The session of an agent with another
+   * key is refused. Default: 1.
+   */
+  readonly keySequence?: number | undefined
+  /** The origin that the session is for, if the gateway has several `audiences`. Default: all of them. */
+  readonly audience?: string | undefined
 }
 
 /** Options of a gateway. */
@@ -54,6 +66,11 @@ export interface GatewayOptions {
   readonly tlsTerminated?: boolean | undefined
   /** Accepts sessions (`Authorization: Bearer …`) as proof of possession of the agent's key. */
   readonly sessions?: SessionReader | undefined
+  /**
+   * The sign-in endpoint of the site, which responses with status 401 name in `WWW-Authenticate`, so that agents sign in by
+   * themselves: a path such as `/agent-sign-in`, or an address at one of `audiences`. It needs `sessions`. Default: none.
+   */
+  readonly signInUrl?: string | URL | undefined
   /** Time-out for requests to the service, in milliseconds. Default: 2,000. */
   readonly timeoutMs?: number | undefined
   /** Called with every decision, for logging. Errors that it throws are ignored. */

@@ -14,6 +14,8 @@ export interface ReadOptions {
   readonly audiences: readonly string[]
   /** The origin of the service, as agents name it. */
   readonly issuer: string
+  /** A path or an absolute URL; null if there is none. */
+  readonly signInUrl: string | null
 }
 
 /** @throws PolicyError listing every mistake in the options */
@@ -36,6 +38,7 @@ export function readOptions(options: GatewayOptions): ReadOptions {
     (each, i) => readOrigin(each, `audiences[${i}]`, mistakes) ?? [],
   )
   const issuer = registry && readOrigin(options.issuer ?? registry.service, 'issuer', mistakes)
+  const signInUrl = readSignInUrl(options, audiences, mistakes)
   if (sessions === undefined && audiences.length === 0) {
     for (const place of placesRequiringProof(policy)) {
       mistakes.push(
@@ -45,8 +48,29 @@ export function readOptions(options: GatewayOptions): ReadOptions {
   }
   if (audiences.length === 0) mistakes.push(...directoryMistakes(policy))
   if (registry === null || issuer === null || mistakes.length > 0) throw new PolicyError(mistakes)
-  return { registry, naming, policy, audiences, issuer }
+  return { registry, naming, policy, audiences, issuer, signInUrl }
 }
+
+/** Characters that would end a quoted string (RFC 9110) do not occur in the path of a parsed URL. */
+function readSignInUrl(
+  { signInUrl, sessions }: GatewayOptions,
+  audiences: readonly string[],
+  mistakes: string[],
+): string | null {
+  if (signInUrl === undefined) return null
+  if (sessions === undefined) mistakes.push('signInUrl needs `sessions`')
+  const text = String(signInUrl)
+  const url = URL.canParse(text, ANY_ORIGIN) ? new URL(text, ANY_ORIGIN) : null
+  const isPath = text.startsWith('/') && url?.origin === ANY_ORIGIN
+  if (url !== null && !url.search && !url.hash && !url.username && !url.password) {
+    if (isPath) return url.pathname
+    if (audiences.includes(url.origin)) return url.href
+  }
+  mistakes.push('signInUrl takes a path such as /agent-sign-in, or an address at one of audiences')
+  return null
+}
+
+const ANY_ORIGIN = 'https://site.invalid'
 
 function readOrigin(input: string | URL, place: string, mistakes: string[]): string | null {
   const text = String(input)

@@ -100,13 +100,14 @@ test('the package contains the SDK, loads no framework, and needs Node only for 
   for (const path of readdirSync(join(packed.installed, 'lib'), { recursive: true }) as string[]) {
     if (!path.endsWith('.js')) continue
     const text = readFileSync(join(packed.installed, 'lib', path), 'utf8')
-    const allowed = path.startsWith('forward-auth/') ? /^(\.|node:|ioredis$)/ : /^(\.|@noble\/)/
+    const isOfCommand = /^(forward-auth|sdk\/src\/node)\//.test(path)
+    if (!isOfCommand) assert.doesNotMatch(text, /from "[./]*sdk\/src\/node\//, path)
+    const allowed = isOfCommand ? /^(\.|node:|ioredis$)/ : /^(\.|@noble\/)/
     for (const [, specifier = ''] of text.matchAll(/\b(?:from|import\(?)\s*['"](.*?)['"]/g)) {
       assert.match(specifier, allowed, path)
     }
     assert.doesNotMatch(text, /typebox|sourceMappingURL/, path)
-    if (!path.startsWith('forward-auth/'))
-      assert.doesNotMatch(text, /\bBuffer\.|\bprocess\.\w/, path)
+    if (!isOfCommand) assert.doesNotMatch(text, /\bBuffer\.|\bprocess\.\w/, path)
   }
 })
 

@@ -33,7 +33,9 @@ import {
   signatureAgentOf,
 } from './signed-requests/audiences.ts'
 import { bufferBody } from './signed-requests/buffered-body.ts'
+import { signInUrlOf } from './signed-requests/sign-in-url.ts'
 import { requestToSign, signedFetch } from './signed-requests/signed-fetch.ts'
+import { SiteSessions } from './signed-requests/site-sessions.ts'
 
 /** Options of an Agent. */
 export interface AgentOptions {
@@ -70,6 +72,7 @@ export class Agent {
   readonly #now: () => number
   /** Origins that may still know this agent by its previous key; null until the key changes. */
   #acceptedNewKey: Set<string> | null = null
+  #sessions = new SiteSessions()
   #signer: Signer
   #did: string | null
   #signerCheck: Promise<void> | null = null
@@ -99,6 +102,7 @@ export class Agent {
     this.#signer = checkedSigner(signer)
     this.#signerCheck = null
     this.#acceptedNewKey = new Set()
+    this.#sessions = new SiteSessions()
   }
 
   /** The agent's DID; null until this object knows it. */
@@ -235,7 +239,9 @@ export class Agent {
   /**
    * `fetch` that signs requests to the agent's `audiences` as `sign` does; to other origins it sends neither a signature nor the
    * identification header. It follows redirects within the origin, each signed anew, and fails on others. If the site answers 401 to the
-   * first request after `useKey`, it signs and sends the request once more. It is bound to this object.
+   * first request after `useKey`, it signs and sends the request once more. If it names a sign-in endpoint at the same origin in
+   * `WWW-Authenticate`, the agent signs in there and sends the request once more, with the session instead of a signature. Sessions
+   * are in memory, one for each audience, and are renewed in the same way. It is bound to this object.
    */
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
     const request = requestToSign(input, init)
@@ -243,20 +249,38 @@ export class Agent {
       request.headers.delete(this.#naming.idHeader)
       return globalThis.fetch(request)
     }
+    const sessions = this.#sessions
     return signedFetch(request, {
       sign: (each, body) => this.#signRequest(each, body),
       mayRetry: (origin, status) => this.#mayHavePreviousKey(origin, status),
+      sessionOf: (origin) => sessions.get(origin, this.#now()),
+      endSession: (origin, session) => sessions.end(origin, session),
+      signInAfter: (response, each, refused) => this.#signInAfter(response, each, refused),
+      withSession: (each, body, { token }) => {
+        const headers = new Headers(each.headers)
+        headers.set(this.#naming.idHeader, this.#requireDid())
+        headers.set('authorization', `Bearer ${token}`)
+        return new Request(each, { headers, body, redirect: 'manual' })
+      },
     })
   }
 
   /**
-   * Signs in at a site that uses `agentSignIn`: gets a challenge, answers it, gets a session.
+   * Signs in at a site with a sign-in endpoint (docs/sessions.md): gets a challenge, answers it, gets a session. `fetch` uses the
+   * session from then on if the site is one of the agent's audiences.
    * @param endpoint the site's sign-in endpoint, such as `https://shop.example/agent-sign-in`
    * @throws CountersignError WRONG_AUDIENCE if the site relays the challenge of another one; NOT_ADMITTED
    */
-  signIn(endpoint: string | URL, options: Pick<CallOptions, 'signal'> = {}): Promise<AgentSession> {
+  async signIn(
+    endpoint: string | URL,
+    options: Pick<CallOptions, 'signal'> = {},
+  ): Promise<AgentSession> {
     const audience = originOf(endpoint, 'The endpoint')
-    return signInAt(endpoint, options, (challenge) => this.answer(challenge, { audience }))
+    const sessions = this.#sessions
+    const answer = (challenge: string) => this.answer(challenge, { audience })
+    const session = await signInAt(endpoint, options, answer)
+    if (this.#audiences.has(audience)) sessions.set(audience, session)
+    return session
   }
 
   #fullDid(text: string): string {
@@ -306,6 +330,19 @@ export class Agent {
       throw new CountersignError('INVALID_ARGUMENT', message, { cause })
     }
     return new Request(request, { headers, body, redirect: 'manual' })
+  }
+
+  /** Signs in where a response says: at the origin of the request, which is one of the audiences. */
+  async #signInAfter(response: Response, { url }: Request, refused: AgentSession | null) {
+    const endpoint = signInUrlOf(response, url, this.#naming.idHeader)
+    if (endpoint === null) return null
+    const { origin } = endpoint
+    // Another request may have signed in meanwhile.
+    const current = this.#sessions.get(origin, this.#now())
+    if (current !== null && current !== refused) return current
+    return this.#sessions.signIn(origin, () =>
+      signInAt(endpoint, {}, (challenge) => this.answer(challenge, { audience: origin })),
+    )
   }
 
   /** Once for each origin after a change of the key: the site may have the previous one in its cache. */

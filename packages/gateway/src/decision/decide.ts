@@ -10,6 +10,8 @@ export type Caller =
   | { readonly kind: 'signature-invalid'; readonly status: 400 | 401 | 403 }
   /** It signed with a key of a directory that the policy lists. */
   | { readonly kind: 'directory'; readonly url: string }
+  /** The agent of the session has changed its key since it signed in. */
+  | { readonly kind: 'session-ended' }
   | { readonly kind: 'named'; readonly did: string; readonly proof: Proof }
 
 /** The result of looking an agent up. `agent` is null if the service does not know it. */
@@ -55,6 +57,9 @@ export function decide(
   }
   if (caller.kind === 'directory') {
     return byLevel(rules, 'directory', 403, [reason('directory-signed', caller.url)])
+  }
+  if (caller.kind === 'session-ended') {
+    return deny(customRefusal(rules, 401), [reason('session-ended')])
   }
   if (caller.kind !== 'named') {
     const code = `identification-${caller.kind}` as const

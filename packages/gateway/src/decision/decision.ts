@@ -21,8 +21,10 @@ export interface AgentData {
   readonly identityMethod: string | null
   /** Null if the policy does not depend on it. */
   readonly grade: Grade | null
-  /** The current key; absent if the gateway verifies no signatures. */
+  /** The current key; absent if the gateway accepts neither signatures nor sessions. */
   readonly key?: AgentKey | undefined
+  /** The number of the current key among the keys of the agent, from 1; absent with `key`. */
+  readonly keySequence?: number | undefined
 }
 
 /** The key with which an agent signs. */

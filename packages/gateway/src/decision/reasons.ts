@@ -32,6 +32,8 @@ export const REASON_MESSAGES = {
     `The ${header} header is what the caller says of itself: it does not prove that the caller holds the agent's key.`,
   'session-proven': () =>
     "The caller has a session of this site, for which it proved the agent's key when it signed in.",
+  'session-ended': () =>
+    'The agent has changed its key since it signed in, so the session has ended. Sign in again.',
   'signature-proven': () => "The caller signed the request with the agent's key.",
   'signature-invalid': () => 'The signature of the request is not valid.',
   'signature-unverified': () => 'The signature of the request could not be verified.',

@@ -1,6 +1,5 @@
 import { namingFor } from '@countersign/protocol'
-import { agentSignIn, Registry } from '@countersign/sdk'
-import type { SessionReader } from '../options.ts'
+import { memoryNonceStore, type NonceStore, Registry } from '@countersign/sdk'
 import type { Field } from '../policy/fields.ts'
 import type { Policy } from '../policy/policy.ts'
 import { collectMistake, PolicyError } from '../policy/policy-error.ts'
@@ -14,6 +13,7 @@ import {
   record,
   stringMatching,
 } from '../policy/readers.ts'
+import { readSessions, type SessionSettings } from './session-settings.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -29,7 +29,9 @@ export interface Config {
   readonly issuer: string
   /** The URL of a Redis; empty: the memory of this process. */
   readonly nonces: string
-  readonly sessions: SessionReader | undefined
+  readonly sessions: SessionSettings | undefined
+  /** The sign-in challenges that were used, which a changed configuration keeps. */
+  readonly usedChallenges: NonceStore
   readonly host: string
   readonly port: number
   readonly logLevel: LogLevel
@@ -45,6 +47,13 @@ const origin = stringMatching(
   (text) => URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text,
   'an origin such as `https://shop.example`',
 )
+
+/** Not one of the paths that this command has already, and written as URLs have it. */
+function isSignInPath(text: string): boolean {
+  if (!/^\/[\w.~/-]+$/.test(text) || new URL(text, 'https://site.invalid').pathname !== text)
+    return false
+  return !/^\/(auth|healthz|readyz|metrics)(\/|$)/.test(text) && !text.includes('//')
+}
 
 type FieldValue = string | number | readonly string[]
 
@@ -120,7 +129,19 @@ export const CONFIG_FIELDS = {
     ),
     defaultValue: '',
     description:
-      'The environment variable with the secret of the `agentSignIn` of the site behind, whose sessions for one of `audiences` count as proof',
+      'The environment variable with the secret of sessions (`agentSignIn`, or `signInPath`), at least 32 bytes. Sessions for one of `audiences` then count as proof',
+  },
+  sessionSecretFile: {
+    read: anyText,
+    defaultValue: '',
+    description:
+      'Instead of the variable: a file with the secret. A line break at its end does not belong to it',
+  },
+  signInPath: {
+    read: stringMatching(isSignInPath, 'a path such as `/agent-sign-in`'),
+    defaultValue: '',
+    description:
+      'Serves the sign-in endpoint at this path, which the proxy sends here, and names it in responses with status 401. Needs a secret and `audiences`. `policy.limit` bounds its requests for each address',
   },
 } as const satisfies Record<string, Field<FieldValue>>
 
@@ -151,7 +172,9 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
       ? previous.registry
       : collectMistake(mistakes, () => new Registry(values.service, { naming: names }))
   const policy = readPolicyAt(given.policy, 'policy', { mistakes, naming: naming ?? namingFor() })
-  const sessions = registry && collectMistake(mistakes, () => sessionsOf(values, registry, env))
+  const usedChallenges = previous?.usedChallenges ?? memoryNonceStore()
+  const sessions =
+    registry && collectMistake(mistakes, () => readSessions(values, registry, usedChallenges, env))
   const { audiences, issuer, nonces } = values
   if (audiences.length === 0) {
     for (const place of placesRequiringProof(policy)) {
@@ -164,7 +187,17 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
   }
   const { host, port, logLevel, timeoutMs, drainSeconds } = values
   const listening = { host, port, logLevel, timeoutMs, drainSeconds }
-  return { registry, registryKey, policy, audiences, issuer, nonces, sessions, ...listening }
+  const origins = { audiences, issuer }
+  return {
+    registry,
+    registryKey,
+    policy,
+    ...origins,
+    nonces,
+    sessions,
+    usedChallenges,
+    ...listening,
+  }
 }
 
 function readValues(given: Readonly<Record<string, unknown>>, context: ReadContext): Values {
@@ -174,28 +207,6 @@ function readValues(given: Readonly<Record<string, unknown>>, context: ReadConte
     return [name, field.read(value, name, context) ?? field.defaultValue]
   })
   return Object.fromEntries(entries) as Values
-}
-
-/** @returns undefined if sessions are not configured */
-function sessionsOf(
-  { audiences, sessionSecretVariable: variable }: Values,
-  registry: Registry,
-  env: Env,
-): SessionReader | undefined {
-  if (variable === '') return undefined
-  if (audiences.length === 0) throw new Error('sessionSecretVariable needs audiences')
-  const secret = env[variable]
-  if (!secret) throw new Error(`the environment has no ${variable}`)
-  const readers = audiences.map((audience) => agentSignIn({ registry, audience, secret }))
-  return {
-    async session(token) {
-      for (const reader of readers) {
-        const session = await reader.session(token)
-        if (session !== null) return session
-      }
-      return null
-    },
-  }
 }
 
 function parse(text: string): unknown {

@@ -6,6 +6,7 @@ const NAME = 'countersign_gateway'
 export class Metrics {
   readonly #decisions = new Map<string, number>()
   readonly #proofs = new Map<string, number>()
+  readonly #signIns = new Map<number, number>()
   readonly #reloads = { loaded: 0, refused: 0 }
 
   recordDecision({ action, mode, level, source, reasons, proof, signature }: Decision): void {
@@ -21,6 +22,10 @@ export class Metrics {
     )
   }
 
+  recordSignIn(status: number): void {
+    this.#signIns.set(status, (this.#signIns.get(status) ?? 0) + 1)
+  }
+
   recordReload(result: 'loaded' | 'refused'): void {
     this.#reloads[result] += 1
   }
@@ -33,6 +38,9 @@ export class Metrics {
       `# HELP ${NAME}_proofs_total Decisions, by the deciding reason, the proof and the check of the signature that failed.`,
       `# TYPE ${NAME}_proofs_total counter`,
       ...[...this.#proofs].map(([labels, n]) => `${NAME}_proofs_total{${labels}} ${n}`),
+      `# HELP ${NAME}_sign_ins_total Requests to the sign-in endpoint, by status.`,
+      `# TYPE ${NAME}_sign_ins_total counter`,
+      ...[...this.#signIns].map(([status, n]) => `${NAME}_sign_ins_total{status="${status}"} ${n}`),
       `# HELP ${NAME}_reloads_total Changes of the file, by what came of them.`,
       `# TYPE ${NAME}_reloads_total counter`,
       ...Object.entries(this.#reloads).map(

@@ -71,7 +71,7 @@ export function proxyRequest(
     target: original.target,
     identification: field(gate.idHeader),
     authorization: gate.accepts.sessions ? field('authorization') : null,
-    address: () => field('x-forwarded-for')?.split(',').at(-1)?.trim() ?? null,
+    address: () => clientAddress(request),
     preflight: isPreflight(original.method, field),
     signed: isSigned(field),
     raw: () => raw,
@@ -79,8 +79,13 @@ export function proxyRequest(
   }
 }
 
+/** The address that the proxy saw: the last one in X-Forwarded-For, since the client may have forged the others. */
+export function clientAddress(request: IncomingMessage): string | null {
+  return headerOf(request, 'x-forwarded-for')?.split(',').at(-1)?.trim() ?? null
+}
+
 /** Traefik says `wss` for a WebSocket over TLS. */
-function schemeIn(proto: string | null): 'http' | 'https' | null {
+export function schemeIn(proto: string | null): 'http' | 'https' | null {
   if (proto === 'https' || proto === 'wss') return 'https'
   return proto === 'http' || proto === 'ws' ? 'http' : null
 }

@@ -9,6 +9,7 @@ import { type Log, logDecision } from './log.ts'
 import { Metrics } from './metrics.ts'
 import { type Dialect, dialectFor, proxyRequest } from './proxy-request.ts'
 import { reply } from './proxy-response.ts'
+import { SignInEndpoint } from './sign-in-endpoint.ts'
 
 /** Higher than the limits of the proxies in front, so that the proxy refuses long headers with its own error. */
 const MAX_HEADER_BYTES = 64 * 1024
@@ -20,6 +21,8 @@ export class ForwardAuth {
   readonly #server: Server
   readonly #nonces: NonceStore | undefined
   #gate: Gate
+  /** Null if the site behind serves its own. */
+  #signIn: SignInEndpoint | null
   #config: Config
   #draining = false
 
@@ -29,6 +32,7 @@ export class ForwardAuth {
     this.#nonces = nonces
     this.#config = config
     this.#gate = new Gate(this.#optionsOf(config))
+    this.#signIn = signInOf(config)
     this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) =>
       this.#answer(request, response),
     )
@@ -58,6 +62,7 @@ export class ForwardAuth {
   /** Switches to another configuration. Requests in progress are still decided by the previous one. */
   use(config: Config): void {
     this.#gate = new Gate(this.#optionsOf(config), this.#gate)
+    this.#signIn = signInOf(config)
     this.#config = config
     this.#log.level = config.logLevel
   }
@@ -80,7 +85,8 @@ export class ForwardAuth {
       timeoutMs,
       audiences,
       issuer: issuer === '' ? undefined : issuer,
-      sessions,
+      sessions: sessions?.reader,
+      signInUrl: sessions?.signIn?.path,
       nonces: this.#nonces,
       onDecision: (decision, request) => {
         this.metrics.recordDecision(decision)
@@ -93,7 +99,8 @@ export class ForwardAuth {
     if (this.#draining) response.setHeader('connection', 'close')
     const { url = '' } = request
     const dialect = dialectFor(url)
-    if (dialect === null) this.#answerOther(url, response)
+    if (this.#signIn?.isAt(url)) this.#answerSignIn(this.#signIn, request, response)
+    else if (dialect === null) this.#answerOther(url, response)
     else this.#answerProxy(dialect, request, response)
   }
 
@@ -114,6 +121,20 @@ export class ForwardAuth {
     else answer(outcome)
   }
 
+  #answerSignIn(
+    endpoint: SignInEndpoint,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
+    const { method } = request
+    response.once('finish', () => {
+      const status = response.statusCode
+      this.metrics.recordSignIn(status)
+      this.#log(status < 400 ? 'info' : 'warn', 'sign-in', { method, status })
+    })
+    endpoint.answer(request, response, performance.now())
+  }
+
   #answerOther(url: string, response: ServerResponse): void {
     const [path] = url.split('?', 1)
     if (path === '/healthz') answerText(response, 200, 'ok\n')
@@ -122,6 +143,11 @@ export class ForwardAuth {
     else if (this.#draining) answerText(response, 503, 'ending\n')
     else answerText(response, 200, 'ready\n')
   }
+}
+
+function signInOf({ sessions, policy }: Config): SignInEndpoint | null {
+  const settings = sessions?.signIn ?? null
+  return settings === null ? null : new SignInEndpoint(settings, policy.limit)
 }
 
 function answerText(response: ServerResponse, status: number, body: string): void {

@@ -99,7 +99,10 @@ test('the session secret comes from the environment, and a session is accepted a
   }
   const { url, logged } = await startGateway(t, settings, { SECRET: secret })
   assert.equal((await ask(url, { ServiceID: did })).status, 401)
-  assert.equal((await ask(url, { authorization: `Bearer ${token}` })).status, 200)
+  const authorization = `Bearer ${token}`
+  const at = (host: string) => ({ 'x-forwarded-host': host, 'x-forwarded-proto': 'https' })
+  assert.equal((await ask(url, { authorization, ...at('shop.example') })).status, 200)
+  assert.equal((await ask(url, { authorization, ...at('other.example') })).status, 401)
   assert.equal((await logged(({ action }) => action === 'allow')).proofOfPossession, true)
   const file = join(tempDir(t), 'gateway.json')
   writeFileSync(file, JSON.stringify(settings))

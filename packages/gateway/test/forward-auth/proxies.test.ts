@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { renameSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { claimAgents } from '../../../../test/support/agents.ts'
 import { sendRaw } from '../../../../test/support/raw-http.ts'
@@ -322,6 +323,61 @@ for (const proxy of PROXIES) {
         /^sig1=\("@method".*"web-bot-auth"$/,
       )
       assert.match(String(refused.headers.vary), /\bSignature\b/)
+      assert.equal(site.reached.length, reached)
+    },
+  )
+}
+
+for (const proxy of PROXIES) {
+  test(
+    `${proxy}: agents sign in at the gateway, and their sessions reach the site as proof`,
+    needs(proxy),
+    async (t) => {
+      const service = await startTestService(t)
+      const site = await startEchoSite(t)
+      const secret = { SECRET: 's'.repeat(32) }
+      const gateway = await startGateway(t, { service: service.url }, secret)
+      const ports = { gatewayPort: gateway.port, sitePort: site.port, idHeader: 'ServiceID' }
+      const url = await startProxy(t, proxy, ports)
+      const settings = {
+        ...{ service: service.url, audiences: [url], timeoutMs: 30_000, drainSeconds: 0, port: 0 },
+        ...{ sessionSecretVariable: 'SECRET', signInPath: '/agent-sign-in' },
+        policy: { requireProof: true, limit: { requests: 8, seconds: 3600 } },
+      }
+      writeFileSync(`${gateway.file}.new`, JSON.stringify(settings))
+      renameSync(`${gateway.file}.new`, gateway.file)
+      await gateway.logged(({ event }) => event === 'reloaded')
+
+      const refused = await fetch(`${url}/orders`)
+      assert.equal(refused.status, 401)
+      const schemes = 'ServiceID sign_in="/agent-sign-in", Bearer'
+      assert.equal(refused.headers.get('www-authenticate'), schemes)
+      assert.match(refused.headers.get('accept-signature') ?? '', /^sig1=/)
+
+      const { agent, did } = await signingAgent(service, [url])
+      await agent.signIn(`${url}/agent-sign-in`)
+      const init = { method: 'POST', body: 'one item', headers: { 'X-ServiceID-Proof': 'forged' } }
+      assert.equal((await agent.fetch(`${url}/orders`, init)).status, 200)
+      const told = identity(lastOf(site))
+      assert.deepEqual([told['x-serviceid-proof'], told['x-serviceid-did']], ['session', did])
+      assert.equal(lastOf(site).body, 'one item')
+
+      // Neither the path nor a forged header leads elsewhere, and the client's address is that of the connection.
+      const reached = site.reached.length
+      const lies = ['X-Forwarded-For: 203.0.113.7', 'X-Forwarded-Host: evil.example']
+      for (const target of ['/auth/envoy/../../agent-sign-in', '/agent-sign-in/../metrics']) {
+        const { text } = await askWith(url, lies, target)
+        assert.doesNotMatch(text, /svc-challenge-v1:https?:\/\/evil|countersign_gateway_/, target)
+      }
+      const host = `Host: ${new URL(url).host}`
+      const statuses: number[] = []
+      for (let i = 0; i < 9; i++) {
+        const lines = [`X-Forwarded-For: 203.0.113.${i}`, 'Connection: close']
+        const request = ['GET /agent-sign-in HTTP/1.1', host, ...lines].join('\r\n')
+        const { answers } = await sendRaw(url, `${request}\r\n\r\n`)
+        statuses.push(answers[0]?.status ?? 0)
+      }
+      assert.equal(statuses.at(-1), 429, String(statuses))
       assert.equal(site.reached.length, reached)
     },
   )

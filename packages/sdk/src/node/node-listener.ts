@@ -40,7 +40,11 @@ export function nodeListener(
     const answer = 'raw' in response ? answerOfFastify(response) : answerOfNode(response)
     const outgoing = 'raw' in response ? response.raw : response
     const respond = async () => {
-      await answer(await handler(requestOf(origin, incoming, outgoing, body, rawBody)))
+      const response = await handler(requestOf(origin, incoming, outgoing, body, rawBody))
+      // The handler did not read all of the body, and nobody will.
+      if (incoming.httpVersionMajor === 1 && !incoming.complete)
+        outgoing.setHeader('connection', 'close')
+      await answer(response)
     }
     respond().catch((error) => {
       console.error(error)

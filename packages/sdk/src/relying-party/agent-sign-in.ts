@@ -4,10 +4,15 @@ import { originOf } from '../origin.ts'
 import type { Registry, VerifyRequest } from '../registry.ts'
 import type { Verification } from '../responses/types.ts'
 import type { AgentSession } from '../sign-in.ts'
-import type { ChallengeStore } from './challenge-store.ts'
-import { createChallenges } from './challenges.ts'
+import type { NonceStore } from '../signed-requests/types.ts'
+import { storedNonces } from './challenge-nonces.ts'
+import { type ChallengeStore, memoryChallengeStore } from './challenge-store.ts'
+import { CHALLENGE_LIFETIME_MS, challengesFrom } from './challenges.ts'
+import { type Macs, macsOf } from './hmac.ts'
+import { recordKeySequence } from './key-sequences.ts'
 import { type SessionClaims, sessionTokens } from './session-token.ts'
 import { answerSignIn } from './sign-in-endpoint.ts'
+import { signedNonces } from './signed-nonces.ts'
 
 /** Options of `agentSignIn`. */
 export interface AgentSignInOptions {
@@ -29,6 +34,11 @@ export interface AgentSignInOptions {
   readonly admit?: ((verification: Verification) => boolean | Promise<boolean>) | undefined
   /** The store of unanswered challenges. Default: the memory of this process. */
   readonly store?: ChallengeStore | undefined
+  /**
+   * Instead of `store`: the store of used challenges. A challenge then carries a MAC made with the secret and uses no memory until an
+   * agent has signed it, and every process with the secret accepts the answer: once each, unless they share this store.
+   */
+  readonly nonces?: NonceStore | undefined
   /** The clock of sessions, in milliseconds since 1970. Default: the system's. */
   readonly now?: (() => number) | undefined
 }
@@ -36,8 +46,8 @@ export interface AgentSignInOptions {
 /** Options of `AgentSignIn.session`. */
 export interface SessionOptions extends Pick<CallOptions, 'signal' | 'staleIfErrorMs'> {
   /**
-   * Ask the service whether the certificate is still active, so that the session of a revoked agent ends at once. Default:
-   * false.
+   * Ask the service whether the certificate is still active and the agent has the same key, so that the session ends at once with
+   * either. Default: false: it ends if this process has seen a later key of the agent.
    */
   readonly live?: boolean | undefined
 }
@@ -58,9 +68,9 @@ export interface AgentSignIn {
   complete(answer: VerifyRequest, options?: Pick<CallOptions, 'signal'>): Promise<AgentSession>
   /**
    * Reads the session of a request (`Authorization: Bearer …`) or of a token.
-   * @returns null if there is none, it was not issued here or it has expired; with `live` also if the certificate is not
-   *   active
-   * @throws CountersignError only with `live`: those of `Registry.lookup` if the service is unreachable
+   * @returns null if there is none, it was not issued here, it has expired or the agent has a later key; with `live` also if the
+   *   certificate is not active
+   * @throws CountersignError only with `live`: those of `Registry.agent` if the service is unreachable
    */
   session(from: Request | Headers | string, options?: SessionOptions): Promise<SessionClaims | null>
 }
@@ -78,19 +88,28 @@ export function agentSignIn(options: AgentSignInOptions): AgentSignIn {
     throw new CountersignError('INVALID_ARGUMENT', 'sessionSeconds is from 1 second to a day.')
   }
   const audience = originOf(options.audience, 'The audience')
-  const challenges = createChallenges({ registry, audience, store: options.store })
-  const tokens = sessionTokens(audience, Array.isArray(secret) ? secret : [secret])
+  const macs = macsOf(Array.isArray(secret) ? secret : [secret])
+  const challenges = challengesFrom(noncesOf(options, audience, macs, now), registry, audience)
+  const tokens = sessionTokens(audience, macs)
 
   const complete: AgentSignIn['complete'] = async (answer, callOptions) => {
     const verification = await checked(challenges.check(answer, callOptions))
     if (!verification.verified || !(await admit(verification))) {
       throw notAdmitted('This agent is not admitted here.')
     }
-    const { agent, identityLevel } = verification
+    const { identityLevel } = verification
+    const { did, publicKey, keySequence } = await registry.agent(verification.agent.did, {
+      ...callOptions,
+      ...FRESH,
+    })
+    const isCurrent = recordKeySequence(registry, did, keySequence)
+    if (publicKey !== answer.publicKey || !isCurrent) {
+      throw notAdmitted('The key of this agent has changed.')
+    }
     const issuedAt = now()
     const expiresAt = Math.floor(issuedAt / 1000 + sessionSeconds) * 1000
-    const token = await tokens.issue({ did: agent.did, identityLevel, issuedAt, expiresAt })
-    return { did: agent.did, token, expiresAt: new Date(expiresAt).toISOString() }
+    const token = await tokens.issue({ did, identityLevel, keySequence, issuedAt, expiresAt })
+    return { did, token, expiresAt: new Date(expiresAt).toISOString() }
   }
 
   const begin = () => challenges.issue()
@@ -101,14 +120,27 @@ export function agentSignIn(options: AgentSignInOptions): AgentSignIn {
     async session(from, { live = false, signal, staleIfErrorMs } = {}) {
       const token = tokenIn(from)
       const claims = token === null ? null : await tokens.read(token, now())
-      if (claims === null || !live) return claims
-      const { verified } = await lookupOrUnverified(registry, claims.did, {
-        signal,
-        staleIfErrorMs,
-      })
-      return verified ? claims : null
+      if (claims === null) return null
+      if (!recordKeySequence(registry, claims.did, claims.keySequence)) return null
+      if (!live) return claims
+      const isActive = await hasKey(registry, claims, { signal, staleIfErrorMs, fresh: true })
+      return isActive ? claims : null
     },
   }
+}
+
+const FRESH = { fresh: true, staleIfErrorMs: 0 } as const
+
+function noncesOf(
+  { store, nonces }: AgentSignInOptions,
+  audience: string,
+  macs: Macs,
+  now: () => number,
+) {
+  const lifetimeMs = CHALLENGE_LIFETIME_MS
+  if (nonces === undefined) return storedNonces(store ?? memoryChallengeStore(), lifetimeMs)
+  if (store === undefined) return signedNonces({ audience, macs, used: nonces, lifetimeMs, now })
+  throw new CountersignError('INVALID_ARGUMENT', 'agentSignIn takes store or nonces, not both.')
 }
 
 async function checked(checking: Promise<Verification>): Promise<Verification> {
@@ -120,11 +152,14 @@ async function checked(checking: Promise<Verification>): Promise<Verification> {
   }
 }
 
-async function lookupOrUnverified(registry: Registry, did: string, options: CallOptions) {
+/** Whether the certificate is active and the key is that of the session. */
+async function hasKey(registry: Registry, claims: SessionClaims, options: CallOptions) {
   try {
-    return await registry.lookup(did, options)
+    const { did, status, keySequence } = await registry.agent(claims.did, options)
+    recordKeySequence(registry, did, keySequence)
+    return status === 'active' && keySequence === claims.keySequence
   } catch (error) {
-    if (hasCode(error, 'NOT_FOUND')) return { verified: false }
+    if (hasCode(error, 'NOT_FOUND')) return false
     throw error
   }
 }

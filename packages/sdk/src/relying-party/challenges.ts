@@ -1,10 +1,11 @@
-import { encodeBase64Url, formatChallenge, parseChallenge } from '@countersign/protocol'
+import { formatChallenge, parseChallenge } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 import { namingOf } from '../naming.ts'
 import type { CallOptions } from '../options.ts'
 import { originOf } from '../origin.ts'
 import type { Registry, VerifyRequest } from '../registry.ts'
 import type { Verification } from '../responses/types.ts'
+import { type ChallengeNonces, storedNonces } from './challenge-nonces.ts'
 import { type ChallengeStore, memoryChallengeStore } from './challenge-store.ts'
 
 /** Options of `createChallenges`. */
@@ -32,6 +33,9 @@ export interface Challenges {
   check(answer: VerifyRequest, options?: Pick<CallOptions, 'signal'>): Promise<Verification>
 }
 
+/** How long an agent may take to answer, unless the options say otherwise. */
+export const CHALLENGE_LIFETIME_MS = 60_000
+
 /**
  * Creates the challenges of a relying party (contract 4.3). Nonces have 192 random bits.
  * @throws CountersignError INVALID_ARGUMENT
@@ -40,21 +44,28 @@ export function createChallenges({
   registry,
   audience,
   store = memoryChallengeStore(),
-  lifetimeMs = 60_000,
+  lifetimeMs = CHALLENGE_LIFETIME_MS,
 }: ChallengesOptions): Challenges {
-  const naming = namingOf(registry.naming)
   const origin = originOf(audience, 'The audience')
+  return challengesFrom(storedNonces(store, lifetimeMs), registry, origin)
+}
+
+/** @param audience an origin */
+export function challengesFrom(
+  nonces: ChallengeNonces,
+  registry: Registry,
+  audience: string,
+): Challenges {
+  const naming = namingOf(registry.naming)
   return {
     async issue() {
-      const nonce = encodeBase64Url(crypto.getRandomValues(new Uint8Array(24)))
-      await store.put(nonce, lifetimeMs)
-      return formatChallenge(naming, { audience: origin, nonce })
+      return formatChallenge(naming, { audience, nonce: await nonces.issue() })
     },
     async check(answer, options) {
       const parsed = parseChallenge(naming, answer.challenge)
-      const ours = parsed !== null && parsed.audience === origin
-      // Taken before the service is asked, so that one challenge causes one request at most.
-      if (!ours || !(await store.take(parsed.nonce))) {
+      const ours = parsed !== null && parsed.audience === audience
+      // Redeemed before the service is asked, so that one challenge causes one request at most.
+      if (!ours || !(await nonces.redeem(parsed.nonce, answer))) {
         throw new CountersignError(
           'CHALLENGE_SPENT',
           'This challenge was not asked here, is too old, or has been answered. Ask for a new one.',

@@ -4,6 +4,7 @@ import type { CallOptions } from '../options.ts'
 import { originOf } from '../origin.ts'
 import type { Registry } from '../registry.ts'
 import type { KeyLookup } from '../signed-requests/types.ts'
+import { recordKeySequence } from './key-sequences.ts'
 
 /** Options of `registryKeys`. */
 export interface RegistryKeysOptions extends Pick<CallOptions, 'signal' | 'staleIfErrorMs'> {
@@ -49,6 +50,8 @@ export function registryKeys(registry: Registry, options: RegistryKeysOptions = 
         thumbprint: agent.keyThumbprint,
         refreshedAt: agent.keyThumbprint === keyid ? Number.NEGATIVE_INFINITY : now(),
       })
+      // An earlier key: the answer comes from a stale cache or replica.
+      if (!recordKeySequence(registry, agent.did, agent.keySequence)) return 'directory-unavailable'
       const publicKey = decodeKey(agent.publicKey)
       if (agent.keyThumbprint !== keyid || publicKey === null) return 'unknown-key'
       return { publicKey, did: agent.did, status: agent.status }

@@ -1,11 +1,13 @@
 import { encodeBase64Url } from '@countersign/protocol'
-import { CountersignError } from '../errors.ts'
+import { decodeBase64Url, type Macs } from './hmac.ts'
 
 /** The agent of a session, as it was when it signed in. */
 export interface SessionClaims {
   readonly did: string
   /** The owner's identity provider, or `unverified`. */
   readonly identityLevel: string
+  /** The number of the key with which it signed in. The session ends with the key: an agent with a higher number signs in anew. */
+  readonly keySequence: number
   /** Milliseconds since 1970. */
   readonly issuedAt: number
   readonly expiresAt: number
@@ -18,27 +20,14 @@ export interface SessionTokens {
   read(token: string, now: number): Promise<SessionClaims | null>
 }
 
-/** 256 bits, since guesses can be tested offline. */
-const MIN_SECRET_BYTES = 32
-const ALGORITHM = { name: 'HMAC', hash: 'SHA-256' }
 /** The only JWS header (RFC 7515) that is accepted, so that a token cannot choose its algorithm. */
 const HEADER = encodeText('{"alg":"HS256","typ":"agent-session+jwt"}')
 const MAX_LENGTH = 2048
 
-/**
- * @param audience in every token, so that those of another site with the same secret are refused
- * @param secrets the first one signs, all are accepted, so that a secret can be rotated without ending sessions
- * @throws CountersignError INVALID_ARGUMENT if there is no secret or one is too short
- */
-export function sessionTokens(
-  audience: string,
-  secrets: readonly (string | Uint8Array)[],
-): SessionTokens {
-  const keys = secrets.map((secret) => hmacKey(bytesOfSecret(secret)))
-  const [first] = keys
-  if (first === undefined) throw tooShort()
+/** @param audience in every token, so that those of another site with the same secret are refused */
+export function sessionTokens(audience: string, macs: Macs): SessionTokens {
   return {
-    async issue({ did, identityLevel, issuedAt, expiresAt }) {
+    async issue({ did, identityLevel, keySequence, issuedAt, expiresAt }) {
       const payload = {
         iss: audience,
         aud: audience,
@@ -46,73 +35,49 @@ export function sessionTokens(
         iat: Math.floor(issuedAt / 1000),
         exp: Math.floor(expiresAt / 1000),
         identityLevel,
+        keySequence,
       }
       const signed = `${HEADER}.${encodeText(JSON.stringify(payload))}`
-      const mac = await crypto.subtle.sign('HMAC', await first(), bytesOf(signed))
-      return `${signed}.${encodeBase64Url(new Uint8Array(mac))}`
+      return `${signed}.${encodeBase64Url(await macs.sign(signed))}`
     },
     async read(token, now) {
       const [header, payload = '', mac = '', ...more] = token.slice(0, MAX_LENGTH + 1).split('.')
       if (token.length > MAX_LENGTH || header !== HEADER || more.length > 0) return null
       const bytes = decodeBase64Url(mac)
-      if (bytes === null) return null
-      const signed = bytesOf(`${header}.${payload}`)
-      for (const key of keys) {
-        const good = await crypto.subtle.verify('HMAC', await key(), bytes, signed)
-        if (good) return claimsIn(payload, audience, now)
-      }
-      return null
+      if (bytes === null || !(await macs.verify(`${header}.${payload}`, bytes))) return null
+      const claims = claimsIn(payload, audience)
+      return claims === null || claims.expiresAt <= now ? null : claims
     },
   }
 }
 
-/** Reads a payload whose MAC is valid; audience and expiry must still be checked. */
-function claimsIn(payload: string, audience: string, now: number): SessionClaims | null {
+/** Reads a payload whose MAC is valid. Sites in other languages issue tokens too, so its form is checked. */
+function claimsIn(payload: string, audience: string): SessionClaims | null {
+  const value = jsonIn(payload)
+  if (value === null) return null
+  // Tokens of an earlier release lack it. They are of agents that had one key only.
+  const { aud, sub, iat, exp, identityLevel, keySequence = 1 } = value
+  if (aud !== audience || typeof sub !== 'string' || typeof identityLevel !== 'string') return null
+  if (!isWhole(iat) || !isWhole(exp) || !isWhole(keySequence) || keySequence < 1) return null
+  const [issuedAt, expiresAt] = [iat * 1000, exp * 1000]
+  return { did: sub, identityLevel, keySequence, issuedAt, expiresAt }
+}
+
+function jsonIn(payload: string): Readonly<Record<string, unknown>> | null {
   const bytes = decodeBase64Url(payload)
   if (bytes === null) return null
-  const { aud, sub, iat, exp, identityLevel } = JSON.parse(new TextDecoder().decode(bytes))
-  const ours = aud === audience && typeof sub === 'string' && typeof exp === 'number'
-  if (!ours || exp * 1000 <= now) return null
-  return { did: sub, identityLevel, issuedAt: iat * 1000, expiresAt: exp * 1000 }
-}
-
-/** Imports the key when it is first needed. */
-function hmacKey(secret: Uint8Array<ArrayBuffer>) {
-  const load = () => crypto.subtle.importKey('raw', secret, ALGORITHM, false, ['sign', 'verify'])
-  let key: ReturnType<typeof load> | undefined
-  return () => {
-    key ??= load()
-    return key
-  }
-}
-
-function bytesOfSecret(secret: string | Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = typeof secret === 'string' ? bytesOf(secret) : new Uint8Array(secret)
-  if (bytes.length < MIN_SECRET_BYTES) throw tooShort()
-  return bytes
-}
-
-function tooShort(): CountersignError {
-  return new CountersignError(
-    'INVALID_ARGUMENT',
-    `The secret of sessions has at least ${MIN_SECRET_BYTES} bytes. Make one: openssl rand -base64 32`,
-  )
-}
-
-function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(text)
-}
-
-function encodeText(text: string): string {
-  return encodeBase64Url(bytesOf(text))
-}
-
-function decodeBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
-  if (!/^[A-Za-z0-9_-]+$/.test(text)) return null
   try {
-    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-    return Uint8Array.from(binary, (each) => each.charCodeAt(0))
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return typeof value === 'object' ? (value as Readonly<Record<string, unknown>> | null) : null
   } catch {
     return null
   }
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value)
+}
+
+function encodeText(text: string): string {
+  return encodeBase64Url(new TextEncoder().encode(text))
 }

@@ -64,7 +64,8 @@ async function readText(request: Request): Promise<string> {
     if (done) return text + decoder.decode()
     length += value.length
     if (length > MAX_BYTES) {
-      await reader?.cancel()
+      // Not cancelled: with node:http that would end the connection before the answer.
+      reader?.releaseLock()
       throw refused('PAYLOAD_TOO_LARGE', `An answer has at most ${MAX_BYTES} bytes.`)
     }
     text += decoder.decode(value, { stream: true })

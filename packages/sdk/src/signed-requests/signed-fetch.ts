@@ -1,4 +1,5 @@
 import { CountersignError } from '../errors.ts'
+import type { AgentSession } from '../sign-in.ts'
 import { bufferBody } from './buffered-body.ts'
 
 /** Signs a request to one of an agent's audiences. */
@@ -9,6 +10,27 @@ export interface FetchingAgent {
   readonly sign: SignRequest
   /** Whether to sign once more after a 401: the site may still have the agent's previous key. */
   readonly mayRetry: (origin: string, status: number) => boolean
+  /** The session of a site, if there is one. */
+  readonly sessionOf: (origin: string) => AgentSession | null
+  /** Forgets a session that the site does not accept. */
+  readonly endSession: (origin: string, session: AgentSession) => void
+  /**
+   * Signs in where a 401 response says.
+   * @param refused the session that the site did not accept, if there was one
+   * @returns null if it does not say where
+   * @throws CountersignError if the sign-in fails
+   */
+  readonly signInAfter: (
+    response: Response,
+    request: Request,
+    refused: AgentSession | null,
+  ) => Promise<AgentSession | null>
+  /** The request with a session instead of a signature. */
+  readonly withSession: (
+    request: Request,
+    body: Uint8Array<ArrayBuffer> | null,
+    session: AgentSession,
+  ) => Request
 }
 
 /** As many as fetch follows. */
@@ -42,7 +64,7 @@ export async function signedFetch(request: Request, agent: FetchingAgent): Promi
   let body = await bufferBody(request)
   let next = request
   for (let redirects = 0; ; redirects += 1) {
-    const response = await signedHop(next, body, agent)
+    const response = await hop(next, body, agent)
     const isRedirect = REDIRECTS.has(response.status) || response.type === 'opaqueredirect'
     if (!isRedirect || mode === 'manual') return response
     const location = response.headers.get('location')
@@ -56,6 +78,29 @@ export async function signedFetch(request: Request, agent: FetchingAgent): Promi
     if (turnsToGet) body = null
     next = redirected(next, target, turnsToGet)
   }
+}
+
+/**
+ * Sends a request with the session of the site, else with a signature. If the site answers 401 and says where to sign in, signs in
+ * there and sends the request once more. A request with its own Authorization is only ever signed.
+ */
+async function hop(
+  request: Request,
+  body: Uint8Array<ArrayBuffer> | null,
+  agent: FetchingAgent,
+): Promise<Response> {
+  if (request.headers.has('authorization')) return signedHop(request, body, agent)
+  const { origin } = new URL(request.url)
+  const send = (each: AgentSession) =>
+    globalThis.fetch(agent.withSession(request, body, each), { redirect: 'manual' })
+  const session = agent.sessionOf(origin)
+  const response = session ? await send(session) : await signedHop(request, body, agent)
+  if (response.status !== 401) return response
+  if (session !== null) agent.endSession(origin, session)
+  const renewed = await agent.signInAfter(response, request, session)
+  if (renewed === null && session === null) return response
+  await response.body?.cancel()
+  return renewed === null ? signedHop(request, body, agent) : send(renewed)
 }
 
 async function signedHop(

@@ -13,6 +13,8 @@ import {
   type AgentSignInOptions,
   agentSignIn,
 } from '../../src/relying-party/agent-sign-in.ts'
+import { memoryChallengeStore } from '../../src/relying-party/challenge-store.ts'
+import { memoryNonceStore } from '../../src/relying-party/verify-request.ts'
 import { certifiedAgent, registryOf } from '../support/certified.ts'
 import { failsWith } from '../support/fails.ts'
 
@@ -94,6 +96,7 @@ test('a session says who, until when, and ends', async (t) => {
   assert.deepEqual(await signIn.session(token), {
     did,
     identityLevel: 'in-person',
+    keySequence: 1,
     issuedAt: now,
     expiresAt: now + 60_000,
   })
@@ -234,6 +237,7 @@ test('what would be no safe session is refused at the start', async () => {
     { secret: SECRET, sessionSeconds: 86_401 },
     { secret: SECRET, sessionSeconds: Number.NaN },
     { secret: SECRET, audience: 'shop' },
+    { secret: SECRET, store: memoryChallengeStore(), nonces: memoryNonceStore() },
   ]) {
     await failsWith('INVALID_ARGUMENT', () => agentSignIn({ registry, audience: SHOP, ...options }))
   }
