@@ -22,6 +22,7 @@ export type {
 export { type RecomputedGrade, recomputeGrade } from './recompute-grade.ts'
 export {
   type ClaimRequest,
+  type DirectoryProofRequest,
   Registry,
   type RenounceRequest,
   type VerifyRequest,
@@ -58,6 +59,7 @@ export type {
   Claimed,
   CompactCard,
   DidDocument,
+  DirectoryProof,
   Grade,
   GradeReport,
   Lookup,

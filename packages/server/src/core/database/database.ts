@@ -92,6 +92,11 @@ export interface AgentRow {
   key_sequence: number
   /** When the current key became current; null: at the claim. */
   key_changed_at: number | null
+  /**
+   * The JWK thumbprint of the current key, 32 bytes. Whatever changes `public_key` sets it too, or sets null: the service
+   * fills it in.
+   */
+  key_thumbprint: Uint8Array | null
   agent_id: string
   owner_id: number
   status: AgentStatus
@@ -111,6 +116,8 @@ export interface AgentRow {
   username_skeleton: string | null
   /** Version of the picture, part of its URL. Null: no picture. */
   avatar: string | null
+  /** JSON: the last signature of the agent over its key set (`agents/directory-proof.ts`). Null: none. */
+  directory_proof: string | null
   /** The grade of the last `agent.grade_changed` event. The current grade is computed; a difference raises the next event. */
   grade: Grade
 }

@@ -10,6 +10,7 @@ export type EventType =
   | 'agent.revoked'
   | 'agent.grade_changed'
   | 'agent.key_compromised'
+  | 'agent.directory_proven'
   | 'channel.verified'
   | 'channel.stale'
   | 'channel.removed'
