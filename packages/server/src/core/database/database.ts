@@ -31,6 +31,7 @@ export interface Tables {
   sign_in_identities: SignInIdentityRow
   sign_in_links: SignInLinkRow
   sessions: SessionRow
+  api_keys: ApiKeyRow
   flows: FlowRow
   avatars: AvatarRow
   /** Settings that all nodes share. `settings-table.ts` says why the table is not named after them. */
@@ -259,6 +260,21 @@ export interface SessionRow {
   expires_at: number
   /** The credential id of the passkey that started it. Null for other methods, and for sessions of older releases. */
   passkey_id: string | null
+}
+
+export interface ApiKeyRow {
+  /** SHA-256 of the key. The key itself is never stored. */
+  hash: Uint8Array
+  /** Public identifier, shown on the account page. */
+  id: string
+  owner_id: number
+  name: string
+  /** Separated by spaces. */
+  scopes: string
+  last_four: string
+  created_at: number
+  expires_at: number
+  last_used_at: number | null
 }
 
 /** The state of a browser flow, such as a sign-in at a provider. Used once, in the browser that began it. */

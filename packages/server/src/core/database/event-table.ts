@@ -20,6 +20,8 @@ export type EventType =
   | 'owner.suspended'
   | 'owner.reactivated'
   | 'owner.deleted'
+  | 'owner.api_key_created'
+  | 'owner.api_key_revoked'
 
 export interface NewEvent {
   readonly seq: number

@@ -1,5 +1,6 @@
 import {
   agentKeySetUrl,
+  apiKeyPrefix,
   KEY_DIRECTORY_TAG,
   type Naming,
   WEB_BOT_AUTH_TAG,
@@ -43,6 +44,8 @@ export function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
     kid: THUMBPRINT,
     keyid: THUMBPRINT,
     thumbprint: THUMBPRINT,
+    secret: `${apiKeyPrefix(naming)}00112233445566778899aabbccddeeff`,
+    scopes: ['agents:read'],
     method: 'GET',
     url: 'https://shop.example/orders',
     audience: 'https://shop.example',

@@ -66,6 +66,8 @@ const ROUTES = {
   '/api/v1/keys/{thumbprint}': ['get'],
   '/api/v1/agent/{agent}/directory-proof': ['put'],
   '/.well-known/http-message-signatures-directory': ['get'],
+  '/api/account/api-keys': ['get', 'post'],
+  '/api/account/api-keys/{id}': ['delete'],
   '/api/agents/token': ['post'],
   '/api/account/agents': ['get'],
   '/api/account/agents/{agent}': ['get', 'patch'],

@@ -128,7 +128,8 @@ test('an operation declares a session if, and only if, it answers 401 without on
   }
   const claim = operations.find((each) => each.operationId === 'claim')
   const issueToken = operations.find((each) => each.operationId === 'issueToken')
-  assert.deepEqual([claim?.security, issueToken?.security], [[], [{ session: [] }]])
+  assert.deepEqual(claim?.security, [])
+  assert.deepEqual(issueToken?.security, [{ session: [] }, { apiKey: ['claim_tokens:create'] }])
 })
 
 test('the identification header is required, and callbacks describe their redirect', () => {
