@@ -106,7 +106,7 @@ export async function listApiKeys(
 }
 
 /** An API key as responses show it. */
-export function describeApiKey(row: ApiKeyRow): ApiKey {
+function describeApiKey(row: ApiKeyRow): ApiKey {
   return {
     id: row.id,
     name: row.name,

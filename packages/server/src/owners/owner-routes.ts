@@ -26,7 +26,7 @@ export interface OwnerRouteContext<Deps = OwnerDeps> {
 }
 
 /** The member of a route's schema that names the scope with which API keys may use it. OpenAPI shows it too. */
-export const API_KEY_SCOPE = 'x-api-key-scope'
+const API_KEY_SCOPE = 'x-api-key-scope'
 
 /** The schema member for a route that API keys with a scope may use. Its handler calls `SignedIn.owner`. */
 export function forApiKeys(scope: ApiKeyScope) {

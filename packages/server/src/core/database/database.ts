@@ -93,10 +93,7 @@ export interface AgentRow {
   key_sequence: number
   /** When the current key became current; null: at the claim. */
   key_changed_at: number | null
-  /**
-   * The JWK thumbprint of the current key, 32 bytes. Whatever changes `public_key` sets it too, or sets null: the service
-   * fills it in.
-   */
+  /** The JWK thumbprint of the current key. Whatever changes `public_key` sets it too, or to null: the service fills it in. */
   key_thumbprint: Uint8Array | null
   agent_id: string
   owner_id: number
@@ -263,13 +260,11 @@ export interface SessionRow {
 }
 
 export interface ApiKeyRow {
-  /** SHA-256 of the key. The key itself is never stored. */
+  /** SHA-256. */
   hash: Uint8Array
-  /** Public identifier, shown on the account page. */
   id: string
   owner_id: number
   name: string
-  /** Separated by spaces. */
   scopes: string
   last_four: string
   created_at: number
