@@ -27,7 +27,12 @@ export function replaceKey(
       .execute()
     await tx.db
       .updateTable('agents')
-      .set({ public_key: publicKey, key_sequence: sequence + 1, key_changed_at: at })
+      .set({
+        public_key: publicKey,
+        key_thumbprint: null,
+        key_sequence: sequence + 1,
+        key_changed_at: at,
+      })
       .set({ updated_at: at, version: seq })
       .where('tail', '=', tail)
       .where('key_sequence', '=', sequence)

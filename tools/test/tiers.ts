@@ -40,8 +40,8 @@ export const ALL_ONLY = [
   'test/channels-page.test.ts',
   'test/deploy-*.test.ts',
   'test/docs-{commands,hosting}.test.ts',
-  'test/e2e/{another-site,channel-journey,channel-pages,dashboard-pages,sign-in-methods}.test.ts',
   'test/{packages,quickstart,readme,session-recipes}.test.ts',
+  'test/e2e/{another-site,api-keys,channel-journey,channel-pages,dashboard-pages,sign-in-methods}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]
 

@@ -1,7 +1,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase58 } from './base58.ts'
-import { encodeBase64Url } from './base64.ts'
+import { decodeKey, encodeBase64Url } from './base64.ts'
 import { utf8 } from './text.ts'
 
 /** Why 32 bytes are not an acceptable Ed25519 public key. */
@@ -80,4 +80,12 @@ export function multikeyOf(publicKey: Uint8Array): string {
   prefixed.set([0xed, 0x01])
   prefixed.set(publicKey, 2)
   return `z${encodeBase58(prefixed)}`
+}
+
+const THUMBPRINT_PATTERN = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/
+
+/** The 32 bytes of a JWK thumbprint, or null if the text is not canonical base64url of them, 43 characters. */
+export function parseThumbprint(text: string): Uint8Array | null {
+  if (!THUMBPRINT_PATTERN.test(text)) return null
+  return decodeKey(`${text.replaceAll('-', '+').replaceAll('_', '/')}=`)
 }

@@ -4,6 +4,7 @@ import {
   BOUND_CHALLENGE,
   challengeMessage,
   claimMessage,
+  DIRECTORY_PROOF_MAX_LIFETIME,
   encodeBase64,
   encodeBase64Url,
   foreignTextIn,
@@ -13,6 +14,7 @@ import {
   parseDidOrTail,
   renounceMessage,
   StructuredFieldError,
+  signDirectory,
   signRequest,
 } from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
@@ -24,7 +26,7 @@ import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
 import { originOf } from './origin.ts'
 import type { Registry } from './registry.ts'
-import type { AgentObject, Claimed, Renounced } from './responses/types.ts'
+import type { AgentObject, Claimed, DirectoryProof, Renounced } from './responses/types.ts'
 import { type AgentSession, signInAt } from './sign-in.ts'
 import {
   type Audience,
@@ -172,6 +174,24 @@ export class Agent {
     })
     const signature = await this.#sign(message)
     return this.#registry.renounce(did, { sequence, issuedAt, signature }, options)
+  }
+
+  /**
+   * Signs the agent's key set at the service (`/agent/<tail>/jwks.json`), which the service then serves with that signature:
+   * verifiers that ask for signed key sets know that the holder of the key agreed to its publication there. Valid for 30 days
+   * and for this key only. Call it again before it expires, and after a change of the key.
+   * @throws CountersignError NO_DID; INVALID_SIGNATURE if the DID has another key, or `issuer` is not the `BASE_URL` of the
+   *   service; CONFLICT if the agent is not active
+   */
+  async proveDirectory(options: Pick<CallOptions, 'signal'> = {}): Promise<DirectoryProof> {
+    const did = this.#requireDid()
+    const created = Math.floor(this.#now() / 1000)
+    const claim = {
+      ...{ authority: new URL(this.#issuer).host, publicKey: this.#signer.publicKey, created },
+      expires: created + DIRECTORY_PROOF_MAX_LIFETIME,
+    }
+    const proof = await signDirectory(claim, (message) => this.#signBytes(message))
+    return this.#registry.proveDirectory(did, proof, options)
   }
 
   /**

@@ -22,6 +22,7 @@ export type {
 export { type RecomputedGrade, recomputeGrade } from './recompute-grade.ts'
 export {
   type ClaimRequest,
+  type DirectoryProofRequest,
   Registry,
   type RenounceRequest,
   type VerifyRequest,
@@ -64,6 +65,7 @@ export type {
   Claimed,
   CompactCard,
   DidDocument,
+  DirectoryProof,
   Grade,
   GradeReport,
   Lookup,

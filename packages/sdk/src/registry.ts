@@ -16,6 +16,7 @@ import {
   readClaimed,
   readCompactCard,
   readDidDocument,
+  readDirectoryProof,
   readGradeReport,
   readLookup,
   readRenounced,
@@ -28,6 +29,7 @@ import type {
   Card,
   Claimed,
   CompactCard,
+  DirectoryProof,
   GradeReport,
   Lookup,
   Renounced,
@@ -63,6 +65,14 @@ export interface RenounceRequest {
   /** Unix seconds. */
   readonly issuedAt: number
   /** 64 bytes in padded standard base64. */
+  readonly signature: string
+}
+
+/** The argument of `Registry.proveDirectory`; `Agent.proveDirectory` makes it. */
+export interface DirectoryProofRequest {
+  /** The value of `Signature-Input`: one member, which covers only `"@authority";req`. */
+  readonly signatureInput: string
+  /** The value of `Signature`: the member of the same name. */
   readonly signature: string
 }
 
@@ -242,6 +252,24 @@ export class Registry {
       // Cached responses about this agent may be outdated now.
       this.#client.clearCache()
     }
+  }
+
+  /**
+   * Uploads the signature of an agent over its own key set. Sending the same one again does no harm.
+   * @param did a DID or its 24-character tail
+   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the agent is not active, or a signature that is not older
+   *   is stored
+   */
+  proveDirectory(
+    did: string,
+    { signatureInput, signature }: DirectoryProofRequest,
+    { signal }: Pick<CallOptions, 'signal'> = {},
+  ): Promise<DirectoryProof> {
+    const reference = referenceTo(this.#naming, did)
+    const path = `/api/v1/agent/${reference.segment}/directory-proof`
+    const request = { path, method: 'PUT', body: { signatureInput, signature } } as const
+    const read = about(reference, readDirectoryProof(this.#naming), (proof) => proof.did)
+    return this.#client.send(request, read, isTransient, signal)
   }
 
   /**

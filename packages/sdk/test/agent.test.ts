@@ -93,6 +93,20 @@ test('an agent renounces its certificate, and its key can be claimed again', asy
   assert.equal((await agent.whoami()).keySequence, 1)
 })
 
+test('an agent signs its key set, and the service serves it with the signature', async (t) => {
+  const service = await startTestService(t)
+  const registry = registryOf(service)
+  const { agent, key, did } = await certifiedAgent(service, registry)
+  const proof = await agent.proveDirectory()
+  assert.equal(proof.did, did)
+  assert.ok(Date.parse(proof.expiresAt) > Date.now())
+  const { headers } = await fetch(`${service.url}/agent/${did}/jwks.json`)
+  assert.match(headers.get('signature-input') ?? '', new RegExp(`keyid="${proof.keyid}"`))
+  const elsewhere = new Agent({ registry, signer: key, did, issuer: 'https://other.example' })
+  await failsWith('INVALID_SIGNATURE', elsewhere.proveDirectory())
+  await failsWith('NO_DID', new Agent({ registry, signer: key }).proveDirectory())
+})
+
 test('an answer to a challenge proves the key to the service', async (t) => {
   const service = await startTestService(t)
   const registry = registryOf(service)

@@ -18,6 +18,7 @@ const SENTENCES: Readonly<
   'agent.grade_changed': gradeChanged,
   'agent.key_compromised': () =>
     'Its key was reported as compromised. Nobody can claim this key again.',
+  'agent.directory_proven': () => 'It signed its published key set.',
   'channel.verified': (payload, labelOf) => `${channel(payload, labelOf)} was proven.`,
   'channel.stale': (payload, labelOf) =>
     `${channel(payload, labelOf)} counts no more: ${STALE[String(payload.reason)] ?? 'it was not confirmed in time'}.`,

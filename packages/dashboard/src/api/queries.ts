@@ -1,4 +1,4 @@
-import type { Account, Identity, SessionState } from '@countersign/protocol'
+import type { Account, ApiKeys, Identity, SessionState } from '@countersign/protocol'
 import { queryOptions } from '@tanstack/react-query'
 import { get } from './client.ts'
 
@@ -12,6 +12,11 @@ export const sessionQuery = queryOptions({
 export const accountQuery = queryOptions({
   queryKey: ['account'],
   queryFn: ({ signal }) => get<Account>('/api/account', signal),
+})
+
+export const apiKeysQuery = queryOptions({
+  queryKey: ['api-keys'],
+  queryFn: ({ signal }) => get<ApiKeys>('/api/account/api-keys', signal),
 })
 
 export const identityQuery = queryOptions({

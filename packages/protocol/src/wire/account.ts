@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Naming } from '../naming.ts'
 import { ASSURANCES } from '../status.ts'
+import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
@@ -121,6 +122,7 @@ export const exportSchema = (naming: Naming) =>
           ),
         }),
       ),
+      apiKeys: Type.Array(apiKeySchema(), { description: 'newest first' }),
       signInProviders: Type.Array(Type.Object({ id: Type.String(), linkedAt: timestamp() })),
       signInLinks: Type.Array(Type.Object({ expiresAt: timestamp() })),
       begun: Type.Array(

@@ -7,8 +7,10 @@ export interface ServiceRequest {
   readonly path: string
   readonly accept?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON with POST. */
+  /** Sent as JSON. */
   readonly body?: unknown
+  /** The method for a body. Default: POST. */
+  readonly method?: 'POST' | 'PUT'
   /** Statuses besides 200 that are a success. */
   readonly alsoOk?: readonly number[]
 }
@@ -38,10 +40,10 @@ export const DID_JSON = 'application/did+json'
  */
 export async function sendRequest(
   { service, fetch, maxBytes }: Transport,
-  { path, accept = JSON_TYPE, headers = {}, body, alsoOk = [] }: ServiceRequest,
+  { path, accept = JSON_TYPE, headers = {}, body, method = 'POST', alsoOk = [] }: ServiceRequest,
   signal: AbortSignal,
 ): Promise<ServiceResponse> {
-  const post = body !== undefined && { method: 'POST', body: JSON.stringify(body) }
+  const post = body !== undefined && { method, body: JSON.stringify(body) }
   const response = await fetch(new URL(path, service), {
     headers: { accept, ...(post && { 'content-type': JSON_TYPE }), ...headers },
     ...post,

@@ -8,6 +8,7 @@ import type {
   Claimed,
   CompactCard,
   DidDocument,
+  DirectoryProof,
   GradeReport,
   Lookup,
   Renounced,
@@ -63,6 +64,10 @@ export const readGradeReport: ReaderFor<GradeReport> = (naming) =>
 
 /** `POST /api/v1/agent/{did}/renounce` */
 export const readRenounced: ReaderFor<Renounced> = (naming) => wireReader(schemas.RENOUNCED, naming)
+
+/** `PUT /api/v1/agent/{did}/directory-proof` */
+export const readDirectoryProof: ReaderFor<DirectoryProof> = (naming) =>
+  wireReader(schemas.DIRECTORY_PROOF, naming)
 
 /** `POST /api/agents/{did}/runtime/challenge` */
 export const readRuntimeChallenge: ReaderFor<RuntimeChallenge> = (naming) =>

@@ -4,6 +4,7 @@ import {
   claimResponseSchema,
   compactCardSchema,
   didDocumentSchema,
+  directoryProofSchema,
   gradeAnswerSchema,
   lookupSchema,
   namingFor,
@@ -28,5 +29,6 @@ export const DID_DOCUMENT = didDocumentSchema()
 export const GRADE_REPORT = gradeAnswerSchema(naming)
 export const CLAIMED = claimResponseSchema(naming)
 export const RENOUNCED = renouncedSchema(naming)
+export const DIRECTORY_PROOF = directoryProofSchema(naming)
 export const RUNTIME_CHALLENGE = runtimeChallengeSchema(naming)
 export const RUNTIME_PROOF = runtimeProofSchema(naming)

@@ -197,6 +197,14 @@ export interface Renounced {
   readonly statusChangedAt: string
 }
 
+/** The signature of an agent over its key set, which the service serves with it. */
+export interface DirectoryProof {
+  readonly did: string
+  /** The JWK thumbprint of the key that signed. */
+  readonly keyid: string
+  readonly expiresAt: string
+}
+
 /** A challenge with which one agent can prove that it is running. */
 export interface RuntimeChallenge {
   /** `svc-challenge-v1:<origin of the service>:<nonce>` */

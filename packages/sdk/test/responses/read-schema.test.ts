@@ -108,6 +108,7 @@ const BODIES: Readonly<Record<keyof typeof schemas, object>> = {
     statusReason: 'renounced_by_agent',
     statusChangedAt: AT,
   },
+  DIRECTORY_PROOF: { svcDid: DID, keyid: 'A'.repeat(43), expiresAt: AT },
   RUNTIME_CHALLENGE: { challenge: 'svc-challenge-v1:https://id.example:n', expiresAt: AT },
   RUNTIME_PROOF: {
     svcDid: DID,

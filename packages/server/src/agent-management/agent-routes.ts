@@ -11,7 +11,7 @@ import {
 import { Type } from 'typebox'
 import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
 import type { App } from '../core/http/server.ts'
-import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import { forApiKeys, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { avatarRoutes } from './avatar-routes.ts'
 import { changeOwnStatus } from './change-status.ts'
 import { listHistory } from './history.ts'
@@ -33,6 +33,7 @@ export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
 function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.patch(OWN_AGENT, {
     schema: ownerSchema({
+      ...forApiKeys('agents:write'),
       operationId: 'editAgent',
       summary: 'Change the display name, username or description; null removes it',
       params: ownAgentParam(),
@@ -40,7 +41,7 @@ function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
       response: { 200: ownerAgentSchema(deps.site.naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await signedIn.owner(request)
       return updateProfile(deps, ownerId, request.params.agent, request.body)
     },
   })
@@ -49,6 +50,7 @@ function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
 function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.get(`${OWN_AGENT}/history`, {
     schema: ownerSchema({
+      ...forApiKeys('agents:read'),
       operationId: 'agentHistory',
       summary: 'The events of an agent, newest first',
       params: ownAgentParam(),
@@ -59,7 +61,7 @@ function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
       response: { 200: historySchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await signedIn.owner(request)
       const { before } = request.query
       return listHistory(deps, ownerId, request.params.agent, before ? Number(before) : null)
     },
@@ -70,26 +72,28 @@ function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
   const { naming } = deps.site
   app.get('/api/account/agents', {
     schema: ownerSchema({
+      ...forApiKeys('agents:read'),
       operationId: 'ownerAgents',
       summary: 'The agents of the owner, newest first',
       querystring: ownerAgentsQuerySchema(),
       response: { 200: ownerAgentsSchema(naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await signedIn.owner(request)
       return listAgents(deps, ownerId, request.query)
     },
   })
 
   app.get(OWN_AGENT, {
     schema: ownerSchema({
+      ...forApiKeys('agents:read'),
       operationId: 'ownerAgent',
       summary: 'An agent of the owner',
       params: ownAgentParam(),
       response: { 200: ownerAgentSchema(naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await signedIn.owner(request)
       return getOwnAgent(deps, ownerId, request.params.agent)
     },
   })
@@ -122,6 +126,7 @@ function statusRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
   for (const { verb, to, summary } of STATUS_CHANGES) {
     app.post(`${OWN_AGENT}/${verb}`, {
       schema: ownerSchema({
+        ...forApiKeys('agents:status'),
         operationId: `${verb}Agent`,
         summary,
         params: ownAgentParam(),
@@ -129,7 +134,7 @@ function statusRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
         response: { 200: ownerAgentSchema(deps.site.naming) },
       }),
       handler: async (request) => {
-        const { ownerId } = await signedIn.require(request)
+        const { ownerId } = await signedIn.owner(request)
         const { reason = null } = request.body
         return changeOwnStatus(deps, ownerId, request.params.agent, { to, reason })
       },

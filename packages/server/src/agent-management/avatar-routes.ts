@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
 import { assertNoContentEncoding } from '../core/http/json-body.ts'
 import type { App } from '../core/http/server.ts'
-import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import { forApiKeys, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { Avatars } from './avatar.ts'
 
 const BODY_LIMIT = 5 * 1024 * 1024
@@ -20,12 +20,13 @@ export function avatarRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
     parseImages(scope)
     // Before the body is read, so that unauthenticated uploads are rejected early.
     scope.addHook('onRequest', async (request) => {
-      await signedIn.require(request)
+      await signedIn.owner(request)
     })
 
     scope.put(url, {
       bodyLimit: BODY_LIMIT,
       schema: ownerSchema({
+        ...forApiKeys('agents:write'),
         operationId: 'setAvatar',
         summary:
           'Upload the picture of an agent: PNG, JPEG or WebP, at most 5 MiB and 40 million pixels',
@@ -35,7 +36,7 @@ export function avatarRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
         response,
       }),
       handler: async (request) => {
-        const { ownerId } = await signedIn.require(request)
+        const { ownerId } = await signedIn.owner(request)
         const { params, query } = request as { params: { agent: string }; query: { crop?: string } }
         return avatars.set(ownerId, params.agent, request.body as Uint8Array, parseCrop(query.crop))
       },
@@ -43,13 +44,14 @@ export function avatarRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
 
     scope.delete(url, {
       schema: ownerSchema({
+        ...forApiKeys('agents:write'),
         operationId: 'removeAvatar',
         summary: "Take an agent's picture away",
         params: ownAgentParam(),
         response,
       }),
       handler: async (request) => {
-        const { ownerId } = await signedIn.require(request)
+        const { ownerId } = await signedIn.owner(request)
         return avatars.remove(ownerId, (request.params as { agent: string }).agent)
       },
     })

@@ -1,4 +1,10 @@
-import type { AgentStatus, ChannelFact, Tail, VerificationFact } from '@countersign/protocol'
+import type {
+  AgentStatus,
+  ChannelFact,
+  DirectorySignature,
+  Tail,
+  VerificationFact,
+} from '@countersign/protocol'
 
 /** The public data of an agent. Times are in milliseconds since 1970. */
 export interface AgentRecord {
@@ -28,7 +34,18 @@ export interface AgentProfile {
   readonly description: string | null
   /** Version id of the uploaded picture. Null: the picture is generated from the DID. */
   readonly avatar: string | null
+  /** May have expired, or be one of a former key. */
+  readonly directoryProof: StoredDirectoryProof | null
   readonly channels: readonly ChannelFact[]
+}
+
+/** The last signature that an agent made over its key set, as `agents.directory_proof` stores it. */
+export interface StoredDirectoryProof extends DirectorySignature {
+  /** The thumbprint of the key that signed. */
+  readonly keyid: string
+  /** Unix seconds. */
+  readonly created: number
+  readonly expires: number
 }
 
 /** The profile that an agent has right after its claim. `claimedAt` is in milliseconds since 1970. */
@@ -43,6 +60,7 @@ export function initialProfile(claimedAt: number): AgentProfile {
     displayName: null,
     description: null,
     avatar: null,
+    directoryProof: null,
     channels: [],
   }
 }

@@ -231,6 +231,18 @@ export async function setGrade(tx: Tx, change: GradeChange): Promise<void> {
   await updateGrade(tx.db, change)
 }
 
+/** Stores an agent's signature over its key set as JSON, with the sequence number of the event about it. */
+export async function setDirectoryProof(
+  tx: Tx,
+  { tail, proof, version }: Pick<AgentRow, 'tail' | 'version'> & { readonly proof: string },
+): Promise<void> {
+  await tx.db
+    .updateTable('agents')
+    .set({ directory_proof: proof, version })
+    .where('tail', '=', tail)
+    .execute()
+}
+
 /** A page of agents with one string per column. Reading them as row objects with buffers takes five times as long. */
 export interface AgentPage {
   readonly count: number
@@ -258,7 +270,7 @@ interface Range {
 
 const UNMODIFIED = sql<boolean>`(key_sequence = 1 and updated_at = claimed_at and status_changed_at = claimed_at
   and status_reason is null and username is null and display_name is null and description is null
-  and avatar is null)`
+  and avatar is null and directory_proof is null)`
 
 const selectPage = prepared<Range, Nullable<AgentPage>>((db, param) =>
   db

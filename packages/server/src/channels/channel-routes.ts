@@ -8,7 +8,12 @@ import {
 import { Type } from 'typebox'
 import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
 import type { App } from '../core/http/server.ts'
-import { noContent, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import {
+  forApiKeys,
+  noContent,
+  type OwnerRouteContext,
+  ownerSchema,
+} from '../owners/owner-routes.ts'
 import { addChannel, removeChannel, renewChannel } from './change-channels.ts'
 import { checkNow } from './check-channel.ts'
 import type { ChannelDeps } from './deps.ts'
@@ -43,12 +48,13 @@ export function channelsRoutes(app: App, context: OwnerRouteContext<ChannelDeps>
 function channelKindsRoute(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
   app.get('/api/account/channel-kinds', {
     schema: ownerSchema({
+      ...forApiKeys('agents:read'),
       operationId: 'listChannelKinds',
       summary: 'The kinds of channel that can be proven',
       response: { 200: channelKindsSchema() },
     }),
     handler: async (request) => {
-      await signedIn.require(request)
+      await signedIn.owner(request)
       return { kinds: describeKinds(deps.channelSources.kinds) }
     },
   })
@@ -58,18 +64,20 @@ function channelKindsRoute(app: App, { deps, signedIn }: OwnerRouteContext<Chann
 function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<ChannelDeps>): void {
   app.get(AGENT_CHANNELS, {
     schema: ownerSchema({
+      ...forApiKeys('agents:read'),
       operationId: 'listChannels',
       summary: 'The channels of an agent, and how to prove them',
       params: ownAgentParam(),
       response: { 200: ownerChannelsSchema() },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await signedIn.owner(request)
       return { channels: await describeOwnChannels(deps, ownerId, request.params.agent) }
     },
   })
   app.post(AGENT_CHANNELS, {
     schema: ownerSchema({
+      ...forApiKeys('channels:write'),
       operationId: 'addChannel',
       summary: 'Add a channel, or create a new token for an existing one',
       params: ownAgentParam(),
@@ -77,7 +85,7 @@ function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
       response: { 201: ownerChannelSchema() },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await signedIn.owner(request)
       reply.code(201)
       return addChannel(deps, ownerId, request.params.agent, request.body)
     },
@@ -89,6 +97,7 @@ function singleChannelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
   for (const [action, { run, summary }] of Object.entries(ACTIONS)) {
     app.post(`${OWN_CHANNEL}/${action}`, {
       schema: ownerSchema({
+        ...forApiKeys('channels:write'),
         operationId: `${action}Channel`,
         summary,
         params: ownChannelParams(),
@@ -96,20 +105,21 @@ function singleChannelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
         response: { 200: ownerChannelSchema() },
       }),
       handler: async (request) => {
-        const { ownerId } = await signedIn.require(request)
+        const { ownerId } = await signedIn.owner(request)
         return run(deps, ownerId, request.params.agent, request.params.channel)
       },
     })
   }
   app.delete(OWN_CHANNEL, {
     schema: ownerSchema({
+      ...forApiKeys('channels:write'),
       operationId: 'removeChannel',
       summary: 'Remove a channel with its history',
       params: ownChannelParams(),
       response: { 204: noContent('Removed') },
     }),
     handler: async (request, reply) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await signedIn.owner(request)
       await removeChannel(deps, ownerId, request.params.agent, request.params.channel)
       return reply.code(204).send(null as never)
     },

@@ -11,7 +11,7 @@ import {
 } from '@countersign/protocol'
 import type { App } from '../core/http/server.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import { forApiKeys, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { assertSignInForClaimToken } from '../owners/session.ts'
 import { issueToken } from './issue-token.ts'
 
@@ -43,6 +43,7 @@ export function issueTokenRoute(app: App, { deps, signedIn }: OwnerRouteContext)
   const { naming } = deps.site
   app.post('/api/agents/token', {
     schema: ownerSchema({
+      ...forApiKeys('claim_tokens:create'),
       operationId: 'issueToken',
       summary:
         'Create a claim token, which invalidates the previous one; needs a sign-in of the last 12 hours',
@@ -50,9 +51,9 @@ export function issueTokenRoute(app: App, { deps, signedIn }: OwnerRouteContext)
       response: { 201: issuedTokenSchema(naming) },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.require(request)
-      assertSignInForClaimToken(session, deps.now())
-      const { ownerId } = session
+      const owner = await signedIn.owner(request)
+      if ('signedInAt' in owner) assertSignInForClaimToken(owner, deps.now())
+      const { ownerId } = owner
       const { claimToken, expiresAt } = await issueToken({ ...deps, naming }, ownerId)
       return reply.code(201).send({
         claimToken,

@@ -1,5 +1,6 @@
 import { SqliteAdapter, sql } from 'kysely'
 import { isCompromised } from '../agents/agent-key-table.ts'
+import { thumbprintBytes } from '../agents/key-thumbprint-table.ts'
 import { suspensionOfKey } from '../agents/suspended-key-table.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
 import type {
@@ -205,13 +206,14 @@ const redeem = prepared<{ hash: Uint8Array; now: number }, { owner_id: number }>
     .returning('owner_id'),
 )
 
-const insert = prepared<NewAgent, object>((db, param) =>
+const insert = prepared<NewAgent & Pick<AgentRow, 'key_thumbprint'>, object>((db, param) =>
   db.insertInto('agents').values({
     seq: param('seq'),
     tail: param('tail'),
     public_key: param('public_key'),
     key_sequence: 1,
     key_changed_at: null,
+    key_thumbprint: param('key_thumbprint'),
     agent_id: param('agent_id'),
     owner_id: param('owner_id'),
     status: 'active',
@@ -227,13 +229,14 @@ const insert = prepared<NewAgent, object>((db, param) =>
     description: null,
     username_skeleton: null,
     avatar: null,
+    directory_proof: null,
     grade: param('grade'),
   }),
 )
 
 /** @throws Error if an agent that is not revoked has the same key and label */
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<void> {
-  await insert(tx.db, agent)
+  await insert(tx.db, { ...agent, key_thumbprint: thumbprintBytes(agent.public_key) })
 }
 
 async function insertInSqlite(tx: Tx, minted: Minted, now: number): Promise<void> {
@@ -249,20 +252,24 @@ async function insertInPostgres({ db }: Tx, minted: Minted, now: number): Promis
   const agentColumn = <K extends keyof NewAgent>(name: K) => agents.map((agent) => agent[name])
   const eventColumn = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name])
   const payloads = events.map((event) => JSON.stringify(event.payload))
+  const thumbprints = agents.map(({ public_key }) => thumbprintBytes(public_key))
   const [redeemed] = await Promise.all([
     sql`update claim_tokens set used_at = ${now}::bigint
       where hash = any(${tokenHashes}::bytea[]) and used_at is null and superseded_at is null
         and expires_at > ${now}::bigint
       returning 1`.execute(db),
-    sql`insert into agents (seq, tail, public_key, agent_id, owner_id, claimed_at, grade,
+    sql`insert into agents (seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade,
         status, status_set_by, pair_slot, status_changed_at, updated_at, version)
-      select seq, tail, public_key, agent_id, owner_id, claimed_at, grade,
+      select seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade,
         'active', 'owner', 0, claimed_at, claimed_at, seq
       from unnest(${agentColumn('seq')}::bigint[], ${agentColumn('tail')}::text[],
-        ${agentColumn('public_key')}::bytea[], ${agentColumn('agent_id')}::text[],
+        ${agentColumn('public_key')}::bytea[], ${thumbprints}::bytea[],
+        ${agentColumn('agent_id')}::text[],
         ${agentColumn('owner_id')}::bigint[], ${agentColumn('claimed_at')}::bigint[],
         ${agentColumn('grade')}::text[])
-        as claim (seq, tail, public_key, agent_id, owner_id, claimed_at, grade)`.execute(db),
+        as claim (seq, tail, public_key, key_thumbprint, agent_id, owner_id, claimed_at, grade)`.execute(
+      db,
+    ),
     sql`insert into events (seq, at, type, tail, owner_id, facts)
       select * from unnest(${eventColumn('seq')}::bigint[], ${eventColumn('at')}::bigint[],
         ${eventColumn('type')}::text[], ${eventColumn('tail')}::text[],

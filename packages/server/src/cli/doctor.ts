@@ -4,6 +4,11 @@ import { findMismatch } from '../agents/read-model/compare.ts'
 import { type Env, readSettings, type Settings } from '../config/config.ts'
 import { selfTestEd25519 } from '../core/crypto/ed25519.ts'
 import { readPepper } from '../core/crypto/secrets.ts'
+import {
+  compareServiceKey,
+  OtherServiceKeyError,
+  SERVICE_KEY_PURPOSES,
+} from '../core/crypto/service-keys.ts'
 import { inspectDatabase } from '../core/database/maintenance/inspect.ts'
 import { missingMigrations } from '../core/database/migrate.ts'
 import { directoryOf } from '../core/database/open-database.ts'
@@ -28,6 +33,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   database: checkDatabase,
   'read model': checkReadModel,
   'identity pepper': checkPepper,
+  'service keys': checkServiceKeys,
   'free disk': checkDisk,
   'base URL': checkBaseUrl,
   server: checkServer,
@@ -119,6 +125,25 @@ async function checkPepper({ dataDir, database }: Settings) {
   if (pepper === null) return warn('does not exist yet: the first start creates it')
   if (found === 'other') return fail(new OtherPepperError().message)
   return ok(found === 'same' ? 'matches the data' : 'not used by the data yet')
+}
+
+async function checkServiceKeys({ dataDir, database }: Settings) {
+  if (isMissingFile(database)) return warn('not there yet: the first start makes them')
+  const found = await inspectDatabase(database, async ({ db }) => {
+    // The table of settings may not exist yet.
+    if ((await missingMigrations(db)).length > 0) return []
+    return Promise.all(
+      SERVICE_KEY_PURPOSES.map(
+        async (purpose) => [purpose, await compareServiceKey(db, dataDir, purpose)] as const,
+      ),
+    )
+  })
+  for (const [purpose, verdict] of found) {
+    if (verdict === 'missing' || verdict === 'other')
+      return fail(new OtherServiceKeyError(purpose, verdict).message)
+  }
+  const isKnown = found.length > 0 && found.every(([, verdict]) => verdict === 'same')
+  return isKnown ? ok('the same as on all nodes') : warn('not there yet: the next start makes them')
 }
 
 async function checkDisk({ dataDir, database }: Settings) {

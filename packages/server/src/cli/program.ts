@@ -4,6 +4,7 @@ import { exitCodeOf, messageOf } from '../cluster/exit-codes.ts'
 import type { Env } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { acceptPepperCommand } from './accept-pepper.ts'
+import { acceptServiceKeyCommand } from './accept-service-key.ts'
 import { agentCommands } from './agent.ts'
 import { backupCommands } from './backup.ts'
 import { doctorCommand } from './doctor.ts'
@@ -64,6 +65,7 @@ export async function runCountersignd(
   backupCommands(program, env)
   importCommand(program, env)
   acceptPepperCommand(program, env)
+  acceptServiceKeyCommand(program, env)
   doctorCommand(program, env)
   configureSubcommands(program)
   try {

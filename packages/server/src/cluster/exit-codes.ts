@@ -1,5 +1,6 @@
 import { CodedError, type ErrorCode, EXIT } from '@countersign/protocol'
 import { SettingsError } from '../config/config.ts'
+import { OtherServiceKeyError } from '../core/crypto/service-keys.ts'
 import { StorageFailure } from '../core/database/database.ts'
 import { NewerSchemaError } from '../core/database/migrate.ts'
 import { AlreadyServedError } from '../core/database/sqlite/process-lock.ts'
@@ -28,6 +29,7 @@ const BY_CODE: Partial<Record<ErrorCode, number>> = {
 /** The exit code of `countersignd` after an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof SettingsError || error instanceof OtherPepperError) return EXIT.usage
+  if (error instanceof OtherServiceKeyError) return EXIT.usage
   if (error instanceof WorkerFailedError) return error.exitCode
   if (error instanceof CodedError) return BY_CODE[error.code] ?? EXIT.failure
   if (error instanceof AlreadyServedError || error instanceof NewerSchemaError)

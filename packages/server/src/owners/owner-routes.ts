@@ -1,8 +1,9 @@
-import { CodedError, ERROR_STATUS, errorSchema } from '@countersign/protocol'
+import { type ApiKeyScope, CodedError, ERROR_STATUS, errorSchema } from '@countersign/protocol'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { toCodedError } from '../core/errors.ts'
 import type { Cookies } from '../core/http/cookies.ts'
 import type { Providers } from '../providers/providers.ts'
+import { type ApiKeyDeps, type ApiKeyOwner, authenticateApiKey } from './api-keys.ts'
 import { failureOf } from './callback-failure.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import {
@@ -24,6 +25,14 @@ export interface OwnerRouteContext<Deps = OwnerDeps> {
   readonly signedIn: SignedIn
 }
 
+/** The member of a route's schema that names the scope with which API keys may use it. OpenAPI shows it too. */
+const API_KEY_SCOPE = 'x-api-key-scope'
+
+/** The schema member for a route that API keys with a scope may use. Its handler calls `SignedIn.owner`. */
+export function forApiKeys(scope: ApiKeyScope) {
+  return { [API_KEY_SCOPE]: scope }
+}
+
 /** Adds the error responses and the OpenAPI tag of the owners' API to a route's schema. */
 export function ownerSchema<T extends FastifySchema & { response: object }>(schema: T) {
   return {
@@ -38,18 +47,43 @@ export function noContent(description: string) {
   return { type: 'null', description } as const
 }
 
-/** Finds the session of a request, and sets the session cookie. */
+/** The text after `Bearer` in a request's `Authorization` header, or null. */
+function bearerOf({ headers }: FastifyRequest): string | null {
+  return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? null
+}
+
+/** Finds the session or the API key of a request, and sets the session cookie. */
 export class SignedIn {
-  readonly #deps: SessionDeps
+  readonly #deps: SessionDeps & ApiKeyDeps
   readonly #cookies: Cookies
 
-  constructor(deps: SessionDeps, cookies: Cookies) {
+  constructor(deps: SessionDeps & ApiKeyDeps, cookies: Cookies) {
     this.#deps = deps
     this.#cookies = cookies
   }
 
-  /** The valid session of a request, or null. */
+  /**
+   * The owner of a request with a session, or with an API key that has the scope of the route.
+   * @throws CodedError UNAUTHENTICATED, FORBIDDEN; VALIDATION_ERROR if the request has both
+   */
+  async owner(request: FastifyRequest): Promise<Session | ApiKeyOwner> {
+    const key = bearerOf(request)
+    if (key === null) return this.require(request)
+    if (this.#cookies.read(request, 'session') !== null) throw ambiguousError()
+    const schema = request.routeOptions.schema as { [API_KEY_SCOPE]?: ApiKeyScope } | undefined
+    return authenticateApiKey(this.#deps, key, schema?.[API_KEY_SCOPE] ?? null)
+  }
+
+  /**
+   * The valid session of a request, or null.
+   * @throws CodedError FORBIDDEN or UNAUTHENTICATED if the request has an API key: no key can do what needs a session
+   */
   async find(request: FastifyRequest): Promise<Session | null> {
+    const key = bearerOf(request)
+    if (key !== null) {
+      if (this.#cookies.read(request, 'session') !== null) throw ambiguousError()
+      await authenticateApiKey(this.#deps, key, null)
+    }
     const token = this.#cookies.read(request, 'session')
     return token === null ? null : findSession(this.#deps, token)
   }
@@ -84,6 +118,13 @@ export class SignedIn {
   clearCookie(reply: FastifyReply): void {
     this.#cookies.clear(reply, 'session')
   }
+}
+
+function ambiguousError(): CodedError {
+  return new CodedError(
+    'VALIDATION_ERROR',
+    'The request has a session cookie and an API key. Send only one of them.',
+  )
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])

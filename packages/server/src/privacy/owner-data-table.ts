@@ -7,12 +7,13 @@ const OWNER_TABLES = [
   'sign_in_identities',
   'sign_in_links',
   'sessions',
+  'api_keys',
   'flows',
   'claim_tokens',
   'identity_verifications',
 ] as const
 
-/** Deletes an owner's sign-in methods, sessions, flows, claim tokens and verifications. */
+/** Deletes an owner's sign-in methods, sessions, API keys, flows, claim tokens and verifications. */
 export async function deleteOwnerRecords(tx: Tx, ownerId: number): Promise<void> {
   for (const table of OWNER_TABLES) {
     await tx.db.deleteFrom(table).where('owner_id', '=', ownerId).execute()

@@ -1,8 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
-import type { RenounceRequest, RuntimeAnswer, SignedRequest } from '@countersign/protocol'
+import type {
+  DirectoryProofRequest,
+  RenounceRequest,
+  RuntimeAnswer,
+  SignedRequest,
+} from '@countersign/protocol'
 import type { Logger } from 'pino'
+import { proveDirectory } from '../agent-management/directory-proof.ts'
 import { renounce } from '../agent-management/renounce.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import type { ChannelSources } from '../channels/deps.ts'
@@ -12,6 +18,7 @@ import type { Settings } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { Ed25519Verifier } from '../core/crypto/ed25519.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
+import type { ServiceKey } from '../core/crypto/service-keys.ts'
 import type { Database } from '../core/database/database.ts'
 import { connectionLimit } from '../core/http/connection-limit.ts'
 import type { Listeners } from '../core/http/listeners.ts'
@@ -42,6 +49,7 @@ export interface ServiceParts {
   readonly state: ServiceState
   readonly providers: Providers
   readonly channelSources: ChannelSources
+  readonly directoryKey: ServiceKey
   readonly now: () => number
 }
 
@@ -61,6 +69,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     state,
     providers,
     channelSources,
+    directoryKey,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -87,6 +96,9 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     },
     renounce: (reference: string, request: RenounceRequest) =>
       renounce({ db, ed25519, site, now }, reference, request),
+    proveDirectory: (reference: string, request: DirectoryProofRequest) =>
+      proveDirectory({ db, ed25519, site, now }, reference, request),
+    directoryKey,
     isReady: () => state.phase === 'ready',
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),

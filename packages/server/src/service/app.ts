@@ -7,12 +7,17 @@ import type {
   VerifyResponse,
 } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
+import {
+  type DirectoryProofRouteDeps,
+  directoryProofRoute,
+} from '../agent-management/directory-proof-routes.ts'
 import { type RenounceRouteDeps, renounceRoute } from '../agent-management/renounce-routes.ts'
 import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
 import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { gradeRoute } from '../agents/grade-routes.ts'
+import { keyHolderRoute } from '../agents/key-holder-routes.ts'
 import { keySetRoute } from '../agents/key-set-routes.ts'
 import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
@@ -46,6 +51,7 @@ import { loadPages, type Pages } from '../pages/load.ts'
 import { packageRoutes } from '../pages/package-routes.ts'
 import { servePages } from '../pages/page-routes.ts'
 import { verifyRequestRoute, verifyRoute } from '../verification/verify-routes.ts'
+import { type ServiceDirectoryDeps, serviceDirectoryRoute } from './directory-routes.ts'
 import { type HealthDeps, healthRoutes } from './health-routes.ts'
 import { type OwnerScopeDeps, serveOwners } from './owner-scope.ts'
 
@@ -56,6 +62,8 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly verifyRequest: (request: SignedRequest) => Promise<SignedRequestVerdict>
   readonly runtime: RuntimeRouteDeps
   readonly renounce: RenounceRouteDeps['renounce']
+  readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
+  readonly directoryKey: ServiceDirectoryDeps['directoryKey']
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
   readonly reportDatabase: HealthDeps['reportDatabase']
@@ -165,5 +173,8 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   uploadedAvatarRoute(app, { ...deps.read, db: deps.owners.db })
   didJsonRoute(app, deps.read)
   keySetRoute(app, deps.read)
+  keyHolderRoute(app, { db: deps.owners.db, site: deps.read.site })
+  directoryProofRoute(app, { naming, proveDirectory: deps.proveDirectory })
+  serviceDirectoryRoute(app, { ...deps.read, directoryKey: deps.directoryKey })
   healthRoutes(app, deps)
 }

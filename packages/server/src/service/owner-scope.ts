@@ -12,6 +12,7 @@ import { sessionRoutes } from '../dashboard/session-routes.ts'
 import { streamRoute } from '../dashboard/stream-routes.ts'
 import { identityRoutes } from '../identity/identity-routes.ts'
 import { accountRoutes } from '../owners/account-routes.ts'
+import { apiKeyRoutes } from '../owners/api-key-routes.ts'
 import type { OwnerDeps } from '../owners/owner-deps.ts'
 import { rejectCrossOrigin, SignedIn } from '../owners/owner-routes.ts'
 import { signInRoutes } from '../owners/sign-in-routes.ts'
@@ -35,6 +36,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     sessionRoutes(owners, context)
     signInRoutes(owners, context)
     accountRoutes(owners, context)
+    apiKeyRoutes(owners, context)
     exportRoute(owners, context)
     deletionRoute(owners, context)
     identityRoutes(owners, context)

@@ -8,6 +8,7 @@ import type { Env, Settings } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { selfTestEd25519 } from '../core/crypto/ed25519.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
+import { openServiceKey } from '../core/crypto/service-keys.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import type { WriterTurn } from '../core/database/sqlite/writer-turn.ts'
@@ -54,7 +55,7 @@ export interface Primary {
  * @param primary null if this process is the whole service. A primary has already locked and checked the data, and serves
  *   the metrics
  * @param timing intervals and the monotonic clock; tests pass their own
- * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError; Error if the self-test or the check of the
+ * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, OtherServiceKeyError; Error if the self-test or the check of the
  *   database file fails. On any error, everything that was opened is closed
  */
 export async function startService(
@@ -101,6 +102,7 @@ async function start(
   resources.defer(() => db.close())
   if (primary === null) await db.check()
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
+  const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
 
   const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
@@ -116,6 +118,7 @@ async function start(
     state,
     providers,
     channelSources,
+    directoryKey,
     now,
   }
   const deps = appDeps(settings, log, parts)

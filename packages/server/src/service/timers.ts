@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
+import { fillThumbprints } from '../agents/key-thumbprints.ts'
 import type { DueChecks } from '../channels/recheck-due.ts'
 import { JobRunner } from '../core/jobs/run-jobs.ts'
+import { WorkLoop } from '../core/jobs/work-loop.ts'
 import type { ServiceParts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
@@ -52,13 +54,18 @@ export function startTimers(
   })
   const onFailure = (error: unknown) => log.error({ err: error }, 'a job failed')
   const due = new JobRunner({ db, handlers: JOB_HANDLERS, now, onFailure })
+  const thumbprints = new WorkLoop({
+    poll: (stopping) => fillThumbprints(db, stopping),
+    onError: (error) => log.error({ err: error }, 'thumbprints of keys cannot be stored'),
+  })
   const stopWork = every(WORK_MS, () => {
     due.run()
+    void thumbprints.run()
     void checks.run()
   })
-  resources.defer(() => {
+  resources.defer(async () => {
     stopPolling()
     stopWork()
-    return due.stop()
+    await Promise.all([due.stop(), thumbprints.stop()])
   })
 }

@@ -11,11 +11,13 @@ import {
   tempDir,
 } from '../../../../test/support/service.ts'
 
-/** The environment of a node with its own data directory, on the database of another node. */
+/** The environment of a node with its own data directory, but without the pepper, on the database of another node. */
 function envOfSecondNode(t: TestContext, { env, settings }: TestService): Record<string, string> {
   const { database } = settings
   const DATABASE_URL = database.kind === 'postgres' ? database.url : `sqlite:${database.file}`
-  return { ...env, DATABASE_URL, DATA_DIR: tempDir(t), PORT: '0' }
+  const DATA_DIR = tempDir(t)
+  copyFileSync(join(settings.dataDir, 'directory-key'), join(DATA_DIR, 'directory-key'))
+  return { ...env, DATABASE_URL, DATA_DIR, PORT: '0' }
 }
 
 const pepperOf = (env: Readonly<Record<string, string>>) =>

@@ -57,6 +57,10 @@ test('the export contains everything about the owner, and nothing about others',
     all.signInProviders.map(({ id }) => id),
     ['github'],
   )
+  assert.deepEqual(
+    all.apiKeys.map(({ name, scopes }) => [name, scopes]),
+    [['CI', ['agents:read']]],
+  )
   assert.equal(all.signInLinks.length, 1)
   assert.deepEqual(
     all.begun.map(({ kind, provider }) => [kind, provider]),

@@ -49,6 +49,14 @@ export async function insertOwnerRecords(
       })
       .execute()
     await db
+      .insertInto('api_keys')
+      .values({
+        ...{ hash: randomBytes(32), id: `id-${unique}`, owner_id: ownerId, name: 'CI' },
+        ...{ scopes: 'agents:read', last_four: 'abcd', last_used_at: null },
+        ...{ created_at: now, expires_at: now + 86_400_000 },
+      })
+      .execute()
+    await db
       .insertInto('recovery_codes')
       .values({ hash: code, owner_id: ownerId, created_at: now })
       .execute()

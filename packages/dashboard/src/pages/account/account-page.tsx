@@ -7,6 +7,7 @@ import { Page } from '../../components/page.tsx'
 import { ProviderError } from '../../components/provider-error.tsx'
 import { Sheet } from '../../components/sheet.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
+import { ApiKeysSection } from './api-keys-section.tsx'
 import { DeletionSection } from './deletion-section.tsx'
 import { ExportSection } from './export-section.tsx'
 import { PasskeysSection } from './passkeys-section.tsx'
@@ -36,6 +37,7 @@ function Loaded({ account }: { readonly account: Account }) {
         <RecoverySection account={account} />
         <ProvidersSection account={account} />
         <SessionsSection account={account} />
+        <ApiKeysSection />
         <ExportSection />
         <DeletionSection account={account} />
       </Sheet>

@@ -269,6 +269,7 @@ function isInitial({ profile, claimedAt }: AgentRecord): boolean {
     profile.displayName === null &&
     profile.description === null &&
     profile.avatar === null &&
+    profile.directoryProof === null &&
     profile.channels.length === 0
   )
 }

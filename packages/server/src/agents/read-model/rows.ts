@@ -47,6 +47,7 @@ export function recordOf(row: AgentRow, channels: readonly ProvenChannelRow[]): 
       displayName: row.display_name,
       description: row.description,
       avatar: row.avatar,
+      directoryProof: row.directory_proof === null ? null : JSON.parse(row.directory_proof),
       channels: channels.map(factsOfChannel),
     },
   }

@@ -24,7 +24,7 @@ export function loadPepper(dataDir: string): Pepper {
 
 /** Reads the pepper of a data directory. @returns null if there is none @throws Error if the file has other contents */
 export function readPepper(dataDir: string): Pepper | null {
-  const key = readSecretIfExists(join(dataDir, PEPPER))
+  const key = readSecretIfExists(dataDir, PEPPER)
   return key === null ? null : pepperOf(key)
 }
 
@@ -43,19 +43,23 @@ function pepperOf(key: Buffer): Pepper {
   }
 }
 
-/** A secret of 32 bytes, stored in its own file in hexadecimal. */
-function loadSecret(dataDir: string, name: string): Buffer {
+/**
+ * Reads a secret of 32 bytes, stored in its own file in hexadecimal. Creates it if it does not exist, with file mode 0600.
+ * @throws Error if the file has other contents
+ */
+export function loadSecret(dataDir: string, name: string): Buffer {
   const file = join(dataDir, name)
-  const existing = readSecretIfExists(file)
+  const existing = readSecretIfExists(dataDir, name)
   if (existing !== null) return existing
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   publish(file, `${randomBytes(32).toString('hex')}\n`)
   return readSecret(file)
 }
 
-function readSecretIfExists(file: string): Buffer | null {
+/** @returns null if there is no such file @throws Error if the file has other contents */
+export function readSecretIfExists(dataDir: string, name: string): Buffer | null {
   try {
-    return readSecret(file)
+    return readSecret(join(dataDir, name))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error

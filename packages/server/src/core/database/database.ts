@@ -31,6 +31,7 @@ export interface Tables {
   sign_in_identities: SignInIdentityRow
   sign_in_links: SignInLinkRow
   sessions: SessionRow
+  api_keys: ApiKeyRow
   flows: FlowRow
   avatars: AvatarRow
   /** Settings that all nodes share. `settings-table.ts` says why the table is not named after them. */
@@ -92,6 +93,8 @@ export interface AgentRow {
   key_sequence: number
   /** When the current key became current; null: at the claim. */
   key_changed_at: number | null
+  /** The JWK thumbprint of the current key. Whatever changes `public_key` sets it too, or to null: the service fills it in. */
+  key_thumbprint: Uint8Array | null
   agent_id: string
   owner_id: number
   status: AgentStatus
@@ -111,6 +114,8 @@ export interface AgentRow {
   username_skeleton: string | null
   /** Version of the picture, part of its URL. Null: no picture. */
   avatar: string | null
+  /** JSON: the last signature of the agent over its key set (`agents/directory-proof.ts`). Null: none. */
+  directory_proof: string | null
   /** The grade of the last `agent.grade_changed` event. The current grade is computed; a difference raises the next event. */
   grade: Grade
 }
@@ -252,6 +257,19 @@ export interface SessionRow {
   expires_at: number
   /** The credential id of the passkey that started it. Null for other methods, and for sessions of older releases. */
   passkey_id: string | null
+}
+
+export interface ApiKeyRow {
+  /** SHA-256. */
+  hash: Uint8Array
+  id: string
+  owner_id: number
+  name: string
+  scopes: string
+  last_four: string
+  created_at: number
+  expires_at: number
+  last_used_at: number | null
 }
 
 /** The state of a browser flow, such as a sign-in at a provider. Used once, in the browser that began it. */

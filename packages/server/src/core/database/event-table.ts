@@ -10,6 +10,7 @@ export type EventType =
   | 'agent.revoked'
   | 'agent.grade_changed'
   | 'agent.key_compromised'
+  | 'agent.directory_proven'
   | 'channel.verified'
   | 'channel.stale'
   | 'channel.removed'
@@ -19,6 +20,8 @@ export type EventType =
   | 'owner.suspended'
   | 'owner.reactivated'
   | 'owner.deleted'
+  | 'owner.api_key_created'
+  | 'owner.api_key_revoked'
 
 export interface NewEvent {
   readonly seq: number

@@ -28,7 +28,7 @@ export interface RuleContext {
 }
 
 /**
- * Whose quota a request counts against: the address, session token or claim token.
+ * Whose quota a request counts against: the address, session token or API key, or claim token.
  * @returns null if the request has none of that kind; the handler rejects it for that reason
  */
 export function clientOf(
@@ -37,7 +37,8 @@ export function clientOf(
   request: FastifyRequest,
 ): string | null {
   if (limit.by === 'address') return addressKey(request.ip)
-  if (limit.by === 'session') return cookies.read(request, 'session')
+  if (limit.by === 'session')
+    return cookies.read(request, 'session') ?? request.headers.authorization ?? null
   const { claimToken } = (request.body ?? {}) as { claimToken?: unknown }
   return typeof claimToken === 'string' ? claimToken : null
 }

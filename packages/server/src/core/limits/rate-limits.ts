@@ -75,6 +75,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   challengeRuntime: [verifications],
   answerRuntime: [verifications],
   renounce: [verifications],
+  proveDirectory: [verifications],
 }
 
 /** The rate limits of a route; none for health checks, preflights, suspension and revocation. */

@@ -39,6 +39,7 @@ const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   challengeRuntime: 'claims',
   answerRuntime: 'claims',
   renounce: 'claims',
+  proveDirectory: 'claims',
   accountStream: 'streams',
   setAvatar: 'pictures',
 }

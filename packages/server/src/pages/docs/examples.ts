@@ -1,4 +1,10 @@
-import { agentKeySetUrl, type Naming, WEB_BOT_AUTH_TAG } from '@countersign/protocol'
+import {
+  agentKeySetUrl,
+  apiKeyPrefix,
+  KEY_DIRECTORY_TAG,
+  type Naming,
+  WEB_BOT_AUTH_TAG,
+} from '@countersign/protocol'
 import type { Schema } from './openapi-types.ts'
 
 /** The tail of an agent that does not exist. */
@@ -37,6 +43,9 @@ export function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
     x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
     kid: THUMBPRINT,
     keyid: THUMBPRINT,
+    thumbprint: THUMBPRINT,
+    secret: `${apiKeyPrefix(naming)}00112233445566778899aabbccddeeff`,
+    scopes: ['agents:read'],
     method: 'GET',
     url: 'https://shop.example/orders',
     audience: 'https://shop.example',
@@ -74,6 +83,7 @@ export function ownExamples(
   baseUrl: string,
 ): Record<string, unknown> {
   if (operationId === 'verifyRequest') return { headers: signedHeaders(baseUrl) }
+  if (operationId === 'proveDirectory') return directoryProof()
   const challenge = `${naming.challengePrefix}${baseUrl}:4kXw9TbQe7RzMn3VhYcJ2p`
   return operationId === 'answerRuntime' ? { challenge } : {}
 }
@@ -92,6 +102,15 @@ function signedHeaders(baseUrl: string): readonly (readonly [string, string])[] 
     ],
     ['Signature', `sig1=:${SIGNATURE}:`],
   ]
+}
+
+/** The signature of an agent over its key set. */
+function directoryProof() {
+  const times = 'created=1800000000;expires=1802592000'
+  return {
+    signatureInput: `sig1=("@authority";req);${times};keyid="${THUMBPRINT}";tag="${KEY_DIRECTORY_TAG}"`,
+    signature: `sig1=:${SIGNATURE}:`,
+  }
 }
 
 /** An example body with the required members, or with the first optional one if none is required. */

@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify'
 import { allowAnyOrigin } from '../../core/http/cors.ts'
 import { RATE_LIMIT_HEADERS } from '../../core/limits/rate-limit-headers.ts'
 import type { RouteInfo } from '../../core/limits/route-info.ts'
-import { needsSession } from './curl-example.ts'
 import { once } from './docs-routes.ts'
 import type { ApiDocument, Operation } from './openapi-types.ts'
 import { publishOpenApi } from './published-openapi.ts'
@@ -94,6 +93,8 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   challengeRuntime: ['FORBIDDEN'],
   answerRuntime: ['INVALID_SIGNATURE', 'TOKEN_EXPIRED', 'FORBIDDEN'],
   renounce: ['INVALID_SIGNATURE', 'FORBIDDEN', 'CONFLICT'],
+  proveDirectory: ['INVALID_SIGNATURE', 'CONFLICT'],
+  createApiKey: ['CONFLICT'],
   issueToken: ['IDENTITY_REQUIRED', 'RECENT_SIGN_IN_REQUIRED'],
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],
@@ -112,8 +113,9 @@ function errorsOf(method: string, operation: Operation, isLimited: boolean): Err
   const told: Readonly<Partial<Record<ErrorCode, boolean>>> = {
     VALIDATION_ERROR: true,
     NOT_FOUND: parameters.some((each) => each.in === 'path'),
-    UNAUTHENTICATED: owners && (changes || needsSession(operation)),
-    FORBIDDEN: owners && changes,
+    // Every operation refuses an unknown API key, also those that need no session.
+    UNAUTHENTICATED: owners,
+    FORBIDDEN: owners,
     RECENT_SIGN_IN_REQUIRED: summary.includes('recent sign-in'),
     PRECONDITION_FAILED: true,
     PAYLOAD_TOO_LARGE: changes,

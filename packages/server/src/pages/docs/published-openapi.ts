@@ -44,13 +44,17 @@ function publishOperation(operation: Operation, deps: CurlContext): Operation {
   }
   return {
     ...operation,
-    security: isOwners ? [{ session: [] }] : isCallback ? [{ flow: [] }] : [],
+    security: isOwners ? ownerSecurity(operation) : isCallback ? [{ flow: [] }] : [],
     parameters: parametersOf(operation, deps),
     ...(body && { requestBody: body }),
     responses: mapMembers(responses, (response, status) =>
       publishResponse(response as Responses[string], status, deps),
     ) as Responses,
   }
+}
+
+function ownerSecurity({ 'x-api-key-scope': scope }: Operation) {
+  return scope === undefined ? [{ session: [] }] : [{ session: [] }, { apiKey: [scope] }]
 }
 
 function parametersOf(operation: Operation, deps: CurlContext): Parameter[] {
@@ -173,6 +177,11 @@ function securitySchemes(cookies: Cookies) {
       in: 'cookie',
       name: cookies.name('session'),
       description: 'The session of a signed-in owner. Changes need the Origin of the service.',
+    },
+    apiKey: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'An API key of an owner with the scope that the operation names.',
     },
     flow: {
       type: 'apiKey',

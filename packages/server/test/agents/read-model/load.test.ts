@@ -100,6 +100,7 @@ function agentRow(i: number): AgentRow {
     public_key: new Uint8Array(randomBytes(32)),
     key_sequence: i % 37 === 0 ? 2 : 1,
     key_changed_at: i % 37 === 0 ? claimed_at + 3 : null,
+    key_thumbprint: null,
     agent_id: 'main',
     owner_id: 1 + (i % OWNERS),
     status: isRevoked ? 'revoked' : i % 13 === 0 ? 'suspended' : 'active',
@@ -115,6 +116,7 @@ function agentRow(i: number): AgentRow {
     description: i % 29 === 0 ? 'x' : null,
     username_skeleton: null,
     avatar: i % 31 === 0 ? 'a' : null,
+    directory_proof: i % 41 === 0 ? '{"keyid":"k","expires":1}' : null,
     grade: 'C',
   }
 }

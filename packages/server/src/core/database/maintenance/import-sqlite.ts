@@ -242,6 +242,7 @@ export const TABLE_KEYS = {
   sign_in_identities: ['provider', 'subject_hash'],
   sign_in_links: ['hash'],
   sessions: ['hash'],
+  api_keys: ['hash'],
   flows: ['hash'],
   facts: ['name'],
   avatars: ['tail'],

@@ -9,6 +9,8 @@ import { pruning } from './0008-pruning.ts'
 import { agentKeys } from './0009-agent-keys.ts'
 import { suspensions } from './0010-suspensions.ts'
 import { ownerNames } from './0011-owner-names.ts'
+import { keyThumbprints } from './0012-key-thumbprints.ts'
+import { apiKeys } from './0013-api-keys.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -24,4 +26,6 @@ export const MIGRATIONS: readonly Migration[] = [
   agentKeys,
   suspensions,
   ownerNames,
+  keyThumbprints,
+  apiKeys,
 ]
