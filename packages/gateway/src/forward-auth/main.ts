@@ -48,7 +48,12 @@ async function serve(file: string, text: string, config: Config): Promise<number
   let nonces: OpenNonceStore | null = null
   try {
     if (config.nonces !== '') nonces = await openNonceStore(config.nonces, log)
-    await serveUntilStopped(new ForwardAuth(config, log, nonces?.store), file, text, log)
+    // Challenges that were used are shared in the same Redis.
+    const shared =
+      nonces === null
+        ? config
+        : readConfig(text, process.env, { ...config, usedChallenges: nonces.store })
+    await serveUntilStopped(new ForwardAuth(shared, log, nonces?.store), file, text, log)
     return 0
   } catch (error) {
     console.error(`countersign-gateway: ${(error as Error).message}`)
