@@ -8,8 +8,8 @@ import {
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gateway } from '@countersign/gateway/express'
-import { memoryNonceStore } from '@countersign/sdk'
 import express from 'express'
+import { olderNonceStore } from '../../packages/sdk/test/support/signed-site.ts'
 
 interface Cleanup {
   after(end: () => unknown): void
@@ -46,7 +46,7 @@ export async function startGuardedSite(t: Cleanup, service: string) {
       timeoutMs: 30_000,
       audiences: [url],
       policy,
-      nonces: nonceStore(),
+      nonces: olderNonceStore(),
       onDecision,
     }),
   )
@@ -67,11 +67,3 @@ export async function startGuardedSite(t: Cleanup, service: string) {
 
 /** Every byte, so not UTF-8. */
 export const BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
-
-/** Older than every request, or it could not tell whether one was sent before it started. */
-function nonceStore() {
-  let now = () => Date.now() - 3_600_000
-  const store = memoryNonceStore(undefined, () => now())
-  now = Date.now
-  return store
-}

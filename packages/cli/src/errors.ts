@@ -12,6 +12,8 @@ export type FailureCode =
   | 'NOT_A_CHALLENGE'
   /** The challenge is for another audience than the agent talks to, or is allowed to talk to. */
   | 'WRONG_AUDIENCE'
+  /** A site refused the sign-in of the agent. */
+  | 'NOT_ADMITTED'
   | 'ANOTHER_AGENT'
   | 'ANOTHER_SERVICE'
   | 'REVOKED'

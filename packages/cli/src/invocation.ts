@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
 import { EXIT } from '@countersign/protocol'
-import { Registry, type RegistryOptions, type Signer } from '@countersign/sdk'
+import { type Names, Registry, type RegistryOptions, type Signer } from '@countersign/sdk'
 import { keyFromFile } from '@countersign/sdk/node'
 import type { Command } from 'commander'
 import { codeOf, describeError, Failure } from './errors.ts'
@@ -45,6 +45,7 @@ export class Invocation {
   /** Set by a command that fails after it has printed its result. */
   exitCode: number = EXIT.ok
   #service: URL | undefined
+  #names: Names | undefined
   #options: () => SharedOptions
 
   /** @param options the options of the command and of the program; read when they are needed */
@@ -124,8 +125,9 @@ export class Invocation {
   }
 
   /** The same with the names that the service itself reports, for an `Agent` that signs requests. */
-  registryWithNames(): Promise<Registry> {
-    return Registry.discover(this.service, this.#registryOptions)
+  async registryWithNames(): Promise<Registry> {
+    this.#names ??= (await Registry.discover(this.service, this.#registryOptions)).naming
+    return this.registry(this.#names)
   }
 
   /** An absolute path. */
