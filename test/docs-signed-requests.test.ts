@@ -43,6 +43,8 @@ test(
   },
 )
 
+test('every block that the page assigns to this test was run', () => PAGE.assertAllTaken())
+
 async function assertAdmitted(program: string, args: readonly string[]): Promise<void> {
   const { code, stdout, stderr } = await run(program, args, env, '', {}, cli.home)
   assert.equal(code, 0, stderr)
