@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gateway } from '@countersign/gateway/express'
 import express from 'express'
-import { olderNonceStore } from '../../packages/sdk/test/support/signed-site.ts'
+import { olderNonceStore } from './older-nonce-store.ts'
 
 interface Cleanup {
   after(end: () => unknown): void

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { agentSignIn, Registry, verifyRequest } from '@countersign/sdk'
 import { nodeListener } from '@countersign/sdk/node'
-import { olderNonceStore } from '../../../sdk/test/support/signed-site.ts'
+import { olderNonceStore } from '../../../../test/support/older-nonce-store.ts'
 
 interface Cleanup {
   after(end: () => unknown): void
