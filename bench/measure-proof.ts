@@ -18,10 +18,11 @@ const NONCE_SCRIPT = import.meta.resolve('./nonce-memory.ts')
 const COMMAND = join(import.meta.dirname, '../packages/gateway/bin/countersign-gateway.mjs')
 const READY: HttpRequest = { method: 'GET', path: '/readyz' }
 /** One key may take a sixteenth of the nonces, so several agents sign. */
-const AGENTS = 64
+const AGENTS = 16
 /** Where agents reach the site behind the proxy that asks countersign-gateway. */
 const SHOP = 'https://shop.example'
-const CACHE_SECONDS = 5
+/** The longest that a policy allows, so that keys are known. */
+const CACHE_SECONDS = 60
 const START_DEADLINE_MS = 60_000
 
 /** The memory of a nonce store. */
