@@ -1,32 +1,66 @@
 import { gateway as forExpress } from '@countersign/gateway/express'
 import { gateway as forFastify } from '@countersign/gateway/fastify'
+import { isSignature } from '@countersign/sdk'
 import express from 'express'
 import fastify from 'fastify'
+import sodium from 'sodium-native'
 import { HOST } from './http-exchange.ts'
+import { keyPairOf } from './keys.ts'
 
 /** A site, optionally with a gateway in front of it. */
 export interface GatewaySiteTask {
   readonly port: number
   readonly framework: 'express' | 'fastify'
-  readonly gateway: { readonly service: string; readonly cacheSeconds: number } | null
+  readonly gateway: {
+    readonly service: string
+    readonly cacheSeconds: number
+    /** Requires signed requests of the agents of this issuer; null: takes the header's word. */
+    readonly issuer: string | null
+  } | null
+  /** Without a gateway: whether to verify one signature for each request, and nothing else. */
+  readonly verifies: boolean
 }
 
 // node gateway-site.ts '<a GatewaySiteTask as JSON>': a minimal site in Express or Fastify.
-const { port, framework, gateway }: GatewaySiteTask = JSON.parse(process.argv[2] as string)
+const { port, framework, gateway, verifies }: GatewaySiteTask = JSON.parse(
+  process.argv[2] as string,
+)
+const proof = gateway?.issuer
+  ? { issuer: gateway.issuer, audiences: [`http://${HOST}:${port}`] }
+  : null
 const options = gateway && {
   service: gateway.service,
-  policy: { cacheSeconds: gateway.cacheSeconds },
+  policy: { cacheSeconds: gateway.cacheSeconds, requireProof: proof !== null },
+  ...proof,
 }
 const ANSWER = { hello: 'agent' }
+const verifyOnce = verifies ? verifierOf(400) : null
 
 if (framework === 'express') {
   const app = express()
   if (options !== null) app.use(forExpress(options))
+  if (verifyOnce !== null) {
+    app.use((_request: unknown, _response: unknown, next: () => void) => verifyOnce().then(next))
+  }
   app.get('/', (_request, response) => response.json(ANSWER))
   app.listen(port, HOST)
 } else {
   const app = fastify()
   if (options !== null) app.register(forFastify(options))
+  if (verifyOnce !== null) app.addHook('onRequest', verifyOnce)
   app.get('/', async () => ANSWER)
   await app.listen({ port, host: HOST })
+}
+
+/** Verifies the same signature again and again, with the library of the gateway. @param size as long as a signature base is */
+function verifierOf(size: number): () => Promise<void> {
+  const pair = keyPairOf('gateway site')
+  const publicKey = new Uint8Array(pair.publicKey)
+  const message = new Uint8Array(size).fill(97)
+  const signature = Buffer.alloc(sodium.crypto_sign_BYTES)
+  sodium.crypto_sign_detached(signature, Buffer.from(message), pair.secretKey)
+  return async () => {
+    if (!(await isSignature(publicKey, message, new Uint8Array(signature))))
+      throw new Error('not verified')
+  }
 }

@@ -44,10 +44,12 @@ async function measureOne(
   const { framework, cached } = scenario
   const [did = ''] = linesOf(seed.hotTail)
   const asked: HttpRequest = { method: 'GET', path: '/', headers: { [ID_HEADER]: did } }
-  const start = (gateway: GatewaySiteTask['gateway']) => startSite(bench, framework, gateway, asked)
+  const start = (gateway: GatewaySiteTask['gateway']) =>
+    startSite(bench, { framework, gateway, verifies: false }, [asked])
   const guarded = await start({
     service: `http://${HOST}:${service.port}`,
     cacheSeconds: cached ? CACHE_SECONDS : 0,
+    issuer: null,
   })
   await checkGatewayRefuses(guarded.port)
   const file = cached ? seed.hotTail : seed.tails
@@ -62,14 +64,14 @@ async function measureOne(
   return measurement
 }
 
-async function startSite(
+/** Starts `gateway-site.ts` at a free port. */
+export async function startSite(
   { scope, machine }: Bench,
-  framework: GatewaySiteTask['framework'],
-  gateway: GatewaySiteTask['gateway'],
-  until: HttpRequest,
+  site: Omit<GatewaySiteTask, 'port'>,
+  until: readonly HttpRequest[],
 ): Promise<ServerProcess> {
   const port = await freePort()
-  const task: GatewaySiteTask = { port, framework, gateway }
+  const task: GatewaySiteTask = { port, ...site }
   const args = [fileURLToPath(import.meta.resolve('./gateway-site.ts')), JSON.stringify(task)]
   const env = { NODE_ENV: 'production' }
   return startServer(scope, {
@@ -77,7 +79,7 @@ async function startSite(
     env,
     port,
     core: machine.pinned?.server ?? null,
-    until: [until],
+    until,
   })
 }
 

@@ -5,6 +5,7 @@ import { measureFootprint } from './footprint.ts'
 import { inspectMachine, pinSelf } from './machine.ts'
 import { measureClaims } from './measure-claims.ts'
 import { measureGateway } from './measure-gateway.ts'
+import { measureNonces, measureProof } from './measure-proof.ts'
 import { measurePublic } from './measure-public.ts'
 import { measureScale } from './measure-scale.ts'
 import { measureTransactions } from './measure-transactions.ts'
@@ -66,7 +67,7 @@ export async function measure(
 
 async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<Results> {
   const requestSamples = requestSamplesOf(seed)
-  const nothing = { measurements: [], revocations: [], footprint: null, soak: null }
+  const nothing = { measurements: [], revocations: [], nonces: null, footprint: null, soak: null }
   if (options.soak !== null) {
     return { ...nothing, soak: await soak(bench, options.soak, requestSamples) }
   }
@@ -78,9 +79,11 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
     ...(await measureClaims(bench, options, seed)),
     ...(await measureTransactions(bench, options, seed)),
     ...(await measureGateway(bench, options, seed)),
+    ...(await measureProof(bench, options, seed)),
   ]
+  const nonces = options.parts.has('nonces') ? await measureNonces(bench) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
-  return { ...nothing, measurements: [...alone, ...measurements], revocations, footprint }
+  return { ...nothing, measurements: [...alone, ...measurements], revocations, nonces, footprint }
 }
 
 /** The settings that differ from the defaults. */

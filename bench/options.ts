@@ -2,8 +2,12 @@ import { parseArgs } from 'node:util'
 import { SCENARIO_NAMES, type ScenarioName } from './scenarios.ts'
 
 /** The values of `--only`: one measurement, or start-up and memory together. */
-type Part = ScenarioName | 'revocation' | 'footprint'
-const PARTS: readonly Part[] = [...SCENARIO_NAMES, 'revocation', 'footprint']
+type Part = ScenarioName | 'nonces' | 'revocation' | 'footprint'
+const PARTS: readonly Part[] = [...SCENARIO_NAMES, 'nonces', 'revocation', 'footprint']
+/** `--only proof`: everything about signed requests. */
+const PROOF: readonly Part[] = PARTS.filter(
+  (name) => name.startsWith('proof-') || name === 'nonces',
+)
 
 export type Generator = 'wrk' | 'autocannon'
 type Kind = 'sqlite' | 'postgres'
@@ -53,7 +57,8 @@ export const HELP = `Measures Countersign beside a bare node:http server and a n
   --revocations N   how many are timed, where there are several processes (200)
   --soak T          instead: a steady mixed load on one process for so long, such as 90s, 30m or 2h
   --patience S      wait up to S seconds in all for other programs to be quiet, and repeat rounds they spoilt (0)
-  --only a,b        of: ${PARTS.join(', ')}
+  --only a,b        of: ${PARTS.join(', ')};
+                    proof: all about signed requests
   --generator G     wrk or autocannon (wrk where it is installed)
   --fresh           seed anew, though a seeded database is at hand
   --json            one JSON document on standard output, and nothing else
@@ -85,7 +90,7 @@ export function readOptions(args: readonly string[]): Options | null {
     revocations: integer('revocations', values.revocations, 1, 100_000),
     soak: values.soak === undefined ? null : duration(values.soak),
     patience: integer('patience', values.patience, 0, 86_400),
-    parts: new Set(values.only === undefined ? PARTS : values.only.split(',').map(partOf)),
+    parts: new Set(values.only === undefined ? PARTS : values.only.split(',').flatMap(partsOf)),
     generator:
       values.generator === undefined
         ? null
@@ -132,10 +137,11 @@ function integer(name: string, text: string, min: number, max: number): number {
   throw new UsageError(`--${name} takes a number from ${min} to ${max}`)
 }
 
-function partOf(text: string): Part {
+function partsOf(text: string): readonly Part[] {
+  if (text.trim() === 'proof') return PROOF
   const part = PARTS.find((each) => each === text.trim())
   if (part === undefined) throw new UsageError(`--only takes, by commas: ${PARTS.join(', ')}`)
-  return part
+  return [part]
 }
 
 function oneOf<T extends string>(name: string, choices: readonly T[], text: string): T {

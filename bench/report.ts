@@ -1,5 +1,6 @@
 import type { Footprint } from './footprint.ts'
 import type { Machine } from './machine.ts'
+import type { NonceMemory } from './measure-proof.ts'
 import type { Revocations } from './measure-revocations.ts'
 import { notesFor } from './notes.ts'
 import type { Options } from './options.ts'
@@ -13,6 +14,7 @@ import { count, mib, milliseconds, ratio, tableOf } from './table.ts'
 export interface Results {
   readonly measurements: readonly Measurement[]
   readonly revocations: readonly Revocations[]
+  readonly nonces: NonceMemory | null
   readonly footprint: Footprint | null
   readonly soak: SoakResult | null
 }
@@ -41,12 +43,13 @@ export interface Report extends Results {
 
 /** Prints the report for people. */
 export function reportText(report: Report): string {
-  const { footprint, measurements, revocations, soak, seeds } = report
+  const { footprint, measurements, nonces, revocations, soak, seeds } = report
   return [
     headline(report),
     '',
     ...(measurements.length === 0 ? [] : [...measurementLines(measurements), '']),
     ...(revocations.length === 0 ? [] : [...revocations.map(revocationLine), '']),
+    ...(nonces === null ? [] : [nonceLine(nonces), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),
     ...(soak === null ? [] : [...soakLines(soak), '']),
     `database: ${report.database}`,
@@ -116,6 +119,11 @@ function revocationLine(revocations: Revocations): string {
     `since it was asked for; ${text(sinceAnswered)} since it was answered (${timed} revocations); ` +
     `aim: longest <= ${most} ms since it was answered: ${yesOrNo(met)}`
   )
+}
+
+function nonceLine({ entries, bytes }: NonceMemory): string {
+  const each = (bytes / entries).toFixed(0)
+  return `nonces in memory: ${count(entries)} take ${mib(bytes)} MiB, ${each} bytes each`
 }
 
 function footprintLines(footprint: Footprint): string[] {

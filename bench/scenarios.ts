@@ -52,6 +52,17 @@ export interface GatewayScenario extends ScenarioBase {
   readonly cached: boolean
 }
 
+/**
+ * Signed requests. Behind a middleware, the ceiling is the same site that only verifies one signature for each request;
+ * countersign-gateway (`command`) has none.
+ */
+export interface ProofScenario extends ScenarioBase {
+  readonly kind: 'proof'
+  readonly site: 'express' | 'fastify' | 'command'
+  /** Whether requests are signed, or only name the agent. */
+  readonly signed: boolean
+}
+
 export type Scenario =
   | ReadScenario
   | VerifyScenario
@@ -59,6 +70,7 @@ export type Scenario =
   | TransactionScenario
   | ScaleScenario
   | GatewayScenario
+  | ProofScenario
 
 const DID_PREFIX = 'svc:agent:'
 const TWICE_NAIVE: Aim = { of: 'naive', atLeast: 2 }
@@ -166,6 +178,34 @@ export const SCENARIOS = {
     title: 'gateway in Express, not cached',
     framework: 'express',
     cached: false,
+    aims: [],
+  },
+  'proof-express': {
+    kind: 'proof',
+    title: 'signed requests, gateway in Express',
+    site: 'express',
+    signed: true,
+    aims: [{ of: 'ceiling', atLeast: 0.85 }],
+  },
+  'proof-fastify': {
+    kind: 'proof',
+    title: 'signed requests, gateway in Fastify',
+    site: 'fastify',
+    signed: true,
+    aims: [{ of: 'ceiling', atLeast: 0.85 }],
+  },
+  'proof-command': {
+    kind: 'proof',
+    title: 'signed requests, countersign-gateway',
+    site: 'command',
+    signed: true,
+    aims: [],
+  },
+  'proof-command-unsigned': {
+    kind: 'proof',
+    title: 'the same, unsigned',
+    site: 'command',
+    signed: false,
     aims: [],
   },
 } as const satisfies Record<string, Scenario>

@@ -51,6 +51,24 @@ export function certifiedKey(i: number) {
   return keyPairOf(`agent ${i}`)
 }
 
+/** An agent whose key the bench has. */
+export interface RealAgent {
+  readonly tail: string
+  /** For `certifiedKey`. */
+  readonly key: number
+}
+
+/** Some agents with real key pairs. */
+export function realAgents({ agents, tails }: Seed, count: number): RealAgent[] {
+  const realKeys = Math.min(REAL_KEYS, agents)
+  const apart = Math.floor(agents / realKeys)
+  const lines = readFileSync(tails, 'latin1')
+  return Array.from({ length: Math.min(count, realKeys) }, (_, key) => {
+    const at = key * apart * TAIL_LINE
+    return { tail: lines.slice(at, at + TAIL_LINE - 1), key }
+  })
+}
+
 /** Creates a seeded database, or reuses one with the same number of agents and the same schema. */
 export async function prepareSeed(
   scope: Scope,

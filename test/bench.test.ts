@@ -127,6 +127,25 @@ test('the bench compares a site with the gateway to the same site without it', a
   }
 })
 
+test('the bench measures signed requests beside a site that only verifies, and the memory of nonces', async (t) => {
+  const fewer = ['--connections', '4', '--only', 'proof']
+  const { code, stdout, stderr } = await bench(tempDir(t), ...BRIEFLY, ...fewer)
+  assert.equal(code, 0, stderr)
+  const { measurements, nonces, errors }: Report = JSON.parse(stdout)
+  assert.equal(errors, 0)
+  assert.deepEqual(
+    measurements.map(({ name, ratioToCeiling }) => [name, ratioToCeiling !== null]),
+    [
+      ['proof-express', true],
+      ['proof-fastify', true],
+      ['proof-command', false],
+      ['proof-command-unsigned', false],
+    ],
+  )
+  for (const { perSecond } of measurements) assert.ok(perSecond.countersign)
+  assert.equal(nonces?.entries, 200_000)
+})
+
 test('the bench prints its options and refuses unknown ones', async (t) => {
   const dir = tempDir(t)
   const help = await bench(dir, '--help')

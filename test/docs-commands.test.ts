@@ -38,7 +38,7 @@ test(
     const identified = JSON.parse(await step('Say who you are'))
     assert.equal(identified.suggestedUse, 'full')
 
-    const signature = (await step('Prove it')).trim()
+    const signature = (await step('Answer a challenge')).trim()
     const { publicKey } = JSON.parse(await shell.run('npx countersign whoami --json'))
     await assertProves(service, {
       publicKey,
@@ -47,7 +47,7 @@ test(
     })
     for (const other of [`svc-challenge-v1:https://shop.example.evil.example:${NONCE}`, 'hello']) {
       await shell.run(`CHALLENGE='${other}'`)
-      await assert.rejects(step('Prove it'), /Nothing was signed/)
+      await assert.rejects(step('Answer a challenge'), /Nothing was signed/)
     }
 
     const owner = await signIn(service, ownerId)

@@ -39,9 +39,9 @@ export const ALL_ONLY = [
   'test/bench.test.ts',
   'test/channels-page.test.ts',
   'test/deploy-*.test.ts',
-  'test/docs-{commands,hosting}.test.ts',
   'test/{packages,quickstart,readme,session-recipes}.test.ts',
   'test/e2e/{another-site,api-keys,channel-journey,channel-pages,dashboard-pages,sign-in-methods}.test.ts',
+  'test/docs-{commands,hosting,signed-requests}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]
 

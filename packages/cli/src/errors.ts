@@ -1,5 +1,5 @@
 import { CodedError, type ErrorCode, EXIT } from '@countersign/protocol'
-import { CountersignError } from '@countersign/sdk'
+import { CountersignError, type CountersignErrorCode } from '@countersign/sdk'
 
 /** Error codes of this command. Errors of the service keep their own codes. */
 export type FailureCode =
@@ -12,6 +12,8 @@ export type FailureCode =
   | 'NOT_A_CHALLENGE'
   /** The challenge is for another audience than the agent talks to, or is allowed to talk to. */
   | 'WRONG_AUDIENCE'
+  /** A site refused the sign-in of the agent. */
+  | 'NOT_ADMITTED'
   | 'ANOTHER_AGENT'
   | 'ANOTHER_SERVICE'
   | 'REVOKED'
@@ -109,7 +111,7 @@ function requestIdOf(error: unknown): string | undefined {
   return error instanceof Error && error.cause !== undefined ? requestIdOf(error.cause) : undefined
 }
 
-const EXIT_CODES: Partial<Record<ErrorCode | FailureCode, number>> = {
+const EXIT_CODES: Partial<Record<CountersignErrorCode | ErrorCode | FailureCode, number>> = {
   USAGE: EXIT.usage,
   VALIDATION_ERROR: EXIT.usage,
   NO_KEY: EXIT.usage,
@@ -122,6 +124,9 @@ const EXIT_CODES: Partial<Record<ErrorCode | FailureCode, number>> = {
   ANOTHER_AGENT: EXIT.refused,
   ANOTHER_SERVICE: EXIT.refused,
   REVOKED: EXIT.refused,
+  REDIRECT: EXIT.refused,
+  NOT_ADMITTED: EXIT.refused,
+  CHALLENGE_SPENT: EXIT.refused,
   INVALID_SIGNATURE: EXIT.refused,
   UNAUTHENTICATED: EXIT.refused,
   FORBIDDEN: EXIT.refused,

@@ -2,14 +2,14 @@ import { join, resolve } from 'node:path'
 import { WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
 import { EXIT } from '@countersign/protocol'
-import { Registry, type RegistryOptions, type Signer } from '@countersign/sdk'
+import { type Names, Registry, type RegistryOptions, type Signer } from '@countersign/sdk'
 import { keyFromFile } from '@countersign/sdk/node'
 import type { Command } from 'commander'
 import { codeOf, describeError, Failure } from './errors.ts'
 import type { Io } from './io.ts'
 import { serviceOf } from './npx-package.ts'
 import { jsonText, printable } from './output.ts'
-import { VERSION } from './version.ts'
+import { USER_AGENT } from './version.ts'
 
 const DEFAULT_URL = 'http://localhost:8080'
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
@@ -17,6 +17,8 @@ const TIMEOUT_MS = 10_000
 
 interface SharedOptions {
   readonly url?: string
+  /** Of `sign-request`, whose `--url` is that of a request. */
+  readonly service?: string
   readonly key?: string
   readonly json?: boolean
 }
@@ -43,6 +45,7 @@ export class Invocation {
   /** Set by a command that fails after it has printed its result. */
   exitCode: number = EXIT.ok
   #service: URL | undefined
+  #names: Names | undefined
   #options: () => SharedOptions
 
   /** @param options the options of the command and of the program; read when they are needed */
@@ -97,8 +100,15 @@ export class Invocation {
    * @throws Failure USAGE
    */
   get service(): URL {
-    this.#service ??= this.#readService()
+    this.#service ??= this.#readService(this.#options().url)
     return this.#service
+  }
+
+  /** For a command whose `--url` is that of a request and `--service` the service. @returns `--url` */
+  requestUrl(): string | undefined {
+    const { url, service } = this.#options()
+    this.#service = this.#readService(service)
+    return url
   }
 
   /** Whether a command line must name the service to reach it. */
@@ -111,19 +121,13 @@ export class Invocation {
    * @param naming of the deployment, if it is known
    */
   registry(naming: RegistryOptions['naming'] = 'any'): Registry {
-    const { fetch } = this.io
-    return new Registry(this.service, {
-      naming,
-      keepRaw: true,
-      cacheEntries: 0,
-      retries: 0,
-      timeoutMs: TIMEOUT_MS,
-      attemptTimeoutMs: TIMEOUT_MS,
-      fetch: (input, init) => {
-        const headers = { ...init?.headers, 'user-agent': `countersign/${VERSION}` }
-        return fetch(input, { ...init, headers })
-      },
-    })
+    return new Registry(this.service, { ...this.#registryOptions, naming })
+  }
+
+  /** The same with the names that the service itself reports, for an `Agent` that signs requests. */
+  async registryWithNames(): Promise<Registry> {
+    this.#names ??= (await Registry.discover(this.service, this.#registryOptions)).naming
+    return this.registry(this.#names)
   }
 
   /** An absolute path. */
@@ -153,13 +157,28 @@ export class Invocation {
     }
   }
 
+  get #registryOptions(): RegistryOptions {
+    const { fetch } = this.io
+    return {
+      keepRaw: true,
+      cacheEntries: 0,
+      retries: 0,
+      timeoutMs: TIMEOUT_MS,
+      attemptTimeoutMs: TIMEOUT_MS,
+      fetch: (input, init) => {
+        const headers = { ...init?.headers, 'user-agent': USER_AGENT }
+        return fetch(input, { ...init, headers })
+      },
+    }
+  }
+
   get #defaultService(): string {
     return serviceOf(this.io.npxPackage) ?? DEFAULT_URL
   }
 
-  #readService(): URL {
-    const given = this.#options().url ?? this.io.env.COUNTERSIGN_URL
-    const url = URL.parse(given || this.#defaultService)
+  #readService(given: string | undefined): URL {
+    const chosen = given ?? this.io.env.COUNTERSIGN_URL
+    const url = URL.parse(chosen || this.#defaultService)
     if (url === null || !isOrigin(url)) {
       // The message does not repeat the value: it could contain a password.
       throw new Failure(

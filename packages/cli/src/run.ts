@@ -2,6 +2,7 @@ import { EXIT } from '@countersign/protocol'
 import { Command, CommanderError } from 'commander'
 import { cardCommand } from './commands/card.ts'
 import { claimCommand } from './commands/claim.ts'
+import { fetchCommand } from './commands/fetch.ts'
 import { keygenCommand } from './commands/keygen.ts'
 import { lookupCommand } from './commands/lookup.ts'
 import { mcpCommand } from './commands/mcp.ts'
@@ -10,6 +11,7 @@ import { resolveCommand } from './commands/resolve.ts'
 import { runtimeCommand } from './commands/runtime.ts'
 import { signCommand } from './commands/sign.ts'
 import { signCardCommand } from './commands/sign-card.ts'
+import { signRequestCommand } from './commands/sign-request.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { whoamiCommand } from './commands/whoami.ts'
 import { exitCodeOf, Failure } from './errors.ts'
@@ -23,7 +25,8 @@ An agent gets its DID and proves that it holds the key:
   $ countersign keygen
   $ countersign claim svc-verify-…        a token that its owner has issued
   $ countersign whoami
-  $ countersign sign --audience <origin> '<challenge>'    prove to a site that you hold the key
+  $ countersign fetch <url>               send a signed request, which proves to the site that you hold the key
+  $ countersign sign --audience <origin> '<challenge>'    the same where a site sends a challenge
   $ countersign runtime                   the answer to the service, now and then: the agent is running
   $ countersign mcp                       all of this as tools for a model (Model Context Protocol)
 
@@ -88,6 +91,8 @@ function buildProgram(io: Io, json: boolean) {
   whoamiCommand(program, invocation)
   cardCommand(program, invocation)
   signCommand(program, invocation)
+  fetchCommand(program, invocation)
+  signRequestCommand(program, invocation)
   signCardCommand(program, invocation)
   runtimeCommand(program, invocation)
   renounceCommand(program, invocation)

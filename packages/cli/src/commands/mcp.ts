@@ -6,14 +6,16 @@ import type { McpContext } from '../mcp/tool.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
-Tools: claim, whoami, show_card, sign_challenge, lookup_agent, verify_agent, explain_grade. None returns the private key.
+Tools: claim, whoami, show_card, sign_challenge, fetch, sign_in, lookup_agent, verify_agent, explain_grade.
+None returns the private key.
 Over standard input and output, for a host that starts the server itself; the README shows how to add it. Or with --http,
 for hosts that connect to it: at /mcp, on this machine alone, for whoever has the bearer token. It is made for each run
 and printed once, or taken from COUNTERSIGN_MCP_TOKEN.
 
 A model can be talked into signing anything. So sign_challenge signs nothing but challenges that name who asks, and only
 for whom the model says it talks to; --audience keeps it to the sites that you name. --allow-plain-challenges lifts the
-first: a signature on a challenge that names nobody can be passed on to anyone.`
+first: a signature on a challenge that names nobody can be passed on to anyone. fetch and sign_in call no other sites than
+those of --audience, so without it none.`
 
 interface McpOptions {
   readonly audience: readonly string[]
@@ -29,7 +31,7 @@ export function mcpCommand(program: Command, cli: Invocation): void {
     .description('serve all of this as tools to a model (Model Context Protocol)')
     .option(
       '--audience <origin>',
-      'sign challenges of this site alone; may be repeated',
+      'a site that fetch and sign_in may call; sign_challenge then signs for these alone; may be repeated',
       append,
       [],
     )

@@ -1,4 +1,5 @@
 import { encodeBase64 } from '@countersign/protocol'
+import type { AgentSession } from '@countersign/sdk'
 import type { McpServer, ToolCallback } from '@modelcontextprotocol/sdk/server/mcp.js'
 import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
@@ -12,8 +13,10 @@ import { visible, visibleLines, visibleWithin } from './untrusted.ts'
 export interface McpContext {
   readonly cli: Invocation
   readonly service: URL
-  /** The origins that challenges may name; empty: any. */
+  /** The origins that requests are signed for; empty: none. For challenges, empty means any. */
   readonly audiences: readonly string[]
+  /** The sessions of `sign_in`, by the origin of the site. */
+  readonly sessions: Map<string, AgentSession>
   /** Whether challenges without an audience are signed as well. */
   readonly allowPlainChallenges: boolean
   /** The unanswered challenges of `verify_agent`. */
@@ -38,6 +41,7 @@ export function createContext(
     cli,
     service: cli.service,
     audiences: audience.map((text) => parseOrigin(text, '--audience')),
+    sessions: new Map(),
     allowPlainChallenges,
     issued: new IssuedChallenges(cli.io.now),
     pendingCalls: new Set(),
@@ -125,6 +129,16 @@ export async function agentOrSelf(agent: string | undefined, cli: Invocation): P
   if (agent === undefined) return encodeBase64((await cli.ownKey()).publicKey)
   assertReference(agent)
   return agent
+}
+
+/** @throws Failure WRONG_AUDIENCE if the operator does not let the agent sign requests for this site */
+export function assertAudience(origin: string, { audiences }: McpContext): void {
+  if (audiences.includes(origin)) return
+  const allowed = audiences.length === 0 ? 'no site' : `${audiences.join(', ')} alone`
+  throw new Failure(
+    'WRONG_AUDIENCE',
+    `Nothing was sent: the person who runs this server lets it sign requests for ${allowed} (--audience).`,
+  )
 }
 
 /** Annotations of tools that read from the service and change nothing. */

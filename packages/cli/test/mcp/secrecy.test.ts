@@ -13,6 +13,8 @@ const TOOLS = [
   'whoami',
   'show_card',
   'sign_challenge',
+  'fetch',
+  'sign_in',
   'lookup_agent',
   'verify_agent',
   'explain_grade',
@@ -58,7 +60,10 @@ function inputsFor(cli: Cli, did: string, publicKey: string): unknown[] {
 }
 
 function callsWith(inputs: readonly unknown[]): string {
-  const argumentNames = ['token', 'agentId', 'agent', 'audience', 'challenge', 'signature']
+  const argumentNames = [
+    ...['token', 'agentId', 'agent', 'audience', 'challenge', 'signature'],
+    ...['url', 'method', 'headers', 'body', 'endpoint'],
+  ]
   const challenge = formatChallenge(namingFor(), { audience: SHOP, nonce: 'n'.repeat(22) })
   const good = { audience: SHOP, challenge, signature: newKey().sign('x') }
   let id = 1
@@ -86,6 +91,8 @@ function callsWith(inputs: readonly unknown[]): string {
 
 function argumentsOf(tool: string, good: Record<string, string>): Record<string, string> {
   const { audience = '', challenge = '', signature = '' } = good
+  if (tool === 'fetch') return { url: `${SHOP}/` }
+  if (tool === 'sign_in') return { endpoint: `${SHOP}/agent-sign-in` }
   if (tool === 'sign_challenge') return { audience, challenge }
   return tool === 'verify_agent' ? { agent: 'A'.repeat(43), challenge, signature } : {}
 }

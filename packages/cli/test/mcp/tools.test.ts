@@ -18,6 +18,8 @@ const TOOLS = [
   'whoami() read-only idempotent open-world',
   'show_card([agent]) read-only idempotent open-world',
   'sign_challenge(audience, challenge) idempotent',
+  'fetch(url, [method], [headers], [body]) destructive open-world',
+  'sign_in(endpoint) open-world',
   'lookup_agent(agent) read-only idempotent open-world',
   'verify_agent(agent, [audience], [challenge], [signature]) open-world',
   'explain_grade([agent]) read-only idempotent open-world',

@@ -1,0 +1,98 @@
+import { createWriteStream } from 'node:fs'
+import { Readable, type Writable } from 'node:stream'
+import { finished, pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+import { EXIT } from '@countersign/protocol'
+import type { Command } from 'commander'
+import { STATUS_WORDS } from '../certificate.ts'
+import { Failure } from '../errors.ts'
+import { type Invocation, takesKey, takesService } from '../invocation.ts'
+import { ownAgent } from '../own-agent.ts'
+import { fetchSigned, noResponse, requestOf } from '../site-request.ts'
+import { audienceFor, type RequestOptions, readRequest, takesRequest } from './request-options.ts'
+
+const HELP = `
+Signs the request (RFC 9421, Web Bot Auth), which proves to the site that you hold the key, and sends it:
+  $ countersign fetch https://shop.example/orders -d '{"item":1}' -H 'Content-Type: application/json'
+
+It signs for the site in the address that you give, and for no other: redirects within that site are followed, each signed
+anew, and others are refused (exit code 4). https only, on this machine also http.
+
+The body of the response goes to standard output byte by byte, also with --json, which is for errors. Every status of 400 and
+above has its body too, a line on standard error and an exit code, so that scripts need not read the status:
+  0 below 400; 3 for 404 and 410; 5 for 429, 5xx or no response; 4 for every other 4xx`
+
+interface FetchOptions extends RequestOptions {
+  readonly request?: string
+  readonly include?: true
+  readonly output?: string
+}
+
+/** `countersign fetch <url>`: sends a signed request. */
+export function fetchCommand(program: Command, cli: Invocation): void {
+  takesRequest(
+    takesKey(takesService(program.command('fetch')))
+      .description('send a signed request to a site, as curl would')
+      .argument('<url>', 'the address; its site is the one that the request is signed for')
+      .option('-X, --request <method>', 'the method (default: GET, with a body POST)'),
+  )
+    .option('-i, --include', 'print the status and the headers of the response before its body')
+    .option('-o, --output <file>', 'write the response to a file')
+    .addHelpText('after', HELP)
+    .action((url: string, options: FetchOptions) => fetchSite(url, options, cli))
+}
+
+async function fetchSite(text: string, options: FetchOptions, cli: Invocation): Promise<void> {
+  const described = await readRequest(text, options.request ?? null, options, cli)
+  const request = requestOf(described)
+  const { agent, did, status } = await ownAgent(cli, [audienceFor(described.url, options)])
+  if (status !== 'active') cli.warn(`${did} is ${STATUS_WORDS[status]}. Sites will refuse it.`)
+  const response = await fetchSigned(agent, request)
+  cli.exitCode = exitCodeFor(response.status)
+  if (cli.exitCode !== EXIT.ok) {
+    cli.log(`${described.url.origin} answered ${statusLine(response)}`)
+  }
+  await writeResponse(response, options, cli)
+}
+
+function exitCodeFor(status: number): number {
+  if (status < 400) return EXIT.ok
+  if (status === 404 || status === 410) return EXIT.notFound
+  return status === 429 || status >= 500 ? EXIT.unavailable : EXIT.refused
+}
+
+function statusLine({ status, statusText }: Response): string {
+  return `${status} ${statusText}`.trim()
+}
+
+async function writeResponse(
+  response: Response,
+  { include, output }: FetchOptions,
+  cli: Invocation,
+): Promise<void> {
+  const file = output === undefined ? null : createWriteStream(cli.path(output))
+  const target: Writable = file ?? cli.io.stdout
+  if (include) {
+    const lines = [...response.headers].map(([name, value]) => `${name}: ${value}`)
+    target.write(`${[`HTTP ${statusLine(response)}`, ...lines].join('\r\n')}\r\n\r\n`)
+  }
+  try {
+    const body = response.body as ReadableStream<Uint8Array> | null
+    if (body !== null) await pipeline(Readable.fromWeb(body), target, { end: false })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // The reader of a pipe has seen enough, such as head.
+    if (code === 'EPIPE' && file === null) return
+    if (file?.errored) throw unwritable(file.errored)
+    throw noResponse(response.url, error)
+  }
+  if (file === null) return
+  file.end()
+  await finished(file).catch((error: Error) => {
+    throw unwritable(error)
+  })
+}
+
+function unwritable(error: Error): Failure {
+  return new Failure('USAGE', `The response cannot be written: ${error.message}`, { cause: error })
+}

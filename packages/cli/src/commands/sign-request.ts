@@ -1,0 +1,47 @@
+import type { Command } from 'commander'
+import { Failure } from '../errors.ts'
+import { type Invocation, takesKey } from '../invocation.ts'
+import { ownAgent } from '../own-agent.ts'
+import { requestOf } from '../site-request.ts'
+import { audienceFor, type RequestOptions, readRequest, takesRequest } from './request-options.ts'
+
+const HELP = `
+Prints the headers of the signed request, one a line, as curl reads them with -H @- or -H @file:
+  $ countersign sign-request --url https://shop.example/orders | curl -H @- https://shop.example/orders
+  $ countersign sign-request --url https://shop.example/orders -d @order.json \\
+      -H 'Content-Type: application/json' > headers.txt
+  $ curl -H @headers.txt --data-binary @order.json https://shop.example/orders
+
+Send exactly this request, once, within 60 seconds: method, address and body as they were signed, and no further
+Content-Type, Content-Encoding, Authorization or Idempotency-Key. Until then, anyone who gets the headers can send it in your place.
+With --json: method, url, headers.`
+
+interface SignRequestOptions extends RequestOptions {
+  readonly method?: string
+}
+
+/** `countersign sign-request --url <url>`: the headers of a signed request. */
+export function signRequestCommand(program: Command, cli: Invocation): void {
+  takesRequest(
+    takesKey(program.command('sign-request'))
+      .description('print the headers of a signed request, for another client to send')
+      .option('--url <url>', 'the address of the request; it is signed for this site alone')
+      .option('--service <url>', 'the service (COUNTERSIGN_URL), since --url is the request here')
+      .option('-X, --method <method>', 'the method (default: GET, with a body POST)'),
+  )
+    .addHelpText('after', HELP)
+    .action((options: SignRequestOptions) => signRequest(options, cli))
+}
+
+async function signRequest(options: SignRequestOptions, cli: Invocation): Promise<void> {
+  const typed = cli.requestUrl()
+  if (typed === undefined) throw new Failure('USAGE', 'Name the address of the request: --url')
+  const described = await readRequest(typed, options.method ?? null, options, cli)
+  const request = requestOf(described)
+  const { agent } = await ownAgent(cli, [audienceFor(described.url, options)])
+  const { method, url, headers } = await agent.sign(request)
+  if (url !== typed && url !== `${typed}/`) cli.warn(`send the request to ${url}: it is signed so`)
+  const fields = [...headers]
+  const lines = fields.map(([name, value]) => `${name}: ${value}`)
+  cli.print({ method, url, headers: fields }, lines.join('\n'))
+}

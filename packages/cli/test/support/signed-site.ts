@@ -1,0 +1,57 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { agentSignIn, Registry, verifyRequest } from '@countersign/sdk'
+import { nodeListener } from '@countersign/sdk/node'
+import { olderNonceStore } from '../../../../test/support/older-nonce-store.ts'
+
+interface Cleanup {
+  after(end: () => unknown): void
+}
+
+/** What reached the site. */
+export interface SiteRequestSeen {
+  readonly method: string
+  readonly path: string
+  /** Null: it was not verified. */
+  readonly did: string | null
+  readonly authorization: string | null
+  readonly body: string
+}
+
+/**
+ * A site on SDK alone: it verifies the signature, has a sign-in for agents at `/agent-sign-in`, and answers as `answer` says.
+ * `/account` needs a session as well.
+ */
+export async function startSignedSite(
+  t: Cleanup,
+  service: string,
+  answer: (seen: SiteRequestSeen) => Response = (seen) => Response.json(seen),
+) {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const registry = new Registry(service)
+  const signIn = agentSignIn({ registry, audience: url, secret: 's'.repeat(43) })
+  const nonces = olderNonceStore()
+  const seen: SiteRequestSeen[] = []
+  server.on(
+    'request',
+    nodeListener(url, async (request) => {
+      const { pathname: path, search } = new URL(request.url)
+      if (path === '/agent-sign-in') return signIn.handle(request)
+      const { did } = await verifyRequest(request.clone(), { registry, audiences: [url], nonces })
+      const { method } = request
+      const authorization = request.headers.get('authorization')
+      const body = await request.text()
+      const one = { method, path: path + search, did, authorization, body }
+      seen.push(one)
+      const isOut = path === '/account' && (await signIn.session(request)) === null
+      return isOut ? new Response('Sign in first.', { status: 401 }) : answer(one)
+    }),
+  )
+  return { url, seen }
+}
