@@ -2,7 +2,7 @@ import type { AgentStatus, Assurance, CompactCard, Tier } from '@countersign/pro
 
 /** Descriptions of the assurance levels. */
 export const ASSURANCE_WORDS: Readonly<Record<Assurance, string>> = {
-  low: 'low assurance: an account elsewhere, or as little',
+  low: 'low assurance: an account elsewhere',
   substantial: 'substantial assurance: a check of the person or company',
   high: 'high assurance: an official proof of identity',
 }
@@ -20,15 +20,15 @@ export const DEVELOPMENT_ONLY =
 /** What an agent's status means for its certificate. */
 export const VERDICTS: Readonly<Record<AgentStatus, string>> = {
   active: 'This certificate is valid.',
-  suspended: 'This certificate does not hold at the moment.',
-  revoked: 'This certificate is void, for good.',
+  suspended: 'This certificate is suspended. Do not rely on it for now.',
+  revoked: 'This certificate is revoked for good. Do not rely on it.',
 }
 
 /** Descriptions of the compact card's `verificationStatus`. */
 export const CARD_VERDICTS: Readonly<Record<CompactCard['verificationStatus'], string>> = {
-  verified: 'Certified, and the identity of its owner is verified.',
-  claim: 'Certified, but nobody has verified the identity of its owner.',
-  unverified: 'Its certificate does not hold: do not rely on it.',
+  verified: 'Certified. The identity of its owner is verified.',
+  claim: 'Certified. The identity of its owner is not verified.',
+  unverified: 'Its certificate is not valid. Do not rely on it.',
 }
 
 /** A status reason as words: `key compromised` for `key_compromised`. */

@@ -226,8 +226,8 @@ for (const status of ['suspended', 'revoked'] as const) {
         cards.map(async (each) => (await ask(service, each, { headers: { accept } })).text),
       )
       assert.match(full as string, new RegExp(status, 'i'))
-      assert.match(full as string, status === 'revoked' ? /void, for good/ : /does not hold/)
-      assert.match(compact as string, /does not hold: do not rely on it/)
+      assert.match(full as string, status === 'revoked' ? /is revoked for good/ : /is suspended/)
+      assert.match(compact as string, /is not valid\. Do not rely on it/)
       assert.doesNotMatch(`${full}${compact}`, /is valid|is verified|\bactive\b/i)
     }
   })

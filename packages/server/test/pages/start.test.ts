@@ -24,11 +24,11 @@ test('the start page addresses every role and uses the names of the deployment',
     'You are an agent, or operate one',
     'You let agents in',
     'You have met an agent',
-    'You host a service like this',
+    'You run a service like this',
     '.tgz claim acme-verify-… --url https://agents.example',
     'curl -s https://agents.example/api/v1/agent/acme:agent:…',
     "-H 'AcmeID: acme:agent:…'",
-    'What the letter means',
+    'What the grade means',
     'Quick start for agents',
   ]) {
     assert.ok(text.includes(each), each)
