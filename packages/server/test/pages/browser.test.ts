@@ -39,6 +39,8 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
   const pages = {
     start: '/',
     check: '/check',
+    'check of a request': '/check/request',
+    sample: '/sample',
     'check of an agent': '/check?agent=the-active',
     'check of a revoked agent': `/check?agent=${dids.revoked}`,
     'check of nobody': '/check?agent=nobody',
@@ -139,6 +141,38 @@ test(
     await page.keyboard.press('Enter')
     await page.getByRole('status').getByText('The signature is malformed.').waitFor()
     assert.equal(await page.getByLabel('Challenge').inputValue(), 'one\ntwo')
+    assert.deepEqual(problems, [])
+  },
+)
+
+test(
+  'the theme button changes the theme of every page, and the choice is there before the first paint',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { service, browser } = await scene(t)
+    const { page, problems } = await newPage(browser, { colorScheme: 'light' })
+    const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    await page.goto(`${service.url}/`)
+    const light = await ground()
+    await page.getByRole('button', { name: 'Theme: system' }).click()
+    await page.getByRole('button', { name: 'Theme: light' }).click()
+    await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
+    const dark = await ground()
+    assert.notEqual(dark, light)
+    // Runs as soon as there is a body, which is before anything is painted.
+    await page.addInitScript(`new MutationObserver((_, observer) => {
+    if (document.body === null) return
+    observer.disconnect()
+    globalThis.early = document.documentElement.dataset.theme
+  }).observe(document, { childList: true, subtree: true })`)
+    for (const path of ['/check', '/docs/agents', '/agent/the-active', '/nowhere']) {
+      await page.goto(service.url + path)
+      assert.equal(await page.evaluate('globalThis.early'), 'dark', path)
+      assert.equal(await ground(), dark, path)
+    }
+    await page.getByRole('button', { name: 'Theme: dark' }).click()
+    await page.getByRole('button', { name: 'Theme: system' }).waitFor()
+    assert.equal(await ground(), light)
     assert.deepEqual(problems, [])
   },
 )

@@ -84,7 +84,12 @@ test('the check that fails is named with its reason, and those after it were not
   const named = lines(await signed({ headers: [['ServiceID', another]] }))
   const cases: [string, Record<string, string>, number, RegExp][] = [
     ['no signature', { headers: 'Host: shop.example' }, 0, /no Web Bot Auth signature/],
-    ['a field twice', { headers: `${fresh}\r\nSignature-Agent: sig1="https://x.example"` }, 1, /cannot be parsed/],
+    [
+      'a field twice',
+      { headers: `${fresh}\r\nSignature-Agent: sig1="https://x.example"` },
+      1,
+      /cannot be parsed/,
+    ],
     [
       'another site',
       { headers: fresh, audience: 'https://bank.example' },
