@@ -14,7 +14,10 @@ export function startRoutes(app: App, context: PageRouteContext): void {
     schema: { hide: true },
     onSend: cached(REVALIDATE),
     handler: async (request, reply) => {
-      const html = pages.make.startPage(await contextFor(context, request, reply))
+      const html = pages.make.startPage(
+        await contextFor(context, request, reply),
+        sampleCertificate(read.site, read.now()),
+      )
       return reply.headers(headers).type('text/html; charset=utf-8').send(html)
     },
   })

@@ -13,7 +13,7 @@ export const domain: ChannelKind = {
   label: 'Domain',
   tier: 2,
   chat: false,
-  proves: 'Whoever runs this domain says that the agent is theirs.',
+  proves: 'The operator of this domain confirms the agent.',
   field: DOMAIN_FIELD,
   freshForMs: 90 * 24 * 3_600_000,
   parse: parseDomain,

@@ -15,7 +15,7 @@ export const runtime: ChannelKind = {
   tier: 1,
   chat: false,
   proves:
-    'The agent is running and holds its certified key: it answers a challenge of this service. Where it runs is the owner’s word.',
+    'The agent is running and holds its certified key: it answers a challenge of this service. Where it runs is self-declared.',
   field: {
     label: 'Name of the place where it runs',
     placeholder: 'home-server',

@@ -88,13 +88,13 @@ export function docsRoutes(app: App, { library, pages, api, read }: DocsRouteCon
   })
 }
 
-const NO_GROUP = 'The HTTP reference has no part of this name.'
+const NO_GROUP = 'The API reference has no section with this name.'
 
 /** What the routes of the documentation share. */
 export interface DocsRouteContext {
   readonly library: Library
   readonly pages: Pages
-  /** The HTTP reference. Call it only after all routes are registered. */
+  /** The API reference. Call it only after all routes are registered. */
   readonly api: () => readonly ApiGroup[]
   readonly read: VisitorDeps['read']
 }

@@ -1,5 +1,6 @@
 import type { ApiGroup } from './api-model.ts'
 import type { BookPage } from './book.ts'
+import { unescapeHtml } from './names.ts'
 
 /** A section of a page, as the search sees it. All texts are plain. */
 export interface SearchEntry {
@@ -102,12 +103,14 @@ function excerptOf(text: string, terms: readonly string[]): string[] {
   return (from === 0 ? whole : `… ${whole}`).split(pattern)
 }
 
+/** Elements within a word, such as the parts of a highlighted token. */
+const INLINE = /<\/?(?:span|code|a|strong|em)\b[^>]*>/g
+
 function plain(html: string): string {
-  const text = html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
-  return text
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&amp;', '&')
-    .trim()
+  const text = html
+    .replaceAll(/<button.*?<\/button>/gs, ' ')
+    .replaceAll(INLINE, '')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+  return unescapeHtml(text).trim()
 }

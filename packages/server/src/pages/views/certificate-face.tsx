@@ -57,7 +57,11 @@ export function CertificateFace({ context, certificate, sampleBand }: Certificat
         />
         <div className="order-2 col-span-2 max-w-3xl space-y-5 sm:col-span-3">
           <p className="text-xl/8 font-medium text-pretty wrap-anywhere sm:text-2xl/9">
-            <Statement context={context} certificate={certificate} />
+            {sampleBand === undefined ? (
+              <Statement context={context} certificate={certificate} />
+            ) : (
+              'On a real certificate, this sentence says who owns the agent and whether the name is verified.'
+            )}
           </p>
           {agent.description !== '' && (
             <p className="text-lg/8 whitespace-pre-line text-pretty wrap-anywhere">

@@ -1,12 +1,14 @@
 import { AgentCard, GradeMark } from '@countersign/ui'
+import type { Certificate } from '../certificate.ts'
 import type { PageContext } from './context.ts'
+import { pathOf } from './context.ts'
 import { AgentForm } from './fields.tsx'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'
 import { Audiences } from './start-audiences.tsx'
 
 /** The start page. */
-export function startPage(context: PageContext): string {
+export function startPage(context: PageContext, sample: Certificate): string {
   const { serviceName } = context
   return htmlOf(
     <Shell
@@ -42,7 +44,7 @@ export function startPage(context: PageContext): string {
             <AgentForm label="Look up an agent" />
           </div>
         </div>
-        <SampleCard context={context} />
+        <SampleCard sample={sample} />
       </div>
       <Audiences context={context} />
       <Grades />
@@ -93,35 +95,11 @@ function Grades() {
   )
 }
 
-const PICTURE = '/icon.svg'
-
 /** The card of the sample certificate. */
-function SampleCard({ context: { site } }: { readonly context: PageContext }) {
+function SampleCard({ sample: { agent } }: { readonly sample: Certificate }) {
   return (
     <figure className="min-w-0">
-      <AgentCard
-        picture={PICTURE}
-        card={{
-          [site.naming.didField]: '',
-          displayName: 'Sample agent',
-          username: 'sample',
-          description: 'Compares prices, fills baskets, and pays up to 50 euros.',
-          avatarUrl: PICTURE,
-          status: 'active',
-          claimedAt: '2026-01-01T00:00:00.000Z',
-          owner: { displayName: 'Sample owner', username: 'sample' },
-          verification: {
-            provider: 'sample',
-            label: 'National eID',
-            verifiedAt: '2026-01-01T00:00:00.000Z',
-          },
-          channels: [{ kind: 'domain', handleOrDomain: 'agent.example' }],
-          grade: 'A',
-          tier: 2,
-          gradeIsFallback: false,
-          certificateUrl: `${site.baseUrl}/sample`,
-        }}
-      />
+      <AgentCard card={agent} picture={pathOf(agent.avatarUrl)} />
       <figcaption className="mt-3 text-soft">
         A card, as other sites show it. The agent does not exist.{' '}
         <a
