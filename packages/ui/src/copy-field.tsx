@@ -35,7 +35,6 @@ export function CopyField({ value, what }: CopyButtonProps) {
 function wholeWord(text: string, index: number) {
   if (text === '' || /^\s/.test(text)) return text
   return (
-    // biome-ignore lint/suspicious/noArrayIndexKey: words may repeat, and their order never changes
     <span key={index} className="inline-block max-w-full break-all">
       {text}
     </span>

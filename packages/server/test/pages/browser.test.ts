@@ -78,17 +78,22 @@ test(
   },
 )
 
+/** Each visit gets a challenge of its own. */
+function withoutChallenge(text: string): string {
+  return text.replaceAll(/(?<=:|%3A)[\w-]{72}/g, 'nonce').replaceAll(/\d\d:\d\d UTC/g, 'UTC')
+}
+
 test('every public page is complete without JavaScript', BROWSER_MATRIX, async (t) => {
   const { service, browser, pages } = await scene(t)
   for (const [name, path] of Object.entries(pages)) {
     await t.test(name, async () => {
       const { page, problems } = await newPage(browser)
       await page.goto(service.url + path)
-      const withScript = await textWithoutButtons(page)
+      const withScript = withoutChallenge(await textWithoutButtons(page))
       const bare = await newPage(browser, { javaScript: false })
       await bare.page.goto(service.url + path)
       assert.equal(await bare.page.getByRole('button', { name: /^Copy/ }).count(), 0)
-      assert.equal(await textWithoutButtons(bare.page), withScript)
+      assert.equal(withoutChallenge(await textWithoutButtons(bare.page)), withScript)
       assert.deepEqual([problems, bare.problems], [[], []])
       await page.context().close()
       await bare.page.context().close()
@@ -131,13 +136,12 @@ test(
     await page.keyboard.press('Enter')
     // The skip link comes first.
     await page.waitForURL('**/#main')
-    await page.getByLabel('Have you met one?').focus()
+    await page.getByLabel('Look up an agent').focus()
     await page.keyboard.type('the-active')
     await page.keyboard.press('Enter')
     await page.getByRole('status').getByText('This certificate is valid.').waitFor()
-    await page.getByLabel('Whose key').fill('the-active')
     await page.getByLabel('Challenge').fill('one\ntwo')
-    await page.getByLabel('Signature').fill('nonsense')
+    await page.getByLabel('Signature', { exact: true }).fill('nonsense')
     await page.keyboard.press('Enter')
     await page.getByRole('status').getByText('The signature is malformed.').waitFor()
     assert.equal(await page.getByLabel('Challenge').inputValue(), 'one\ntwo')

@@ -103,7 +103,7 @@ test('the header says who is signed in, and such a page is for no shared cache',
   const owner = await signIn(service, await service.operator.addVerifiedOwner('ada'))
   for (const path of ['/', '/docs', '/sample']) {
     const known = await ask(service, path, { headers: { cookie: owner.cookie } })
-    assert.match(textOf(known.text), /Dashboard , signed in as @ada/, path)
+    assert.match(textOf(known.text), /Dashboard, signed in as @ada/, path)
     assert.equal(known.headers.get('cache-control'), 'private, no-cache')
     for (const cookie of ['', owner.cookie.replace(/=.*/, '=forged')]) {
       const stranger = await ask(service, path, { headers: { cookie } })

@@ -35,7 +35,7 @@ export function searchIndex(
         path: `/docs/api/${name}#${id}`,
         title: 'API reference',
         heading: summary,
-        text: `${method} ${path} ${description}`,
+        text: `${id} ${method} ${path} ${description}`,
       })),
     ),
   ]

@@ -18,9 +18,12 @@ export function samplePage(context: PageContext, certificate: Certificate): stri
       description={`A sample of a ${serviceName} certificate. The agent does not exist.`}
       path={null}
       banner={
-        <p className="bg-warn px-4 py-3 text-center text-lg/6 font-semibold text-warn-wash">
+        <aside
+          aria-label="Sample"
+          className="bg-warn px-4 py-3 text-center text-lg/6 font-semibold text-warn-wash"
+        >
           Sample: this agent does not exist, and nobody was verified.
-        </p>
+        </aside>
       }
     >
       <Sheet>
