@@ -80,7 +80,10 @@ test(
 
 /** Each visit gets a challenge of its own. */
 function withoutChallenge(text: string): string {
-  return text.replaceAll(/(?<=:|%3A)[\w-]{72}/g, 'nonce').replaceAll(/\d\d:\d\d UTC/g, 'UTC')
+  return text
+    .replaceAll(/(?<=:|%3A)[\w-]{72}/g, 'nonce')
+    .replaceAll(/\d\d:\d\d UTC/g, 'UTC')
+    .trim()
 }
 
 test('every public page is complete without JavaScript', BROWSER_MATRIX, async (t) => {

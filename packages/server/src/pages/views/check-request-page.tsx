@@ -13,7 +13,7 @@ import { htmlOf } from './html.tsx'
 import { REASON_WORDS } from './request-words.ts'
 import { Shell } from './shell.tsx'
 
-export interface CheckRequestData {
+interface CheckRequestData {
   readonly asked: RequestForm
   readonly answer: RequestAnswer
 }

@@ -4,7 +4,7 @@ import { DocsLayout, DocsSearch } from './docs-layout.tsx'
 import type { DocsMap } from './docs-view.ts'
 import { htmlOf } from './html.tsx'
 
-export interface DocsSearchData {
+interface DocsSearchData {
   /** What was searched for; empty: nothing. */
   readonly query: string
   readonly results: readonly SearchResult[]
