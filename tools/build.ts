@@ -35,6 +35,7 @@ const PAGES: readonly Target[] = [
     made: [
       'packages/server/src/pages/views/**/*',
       'packages/server/src/agents/wording.ts',
+      'packages/server/src/pages/docs/{highlight,names}.ts',
       'packages/server/vite.config.ts',
     ],
   },
@@ -54,7 +55,7 @@ const DOCS = [
   '*.md',
   'packages/*/README.md',
   'tools/docs/*.ts',
-  'packages/server/src/pages/docs/{book,names}.ts',
+  'packages/server/src/pages/docs/{book,highlight,names}.ts',
 ]
 
 await Promise.all([...PAGES.map(buildTarget), buildPublished()])

@@ -38,7 +38,8 @@ test('HTML in Markdown is escaped, comments are removed, and code is not changed
   )
   assert.doesNotMatch(html, /<(script|b|i)[ >]|<a /)
   assert.match(html, /&lt;script&gt;/)
-  assert.match(html, /&lt;!-- kept --&gt; &lt;i&gt;&amp;amp;&lt;\/i&gt;\n\[two\]\(two\.md\)/)
+  const code = html.replaceAll(/<\/?span[^>]*>/g, '')
+  assert.match(code, /&lt;!-- kept --&gt; &lt;i&gt;&amp;amp;&lt;\/i&gt;\n\[two\]\(two\.md\)/)
   assert.doesNotMatch(markdown, /a\ncomment/)
 })
 
@@ -66,7 +67,33 @@ test('headings have unique ids, and code and tables can be scrolled with the key
   )
   assert.match(html, /<h2 id="a-b-c">/)
   assert.match(html, /<div class="doc-table" [^>]*tabindex="0"><table>/)
-  assert.match(html, /<pre tabindex="0"><code>ls\n<\/code><\/pre>/)
+  assert.match(
+    html,
+    /<pre tabindex="0"><code><span class="hl-built_in">ls<\/span>\n<\/code><\/pre>/,
+  )
+  assert.match(html, /<button type="button" class="code-copy" data-copy="">/)
+})
+
+test('adjacent code blocks with labels become tabs, and all others stay as they are', (t) => {
+  const block = (info: string, code: string) => `\`\`\`${info}\n${code}\n\`\`\`\n`
+  const { html } = compiled(
+    t,
+    `# One\n\n${block('sh tab="curl"', 'curl x')}\n${block('js tab="<b>"', 'x()')}\ntext\n\n${block('sh tab="curl"', 'y')}\n${block('sh', 'z')}`,
+  )
+  const names = [...html.matchAll(/<input type="radio" id="([^"]+)" name="([^"]+)"( checked)?>/g)]
+  assert.deepEqual(
+    names.map(([, id, name, checked]) => [id, name, checked !== undefined]),
+    [
+      ['tabs-1-1', 'tabs-1', true],
+      ['tabs-1-2', 'tabs-1', false],
+      ['tabs-2-1', 'tabs-2', true],
+    ],
+  )
+  assert.match(
+    html,
+    /<label for="tabs-1-2">&lt;b&gt;<\/label><div class="doc-tab"><div class="code">/,
+  )
+  assert.equal(html.match(/<pre /g)?.length, 4)
 })
 
 test('a page without a title, with a picture or with a plain service URL is refused', (t) => {

@@ -1,5 +1,6 @@
 import MarkdownIt from 'markdown-it'
 import type { BookHeading } from '../../packages/server/src/pages/docs/book.ts'
+import { codeBlock } from '../../packages/server/src/pages/docs/code-block.ts'
 import { PLACEHOLDERS } from '../../packages/server/src/pages/docs/names.ts'
 
 /** A rendered page. The title is separate, because the surrounding page renders it. */
@@ -15,8 +16,10 @@ type Token = ReturnType<typeof markdown.parse>[number]
 const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false })
 markdown.normalizeLink = (url) => servedAddress(url)
 // Makes code and tables scrollable by themselves, also with the keyboard.
-markdown.renderer.rules.fence = (tokens, index) =>
-  `<pre tabindex="0"><code>${escaped(tokens[index]?.content ?? '')}</code></pre>\n`
+markdown.renderer.rules.fence = (tokens, index) => {
+  const { content = '', info = '' } = tokens[index] ?? {}
+  return codeBlock(content, languageOf(info))
+}
 markdown.renderer.rules.code_block = markdown.renderer.rules.fence
 markdown.renderer.rules.table_open = () =>
   '<div class="doc-table" role="group" aria-label="Table" tabindex="0"><table>\n'
@@ -30,7 +33,7 @@ export function renderPage(source: string, file: string): Rendered {
   if (tokens.some(({ children }) => children?.some(({ type }) => type === 'image'))) {
     throw new Error(`${file} shows a picture`)
   }
-  const rest = tokens.slice(3)
+  const rest = withTabs(tokens.slice(3))
   const headings = nameHeadings(rest)
   return {
     title: plain(title),
@@ -76,6 +79,49 @@ function servedAddress(url: string): string {
   return name === undefined ? url : `/docs/${name}${fragment}`
 }
 
-function escaped(text: string): string {
-  return markdown.utils.escapeHtml(text)
+function languageOf(info: string): string {
+  return info.trim().split(/\s+/)[0] ?? ''
+}
+
+/** The label of a fence such as ```` ```sh tab="curl" ````. Adjacent fences with labels become tabs. */
+function tabOf({ type, info }: Token): string | null {
+  return type === 'fence' ? (/\btab="([^"]+)"/.exec(info)?.[1] ?? null) : null
+}
+
+/** Replaces adjacent fences with labels by one block of tabs: radio buttons, which work without JavaScript. */
+function withTabs(tokens: readonly Token[]): Token[] {
+  const result: Token[] = []
+  let group: Token[] = []
+  let groups = 0
+  const finish = () => {
+    const [first] = group
+    if (first === undefined) return
+    groups += 1
+    result.push(
+      Object.assign(first, { type: 'html_block', content: tabs(group, `tabs-${groups}`) }),
+    )
+    group = []
+  }
+  for (const token of tokens) {
+    if (tabOf(token) !== null) group.push(token)
+    else {
+      finish()
+      result.push(token)
+    }
+  }
+  finish()
+  return result
+}
+
+function tabs(fences: readonly Token[], name: string): string {
+  const each = fences.map((fence, index) => {
+    const id = `${name}-${index + 1}`
+    const label = markdown.utils.escapeHtml(tabOf(fence) ?? '')
+    return (
+      `<input type="radio" id="${id}" name="${name}"${index === 0 ? ' checked' : ''}>` +
+      `<label for="${id}">${label}</label>` +
+      `<div class="doc-tab">${codeBlock(fence.content, languageOf(fence.info))}</div>`
+    )
+  })
+  return `<div class="doc-tabs" role="radiogroup" aria-label="Language">${each.join('')}</div>\n`
 }

@@ -96,6 +96,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
       status: 'active',
       verified: true,
       identityLevel: 'in-person',
+      directory: null,
       grade: null,
       source: 'cache',
       proof: 'none',

@@ -54,11 +54,15 @@ export function AgentCard({ card, picture = card.avatarUrl }: AgentCardProps) {
       {/* No container query: while the style sheet is loading, Chromium paints the content of containers without it. */}
       <dl className="grid grid-cols-[repeat(auto-fit,minmax(min(100%,10rem),1fr))] gap-4 border-t border-line px-5 py-4 text-sm">
         <KeyValue name="Owner">
-          {owner === null ? 'None any more' : <Owner owner={owner} ownerName={card.ownerName} />}
+          {owner === null ? (
+            'None (account deleted)'
+          ) : (
+            <Owner owner={owner} ownerName={card.ownerName} />
+          )}
         </KeyValue>
         <KeyValue name="Owner’s identity">
           {verification === null ? (
-            'Nobody has verified it'
+            'Not verified'
           ) : (
             <>
               {verification.label}, <Day at={verification.verifiedAt} />

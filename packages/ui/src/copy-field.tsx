@@ -31,6 +31,16 @@ export function CopyField({ value, what }: CopyButtonProps) {
   )
 }
 
+/** A line ends between words, and never at a hyphen within one, unless a word is longer than the line. */
+function wholeWord(text: string, index: number) {
+  if (text === '' || /^\s/.test(text)) return text
+  return (
+    <span key={index} className="inline-block max-w-full break-all">
+      {text}
+    </span>
+  )
+}
+
 export interface CommandProps extends CopyButtonProps {
   /** The displayed text if it differs from the copied one, such as a command with its output. */
   readonly shown?: string
@@ -41,7 +51,7 @@ export function Command({ value, what, shown = value }: CommandProps) {
   return (
     <div className="flex items-start gap-2 rounded-lg border border-line bg-sunken py-2 pr-2 pl-4">
       <pre className="min-w-0 flex-1 py-1.5 text-sm/6 whitespace-pre-wrap wrap-anywhere">
-        <code className="font-mono text-ink">{shown}</code>
+        <code className="font-mono text-ink">{shown.split(/(\s+)/).map(wholeWord)}</code>
       </pre>
       <CopyButton value={value} what={what} />
     </div>

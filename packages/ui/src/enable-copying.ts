@@ -28,6 +28,14 @@ export function enableCopying(page: CopyPage, clipboard: Clipboard | undefined):
   })
 }
 
+/** The attribute's value; if it is empty, the text of the code block that the button belongs to. */
+function textToCopy(button: CopyTarget): string {
+  const value = button.getAttribute('data-copy') ?? ''
+  if (value !== '') return value
+  const code = button.closest('.code')?.querySelector('code')?.textContent ?? ''
+  return code.replace(/\n$/, '')
+}
+
 async function copy(button: CopyTarget, clipboard: Clipboard | undefined): Promise<void> {
   const label = button.querySelector('[data-copy-word]')
   const showLabel = (text: string) => {
@@ -35,7 +43,7 @@ async function copy(button: CopyTarget, clipboard: Clipboard | undefined): Promi
   }
   try {
     if (clipboard === undefined) throw new Error('there is no clipboard')
-    await clipboard.writeText(button.getAttribute('data-copy') ?? '')
+    await clipboard.writeText(textToCopy(button))
     showLabel('Copied')
   } catch {
     showLabel('Not copied')

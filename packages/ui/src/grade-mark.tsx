@@ -39,17 +39,23 @@ export function GradeMark({ grade, status = 'active', size = 'small', seed }: Gr
           <circle r="25" className="fill-surface" />
         </g>
       )}
+      {status === 'revoked' && <Strike width={size === 'small' ? 9 : 5} />}
+      {status === 'revoked' && size !== 'small' && (
+        <circle r="25" className="fill-surface" strokeWidth="1" />
+      )}
       <text
         textAnchor="middle"
         y={size === 'small' ? 19 : 13}
         fontSize={size === 'small' ? 54 : 37}
         fontWeight="700"
         fill="currentColor"
+        paintOrder="stroke"
+        className={status === 'revoked' ? 'stroke-surface' : undefined}
         stroke="none"
+        strokeWidth="14"
       >
         {grade}
       </text>
-      {status === 'revoked' && <Strike width={size === 'small' ? 9 : 5} />}
     </svg>
   )
 }
@@ -66,7 +72,7 @@ function Pattern({ seed }: { readonly seed: string }) {
   )
 }
 
-/** A line across the seal, with an outline so that it stands out from the pattern. */
+/** A line across the seal and behind its letter, with an outline so that it stands out from the pattern. */
 function Strike({ width }: { readonly width: number }) {
   return (
     <g strokeLinecap="round">

@@ -93,7 +93,7 @@ suite('runtime', () => {
 
     const none = await cli.run('runtime')
     assert.deepEqual([none.code, none.stdout], [3, ''])
-    assert.match(none.stderr, /^countersign: .*its owner adds one on the dashboard first.*\n$/)
+    assert.match(none.stderr, /^countersign: .*Ask the owner to add one on the dashboard.*\n$/)
 
     await addRuntime({ service, ownerId, cli }, cli.did)
     const wrong = await stranger.run('runtime', cli.did, '--json')

@@ -20,8 +20,8 @@ export const DEVELOPMENT_ONLY =
 /** What an agent's status means for its certificate. */
 export const VERDICTS: Readonly<Record<AgentStatus, string>> = {
   active: 'This certificate is valid.',
-  suspended: 'This certificate is suspended.',
-  revoked: 'This certificate is permanently revoked.',
+  suspended: 'This certificate is suspended. Do not rely on it for now.',
+  revoked: 'This certificate is permanently revoked. Do not rely on it.',
 }
 
 /** Descriptions of the compact card's `verificationStatus`. */

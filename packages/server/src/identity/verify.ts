@@ -209,6 +209,17 @@ function fetchResult(
   )
 }
 
+const YEAR_MS = 365 * 86_400_000
+
+/** Whole years end on the same day of the calendar, also if one of them is a leap year. */
+function expiryAfter(verifiedAt: number, validForMs: number | null): number | null {
+  if (validForMs === null || validForMs % YEAR_MS !== 0) {
+    return validForMs === null ? null : verifiedAt + validForMs
+  }
+  const end = new Date(verifiedAt)
+  return end.setUTCFullYear(end.getUTCFullYear() + validForMs / YEAR_MS)
+}
+
 function toVerification(
   provider: IdentityProvider,
   verified: VerificationResult,
@@ -216,7 +227,7 @@ function toVerification(
 ): Verification {
   const { subject, issuer, assurance, country } = verified
   const verifiedAt = Math.min(verified.verifiedAt.getTime(), now)
-  const defaultExpiry = provider.validForMs === null ? null : verifiedAt + provider.validForMs
+  const defaultExpiry = expiryAfter(verifiedAt, provider.validForMs)
   const expiresAt = verified.expiresAt?.getTime() ?? defaultExpiry
   if (expiresAt !== null && expiresAt <= now) {
     throw new CallbackRefusal(

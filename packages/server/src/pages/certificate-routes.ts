@@ -7,9 +7,11 @@ import type { App } from '../core/http/server.ts'
 import { errorResponsesAt } from '../core/http/wants-page.ts'
 import { certificateOf } from './certificate.ts'
 import type { PageRouteContext } from './page-route-context.ts'
+import { contextFor } from './visitor.ts'
 
 /** GET /agent/{agent}: the certificate page, to which `verifyUrl` and `certificateUrl` point (contract 2.2, 2.4). */
-export function certificateRoute(app: App, { read, pages }: PageRouteContext): void {
+export function certificateRoute(app: App, context: PageRouteContext): void {
+  const { read, pages } = context
   const headers = pageHeaders(read.site.baseUrl)
   app.get('/agent/:agent', {
     schema: {
@@ -28,7 +30,10 @@ export function certificateRoute(app: App, { read, pages }: PageRouteContext): v
       const found = await findAgentForPage(read, request.params.agent as string)
       const view = await withCurrentChannels(read.db, found)
       const certificate = certificateOf(read.site, view, read.now())
-      const html = pages.make.certificatePage(pages.context, certificate)
+      const html = pages.make.certificatePage(
+        await contextFor(context, request, reply),
+        certificate,
+      )
       return reply.headers(headers).type('text/html; charset=utf-8').serializer(String).send(html)
     },
   })

@@ -1,80 +1,103 @@
-import { CodedError } from '@countersign/protocol'
-import type { FastifyInstance } from 'fastify'
+import cookie from '@fastify/cookie'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Cookies } from '../core/http/cookies.ts'
+import { formFields, parseFormsStrictly } from '../core/http/form-body.ts'
 import { pageHeaders } from '../core/http/page-headers.ts'
 import type { App } from '../core/http/server.ts'
+import { didOfAgent } from '../core/site.ts'
 import { checkAgent } from './check-agent.ts'
+import {
+  CHECK_LIFETIME_SECONDS,
+  challengeFor,
+  type UsedChallenges,
+  usedChallenges,
+  withUsed,
+} from './check-challenge.ts'
 import { agentAnswer, type CheckPageData } from './check-data.ts'
+import { checkRequest } from './check-request.ts'
 import { checkSignature } from './check-signature.ts'
 import type { PageRouteContext } from './page-route-context.ts'
+import { contextFor } from './visitor.ts'
 
-const URL = '/check'
+/** Headers of a request, up to Node's 16 KiB and percent-encoded, and a body. */
+const REQUEST_FORM_LIMIT = 96 * 1024
 
-/** /check: looks up an agent and verifies a pasted signature without JavaScript. Nothing is stored. */
+/** /check and /check/request: look up an agent, have it prove its key, explain a signed request. The service stores nothing. */
 export async function checkRoutes(app: App, context: PageRouteContext): Promise<void> {
   const { read, pages } = context
   const headers = { ...pageHeaders(read.site.baseUrl), 'cache-control': 'no-store' }
-  const page = (data: CheckPageData) => pages.make.checkPage(pages.context, data)
+  const cookies = new Cookies(read.site.baseUrl)
+  const send = (reply: FastifyReply, html: string) =>
+    reply.headers(headers).type('text/html; charset=utf-8').send(html)
+  const usedBy = (request: FastifyRequest) => usedChallenges(cookies.read(request, 'checked'))
 
   await app.register(async (scope) => {
+    await scope.register(cookie)
     parseFormsStrictly(scope)
-    scope.get(URL, { schema: { hide: true } }, async (request, reply) => {
-      const { agent } = request.query as { agent?: unknown }
+
+    scope.get('/check', { schema: { hide: true } }, async (request, reply) => {
+      const { agent, challenge } = request.query as { agent?: unknown; challenge?: unknown }
       const asked = typeof agent === 'string' && agent.trim() !== '' ? agent : null
-      const answer = asked === null ? null : agentAnswer(read, await checkAgent(read, asked))
-      const data = {
-        agent: asked === null || answer === null ? null : { asked, answer },
-        proof: null,
-      }
-      return reply.headers(headers).type('text/html; charset=utf-8').send(page(data))
+      const linked = typeof challenge === 'string' && challenge !== '' ? challenge : null
+      const data = await dataFor(context, asked, linked, usedBy(request))
+      return send(reply, pages.make.checkPage(await contextFor(context, request, reply), data))
     })
 
-    scope.post(URL, { schema: { hide: true } }, async (request, reply) => {
-      const form = (request.body ?? new Map()) as ReadonlyMap<string, string>
-      const field = (name: string) => form.get(name) ?? ''
+    scope.post('/check', { schema: { hide: true } }, async (request, reply) => {
+      const field = formFields(request.body)
       const asked = {
         agent: field('agent'),
         challenge: field('challenge'),
         signature: field('signature'),
       }
-      const answer = await checkSignature(context, asked)
-      const data = { agent: null, proof: { asked, answer } }
-      return reply.headers(headers).type('text/html; charset=utf-8').send(page(data))
+      const used = usedBy(request)
+      const answer = await checkSignature(context, asked, used)
+      if (answer.kind === 'valid' && !answer.isOwnText) {
+        const value = withUsed(used, asked.challenge.trim())
+        cookies.write(reply, 'checked', value, CHECK_LIFETIME_SECONDS)
+      }
+      const linked = asked.challenge === '' ? null : asked.challenge.trim()
+      const found = await dataFor(context, asked.agent, linked, used)
+      const data = { ...found, proof: { asked, answer } }
+      return send(reply, pages.make.checkPage(await contextFor(context, request, reply), data))
     })
+
+    scope.get('/check/request', { schema: { hide: true } }, async (request, reply) =>
+      send(reply, pages.make.checkRequestPage(await contextFor(context, request, reply), null)),
+    )
+
+    scope.post(
+      '/check/request',
+      { schema: { hide: true }, bodyLimit: REQUEST_FORM_LIMIT },
+      async (request, reply) => {
+        const field = formFields(request.body)
+        const asked = {
+          method: field('method'),
+          url: field('url'),
+          headers: field('headers'),
+          body: field('body'),
+          audience: field('audience'),
+        }
+        const answer = await checkRequest(context.verifyReceived, asked)
+        const page = await contextFor(context, request, reply)
+        return send(reply, pages.make.checkRequestPage(page, { asked, answer }))
+      },
+    )
   })
 }
 
-const FORM = 'application/x-www-form-urlencoded'
-
-/** Accepts only form bodies in this scope. All other routes accept only JSON. */
-function parseFormsStrictly(scope: FastifyInstance): void {
-  scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser(FORM, { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
-    parseForm(body.toString('latin1')),
-  )
-  scope.addContentTypeParser('*', async () => {
-    throw new CodedError('UNSUPPORTED_MEDIA_TYPE', `The body must be a form: ${FORM}.`)
-  })
-}
-
-/** @throws CodedError VALIDATION_ERROR if the form is not percent-encoded UTF-8 or repeats a field */
-function parseForm(body: string): ReadonlyMap<string, string> {
-  const fields = new Map<string, string>()
-  for (const pair of body.split('&')) {
-    if (pair === '') continue
-    const at = pair.indexOf('=')
-    const name = decode(at < 0 ? pair : pair.slice(0, at))
-    if (fields.has(name))
-      throw new CodedError('VALIDATION_ERROR', 'The form has a duplicate field.')
-    fields.set(name, at < 0 ? '' : decode(pair.slice(at + 1)))
-  }
-  return fields
-}
-
-function decode(text: string): string {
-  try {
-    if (/[^\u0021-\u007e]/.test(text)) throw new Error('not encoded')
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    throw new CodedError('VALIDATION_ERROR', 'The form is not percent-encoded UTF-8.')
-  }
+/** The first two steps: the agent, and a challenge for it. */
+async function dataFor(
+  { read, challenges }: PageRouteContext,
+  asked: string | null,
+  linked: string | null,
+  used: UsedChallenges,
+): Promise<CheckPageData> {
+  if (asked === null) return { agent: null, challenge: null, proof: null }
+  const check = await checkAgent(read, asked)
+  const challenge =
+    check.kind === 'found'
+      ? challengeFor(challenges, didOfAgent(read.site, check.view.agent.tail), linked, used)
+      : null
+  return { agent: { asked, answer: agentAnswer(read, check) }, challenge, proof: null }
 }

@@ -1,5 +1,6 @@
 import {
   CodedError,
+  type Did,
   decodeKey,
   encodeBase64,
   type VerifyRequest,
@@ -7,10 +8,13 @@ import {
 } from '@countersign/protocol'
 import type { PageReadDeps } from '../agents/find-agent.ts'
 import { didOfAgent } from '../core/site.ts'
+import type { BoundChallengeDeps } from '../verification/bound-challenge.ts'
 import { type AgentCheck, checkAgent } from './check-agent.ts'
+import { stateOfChallenge, type UsedChallenges } from './check-challenge.ts'
 
 export interface SignatureCheckDeps {
   readonly read: PageReadDeps
+  readonly challenges: BoundChallengeDeps
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
 }
 
@@ -23,8 +27,11 @@ export interface SignatureForm {
 }
 
 export type SignatureCheck =
-  | { readonly kind: 'valid'; readonly answer: VerifyResponse }
+  /** `isOwnText`: the challenge is not one of this page, so the page cannot tell whether it was used before. */
+  | { readonly kind: 'valid'; readonly answer: VerifyResponse; readonly isOwnText: boolean }
   | { readonly kind: 'invalid' }
+  /** The challenge of this page is over, was answered before in this browser, or was made for another agent. */
+  | { readonly kind: 'expired' | 'used' | 'foreign' }
   /** The signature is valid, but no agent has this key. */
   | { readonly kind: 'uncertified' }
   | { readonly kind: 'malformed'; readonly message: string }
@@ -32,17 +39,29 @@ export type SignatureCheck =
 
 /**
  * Verifies a pasted challenge and signature.
+ * @param used the challenges that were answered before in this browser
  * @throws CodedError, StorageFailure for faults of the service, never for the input
  */
 export async function checkSignature(
   deps: SignatureCheckDeps,
   { agent, challenge, signature }: SignatureForm,
+  used: UsedChallenges,
 ): Promise<SignatureCheck> {
   const holder = await keyToVerifyWith(deps.read, agent)
   if ('kind' in holder) return holder
+  const { did, ...key } = holder
+  const state =
+    did === null
+      ? ({ kind: 'own' } as const)
+      : stateOfChallenge(deps.challenges, did, challenge.trim(), used)
+  if (state.kind === 'expired' || state.kind === 'used' || state.kind === 'foreign') {
+    return { kind: state.kind }
+  }
+  const isOwnText = state.kind === 'own'
   let check: SignatureCheck = { kind: 'invalid' }
-  for (const each of lineEndVariants(challenge)) {
-    check = await verifyVariant(deps, { ...holder, challenge: each, signature: signature.trim() })
+  for (const each of isOwnText ? lineEndVariants(challenge) : [challenge.trim()]) {
+    const request = { ...key, challenge: each, signature: signature.trim() }
+    check = await verifyVariant(deps, request, isOwnText)
     if (check.kind !== 'invalid') break
   }
   return check
@@ -55,24 +74,23 @@ function lineEndVariants(challenge: string): Set<string> {
 
 /** The key to verify with: a given one, or that of the named agent. In the latter case the DID must match as well. */
 async function keyToVerifyWith(deps: PageReadDeps, agent: string) {
-  const key = agent.trim()
-  if (decodeKey(key) !== null) return { publicKey: key }
   const found = await checkAgent(deps, agent)
+  const key = agent.trim()
+  if (decodeKey(key) !== null && found.kind !== 'found') return { did: null, publicKey: key }
   if (found.kind !== 'found') return found
   const { publicKey, tail } = found.view.agent
   const { naming } = deps.site
-  return {
-    publicKey: encodeBase64(publicKey),
-    [naming.didField]: didOfAgent(deps.site, tail),
-  }
+  const did: Did = didOfAgent(deps.site, tail)
+  return { did, publicKey: encodeBase64(publicKey), [naming.didField]: did }
 }
 
 async function verifyVariant(
   { verify }: SignatureCheckDeps,
   request: VerifyRequest,
+  isOwnText: boolean,
 ): Promise<SignatureCheck> {
   try {
-    return { kind: 'valid', answer: await verify(request) }
+    return { kind: 'valid', answer: await verify(request), isOwnText }
   } catch (error) {
     if (!(error instanceof CodedError)) throw error
     if (error.code === 'INVALID_SIGNATURE') return { kind: 'invalid' }

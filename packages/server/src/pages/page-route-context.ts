@@ -1,5 +1,7 @@
 import type { VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import type { PageReadDeps } from '../agents/find-agent.ts'
+import type { BoundChallengeDeps } from '../verification/bound-challenge.ts'
+import type { VerifyReceived } from './check-request.ts'
 import type { Pages } from './load.ts'
 import type { PreviewImages } from './preview-images.ts'
 
@@ -9,4 +11,6 @@ export interface PageRouteContext {
   readonly pages: Pages
   readonly previews: PreviewImages
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
+  readonly verifyReceived: VerifyReceived
+  readonly challenges: BoundChallengeDeps
 }

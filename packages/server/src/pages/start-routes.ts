@@ -3,18 +3,32 @@ import { pageHeaders } from '../core/http/page-headers.ts'
 import type { App } from '../core/http/server.ts'
 import { INERT_PICTURE } from './badge-routes.ts'
 import type { PageRouteContext } from './page-route-context.ts'
+import { sampleCertificate } from './sample.ts'
+import { contextFor } from './visitor.ts'
 
-/** GET / and the favicon. */
-export function startRoutes(app: App, { read, pages }: PageRouteContext): void {
+/** GET /, the sample certificate and the favicon. */
+export function startRoutes(app: App, context: PageRouteContext): void {
+  const { read, pages } = context
   const headers = pageHeaders(read.site.baseUrl)
   app.get('/', {
     schema: { hide: true },
     onSend: cached(REVALIDATE),
-    handler: async (_request, reply) =>
-      reply
-        .headers(headers)
-        .type('text/html; charset=utf-8')
-        .send(pages.make.startPage(pages.context)),
+    handler: async (request, reply) => {
+      const html = pages.make.startPage(
+        await contextFor(context, request, reply),
+        sampleCertificate(read.site, read.now()),
+      )
+      return reply.headers(headers).type('text/html; charset=utf-8').send(html)
+    },
+  })
+  app.get('/sample', {
+    schema: { hide: true },
+    onSend: cached(REVALIDATE),
+    handler: async (request, reply) => {
+      const sample = sampleCertificate(read.site, read.now())
+      const html = pages.make.samplePage(await contextFor(context, request, reply), sample)
+      return reply.headers(headers).type('text/html; charset=utf-8').send(html)
+    },
   })
   app.get('/icon.svg', {
     schema: { hide: true },

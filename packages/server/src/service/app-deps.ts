@@ -29,7 +29,7 @@ import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { siteOf } from '../core/site.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
-import { verifySignedRequest } from '../verification/verify-signed-request.ts'
+import { checkSignedRequest, verifySignedRequest } from '../verification/verify-signed-request.ts'
 import type { AppDeps } from './app.ts'
 import { databaseReporter } from './report-database.ts'
 
@@ -89,6 +89,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
         verified ? 'verified' : 'not_active',
       ),
     verifyRequest: (request: SignedRequest) => verifySignedRequest(verifyDeps, request),
+    verifyReceived: (request, body) => checkSignedRequest(verifyDeps, request, body),
     runtime: {
       challenge: (reference: string) => challengeRuntime(runtimeDeps, reference),
       answer: (reference: string, answer: RuntimeAnswer) =>

@@ -43,6 +43,7 @@ import { rejectFlood } from '../core/limits/reject-flood.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
+import type { VerifyReceived } from '../pages/check-request.ts'
 import { apiModel } from '../pages/docs/api-model.ts'
 import { docsRoutes, once, skillRoutes } from '../pages/docs/docs-routes.ts'
 import { openLibrary } from '../pages/docs/library.ts'
@@ -60,6 +61,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly claim: (request: ClaimRequest) => Promise<Did>
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
   readonly verifyRequest: (request: SignedRequest) => Promise<SignedRequestVerdict>
+  readonly verifyReceived: VerifyReceived
   readonly runtime: RuntimeRouteDeps
   readonly renounce: RenounceRouteDeps['renounce']
   readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
@@ -111,6 +113,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     read: { ...deps.read, db: deps.owners.db.read },
     pages,
     verify: deps.verify,
+    verifyReceived: deps.verifyReceived,
+    challenges: deps.owners,
     previewLimiter: deps.loadShedder.limiters.previews,
   })
   await serveOwners(app, deps.owners)
@@ -139,11 +143,11 @@ function canBypassRouter({ rateLimiter, log }: AppDeps): boolean {
 }
 
 /** Call it after all other routes: the HTTP reference is built from their schemas. */
-function serveDocs(app: App, { openapi, docsDir }: AppDeps, pages: Pages): void {
+function serveDocs(app: App, { openapi, docsDir, read, owners }: AppDeps, pages: Pages): void {
   const library = openLibrary(docsDir, openapi)
   const api = once(() => apiModel(app.swagger() as never, openapi))
-  docsRoutes(app, { library, pages, api })
-  skillRoutes(app, { library, pages, api })
+  docsRoutes(app, { library, pages, api, read: { ...read, db: owners.db.read } })
+  skillRoutes(app, library)
 }
 
 function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {

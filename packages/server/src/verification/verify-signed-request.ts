@@ -6,6 +6,7 @@ import {
   type NonceStore,
   type RawRequest,
   requestVerifier,
+  type SignatureResult,
   type SignedRequest,
   type SignedRequestVerdict,
   type UsedNonce,
@@ -23,10 +24,43 @@ export async function verifySignedRequest(
   deps: VerifyDeps,
   request: SignedRequest,
 ): Promise<SignedRequestVerdict> {
-  const received = rawRequestOf(request)
-  assertOrigin(request.audience)
-  const { naming } = deps.site
   const used: UsedNonce[] = []
+  const { verdict, reason, did, keyid, digest } = await verify(deps, request, undefined, used)
+  const [nonce] = verdict === 'verified' ? used : []
+  return {
+    verdict,
+    reason,
+    [deps.site.naming.didField]: did,
+    keyid,
+    replay: 'unchecked',
+    replayKey: nonce === undefined ? null : nonce.hash,
+    replayUntil: nonce === undefined ? null : timestamp(nonce.expiresAt),
+    digest: digest === 'none' ? 'none' : 'unchecked',
+  }
+}
+
+/**
+ * The same for the check page, with the verifier's own result.
+ * @param body the bytes as received; undefined if they were not given
+ * @throws CodedError VALIDATION_ERROR, UNAVAILABLE; StorageFailure
+ */
+export function checkSignedRequest(
+  deps: VerifyDeps,
+  request: SignedRequest,
+  body: Uint8Array | undefined,
+): Promise<SignatureResult> {
+  return verify(deps, request, body, [])
+}
+
+/** @param used receives the nonce, which nothing else records */
+async function verify(
+  deps: VerifyDeps,
+  request: SignedRequest,
+  body: Uint8Array | undefined,
+  used: UsedNonce[],
+): Promise<SignatureResult> {
+  const received = { ...rawRequestOf(request), body }
+  assertOrigin(request.audience)
   // Records nothing: the site does, and needs to know what.
   const nonces: NonceStore = {
     record: (nonce) => {
@@ -34,26 +68,15 @@ export async function verifySignedRequest(
       return 'fresh'
     },
   }
-  const verify = requestVerifier({
+  const verifyRequest = requestVerifier({
     audiences: [request.audience],
-    naming,
+    naming: deps.site.naming,
     findKey: keysOf(deps),
     verifySignature: (...args) => deps.ed25519.verify(...args),
     nonces,
     now: deps.now,
   })
-  const { verdict, reason, did, keyid, digest } = await verify(received)
-  const [nonce] = verdict === 'verified' ? used : []
-  return {
-    verdict,
-    reason,
-    [naming.didField]: did,
-    keyid,
-    replay: 'unchecked',
-    replayKey: nonce === undefined ? null : nonce.hash,
-    replayUntil: nonce === undefined ? null : timestamp(nonce.expiresAt),
-    digest: digest === 'none' ? 'none' : 'unchecked',
-  }
+  return verifyRequest(received)
 }
 
 /** The keys of this service's agents. The address in `Signature-Agent` only names the agent. */

@@ -39,6 +39,8 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
   const pages = {
     start: '/',
     check: '/check',
+    'check of a request': '/check/request',
+    sample: '/sample',
     'check of an agent': '/check?agent=the-active',
     'check of a revoked agent': `/check?agent=${dids.revoked}`,
     'check of nobody': '/check?agent=nobody',
@@ -76,17 +78,25 @@ test(
   },
 )
 
+/** Each visit gets a challenge of its own. */
+function withoutChallenge(text: string): string {
+  return text
+    .replaceAll(/(?<=:|%3A)[\w-]{72}/g, 'nonce')
+    .replaceAll(/\d\d:\d\d UTC/g, 'UTC')
+    .trim()
+}
+
 test('every public page is complete without JavaScript', BROWSER_MATRIX, async (t) => {
   const { service, browser, pages } = await scene(t)
   for (const [name, path] of Object.entries(pages)) {
     await t.test(name, async () => {
       const { page, problems } = await newPage(browser)
       await page.goto(service.url + path)
-      const withScript = await textWithoutButtons(page)
+      const withScript = withoutChallenge(await textWithoutButtons(page))
       const bare = await newPage(browser, { javaScript: false })
       await bare.page.goto(service.url + path)
       assert.equal(await bare.page.getByRole('button', { name: /^Copy/ }).count(), 0)
-      assert.equal(await textWithoutButtons(bare.page), withScript)
+      assert.equal(withoutChallenge(await textWithoutButtons(bare.page)), withScript)
       assert.deepEqual([problems, bare.problems], [[], []])
       await page.context().close()
       await bare.page.context().close()
@@ -129,16 +139,47 @@ test(
     await page.keyboard.press('Enter')
     // The skip link comes first.
     await page.waitForURL('**/#main')
-    await page.getByLabel('Have you met one?').focus()
+    await page.getByLabel('Look up an agent').focus()
     await page.keyboard.type('the-active')
     await page.keyboard.press('Enter')
     await page.getByRole('status').getByText('This certificate is valid.').waitFor()
-    await page.getByLabel('Whose key').fill('the-active')
     await page.getByLabel('Challenge').fill('one\ntwo')
-    await page.getByLabel('Signature').fill('nonsense')
+    await page.getByLabel('Signature', { exact: true }).fill('nonsense')
     await page.keyboard.press('Enter')
     await page.getByRole('status').getByText('The signature is malformed.').waitFor()
     assert.equal(await page.getByLabel('Challenge').inputValue(), 'one\ntwo')
+    assert.deepEqual(problems, [])
+  },
+)
+
+test(
+  'the theme button changes the theme of every page, and the choice is there before the first paint',
+  BROWSER_MATRIX,
+  async (t) => {
+    const { service, browser } = await scene(t)
+    const { page, problems } = await newPage(browser, { colorScheme: 'light' })
+    const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    await page.goto(`${service.url}/`)
+    const light = await ground()
+    await page.getByRole('button', { name: 'Theme: system' }).click()
+    await page.getByRole('button', { name: 'Theme: light' }).click()
+    await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
+    const dark = await ground()
+    assert.notEqual(dark, light)
+    // Runs as soon as there is a body, which is before anything is painted.
+    await page.addInitScript(`new MutationObserver((_, observer) => {
+    if (document.body === null) return
+    observer.disconnect()
+    globalThis.early = document.documentElement.dataset.theme
+  }).observe(document, { childList: true, subtree: true })`)
+    for (const path of ['/check', '/docs/agents', '/agent/the-active', '/nowhere']) {
+      await page.goto(service.url + path)
+      assert.equal(await page.evaluate('globalThis.early'), 'dark', path)
+      assert.equal(await ground(), dark, path)
+    }
+    await page.getByRole('button', { name: 'Theme: dark' }).click()
+    await page.getByRole('button', { name: 'Theme: system' }).waitFor()
+    assert.equal(await ground(), light)
     assert.deepEqual(problems, [])
   },
 )

@@ -7,7 +7,7 @@ import { newKey } from '../../../../test/support/key.ts'
 import { giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
-import { textOf } from './support/html.ts'
+import { textOf, unescaped } from './support/html.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -60,16 +60,22 @@ test('the check page finds an agent by username, DID, tail, did:web, key and pag
 test('the check page distinguishes unknown agents, other deployments and unreadable input', async (t) => {
   const service = await startTestService(t)
   const cases: [string, RegExp][] = [
-    ['nobody', /Unknown here.*proved nothing/],
-    ['1'.repeat(24), /Unknown here/],
-    [newKey().publicKey, /Unknown here/],
-    ['not a name!', /That names no agent/],
-    ['x'.repeat(5000), /That names no agent/],
-    [`${service.url}/docs`, /That names no agent/],
-    [`${service.url}/agent/%ff`, /That names no agent/],
-    ['https://elsewhere.example/agent/shopper', /Not one of ours.*elsewhere\.example/],
-    ['did:web:elsewhere.example%3A8080:agent:x', /Not one of ours.*elsewhere\.example:8080/],
-    ['did:web:', /Not one of ours|That names no agent/],
+    ['nobody', /Unknown agent.*proves nothing/],
+    ['1'.repeat(24), /Unknown agent/],
+    [newKey().publicKey, /Unknown agent/],
+    ['not a name!', /Not an agent/],
+    ['x'.repeat(5000), /Not an agent/],
+    [`${service.url}/docs`, /Not an agent/],
+    [`${service.url}/agent/%ff`, /Not an agent/],
+    [
+      'https://elsewhere.example/agent/shopper',
+      /Certificate of another service.*elsewhere\.example/,
+    ],
+    [
+      'did:web:elsewhere.example%3A8080:agent:x',
+      /Certificate of another service.*elsewhere\.example:8080/,
+    ],
+    ['did:web:', /another service|Not an agent/],
   ]
   for (const [name, words] of cases) {
     await t.test(name.slice(0, 40), async () => {
@@ -78,7 +84,7 @@ test('the check page distinguishes unknown agents, other deployments and unreada
       assert.doesNotMatch(text, /certificate is valid/)
     })
   }
-  assert.doesNotMatch(await check(service, ' '), /names no agent/, 'nothing was asked')
+  assert.doesNotMatch(await check(service, ' '), /Not an agent/, 'nothing was asked')
   const twice = await ask(service, '/check?agent=a&agent=b')
   assert.equal(twice.status, 200)
 })
@@ -100,12 +106,12 @@ for (const status of ['suspended', 'revoked'] as const) {
     const word = status === 'revoked' ? 'Revoked' : 'Suspended'
     assert.match(
       await check(service, did),
-      new RegExp(`${word} This certificate (is void|does not)`),
+      new RegExp(`${word} This certificate (is revoked|is suspended)`),
     )
     const fields = { agent: did, challenge: 'x', signature: key.sign('x') }
     assert.match(
       await prove(service, fields),
-      new RegExp(`Valid, but ${status}.*do not rely on it`),
+      new RegExp(`Valid signature, but ${status}.*Do not rely on it`),
     )
   })
 }
@@ -125,16 +131,23 @@ test('the check page verifies a signature by key, DID or username', async (t) =>
     `${service.url}/agent/shopper`,
   ]) {
     const text = await prove(service, { agent, challenge, signature })
-    assert.match(text, /Valid Whoever signed this holds the key of Shopper/, agent)
+    assert.match(
+      text,
+      /Valid signature The signer holds the key of Shopper.*cannot tell whether the answer is new/,
+      agent,
+    )
   }
   const lines = 'one\ntwo\n'
   const asAFormSendsIt = { agent: did, challenge: 'one\r\ntwo\r\n' }
   assert.match(
     await prove(service, { ...asAFormSendsIt, signature: key.sign(lines) }),
-    /Valid Whoever/,
+    /Valid signature The signer/,
   )
   const crlf = key.sign('one\r\ntwo\r\n')
-  assert.match(await prove(service, { ...asAFormSendsIt, signature: crlf }), /Valid Whoever/)
+  assert.match(
+    await prove(service, { ...asAFormSendsIt, signature: crlf }),
+    /Valid signature The signer/,
+  )
 })
 
 test('the check page says why a signature proves nothing', async (t) => {
@@ -145,12 +158,12 @@ test('the check page says why a signature proves nothing', async (t) => {
   const good = { agent: did, challenge: 'x', signature: key.sign('x') }
   const claim = `svc-verify-${'0'.repeat(32)}|main`
   const cases: [string, Record<string, string>, RegExp][] = [
-    ['another text', { ...good, challenge: 'x ' }, /Not valid/],
-    ['another key', { ...good, signature: stranger.sign('x') }, /Not valid/],
+    ['another text', { ...good, challenge: 'x ' }, /Invalid signature/],
+    ['another key', { ...good, signature: stranger.sign('x') }, /Invalid signature/],
     [
       'a key that nobody certified',
       { agent: stranger.publicKey, challenge: 'x', signature: stranger.sign('x') },
-      /Valid, of an unknown key/,
+      /Valid signature of an unknown key/,
     ],
     [
       'a claim',
@@ -162,16 +175,16 @@ test('the check page says why a signature proves nothing', async (t) => {
     ['no challenge', { ...good, challenge: '' }, /A challenge is not empty/],
     ['a NUL', { ...good, challenge: 'a\0b' }, /without U\+0000/],
     ['a small-order key', { ...good, agent: `AQ${'A'.repeat(41)}=` }, /not a valid Ed25519 key/],
-    ['an unknown agent', { ...good, agent: 'nobody' }, /Unknown here/],
-    ['no agent', { ...good, agent: '' }, /That names no agent/],
-    ['nothing', {}, /That names no agent/],
+    ['an unknown agent', { ...good, agent: 'nobody' }, /Unknown agent/],
+    ['no agent', { ...good, agent: '' }, /Not an agent/],
+    ['nothing', {}, /Not an agent/],
     ['a token for an agent', { ...good, agent: claim.slice(0, 43) }, /That is a claim token/],
   ]
   for (const [name, fields, words] of cases) {
     await t.test(name, async () => {
       const text = await prove(service, fields)
       assert.match(text, words)
-      assert.doesNotMatch(text, /Valid Whoever/)
+      assert.doesNotMatch(text, /Valid signature The signer/)
     })
   }
 })
@@ -199,4 +212,99 @@ test('the check page accepts only small, well-formed form bodies, and no other r
   }
   const elsewhere = await post(service, '/api/v1/agent/verify', 'agent=x', FORM)
   assertRefused(elsewhere, 415, 'UNSUPPORTED_MEDIA_TYPE')
+})
+
+/** The challenge that the check page shows, and its HTML. */
+async function challengeOf(service: TestService, query: string) {
+  const { text: html } = await ask(service, `/check?${query}`)
+  const [, shown] = /data-copy="(svc-challenge-v1:[^"]*)"/.exec(html) ?? []
+  assert.ok(shown !== undefined, textOf(html))
+  return { challenge: unescaped(shown), html }
+}
+
+/** Posts the form, as a browser with a cookie. */
+async function answer(service: TestService, fields: Record<string, string>, cookie = '') {
+  const response = await fetch(`${service.url}/check`, {
+    method: 'POST',
+    headers: { 'content-type': FORM, cookie },
+    body: new URLSearchParams(fields),
+  })
+  const html = await response.text()
+  return { html, text: textOf(html), cookie: response.headers.get('set-cookie') }
+}
+
+test('the check page creates a challenge for an agent, and accepts its signature once in a browser', async (t) => {
+  const service = await startTestService(t)
+  const key = newKey()
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
+  const { challenge, html } = await challengeOf(service, `agent=${did}`)
+  assert.ok(challenge.startsWith(`svc-challenge-v1:${service.url}:`))
+  assert.ok(textOf(html).includes(`sign --audience ${service.url} '${challenge}'`))
+  assert.notEqual((await challengeOf(service, `agent=${did}`)).challenge, challenge)
+
+  const fields = { agent: did, challenge, signature: key.sign(challenge) }
+  const first = await unchanged(service, () => answer(service, fields))
+  assert.match(first.text, /Active This certificate is valid\..*Valid signature The signer holds/)
+  assert.doesNotMatch(first.text, /cannot tell whether/)
+  assert.ok(first.text.includes(challenge), 'the result has the challenge')
+  const link = /action="([^"]*)"/.exec(first.html.slice(first.html.indexOf('id="signature"')))?.[1]
+  assert.equal(
+    new URL(unescaped(link ?? ''), service.url).search,
+    `?${new URLSearchParams({ agent: did, challenge })}`,
+    'the address of the result has no signature',
+  )
+
+  const cookie = first.cookie?.split(';')[0] ?? ''
+  assert.match(first.cookie ?? '', /HttpOnly.*SameSite=Lax/)
+  const again = await answer(service, fields, cookie)
+  assert.match(again.text, /Challenge already used/)
+  assert.doesNotMatch(again.text, /Valid signature/)
+  assert.match((await answer(service, fields)).text, /Valid signature/, 'another browser')
+  const wrong = { ...fields, signature: newKey().sign(challenge) }
+  const refused = await answer(service, wrong)
+  assert.match(refused.text, /Invalid signature/)
+  assert.equal(refused.cookie, null, 'a wrong answer does not use up the challenge')
+})
+
+test('the check page keeps the challenge of a link, and replaces one that cannot count', async (t) => {
+  const clock = { ms: Date.now() }
+  const service = await startTestService(t, {}, () => clock.ms)
+  const [key, other] = [newKey(), newKey()]
+  const owner = await service.operator.addVerifiedOwner()
+  const did = await claimAgent(service, owner, key)
+  const another = await claimAgent(service, owner, other, 'other')
+  const { challenge } = await challengeOf(service, `agent=${did}`)
+  const linked = (agent: string, text: string) =>
+    challengeOf(service, new URLSearchParams({ agent, challenge: text }).toString())
+
+  assert.equal((await linked(did, challenge)).challenge, challenge)
+  const forged = `${challenge.slice(0, -2)}AA`
+  for (const text of [
+    forged,
+    'pay 100 euros',
+    `svc-challenge-v1:https://evil.example:${'n'.repeat(22)}`,
+  ]) {
+    const { challenge: shown, html } = await linked(did, text)
+    assert.notEqual(shown, text)
+    assert.match(textOf(html), /did not create the challenge in this link/)
+    assert.ok(!html.includes(text), text)
+  }
+  assert.match(textOf((await linked(another, challenge)).html), /did not create the challenge/)
+  for (const [agent, text, signer] of [
+    [another, challenge, other],
+    [did, forged, key],
+  ] as const) {
+    const { text: told } = await answer(service, {
+      agent,
+      challenge: text,
+      signature: signer.sign(text),
+    })
+    assert.match(told, /Not a challenge for this agent/)
+  }
+
+  clock.ms += 10 * 60_000 + 1
+  assert.match(textOf((await linked(did, challenge)).html), /challenge in this link has expired/)
+  const late = await answer(service, { agent: did, challenge, signature: key.sign(challenge) })
+  assert.match(late.text, /Expired challenge/)
+  assert.doesNotMatch(late.text, /Valid signature/)
 })

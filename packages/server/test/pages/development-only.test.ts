@@ -50,6 +50,20 @@ test('a verification for development is marked in every place that shows it', as
   for (const each of await cardsOf(service, did)) assert.equal(each.developmentOnly, true)
 })
 
+test('an assurance level is not repeated, and two years end on the same day of the calendar', async (t) => {
+  const service = await startTestService(t)
+  const owner = await signInNewcomer(service)
+  await verifyIdentity(service, owner, 'dev-high', 'Ada')
+  const did = await claimAgent(service, owner.ownerId)
+  const text = textOf((await ask(service, `/agent/${did}`)).text)
+  const [, evidence = ''] = /Owner verification (.*?), verified on/.exec(text) ?? []
+  assert.equal(evidence.match(/assurance/g)?.length, 1, evidence)
+  assert.match(text, /Strongest identity verification .* \(counts for the grade\)/)
+  const [, day, month, year] =
+    /Verified on (\d+) (\w+) (\d+) Valid until \1 \2 (?=\d)/.exec(text) ?? []
+  assert.ok(text.includes(`Valid until ${day} ${month} ${Number(year) + 2}`), text)
+})
+
 test('a real verification carries no such mark', async (t) => {
   const service = await startTestService(t, { PREVIEWS: 'card-formats' })
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada', 'high'))

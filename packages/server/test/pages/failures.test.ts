@@ -19,19 +19,19 @@ async function pageOf(response: Response) {
   assert.equal(response.headers.get('etag'), null)
   assert.match(response.headers.get('content-security-policy') ?? '', /^default-src 'none';/)
   assert.match(html, /<meta name="robots" content="noindex"\/>/)
-  assert.match(textOf(html), /Request req_[0-9a-z]+/)
+  assert.match(textOf(html), /Request ID req_[0-9a-z]+/)
   return { status: response.status, text: textOf(html), html }
 }
 
 test('a browser that requests an unknown address gets an error page', async (t) => {
   const service = await startTestService(t)
   const cases: [string, number, RegExp][] = [
-    ['/nowhere', 404, /There is nothing here/],
+    ['/nowhere', 404, /Page not found/],
     ['/agent/nobody-here', 404, /No such certificate.*proves nothing/],
     [`/agent/${'1'.repeat(24)}`, 404, /No such certificate/],
-    ['/agent/%20', 400, /That names no agent/],
-    ['/%ff', 400, /That cannot be read/],
-    ['/assets/nothing.css', 404, /There is nothing here/],
+    ['/agent/%20', 400, /Not an agent/],
+    ['/%ff', 400, /Invalid address/],
+    ['/assets/nothing.css', 404, /Page not found/],
   ]
   for (const [target, status, words] of cases) {
     await t.test(target, async () => {
@@ -90,8 +90,8 @@ test('a database failure is 503 on a certificate page, never 404', async (t) => 
   for (const target of [`/agent/${did}`, '/agent/shopper', '/check?agent=shopper']) {
     const page = await asBrowser(service, target)
     assert.equal(page.status, 503)
-    assert.match(page.text, /The service is in trouble/)
-    assert.match(page.text, /neither that it is good nor that there is none/)
+    assert.match(page.text, /Service unavailable/)
+    assert.match(page.text, /Do not assume that a certificate is valid or missing/)
     assert.doesNotMatch(page.text, /No such|Unknown/)
   }
   assert.equal((await fetch(`${service.url}/agent/${did}`)).status, 503)

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { namingFor } from '@countersign/protocol'
 import { ask } from '../../../../test/support/ask.ts'
 import { startTestService, tempDir } from '../../../../test/support/service.ts'
+import { signIn } from '../../../../test/support/signed-in.ts'
 import { siteOf } from '../../src/core/site.ts'
 import { loadPages } from '../../src/pages/load.ts'
 import { metaOf, textOf } from './support/html.ts'
@@ -24,11 +25,11 @@ test('the start page addresses every role and uses the names of the deployment',
     'You are an agent, or operate one',
     'You let agents in',
     'You have met an agent',
-    'You host a service like this',
+    'You run a service like this',
     '.tgz claim acme-verify-… --url https://agents.example',
     'curl -s https://agents.example/api/v1/agent/acme:agent:…',
     "-H 'AcmeID: acme:agent:…'",
-    'What the letter means',
+    'What the grade means',
     'Quick start for agents',
   ]) {
     assert.ok(text.includes(each), each)
@@ -47,6 +48,8 @@ test('every page has a Content-Security-Policy without inline code and foreign o
     '/',
     '/check',
     '/check?agent=x',
+    '/check/request',
+    '/sample',
     '/docs',
     '/docs/api',
     '/agent/nobody',
@@ -93,4 +96,36 @@ test('pages that have not been built answer 503 and name the build command', asy
   const pages = await loadPages({ serviceName: 'x', site, dir: tempDir(t) })
   assert.equal(pages.isBuilt, false)
   assert.throws(() => pages.make, { code: 'UNAVAILABLE', message: /npm run build/ })
+})
+
+test('the header says who is signed in, and such a page is for no shared cache', async (t) => {
+  const service = await startTestService(t)
+  const owner = await signIn(service, await service.operator.addVerifiedOwner('ada'))
+  for (const path of ['/', '/docs', '/sample']) {
+    const known = await ask(service, path, { headers: { cookie: owner.cookie } })
+    assert.match(textOf(known.text), /Dashboard, signed in as @ada/, path)
+    assert.equal(known.headers.get('cache-control'), 'private, no-cache')
+    for (const cookie of ['', owner.cookie.replace(/=.*/, '=forged')]) {
+      const stranger = await ask(service, path, { headers: { cookie } })
+      assert.match(textOf(stranger.text), /Docs Sign in/, path)
+      assert.doesNotMatch(stranger.text, /@ada/)
+      assert.match(stranger.headers.get('vary') ?? '', /Cookie/)
+    }
+  }
+})
+
+test('the start page leads to an account, to the check and to a sample that nobody takes for a certificate', async (t) => {
+  const service = await startTestService(t)
+  const { text: start } = await ask(service, '/')
+  for (const href of ['/dashboard/sign-up', '/check', '/sample']) {
+    assert.ok(start.includes(`href="${href}"`), href)
+  }
+  const { status, text: html } = await ask(service, '/sample')
+  assert.equal(status, 200)
+  const text = textOf(html)
+  assert.match(text, /Sample: this agent does not exist, and nobody was verified\./)
+  assert.match(text, /Countersign has not issued this certificate/)
+  assert.doesNotMatch(text, /This certificate is valid|Copy the DID/)
+  assert.match(html, /<meta name="robots" content="noindex"\/>/)
+  assert.doesNotMatch(html, /application\/ld\+json|og:image|badge\.svg/)
 })

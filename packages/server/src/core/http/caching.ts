@@ -34,7 +34,8 @@ function revalidate(
   if (reply.statusCode !== 200 || !isBuffered(payload)) return payload
   const existing = reply.getHeader('etag')
   const etag = typeof existing === 'string' ? existing : `"${hash('sha1', payload, 'base64url')}"`
-  reply.header('etag', etag).header('vary', 'Accept')
+  const vary = reply.getHeader('vary')
+  reply.header('etag', etag).header('vary', vary === 'Cookie' ? 'Accept, Cookie' : 'Accept')
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', cacheControl)
   if (!matches(request.headers['if-none-match'], etag)) return payload
   reply.code(304).removeHeader('content-type')

@@ -1,8 +1,8 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** `session`: a signed-in owner. `flow`: a sign-in or verification in progress. */
-export type CookieKind = 'session' | 'flow'
+/** `session`: a signed-in owner. `flow`: a sign-in or verification in progress. `checked`: challenges answered at /check. */
+export type CookieKind = 'session' | 'flow' | 'checked'
 
 /**
  * Reads and sets the service's cookies. Over https, the prefix `__Host-` binds them to this host. On plain http, which
@@ -25,6 +25,16 @@ export class Cookies {
 
   read(request: FastifyRequest, kind: CookieKind): string | null {
     return request.cookies[this.name(kind)] ?? null
+  }
+
+  /** The same for routes that do not parse cookies. */
+  readUnparsed(
+    { headers }: { readonly headers: { readonly cookie?: string | undefined } },
+    kind: CookieKind,
+  ): string | null {
+    const prefix = `${this.name(kind)}=`
+    const pairs = headers.cookie?.split(/; */) ?? []
+    return pairs.find((pair) => pair.startsWith(prefix))?.slice(prefix.length) ?? null
   }
 
   /** Reads a single-use cookie, and clears it whatever the response will be. */

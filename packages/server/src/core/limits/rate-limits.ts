@@ -86,5 +86,5 @@ export function rateLimitsOf(route: RouteInfo): readonly RateLimit[] {
   const own = LIMITS_BY_OPERATION[operationId ?? '']
   if (own !== undefined) return own
   if (method === 'GET') return [LIMITS.reads]
-  return url === '/check' ? [verifications] : [changes]
+  return url.startsWith('/check') ? [verifications] : [changes]
 }

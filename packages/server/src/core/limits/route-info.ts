@@ -58,6 +58,6 @@ export function limiterNameOf(route: RouteInfo): LimiterName | null {
   const own = LIMITER_BY_OPERATION[operationId ?? '']
   if (own !== undefined) return own
   if (method === 'GET') return 'reads'
-  if (url === '/check') return 'verifications'
+  if (url.startsWith('/check')) return 'verifications'
   return /^\/api\/sign-(in|up)(\/|$)/.test(url) ? 'sign-ins' : 'changes'
 }

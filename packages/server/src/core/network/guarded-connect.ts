@@ -48,9 +48,7 @@ export async function guardedConnect(
 }
 
 function notAllowedError(host: string, address: string, mustBePublic: boolean): Unreachable {
-  const wrong = mustBePublic
-    ? 'not a public address'
-    : 'not a loopback address'
+  const wrong = mustBePublic ? 'not a public address' : 'not a loopback address'
   return new Unreachable(`${host} resolves to ${address}, which is ${wrong}.`)
 }
 

@@ -1,5 +1,6 @@
 import { type CurlContext, curlExample } from './curl-example.ts'
-import type { ApiDocument, Content, Operation } from './openapi-types.ts'
+import type { ApiDocument, Content, Operation, Schema } from './openapi-types.ts'
+import { validExample } from './schema-examples.ts'
 import { rowOf, rowsOf, type SchemaRow } from './schema-rows.ts'
 
 /** The operations of one tag. */
@@ -12,6 +13,8 @@ export interface ApiGroup {
 
 export interface ApiOperation {
   readonly id: string
+  /** The tag of its group. */
+  readonly tag: string
   readonly method: string
   readonly path: string
   readonly summary: string
@@ -25,12 +28,15 @@ export interface ApiOperation {
 
 interface ApiParameter extends SchemaRow {
   readonly in: string
+  readonly example: string
 }
 
 /** A body of one media type. */
 export interface ApiBody {
   readonly type: string
   readonly rows: readonly SchemaRow[]
+  /** Of a response, as indented JSON; null for requests and other media types. */
+  readonly example: string | null
 }
 
 interface ApiResponse {
@@ -43,7 +49,7 @@ interface ApiResponse {
 export function apiModel(document: ApiDocument, context: CurlContext): ApiGroup[] {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
-      tag: operation.tags?.[0],
+      tag: operation.tags?.[0] ?? '',
       ...describe(context, method.toUpperCase(), path, operation),
     })),
   )
@@ -59,7 +65,7 @@ function describe(
   method: string,
   path: string,
   operation: Operation,
-): ApiOperation {
+): Omit<ApiOperation, 'tag'> {
   const {
     operationId,
     summary,
@@ -79,6 +85,7 @@ function describe(
     parameters: parameters.map(
       ({ name, schema, required = false, description: about, ...each }) => ({
         in: each.in,
+        example: String(validExample(context, name, schema)),
         ...rowOf(name, about === undefined ? schema : { ...schema, description: about }, !required),
       }),
     ),
@@ -86,13 +93,20 @@ function describe(
     responses: successes.map(([status, response]) => ({
       status,
       description: response.description,
-      bodies: bodiesOf(response.content),
+      bodies: bodiesOf(response.content, (schema) => validExample(context, '', schema)),
     })),
     errors: operation['x-errors'] ?? [],
     curl: curlExample(context, method, path, operation),
   }
 }
 
-function bodiesOf(content: Content = {}): ApiBody[] {
-  return Object.entries(content).map(([type, { schema }]) => ({ type, rows: rowsOf(schema) }))
+function bodiesOf(content: Content = {}, exampleOf?: (schema: Schema) => unknown): ApiBody[] {
+  return Object.entries(content).map(([type, { schema }]) => ({
+    type,
+    rows: rowsOf(schema),
+    example:
+      exampleOf !== undefined && type.endsWith('json')
+        ? JSON.stringify(exampleOf(schema), null, 2)
+        : null,
+  }))
 }

@@ -1,5 +1,5 @@
 import { CodedError } from '@countersign/protocol'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { cached, REVALIDATE } from '../../core/http/caching.ts'
 import { allowAnyOrigin } from '../../core/http/cors.ts'
@@ -7,15 +7,18 @@ import { pageHeaders } from '../../core/http/page-headers.ts'
 import { publicRead } from '../../core/http/public-read.ts'
 import type { App } from '../../core/http/server.ts'
 import type { Pages } from '../load.ts'
+import type { PageContext } from '../views/context.ts'
 import type { DocsMap } from '../views/docs-view.ts'
+import { contextFor, type VisitorDeps } from '../visitor.ts'
 import type { ApiGroup } from './api-model.ts'
 import type { Library } from './library.ts'
+import { MAX_QUERY, search, searchIndex } from './search.ts'
 import { llmsText, skillName, skillOf, skillsIndex } from './skill.ts'
 
 const MARKDOWN = /\.md$/
 
 /** The documentation as HTML pages and as Markdown. */
-export function docsRoutes(app: App, { library, pages, api }: DocsRouteContext): void {
+export function docsRoutes(app: App, { library, pages, api, read }: DocsRouteContext): void {
   const headers = pageHeaders(library.names.baseUrl)
   const map = once((): DocsMap => {
     const groups = library.groups.map((each) => ({
@@ -24,14 +27,26 @@ export function docsRoutes(app: App, { library, pages, api }: DocsRouteContext):
     }))
     return { groups, api: api() }
   })
-  const { context } = pages
-  const asPage = (reply: FastifyReply, html: string) =>
-    reply.headers(headers).type('text/html; charset=utf-8').send(html)
+  const index = once(() =>
+    searchIndex(
+      library.groups.flatMap(({ pages: names }) => names.map((name) => library.page(name))),
+      api(),
+    ),
+  )
+  const asPage = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    render: (make: Pages['make'], context: PageContext) => string,
+  ) => {
+    const html = render(pages.make, await contextFor({ pages, read }, request, reply))
+    return reply.headers(headers).type('text/html; charset=utf-8').send(html)
+  }
   const options = { schema: { hide: true }, onSend: cached(REVALIDATE) }
 
   app.get('/docs', {
     ...options,
-    handler: (_request, reply) => asPage(reply, pages.make.docsIndexPage(context, map())),
+    handler: (request, reply) =>
+      asPage(request, reply, (make, context) => make.docsIndexPage(context, map())),
   })
   app.get('/docs/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs', 308))
   // The page for operators had this name in the first release.
@@ -42,7 +57,19 @@ export function docsRoutes(app: App, { library, pages, api }: DocsRouteContext):
   }
   app.get('/docs/api', {
     ...options,
-    handler: (_request, reply) => asPage(reply, pages.make.apiIndexPage(context, map(), api())),
+    handler: (request, reply) =>
+      asPage(request, reply, (make, context) => make.apiIndexPage(context, map(), api())),
+  })
+  app.get('/docs/search', {
+    ...options,
+    handler: (request, reply) => {
+      const { q } = request.query as { q?: unknown }
+      const query = typeof q === 'string' ? q.trim().slice(0, MAX_QUERY) : ''
+      const results = search(index(), query)
+      return asPage(request, reply, (make, context) =>
+        make.docsSearchPage(context, map(), { query, results }),
+      )
+    },
   })
   app.get('/docs/api/:group', {
     ...options,
@@ -50,7 +77,7 @@ export function docsRoutes(app: App, { library, pages, api }: DocsRouteContext):
       const { group: name } = request.params as { group: string }
       const group = api().find((each) => each.name === name)
       if (group === undefined) throw new CodedError('NOT_FOUND', NO_GROUP)
-      return asPage(reply, pages.make.apiGroupPage(context, map(), group))
+      return asPage(request, reply, (make, context) => make.apiGroupPage(context, map(), group))
     },
   })
   app.get('/docs/:page', {
@@ -58,21 +85,24 @@ export function docsRoutes(app: App, { library, pages, api }: DocsRouteContext):
     handler: (request, reply) => {
       const { page: name } = request.params as { page: string }
       const page = library.page(name.replace(MARKDOWN, ''))
-      if (!MARKDOWN.test(name)) return asPage(reply, pages.make.docsPage(context, map(), page))
+      if (!MARKDOWN.test(name)) {
+        return asPage(request, reply, (make, context) => make.docsPage(context, map(), page))
+      }
       allowAnyOrigin(request, reply, () => undefined)
       return reply.type('text/markdown; charset=utf-8').send(page.markdown)
     },
   })
 }
 
-const NO_GROUP = 'The HTTP reference has no part of this name.'
+const NO_GROUP = 'The API reference has no section with this name.'
 
 /** What the routes of the documentation share. */
 export interface DocsRouteContext {
   readonly library: Library
   readonly pages: Pages
-  /** The HTTP reference. Call it only after all routes are registered. */
+  /** The API reference. Call it only after all routes are registered. */
   readonly api: () => readonly ApiGroup[]
+  readonly read: VisitorDeps['read']
 }
 
 /** Computes a value on first use and caches it. */
@@ -87,7 +117,7 @@ export function once<T>(compute: () => T): () => T {
 const SHORTLY = 'public, max-age=300'
 
 /** /skill.md, /llms.txt and the skills index, for agents that are driven by a model. */
-export function skillRoutes(app: App, { library }: DocsRouteContext): void {
+export function skillRoutes(app: App, library: Library): void {
   const { naming } = library.names
   const skill = once(() => skillOf(library))
   const text = (

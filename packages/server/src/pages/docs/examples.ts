@@ -26,6 +26,8 @@ export function valuesOf(naming: Naming): Readonly<Record<string, unknown>> {
     sequence: 1,
     issuedAt: 1_800_000_000,
     username: 'ada',
+    identityMethod: 'github',
+    verifyUrl: `/agent/${did}`,
     displayName: 'Ada Lovelace',
     description: 'Books trains for Ada.',
     name: 'My phone',

@@ -12,7 +12,7 @@ export interface SchemaRow {
 /** One row for each member of a schema, nested ones included. */
 export function rowsOf(schema: Schema): SchemaRow[] {
   if (schema.properties !== undefined || schema.items !== undefined) return membersOf(schema, '')
-  return typeInWords(schema) === 'anything' ? [] : [rowOf('', schema, false)]
+  return typeInWords(schema) === 'any' ? [] : [rowOf('', schema, false)]
 }
 
 /** The row of a parameter or a single value. */
@@ -30,15 +30,15 @@ function membersOf(schema: Schema, path: string): SchemaRow[] {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  string: 'text',
-  boolean: 'true or false',
-  integer: 'whole number',
+  string: 'string',
+  boolean: 'boolean',
+  integer: 'integer',
   number: 'number',
   object: 'object',
   null: 'null',
 }
 
-/** @returns words for people: `text or null`, `list of objects`, `active, suspended or revoked` */
+/** @returns words for people: `string or null`, `array of objects`, `active, suspended or revoked` */
 function typeInWords(schema: Schema): string {
   const types = [schema.type ?? []].flat()
   const values = schema.enum ?? ('const' in schema ? [schema.const] : null)
@@ -46,17 +46,17 @@ function typeInWords(schema: Schema): string {
     const all = types.includes('null') && !values.includes(null) ? [...values, null] : values
     return eitherOf(all.map(String))
   }
-  if (types.length === 0) return 'anything'
+  if (types.length === 0) return 'any'
   return eitherOf(types.map((type) => inWords(type, schema)))
 }
 
 function inWords(type: string, { items, format }: Schema): string {
-  if (type === 'string' && format === 'date-time') return 'time'
+  if (type === 'string' && format === 'date-time') return 'timestamp'
   if (type === 'string' && (format === 'uri' || format === 'date'))
     return format === 'uri' ? 'URL' : 'date'
   if (type !== 'array') return WORDS[type] ?? type
-  const of = items === undefined ? 'anything' : typeInWords(items)
-  return `list of ${of === 'object' ? 'objects' : of === 'text' ? 'texts' : of}`
+  const of = items === undefined ? 'any' : typeInWords(items)
+  return `array of ${of === 'object' || of === 'string' ? `${of}s` : of}`
 }
 
 function describe(schema: Schema): string {

@@ -1,5 +1,6 @@
 import type { ApiBody, ApiOperation } from '../docs/api-model.ts'
 import type { SchemaRow } from '../docs/schema-rows.ts'
+import { TryIt } from './api-try.tsx'
 import { ScrollingCode, ScrollingTable } from './scrolling.tsx'
 
 /** An operation of the HTTP reference: path, parameters, body, responses, errors and a curl example. */
@@ -15,11 +16,13 @@ export function Operation({ operation }: { readonly operation: ApiOperation }) {
         </code>
       </p>
       {description !== '' && <p>{description}</p>}
-      <ScrollingCode>{curl}</ScrollingCode>
+      <ScrollingCode language="sh">{curl}</ScrollingCode>
+      <TryIt operation={operation} />
       {parameters.length > 0 && (
         <>
           <h3>Parameters</h3>
           <Members
+            isRequest
             what={`Parameters of ${summary}`}
             rows={parameters.map((each) => ({
               ...each,
@@ -59,7 +62,7 @@ export function Operation({ operation }: { readonly operation: ApiOperation }) {
 }
 
 const PLACES: Readonly<Record<string, string>> = {
-  path: 'address',
+  path: 'path',
   query: 'query',
   header: 'header',
 }
@@ -71,26 +74,50 @@ interface BodyProps {
   readonly body: ApiBody
 }
 
-function Body({ heading, means, about, body: { type, rows } }: BodyProps) {
+function Body({ heading, means, about, body: { type, rows, example } }: BodyProps) {
   return (
     <>
       <h3>
         {heading} <code>{type}</code>
       </h3>
       {means !== undefined && <p>{means}.</p>}
-      {rows.length > 0 && <Members what={`${heading} ${type} of ${about}`} rows={rows} />}
+      {rows.length > 0 && (
+        <Members
+          what={`${heading} ${type} of ${about}`}
+          rows={rows}
+          isRequest={means === undefined}
+        />
+      )}
+      {example !== null && (
+        <>
+          <p>Example:</p>
+          <ScrollingCode language="json">{example}</ScrollingCode>
+        </>
+      )}
     </>
   )
 }
 
-function Members({ what, rows }: { readonly what: string; readonly rows: readonly SchemaRow[] }) {
+interface MembersProps {
+  readonly what: string
+  readonly rows: readonly SchemaRow[]
+  /** Whether the caller sends them, and has to know which are required. */
+  readonly isRequest?: boolean
+}
+
+function Members({ what, rows, isRequest = false }: MembersProps) {
   return (
-    <ScrollingTable label={what} heads={['Name', 'Value', 'Meaning']} members>
+    <ScrollingTable label={what} heads={['Name', 'Type', 'Description']} members>
       {rows.map(({ name, type, optional, description }) => (
         <tr key={name}>
           <td>
             <code>{name === '' ? 'the body' : name}</code>
-            {optional && <span className="api-optional"> optional</span>}
+            {isRequest && (
+              <span className={optional ? 'api-optional' : 'api-required'}>
+                {optional ? ' optional' : ' required'}
+              </span>
+            )}
+            {!isRequest && optional && <span className="api-optional"> may be absent</span>}
           </td>
           <td>{type}</td>
           <td>{description}</td>

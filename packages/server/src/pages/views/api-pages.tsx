@@ -19,53 +19,53 @@ export function apiIndexPage(
   const { serviceName, site } = context
   const headings = [
     ...groups.map(({ name, title }) => heading(name, title)),
-    heading('conventions', 'What all have in common'),
+    heading('conventions', 'Conventions'),
     heading('errors', 'Errors'),
   ]
   return htmlOf(
     <DocsLayout
       context={context}
-      title={`HTTP reference · ${serviceName}`}
-      description={`Every operation of ${serviceName}, by what it is for.`}
+      title={`API reference · ${serviceName}`}
+      description={`Every endpoint of ${serviceName}, by task.`}
       path={PATH}
       alternates={[{ type: 'application/json', href: '/openapi.json' }]}
       place={{ map, path: PATH, headings }}
-      heading="HTTP reference"
+      heading="API reference"
     >
       <div className="doc mt-8">
         <p>
-          Every address is below <code>{site.baseUrl}</code>. The same is told to programs at{' '}
+          Base URL: <code>{site.baseUrl}</code>. For programs:{' '}
           <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).
         </p>
         {groups.map((group) => (
           <GroupList key={group.name} group={group} />
         ))}
-        <h2 id="conventions">What all have in common</h2>
+        <h2 id="conventions">Conventions</h2>
         <ul>
           <li>
             Bodies are JSON in UTF-8 with <code>Content-Type: application/json</code>, at most 16
-            KiB where nothing else is said. Fields that are not known, and keys twice in one object,
-            are refused.
+            KiB unless the endpoint states another limit. Unknown fields and repeated keys are
+            refused.
           </li>
           <li>Times are ISO 8601 in UTC. Keys and signatures are padded standard base64.</li>
           <li>
-            Answers that may be kept have an <code>ETag</code>: send it back in{' '}
-            <code>If-None-Match</code> and get 304. HEAD is answered like GET, without the body.
+            Cacheable responses have an <code>ETag</code>. Send it in <code>If-None-Match</code> to
+            get 304. HEAD works like GET, without the body.
           </li>
           <li>
-            Agents are named by their DID, by its last 24 characters, or by their public key,
+            Name an agent by its DID, by the last 24 characters of the DID, or by its public key,
             percent-encoded once.
           </li>
           <li>
-            Only what owners do needs a session: the cookie that a sign-in sets. All else is open to
-            everyone, and readable from any web page where it only reads or verifies.
+            Only the owner API needs a session, the cookie that a sign-in sets. Endpoints that only
+            read or verify allow requests from any origin (CORS).
           </li>
         </ul>
         <h2 id="errors">Errors</h2>
         <p>
-          Every refusal has one shape: <code>{'{"error":{"code","message","requestId"}}'}</code>.
-          Switch on <code>code</code>; <code>message</code> is for people, and{' '}
-          <code>requestId</code> is what the host finds in the log.
+          Every error has this shape: <code>{'{"error":{"code","message","requestId"}}'}</code>.
+          Switch on <code>code</code>. <code>message</code> is for people, and operators find{' '}
+          <code>requestId</code> in the log.
         </p>
         <ScrollingTable label="Errors" heads={['code', 'status']}>
           {Object.entries(ERROR_STATUS).map(([code, status]) => (
@@ -109,7 +109,7 @@ export function apiGroupPage(context: PageContext, map: DocsMap, group: ApiGroup
   return htmlOf(
     <DocsLayout
       context={context}
-      title={`${group.title} · HTTP reference · ${context.serviceName}`}
+      title={`${group.title} · API reference · ${context.serviceName}`}
       description={group.operations
         .map(({ summary }) => summary)
         .join('. ')
@@ -121,9 +121,9 @@ export function apiGroupPage(context: PageContext, map: DocsMap, group: ApiGroup
       <div className="doc mt-8">
         {group.name === 'owner' && (
           <p>
-            These need a session: the cookie that a sign-in sets, here in <code>cookies.txt</code> (
-            <code>curl -c</code> writes it). <a href="/docs/owners-api">The owners’ API</a> goes the
-            way step by step.
+            These endpoints need a session: the cookie that a sign-in sets, here in{' '}
+            <code>cookies.txt</code>, which <code>curl -c</code> writes.{' '}
+            <a href="/docs/owners-api">The owners’ API</a> shows each step.
           </p>
         )}
         {group.operations.map((operation) => (

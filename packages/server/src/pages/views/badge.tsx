@@ -97,6 +97,7 @@ function SealBadge({ context, certificate }: BadgeProps) {
       <g transform="translate(32 28) scale(.44)" fill="none" stroke={colour}>
         <path d={SEAL_EDGE} strokeWidth="4" />
         <circle r="37" strokeWidth="1.5" />
+        {agent.status === 'revoked' && <path d="M-46 34 46-34" strokeWidth="9" />}
         <text
           y="16"
           textAnchor="middle"
@@ -104,11 +105,12 @@ function SealBadge({ context, certificate }: BadgeProps) {
           fontSize="45"
           fontWeight="700"
           fill={colour}
-          stroke="none"
+          stroke={agent.status === 'revoked' ? '#fff' : 'none'}
+          strokeWidth="14"
+          paintOrder="stroke"
         >
           {grade.grade}
         </text>
-        {agent.status === 'revoked' && <path d="M-46 34 46-34" strokeWidth="9" />}
       </g>
       <g fontFamily={FONT}>
         <text

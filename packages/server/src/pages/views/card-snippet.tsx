@@ -40,11 +40,13 @@ export function cardSnippet(
       )}
       <dl>
         <Entry name="Grade">{grade}</Entry>
-        <Entry name="Owner">{owner === null ? 'None any more' : <Owner {...owner} />}</Entry>
+        <Entry name="Owner">
+          {owner === null ? 'None (account deleted)' : <Owner {...owner} />}
+        </Entry>
         <OwnerNameEntries ownerName={card.ownerName} />
         <Entry name="Owner’s identity">
           {verification === null ? (
-            'Nobody has verified it'
+            'Not verified'
           ) : (
             <>
               Verified by {verification.label}, <Day at={verification.verifiedAt} />

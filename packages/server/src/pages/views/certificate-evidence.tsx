@@ -13,14 +13,9 @@ export interface EvidenceProps {
 export function OwnerClause({ certificate: { agent, verification } }: EvidenceProps) {
   const { owner, ownerName } = agent
   return (
-    <Clause
-      id="owner"
-      title={agent.status === 'revoked' ? 'Who stood behind it' : 'Who stands behind it'}
-    >
+    <Clause id="owner" title="Owner">
       {owner === null ? (
-        <p>
-          Nobody any more: the owner has deleted their account, which revoked every agent of theirs.
-        </p>
+        <p>The owner has deleted their account, which revoked all their agents.</p>
       ) : (
         <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
           {ownerName?.verified && (
@@ -42,21 +37,23 @@ export function OwnerClause({ certificate: { agent, verification } }: EvidencePr
         </dl>
       )}
       {verification === null ? (
-        <p>No current identity verification. Nobody has verified the name above.</p>
+        <p>No current identity verification. The name above is not verified.</p>
       ) : (
         <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
-          <KeyValue name="Identity verified by">{verification.label}</KeyValue>
-          <KeyValue name="Assurance">
+          <KeyValue name="Strongest identity verification">
+            {verification.label} <span className="text-soft">(counts for the grade)</span>
+          </KeyValue>
+          <KeyValue name="Assurance level">
             {agent.developmentOnly
-              ? 'Development only: none'
+              ? 'None: development only'
               : capitalised(ASSURANCE_WORDS[verification.assurance])}
           </KeyValue>
           <KeyValue name="Verified on">
             <Day at={verification.verifiedAt} />
           </KeyValue>
-          <KeyValue name="In force until">
+          <KeyValue name="Valid until">
             {verification.expiresAt === null ? (
-              'No end is set'
+              'Does not expire'
             ) : (
               <Day at={verification.expiresAt} />
             )}
@@ -75,25 +72,24 @@ export function GradeClause({
     <Clause id="grade" title={`Why the grade is ${grade.grade}`}>
       {agent.status !== 'active' && (
         <p>
-          Because a certificate that is {agent.status} is always an E, whatever else is known. This
-          is what is known:
+          The grade of a {agent.status} certificate is always E. The evidence is shown for
+          reference:
         </p>
       )}
       <ol className="divide-y divide-line rounded-lg border border-line">
-        <Question name="Who stands behind it?" points={grade.points.identity}>
+        <Question name="Owner verification" points={grade.points.identity}>
           {verification === null ? (
-            'Nobody has verified the owner’s identity.'
+            'The owner’s identity is not verified.'
           ) : (
             <>
-              {verification.label}, {verification.assurance} assurance
-              {agent.developmentOnly && ' (development only)'}, <Day at={verification.verifiedAt} />
-              .
+              {verificationWords(verification, agent.developmentOnly === true)}, verified on{' '}
+              <Day at={verification.verifiedAt} />.
             </>
           )}
         </Question>
-        <Question name="Where can it be reached?" points={grade.points.reach}>
+        <Question name="Reachability" points={grade.points.reach}>
           {channel === null ? (
-            'At no verified channel.'
+            'No verified channel.'
           ) : (
             <>
               {channel.label}: {channel.handleOrDomain}, last checked on{' '}
@@ -102,10 +98,10 @@ export function GradeClause({
           )}
         </Question>
       </ol>
-      {grade.next !== null && <p>What would raise it: {grade.next.step}</p>}
+      {grade.next !== null && <p>To raise the grade: {grade.next.step}</p>}
       <p className="text-sm/6 text-soft">
-        Each question is worth up to two points; four make an A, none an E. Anyone can recompute the
-        letter from what stands here (grade policy {grade.policyVersion}).
+        Each of the two scores has up to two points: four points are an A, none an E. You can
+        recompute the grade from this evidence (grade policy {grade.policyVersion}).
       </p>
     </Clause>
   )
@@ -153,11 +149,11 @@ function PointDots({ points }: { readonly points: Points }) {
 /** The fresh channels. */
 export function ChannelsClause({ certificate: { channels } }: EvidenceProps) {
   return (
-    <Clause id="channels" title="Where it can be reached">
+    <Clause id="channels" title="Channels">
       {channels.length === 0 ? (
         <p>
-          No channel of this agent is verified at the moment. Whoever writes to you under its name
-          from a chat account or a domain has not been checked here.
+          This agent has no verified channel. If somebody writes to you in its name from a chat
+          account or a domain, that account or domain is not verified here.
         </p>
       ) : (
         <>
@@ -167,7 +163,7 @@ export function ChannelsClause({ certificate: { channels } }: EvidenceProps) {
             ))}
           </ul>
           <p className="text-sm/6 text-soft">
-            Each is checked again and again. One that can no longer be confirmed is not shown here.
+            Each channel is checked regularly. A channel that can no longer be verified is removed.
           </p>
         </>
       )}
@@ -199,6 +195,16 @@ function Channel({ channel }: { readonly channel: CertifiedChannel }) {
       </p>
     </li>
   )
+}
+
+/** The label of a provider may already say its assurance level; development providers have none. */
+function verificationWords(
+  { label, assurance }: NonNullable<Certificate['verification']>,
+  isDevelopment: boolean,
+): string {
+  if (isDevelopment) return `${label} (development only)`
+  const level = `${assurance} assurance`
+  return label.includes(level) ? label : `${label}, ${level}`
 }
 
 function capitalised(text: string): string {

@@ -17,13 +17,18 @@ export interface FaceProps {
   readonly certificate: Certificate
 }
 
+interface CertificateFaceProps extends FaceProps {
+  /** Stands instead of the status, on the sample. */
+  readonly sampleBand?: ReactNode
+}
+
 /** The head of a certificate: status, names and a summary. */
-export function CertificateFace({ context, certificate }: FaceProps) {
+export function CertificateFace({ context, certificate, sampleBand }: CertificateFaceProps) {
   const { agent, grade } = certificate
   const { status } = agent
   return (
     <>
-      <StatusBand status={status} />
+      {sampleBand ?? <StatusBand status={status} />}
       {agent.developmentOnly && <DevelopmentBand />}
       <div className="grid grid-cols-[1fr_auto] items-center gap-x-6 gap-y-6 px-5 py-8 sm:grid-cols-[auto_minmax(0,1fr)_auto] sm:gap-x-7 sm:px-10 sm:py-12">
         <img
@@ -35,7 +40,7 @@ export function CertificateFace({ context, certificate }: FaceProps) {
         />
         <div className="order-1 col-span-2 min-w-0 sm:order-none sm:col-span-1">
           <p className="text-base text-soft">
-            Certificate of a software agent, under a self-declared name
+            Certificate of a software agent. Self-declared name:
           </p>
           <h1 className="text-4xl/11 font-bold tracking-tight text-balance wrap-anywhere sm:text-5xl/14">
             {agent.displayName}
@@ -52,11 +57,15 @@ export function CertificateFace({ context, certificate }: FaceProps) {
         />
         <div className="order-2 col-span-2 max-w-3xl space-y-5 sm:col-span-3">
           <p className="text-xl/8 font-medium text-pretty wrap-anywhere sm:text-2xl/9">
-            <Statement context={context} certificate={certificate} />
+            {sampleBand === undefined ? (
+              <Statement context={context} certificate={certificate} />
+            ) : (
+              'On a real certificate, this sentence says who owns the agent and whether the name is verified.'
+            )}
           </p>
           {agent.description !== '' && (
             <p className="text-lg/8 whitespace-pre-line text-pretty wrap-anywhere">
-              <span className="text-soft">It says of itself: </span>
+              <span className="text-soft">Description by its owner: </span>
               {agent.description}
             </p>
           )}
@@ -97,8 +106,8 @@ function Statement({ context, certificate }: FaceProps): ReactNode {
     return (
       <>
         It has been suspended since <Day at={agent.statusChangedAt} />
-        <Reason of={agent.statusReason} />. Until it is active again, do not rely on anything that
-        this agent says of itself.
+        <Reason of={agent.statusReason} />. Do not rely on this agent until its certificate is
+        active again.
       </>
     )
   }
@@ -106,8 +115,8 @@ function Statement({ context, certificate }: FaceProps): ReactNode {
     return (
       <>
         It was revoked on <Day at={agent.statusChangedAt} />
-        <Reason of={agent.statusReason} />. Do not trust whoever shows it: whatever it said no
-        longer holds, and it never will again.
+        <Reason of={agent.statusReason} />. Do not trust anyone who shows it. A revoked certificate
+        never becomes valid again.
       </>
     )
   }
@@ -136,8 +145,9 @@ function Backing({ certificate: { agent, verification } }: Pick<FaceProps, 'cert
   }
   return (
     <>
-      {declared} {label} verified the owner’s identity with {assurance} assurance, but that does not
-      verify this name.
+      {declared} {label} verified the owner’s identity
+      {agent.developmentOnly ? ' for development only' : ` with ${assurance} assurance`}, but that
+      does not verify this name.
     </>
   )
 }

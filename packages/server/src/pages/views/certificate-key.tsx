@@ -7,7 +7,7 @@ import { Clause } from './sheet.tsx'
 export function KeyClause({ context, certificate: { agent } }: FaceProps) {
   const did = agent[context.site.naming.didField]
   return (
-    <Clause id="key" title="Its key and its names">
+    <Clause id="key" title="Key and identifiers">
       <dl className="space-y-5">
         <KeyValue name="DID">
           <CopyField value={did} what="the DID" />
@@ -45,7 +45,7 @@ export function DatesClause({ certificate: { agent } }: Pick<FaceProps, 'certifi
           <Day at={claimedAt} exact />
         </KeyValue>
         {changed && (
-          <KeyValue name={status === 'active' ? 'Active again since' : `${WORDS[status]} on`}>
+          <KeyValue name={status === 'active' ? 'Reactivated on' : `${WORDS[status]} on`}>
             <Day at={statusChangedAt} exact />
             {statusReason !== null && <> ({reasonWords(statusReason)})</>}
           </KeyValue>

@@ -62,7 +62,7 @@ function descriptionOf({ serviceName }: PageContext, { agent, verification }: Ce
   }
   const identity =
     verification === null
-      ? 'Nobody has verified their identity.'
+      ? 'Their identity is not verified.'
       : `Identity verified by ${verification.label}.`
   const development = agent.developmentOnly ? ' Development only: do not rely on it.' : ''
   const name = agent.ownerName?.verified

@@ -9,16 +9,13 @@ export function CheckClause({ context, certificate: { agent } }: FaceProps) {
   const did = agent[context.site.naming.didField]
   const { links } = agent
   return (
-    <Clause id="check" title="Check it yourself">
-      <p>
-        Do not take this page’s word for it, nor the agent’s. A page can be imitated; a signature
-        cannot.
-      </p>
+    <Clause id="check" title="Verify it yourself">
+      <p>A page can be imitated. A signature cannot.</p>
       <ol className="space-y-5">
-        <Step title="Ask the service how the certificate stands">
+        <Step title="Look up the certificate status">
           <Command value={`curl -s ${links.lookup}`} what="the command that looks it up" />
         </Step>
-        <Step title="Have the agent prove that it holds the key">
+        <Step title="Verify that the agent holds the key">
           <Command
             value={`npx -y ${context.cliPackage} verify ${did} --url ${context.site.baseUrl}`}
             what="the command that challenges the agent"
@@ -36,7 +33,7 @@ export function CheckClause({ context, certificate: { agent } }: FaceProps) {
         <a href={`/check?agent=${did}`} className={LINK}>
           check it on this site
         </a>
-        , where a challenge and its signature can be pasted in.
+        . It creates a challenge for this agent.
       </p>
     </Clause>
   )
@@ -58,7 +55,7 @@ export function ShareClause({ context, certificate: { agent } }: FaceProps) {
   const { links, certificateUrl } = agent
   const path = pathOf(certificateUrl)
   return (
-    <Clause id="share" title="Show it elsewhere">
+    <Clause id="share" title="Share">
       <div className="flex flex-wrap gap-x-10 gap-y-6">
         <figure className="space-y-2">
           <img
@@ -71,7 +68,7 @@ export function ShareClause({ context, certificate: { agent } }: FaceProps) {
           />
         </figure>
         <div className="min-w-0 flex-1 basis-80 space-y-4">
-          <p>A badge follows the certificate: it turns red within a minute once it is revoked.</p>
+          <p>A badge shows the certificate status. It updates within a minute.</p>
           {(['flat', 'seal'] as const).map((style) => (
             <div key={style} className="space-y-2">
               <img
@@ -121,14 +118,13 @@ function embedCode(serviceName: string, url: string, style: string): string {
 export function SmallPrint({ context, certificate: { agent } }: FaceProps) {
   const { serviceName } = context
   return (
-    <Clause id="meaning" title="What this does not say">
+    <Clause id="meaning" title="Limits of this certificate">
       <div className="space-y-3 text-sm/6 text-soft">
         <p>
           {agent.status === 'active'
-            ? `This certificate says that whoever holds the key was admitted by the owner named here, and how well ${serviceName} knew who that owner is.`
-            : `While it was active, this certificate said that whoever held the key was admitted by the owner named here. It says so no longer.`}{' '}
-          It says nothing of how good, safe or honest the agent is, and is no advice to deal with
-          it.
+            ? `This certificate states that the owner named here admitted the holder of the key, and how ${serviceName} verified that owner.`
+            : `While it was active, this certificate stated that the owner named here admitted the holder of the key. It no longer does.`}{' '}
+          It does not state that the agent is good, safe or honest.
         </p>
         <p>
           Names, pictures and descriptions are self-declared: owners choose them, and a verified

@@ -1,9 +1,8 @@
-import type { AgentStatus } from '@countersign/protocol'
-import { AgentCard, StatusIcon } from '@countersign/ui'
-import type { ReactNode } from 'react'
+import { AgentCard } from '@countersign/ui'
 import { VERDICTS } from '../../agents/wording.ts'
 import type { AgentAnswer } from '../check-data.ts'
 import type { SignatureCheck } from '../check-signature.ts'
+import { Verdict } from './check-parts.tsx'
 import type { PageContext } from './context.ts'
 import { pathOf } from './context.ts'
 
@@ -28,7 +27,7 @@ export function AgentAnswerView({ context, answer }: AnswerProps<AgentAnswer>) {
       <AgentCard card={card} picture={pathOf(card.avatarUrl)} />
       <p>
         <a href={pathOf(card.certificateUrl)} className={LINK}>
-          See the whole certificate
+          Open the certificate
         </a>
       </p>
     </div>
@@ -42,30 +41,31 @@ function NotFound({ context, answer }: AnswerProps<NotFoundAnswer>) {
   switch (answer.kind) {
     case 'unknown':
       return (
-        <Verdict tone="revoked" title="Unknown here">
-          {context.serviceName} has certified no such agent. Whoever shows you this as a proof has
-          proved nothing.
+        <Verdict tone="revoked" title="Unknown agent">
+          {context.serviceName} has not certified this agent. If somebody shows you this name as
+          proof, it proves nothing.
         </Verdict>
       )
     case 'elsewhere':
       return (
-        <Verdict tone="plain" title="Not one of ours">
-          That belongs to {answer.host}. Only that service can say how it stands.
+        <Verdict tone="plain" title="Certificate of another service">
+          This certificate belongs to {answer.host}. Check it there.
         </Verdict>
       )
     case 'token':
       return (
         <Verdict tone="suspended" title="That is a claim token">
-          A claim token is a secret: whoever has it can become one of its owner’s agents. If
-          somebody sent it to you, tell them; if it is yours, issue another, which ends this one.
+          A claim token is a secret: with it, anyone can claim an agent in the name of its owner. If
+          somebody sent it to you, warn them. If it is yours, create a new one, which invalidates
+          this one.
         </Verdict>
       )
     default:
       return (
-        <Verdict tone="plain" title="That names no agent">
-          An agent is named by its username, by its DID ({naming.didPrefix} and 24 characters), by
-          those 24 characters, by its public key (44 characters of base64), or by the address of its
-          certificate on {context.site.host}.
+        <Verdict tone="plain" title="Not an agent">
+          Enter a username, a DID ({naming.didPrefix} and 24 characters), the last 24 characters of
+          a DID, a public key (44 characters of base64), or the address of a certificate on{' '}
+          {context.site.host}.
         </Verdict>
       )
   }
@@ -78,21 +78,41 @@ export function SignatureAnswerView({ context, answer }: AnswerProps<SignatureCh
       return <Valid context={context} answer={answer} />
     case 'invalid':
       return (
-        <Verdict tone="revoked" title="Not valid">
-          This is not a signature of that key over this text. Either the text differs by a letter, a
-          space or a line end from the one that was signed, or whoever signed it is not that agent.
+        <Verdict tone="revoked" title="Invalid signature">
+          The key of this agent did not sign this text. Either the text differs from the one that
+          was signed, if only by a space or a line end, or another key signed it.
+        </Verdict>
+      )
+    case 'expired':
+      return (
+        <Verdict tone="suspended" title="Expired challenge">
+          A challenge of this page is valid for 10 minutes. The signature was not verified. Send the
+          agent the new challenge of step 2.
+        </Verdict>
+      )
+    case 'used':
+      return (
+        <Verdict tone="suspended" title="Challenge already used">
+          You have already verified an answer to this challenge. A replayed answer proves nothing.
+          Send the agent the new challenge of step 2.
+        </Verdict>
+      )
+    case 'foreign':
+      return (
+        <Verdict tone="revoked" title="Not a challenge for this agent">
+          This page did not create this challenge for this agent. The signature was not verified.
+          Send the agent the new challenge of step 2.
         </Verdict>
       )
     case 'uncertified':
       return (
-        <Verdict tone="suspended" title="Valid, of an unknown key">
-          The signature is good, but {context.serviceName} has certified no agent with this key:
-          nobody is known to stand behind it.
+        <Verdict tone="suspended" title="Valid signature of an unknown key">
+          {context.serviceName} has not certified an agent with this key, so its owner is unknown.
         </Verdict>
       )
     case 'malformed':
       return (
-        <Verdict tone="plain" title="That cannot be checked">
+        <Verdict tone="plain" title="Cannot be verified">
           {answer.message}
         </Verdict>
       )
@@ -106,48 +126,23 @@ function Valid({ context, answer }: AnswerProps<Extract<SignatureCheck, { kind: 
   const did = agent[context.site.naming.didField]
   const link = (
     <a href={`/agent/${did}`} className="underline underline-offset-4">
-      See its certificate
+      Open its certificate
     </a>
   )
-  if (agent.status === 'active') {
+  if (agent.status !== 'active') {
     return (
-      <Verdict tone="active" title="Valid">
-        Whoever signed this holds the key of {agent.displayName}, whose certificate is active. That
-        holds for this text and no other: a text that was used before proves nothing. {link}
+      <Verdict tone={agent.status} title={`Valid signature, but ${agent.status}`}>
+        The signer holds the key of {agent.displayName}, but its certificate is {agent.status}. Do
+        not rely on it. {link}
       </Verdict>
     )
   }
   return (
-    <Verdict tone={agent.status} title={`Valid, but ${agent.status}`}>
-      Whoever signed this holds the key of {agent.displayName}, but its certificate is{' '}
-      {agent.status}: do not rely on it. {link}
+    <Verdict tone="active" title="Valid signature">
+      The signer holds the key of {agent.displayName}, and its certificate is active.{' '}
+      {answer.isOwnText &&
+        'This page did not create the text, so it cannot tell whether the answer is new. Rely on it only if you have never used this text before. '}
+      {link}
     </Verdict>
-  )
-}
-
-interface VerdictProps {
-  /** `plain`: neither good nor bad, such as input that cannot be parsed. */
-  readonly tone: AgentStatus | 'plain'
-  readonly title: string
-  readonly children?: ReactNode
-}
-
-const TONES: Readonly<Record<VerdictProps['tone'], string>> = {
-  active: 'bg-good-wash text-good',
-  suspended: 'bg-warn-wash text-warn',
-  revoked: 'bg-bad text-on-bad',
-  plain: 'bg-sunken text-ink',
-}
-
-/** A prominent result. */
-function Verdict({ tone, title, children }: VerdictProps) {
-  return (
-    <div role="status" className={`flex items-start gap-4 rounded-xl px-5 py-5 ${TONES[tone]}`}>
-      {tone !== 'plain' && <StatusIcon status={tone} className="size-10 shrink-0" />}
-      <div className="min-w-0">
-        <p className="text-2xl/8 font-bold tracking-tight text-balance wrap-anywhere">{title}</p>
-        {children !== undefined && <p className="mt-1 text-pretty wrap-anywhere">{children}</p>}
-      </div>
-    </div>
   )
 }

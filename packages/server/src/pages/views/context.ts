@@ -7,6 +7,8 @@ export interface PageContext {
   readonly assets: PageAssets
   /** The package of the command, as npx takes it. */
   readonly cliPackage: string
+  /** The username of the owner who is signed in; null: nobody is. Undefined: not known, as on error pages. */
+  readonly visitor?: string | null | undefined
 }
 
 /** URLs of the built assets. */

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import type { PageContext } from './context.ts'
+import { DocsSearch } from './docs-layout.tsx'
 import type { DocsMap } from './docs-view.ts'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'
@@ -12,14 +13,14 @@ export function docsIndexPage(context: PageContext, map: DocsMap): string {
     <Shell
       context={context}
       title={`Documentation · ${serviceName}`}
-      description={`How to use ${serviceName}: quick starts for owners, agents, relying parties and hosts, and the references.`}
+      description={`How to use ${serviceName}: quick starts for owners, agents, relying parties and operators, and the references.`}
       path="/docs"
     >
       <h1 className="pt-4 text-4xl/11 font-bold tracking-tight sm:text-5xl/14">Documentation</h1>
-      <p className="mt-4 max-w-2xl text-xl/8 text-pretty">
-        An owner proves who they are and stands behind agents. Each agent holds a key. Anyone can
-        check both.
-      </p>
+      <p className="mt-4 max-w-2xl text-xl/8 text-pretty">Choose your role, or search.</p>
+      <div className="mt-6 max-w-xl">
+        <DocsSearch id="search" />
+      </div>
       <ul className="mt-10 grid gap-4 sm:grid-cols-2">
         {start?.pages.map(({ name, title, summary }) => (
           <li key={name} className="min-w-0">
@@ -41,12 +42,8 @@ export function docsIndexPage(context: PageContext, map: DocsMap): string {
             ))}
           </Group>
         ))}
-        <Group title="HTTP reference">
-          <Entry
-            href="/docs/api"
-            title="All operations"
-            summary="Every address, by what it is for."
-          />
+        <Group title="API reference">
+          <Entry href="/docs/api" title="All operations" summary="Every endpoint, by task." />
           {map.api.map(({ name, title }) => (
             <Entry key={name} href={`/docs/api/${name}`} title={title} />
           ))}
@@ -55,13 +52,13 @@ export function docsIndexPage(context: PageContext, map: DocsMap): string {
           <Entry
             href="/skill.md"
             title="skill.md"
-            summary="What an agent that is driven by a model has to know."
+            summary="Instructions for agents that a model drives."
           />
           <Entry href="/llms.txt" title="llms.txt" summary="This documentation, as Markdown." />
           <Entry
             href="/openapi.json"
             title="openapi.json"
-            summary="The HTTP reference, as OpenAPI 3.1."
+            summary="The API as an OpenAPI 3.1 document."
           />
         </Group>
       </div>

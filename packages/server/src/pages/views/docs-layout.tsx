@@ -28,6 +28,7 @@ export function DocsLayout({ place, heading, children, ...head }: DocsLayoutProp
           </h1>
           <OnThisPage headings={place.headings} />
           {children}
+          <PreviousAndNext place={place} />
         </div>
         <DocsNav place={place} />
       </div>
@@ -59,35 +60,127 @@ function OnThisPage({ headings }: Pick<DocsPlace, 'headings'>) {
 }
 
 function DocsNav({ place }: { readonly place: DocsPlace }) {
-  const { map } = place
   return (
     <nav
       aria-label="Documentation"
-      className="min-w-0 space-y-7 text-sm/6 max-lg:border-t max-lg:border-line max-lg:pt-8 max-sm:text-base/7 lg:sticky lg:top-6 lg:col-start-1 lg:row-start-1 lg:max-h-[calc(100svh-3rem)] lg:self-start lg:overflow-y-auto lg:pr-3"
+      className="min-w-0 space-y-4 text-sm/6 max-lg:border-t max-lg:border-line max-lg:pt-8 max-sm:text-base/7 lg:sticky lg:top-6 lg:col-start-1 lg:row-start-1 lg:max-h-[calc(100svh-3rem)] lg:self-start lg:overflow-y-auto lg:pr-3"
     >
-      {map.groups.map(({ title, pages }) => (
-        <NavGroup key={title} title={title}>
+      <DocsSearch id="search" />
+      {entriesOf(place.map).map(({ title, pages }) => (
+        <NavGroup
+          key={title}
+          title={title}
+          isOpen={pages.some(({ path }) => path === place.path) || !isEntry(place)}
+        >
           {pages.map((page) => (
-            <NavPage key={page.name} path={`/docs/${page.name}`} title={page.title} place={place} />
+            <NavPage key={page.path} {...page} place={place} />
           ))}
         </NavGroup>
       ))}
-      <NavGroup title="HTTP reference">
-        <NavPage path="/docs/api" title="All operations" place={place} />
-        {map.api.map(({ name, title }) => (
-          <NavPage key={name} path={`/docs/api/${name}`} title={title} place={place} />
-        ))}
-      </NavGroup>
     </nav>
   )
 }
 
-function NavGroup({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+/** The search form, which works without JavaScript. */
+export function DocsSearch({ id, query }: { readonly id: string; readonly query?: string }) {
   return (
-    <div>
-      <p className="font-semibold text-ink">{title}</p>
+    <search>
+      <form method="get" action="/docs/search" className="flex gap-2">
+        <label htmlFor={id} className="sr-only">
+          Search the documentation
+        </label>
+        <input
+          id={id}
+          name="q"
+          type="search"
+          required
+          maxLength={200}
+          defaultValue={query}
+          placeholder="Search"
+          className="h-10 w-full min-w-0 rounded-lg border border-line-strong bg-surface px-3 text-base text-ink placeholder:text-soft hover:border-accent"
+        />
+        <button
+          type="submit"
+          className="h-10 shrink-0 cursor-pointer rounded-lg border border-line-strong bg-surface px-3 font-medium hover:border-accent hover:text-accent"
+        >
+          Search
+        </button>
+      </form>
+    </search>
+  )
+}
+
+interface DocsEntry {
+  readonly path: string
+  readonly title: string
+}
+
+/** All pages in reading order. */
+function entriesOf(map: DocsMap): { readonly title: string; readonly pages: DocsEntry[] }[] {
+  const api = map.api.map(({ name, title }) => ({ path: `/docs/api/${name}`, title }))
+  return [
+    ...map.groups.map(({ title, pages }) => ({
+      title,
+      pages: pages.map((page) => ({ path: `/docs/${page.name}`, title: page.title })),
+    })),
+    { title: 'API reference', pages: [{ path: '/docs/api', title: 'All operations' }, ...api] },
+  ]
+}
+
+function isEntry({ map, path }: DocsPlace): boolean {
+  return entriesOf(map).some(({ pages }) => pages.some((page) => page.path === path))
+}
+
+/** Links to the pages before and after this one. */
+function PreviousAndNext({ place: { map, path } }: { readonly place: DocsPlace }) {
+  const all = entriesOf(map).flatMap(({ pages }) => pages)
+  const here = all.findIndex((each) => each.path === path)
+  if (here === -1) return null
+  return (
+    <nav
+      aria-label="Previous and next page"
+      className="mt-14 grid gap-4 border-t border-line pt-6 sm:grid-cols-2"
+    >
+      <Neighbour label="Previous" entry={all[here - 1]} />
+      <Neighbour label="Next" entry={all[here + 1]} />
+    </nav>
+  )
+}
+
+interface NeighbourProps {
+  readonly label: 'Previous' | 'Next'
+  readonly entry: DocsEntry | undefined
+}
+
+function Neighbour({ label, entry }: NeighbourProps) {
+  if (entry === undefined) return <span className="max-sm:hidden" />
+  return (
+    <a
+      href={entry.path}
+      rel={label === 'Next' ? 'next' : 'prev'}
+      className={`block min-w-0 rounded-lg border border-line-strong bg-surface px-4 py-3 hover:border-accent ${label === 'Next' ? 'sm:text-right' : ''}`}
+    >
+      <span className="block text-sm text-soft">{label}</span>
+      <span className="font-medium text-accent wrap-anywhere">{entry.title}</span>
+    </a>
+  )
+}
+
+interface NavGroupProps {
+  readonly title: string
+  readonly isOpen: boolean
+  readonly children: ReactNode
+}
+
+/** Only the current group is open, so that the current page is in sight. */
+function NavGroup({ title, isOpen, children }: NavGroupProps) {
+  return (
+    <details open={isOpen}>
+      <summary className="cursor-pointer rounded-md font-semibold text-ink hover:text-accent">
+        {title}
+      </summary>
       <ul className="mt-1.5 space-y-0.5">{children}</ul>
-    </div>
+    </details>
   )
 }
 
@@ -148,7 +241,7 @@ export function docsPage(context: PageContext, map: DocsMap, page: BookPage): st
         // biome-ignore lint/security/noDangerouslySetInnerHtml: made by our build, which escapes HTML in Markdown
         dangerouslySetInnerHTML={{ __html: html }}
       />
-      <p className="mt-14 border-t border-line pt-5 text-sm text-soft">
+      <p className="mt-10 text-sm text-soft">
         This page as{' '}
         <a href={`${path}.md`} className="underline underline-offset-4 hover:text-accent">
           Markdown

@@ -22,14 +22,14 @@ export function failurePage(context: PageContext, failure: Failure): string {
         <p className="mt-4 text-pretty">{advice}</p>
         <p className="mt-8 flex flex-wrap gap-x-7 gap-y-2">
           <a href="/check" className={LINK}>
-            Check a certificate
+            Check an agent
           </a>
           <a href="/" className={LINK}>
             Start page
           </a>
         </p>
         <p className="mt-12 text-sm text-soft">
-          Request <code className="font-mono">{failure.requestId}</code>
+          Request ID <code className="font-mono">{failure.requestId}</code>
         </p>
       </div>
     </Shell>,
@@ -43,35 +43,35 @@ function wordsFor({ code, certificate }: Failure): { title: string; advice: stri
     return {
       title: 'No such certificate',
       advice:
-        'Nobody vouches here for an agent of that name. If someone sent you this address as a proof, it proves nothing. Check it for mistakes, and otherwise do not rely on it.',
+        'This service has not certified an agent with this name. If somebody sent you this address as proof, it proves nothing. Check the address for typing errors.',
     }
   }
   switch (code) {
     case 'NOT_FOUND':
       return {
-        title: 'There is nothing here',
-        advice: 'The address may be mistyped, or what stood here may be gone.',
+        title: 'Page not found',
+        advice: 'Check the address for typing errors. The page may have been removed.',
       }
     case 'UNAVAILABLE':
       return {
-        title: 'The service is in trouble',
+        title: 'Service unavailable',
         advice:
-          'Nothing can be said about any certificate right now: neither that it is good nor that there is none. Try again in a minute.',
+          'The certificate status is unknown at the moment. Do not assume that a certificate is valid or missing. Try again in a minute.',
       }
     case 'INTERNAL_ERROR':
       return {
-        title: 'Something went wrong here',
+        title: 'Internal error',
         advice:
-          'It is not your doing. Try again; if it stays like this, tell whoever runs this service the number of the request below.',
+          'Try again. If the error persists, send the operator of this service the request ID below.',
       }
     case 'VALIDATION_ERROR':
       return certificate
         ? {
-            title: 'That names no agent',
+            title: 'Not an agent',
             advice: 'The address of a certificate ends in a username, a DID, or a public key.',
           }
-        : { title: 'That cannot be read', advice: 'The address may be mistyped or cut short.' }
+        : { title: 'Invalid address', advice: 'Check the address. It may be incomplete.' }
     default:
-      return { title: 'That cannot be done', advice: 'Go back, and try it another way.' }
+      return { title: 'Request refused', advice: 'Go back and try again.' }
   }
 }

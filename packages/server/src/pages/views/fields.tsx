@@ -11,9 +11,16 @@ export interface FieldProps {
   readonly value?: string
   /** Monospaced and without autocorrection, for keys and signatures. */
   readonly code?: boolean
+  readonly optional?: boolean
+  readonly placeholder?: string
 }
 
-export function TextField({ id, name, label, hint, value, code = false }: FieldProps) {
+interface TextAreaProps extends FieldProps {
+  readonly rows?: number
+}
+
+export function TextField(props: FieldProps) {
+  const { id, name, label, hint, value, placeholder, code = false, optional = false } = props
   return (
     <div className="min-w-0 flex-1 space-y-1.5">
       <Label id={id} label={label} hint={hint} />
@@ -21,7 +28,8 @@ export function TextField({ id, name, label, hint, value, code = false }: FieldP
         id={id}
         name={name}
         defaultValue={value}
-        required
+        placeholder={placeholder}
+        required={!optional}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
@@ -32,7 +40,8 @@ export function TextField({ id, name, label, hint, value, code = false }: FieldP
   )
 }
 
-export function TextArea({ id, name, label, hint, value }: FieldProps) {
+export function TextArea(props: TextAreaProps) {
+  const { id, name, label, hint, value, rows = 3, optional = false } = props
   return (
     <div className="min-w-0 space-y-1.5">
       <Label id={id} label={label} hint={hint} />
@@ -40,8 +49,8 @@ export function TextArea({ id, name, label, hint, value }: FieldProps) {
         id={id}
         name={name}
         defaultValue={value}
-        required
-        rows={3}
+        required={!optional}
+        rows={rows}
         autoComplete="off"
         spellCheck={false}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
@@ -102,10 +111,10 @@ export function AgentForm({ value, label }: { readonly value?: string; readonly 
           aria-describedby="agent-hint"
           className={`h-12 min-w-0 flex-1 ${BOX}`}
         />
-        <SubmitButton>Check</SubmitButton>
+        <SubmitButton>Look up</SubmitButton>
       </div>
       <p id="agent-hint" className="text-sm text-soft">
-        Its username, DID or public key, or the address of its certificate
+        Username, DID, public key, or address of the certificate
       </p>
     </form>
   )

@@ -49,8 +49,9 @@ export function Head(props: HeadProps) {
       {assets.fonts.map((href) => (
         <link key={href} rel="preload" href={href} as="font" type="font/woff2" crossOrigin="" />
       ))}
+      {/* Neither deferred nor a module: the theme applies before anything is painted. */}
+      <script src={assets.script} />
       <link rel="stylesheet" href={assets.style} />
-      <script type="module" src={assets.script} />
       {alternates.map(({ type, href }) => (
         <link key={href} rel="alternate" type={type} href={href} />
       ))}

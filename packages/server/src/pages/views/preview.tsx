@@ -114,13 +114,14 @@ function Seal({ data, ink }: { readonly data: PreviewData; readonly ink: string 
         <circle r="43.5" strokeWidth=".6" />
         <circle r="25" fill="#fff" />
       </svg>
-      <div style={{ ...STYLES.letter, color: ink }}>{data.grade}</div>
       {data.status === 'revoked' && (
         <svg aria-hidden="true" {...SEAL} strokeLinecap="round">
           <path d="M-42 30 42-30" stroke="#fff" strokeWidth="10" />
           <path d="M-44 31.4 44-31.4" stroke={ink} strokeWidth="5" />
+          <circle r="25" fill="#fff" stroke={ink} strokeWidth="1" />
         </svg>
       )}
+      <div style={{ ...STYLES.letter, color: ink }}>{data.grade}</div>
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { codeBlock } from '../docs/code-block.ts'
 
 interface ScrollingTableProps {
   /** Accessible name. */
@@ -37,12 +38,18 @@ export function ScrollingTable({ label, heads, members = false, children }: Scro
   )
 }
 
-/** A code block that scrolls horizontally. */
-export function ScrollingCode({ children }: { readonly children: string }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the focused element (WCAG 2.1.1)
-    <pre tabIndex={0}>
-      <code>{children}</code>
-    </pre>
-  )
+interface CodeProps {
+  /** Such as `sh` or `json`. */
+  readonly language: string
+  readonly children: string
+}
+
+const HIGHLIGHTED = new Map<string, string>()
+
+/** A highlighted code block that scrolls horizontally. Only for texts that do not depend on the request: it caches them. */
+export function ScrollingCode({ language, children }: CodeProps) {
+  const html = HIGHLIGHTED.get(children) ?? codeBlock(children, language)
+  HIGHLIGHTED.set(children, html)
+  // biome-ignore lint/security/noDangerouslySetInnerHtml: the highlighter escapes the code
+  return <div className="contents" dangerouslySetInnerHTML={{ __html: html }} />
 }

@@ -15,9 +15,9 @@ export function Audiences({ context }: { readonly context: PageContext }) {
     <>
       <Audience id="owners" title="You run agents" who="Owners">
         <p>
-          Prove who you are once, with an identity provider that you know. Then give each agent a
-          claim token, a name and a face, and stand behind it. Suspend one, take one back, take all
-          of them back: it shows everywhere within a second.
+          Verify your identity once. Then create a claim token for each agent, and give the agent a
+          name and a picture. If you suspend or revoke an agent, its certificate shows it within a
+          second.
         </p>
         <p>
           <a href="/dashboard" className={LINK}>
@@ -27,8 +27,8 @@ export function Audiences({ context }: { readonly context: PageContext }) {
       </Audience>
       <Audience id="agents" title="You are an agent, or operate one" who="Agents">
         <p>
-          Make a key, redeem the token that your owner gave you, and prove from then on that the key
-          is yours. It never leaves your machine.
+          Create a key and redeem the claim token of your owner. Then prove possession of the key
+          whenever a site asks. The key never leaves your machine.
         </p>
         <Command
           what="the commands for agents"
@@ -42,7 +42,7 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           <a href="/docs/agents" className={LINK}>
             Quick start for agents
           </a>
-          , or have your model read{' '}
+          , or let your model read{' '}
           <a href="/skill.md" className={LINK}>
             skill.md
           </a>
@@ -50,8 +50,8 @@ export function Audiences({ context }: { readonly context: PageContext }) {
       </Audience>
       <Audience id="relying" title="You let agents in" who="Sites, APIs, gateways">
         <p>
-          One call says whether a certificate is good and how well its owner is known. What a caller
-          says of itself in the {naming.idHeader} header is a claim; what it signs is a proof.
+          One request returns the certificate status and the verification of the owner. The{' '}
+          {naming.idHeader} header only names an agent. A signature proves it.
         </p>
         <Command
           what="the commands for relying parties"
@@ -67,20 +67,19 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           </a>
           ,{' '}
           <a href="/docs/api" className={LINK}>
-            HTTP reference
+            API reference
           </a>{' '}
           and{' '}
           <a href="/openapi.json" className={LINK}>
             openapi.json
           </a>
-          . No account and no key is needed to ask.
+          . You need no account and no API key.
         </p>
       </Audience>
       <Audience id="people" title="You have met an agent" who="Everyone">
         <p>
-          Open its certificate and look at three things: how it stands, who stands behind it, and
-          its grade. A certificate that anyone can show is not yet a proof: have the agent sign
-          something, and check that here.
+          Open its certificate and look at its status, its owner and its grade. Anyone can show a
+          certificate. Send the agent a challenge to verify that it holds the key.
         </p>
         <p>
           <a href="/check" className={LINK}>
@@ -88,13 +87,13 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           </a>
         </p>
       </Audience>
-      <Audience id="hosts" title="You host a service like this" who="Hosts">
+      <Audience id="hosts" title="You run a service like this" who="Operators">
         <p>
           {serviceName === 'Countersign'
             ? 'Countersign'
             : `${serviceName} runs on Countersign, which`}{' '}
-          is free software: one process and one file to begin with, under names of your own. This
-          deployment goes by these.
+          is free software. It starts as one process with one file, and you choose its names. This
+          deployment uses:
         </p>
         <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
           {[
@@ -110,7 +109,7 @@ export function Audiences({ context }: { readonly context: PageContext }) {
         </dl>
         <p>
           <a href="/docs/operators" className={LINK}>
-            How to host one
+            Guide for operators
           </a>
         </p>
       </Audience>

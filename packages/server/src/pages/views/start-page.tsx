@@ -1,18 +1,20 @@
 import { AgentCard, GradeMark } from '@countersign/ui'
+import type { Certificate } from '../certificate.ts'
 import type { PageContext } from './context.ts'
+import { pathOf } from './context.ts'
 import { AgentForm } from './fields.tsx'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'
 import { Audiences } from './start-audiences.tsx'
 
 /** The start page. */
-export function startPage(context: PageContext): string {
+export function startPage(context: PageContext, sample: Certificate): string {
   const { serviceName } = context
   return htmlOf(
     <Shell
       context={context}
       title={`${serviceName}: know who is behind an agent`}
-      description={`${serviceName} issues identity certificates to software agents: an owner proves who they are, an agent holds a key, and anyone can check both.`}
+      description={`${serviceName} issues identity certificates to software agents: the owner is verified, the agent holds a key, and anyone can check both.`}
       path="/"
     >
       <div className="grid items-center gap-x-16 gap-y-12 pt-4 pb-16 sm:pt-10 sm:pb-24 lg:grid-cols-[minmax(0,1fr)_24rem]">
@@ -21,15 +23,28 @@ export function startPage(context: PageContext): string {
             Know who is behind an agent
           </h1>
           <p className="mt-6 max-w-xl text-xl/8 text-pretty">
-            {serviceName} issues certificates to software agents. An owner proves who they are,
-            once, and stands behind their agents. Each agent holds a key of its own. Anyone can
-            check both, and what is taken back shows as revoked within a second.
+            {serviceName} issues certificates that tie a software agent to a verified owner and to a
+            key, and anyone can check both.
           </p>
-          <div className="mt-9 max-w-xl">
-            <AgentForm label="Have you met one? Check it" />
+          <p className="mt-8 flex flex-wrap gap-3">
+            {typeof context.visitor === 'string' ? (
+              <a href="/dashboard" className={PRIMARY}>
+                Open dashboard
+              </a>
+            ) : (
+              <a href="/dashboard/sign-up" className={PRIMARY}>
+                Create account
+              </a>
+            )}
+            <a href="/check" className={SECONDARY}>
+              Check an agent
+            </a>
+          </p>
+          <div className="mt-10 max-w-xl">
+            <AgentForm label="Look up an agent" />
           </div>
         </div>
-        <SampleCard context={context} />
+        <SampleCard sample={sample} />
       </div>
       <Audiences context={context} />
       <Grades />
@@ -37,25 +52,29 @@ export function startPage(context: PageContext): string {
   )
 }
 
+const BUTTON = 'inline-flex h-12 items-center rounded-lg px-6 font-semibold'
+const PRIMARY = `${BUTTON} bg-accent text-on-accent hover:bg-accent-strong`
+const SECONDARY = `${BUTTON} border border-line-strong bg-surface text-ink hover:border-accent hover:text-accent`
+
 const GRADES = [
-  { grade: 'A', points: 4, meaning: 'Strong on both' },
-  { grade: 'B', points: 3, meaning: 'Strong on one, weak on the other' },
-  { grade: 'C', points: 2, meaning: 'Strong on one alone, or weak on both' },
-  { grade: 'D', points: 1, meaning: 'Weak on one alone' },
-  { grade: 'E', points: 0, meaning: 'Nothing on either, or not active' },
+  { grade: 'A', points: 4, meaning: 'Strong in both' },
+  { grade: 'B', points: 3, meaning: 'Strong in one, weak in the other' },
+  { grade: 'C', points: 2, meaning: 'Strong in one, or weak in both' },
+  { grade: 'D', points: 1, meaning: 'Weak in one' },
+  { grade: 'E', points: 0, meaning: 'No evidence, or not active' },
 ] as const
 
 function Grades() {
   return (
     <section aria-labelledby="grades" className="border-t border-line py-12 sm:py-16">
       <h2 id="grades" className="text-2xl/8 font-semibold tracking-tight">
-        What the letter means
+        What the grade means
       </h2>
       <p className="mt-3 max-w-2xl text-pretty">
-        Two questions, worth up to two points each: who stands behind the agent, and where it can be
-        reached. A check of the owner’s identity, or a domain, is strong and worth two; an account
-        elsewhere is weak and worth one. Every certificate shows its evidence, so that anyone can
-        recompute its letter.
+        The grade is the sum of two scores, each from 0 to 2 points: how well the owner is verified,
+        and how well it is proven where the agent can be reached. An identity check or a domain is
+        strong (2 points). An account elsewhere is weak (1 point). Every certificate shows its
+        evidence, so that you can compute the grade yourself.
       </p>
       <dl className="mt-8 grid gap-x-8 gap-y-6 sm:grid-cols-2 lg:grid-cols-5">
         {GRADES.map(({ grade, points, meaning }) => (
@@ -76,39 +95,19 @@ function Grades() {
   )
 }
 
-const PICTURE = `data:image/svg+xml,${encodeURIComponent(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><path fill="#0b5d4b" d="M0 0h64v64H0z"/><path fill="none" stroke="#e3f1ec" stroke-width="3" d="M12 40c8-26 14-26 16-6s8 14 12-4 8-12 12 6"/></svg>',
-)}`
-
-/** A sample card of an agent that does not exist. */
-function SampleCard({ context: { site } }: { readonly context: PageContext }) {
+/** The card of the sample certificate. */
+function SampleCard({ sample: { agent } }: { readonly sample: Certificate }) {
   return (
     <figure className="min-w-0">
-      <AgentCard
-        picture={PICTURE}
-        card={{
-          [site.naming.didField]: '',
-          displayName: 'SampleCard',
-          username: 'specimen',
-          description: 'Compares prices, fills baskets, and pays up to 50 euros.',
-          avatarUrl: PICTURE,
-          status: 'active',
-          claimedAt: '2026-01-01T00:00:00.000Z',
-          owner: { displayName: 'Ada Lovelace', username: 'ada' },
-          verification: {
-            provider: 'specimen',
-            label: 'National eID',
-            verifiedAt: '2026-01-01T00:00:00.000Z',
-          },
-          channels: [{ kind: 'domain', handleOrDomain: 'specimen.example' }],
-          grade: 'A',
-          tier: 2,
-          gradeIsFallback: false,
-          certificateUrl: `${site.baseUrl}/agent/specimen`,
-        }}
-      />
-      <figcaption className="mt-3 text-sm text-soft">
-        A card as everyone sees it. This one is made up.
+      <AgentCard card={agent} picture={pathOf(agent.avatarUrl)} />
+      <figcaption className="mt-3 text-soft">
+        A card, as other sites show it. The agent does not exist.{' '}
+        <a
+          href="/sample"
+          className="text-accent underline underline-offset-4 hover:text-accent-strong"
+        >
+          Open the sample certificate
+        </a>
       </figcaption>
     </figure>
   )

@@ -103,10 +103,7 @@ const SUITES = [
   ['is not UTF-8', casesOf(NOT_UTF8, /UTF-8|not JSON/)],
   ['is not JSON', casesOf(NOT_JSON, /not JSON|byte order mark/)],
   ['can be read in two ways', casesOf(AMBIGUOUS, /duplicate key/)],
-  [
-    'reaches for the prototype of objects',
-    casesOf(PROTOTYPE, /not JSON|an unknown field/),
-  ],
+  ['reaches for the prototype of objects', casesOf(PROTOTYPE, /not JSON|an unknown field/)],
 ] as const
 
 for (const [what, cases] of SUITES) {

@@ -33,6 +33,8 @@ async function addressesOf(service: TestService): Promise<[string, readonly stri
     [`/agent/${did}/qr.svg`, READ],
     ['/', ['GET', 'HEAD']],
     ['/check', ['GET', 'HEAD', 'POST']],
+    ['/check/request', ['GET', 'HEAD', 'POST']],
+    ['/sample', ['GET', 'HEAD']],
     ['/icon.svg', ['GET', 'HEAD']],
     [`/agent/svc/agent/${did.slice(-24)}/did.json`, READ],
     ['/healthz', ['GET', 'HEAD']],

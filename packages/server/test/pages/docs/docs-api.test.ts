@@ -35,7 +35,7 @@ async function sectionOf(service: TestService, { tag, operationId }: Told): Prom
   const [, section] =
     new RegExp(`<article aria-labelledby="${operationId}">(.*?)</article>`, 's').exec(text) ?? []
   assert.ok(section !== undefined, `${operationId} is at /docs/api/${tag}`)
-  return unescaped(section.replaceAll(/<\/?b>/g, ''))
+  return unescaped(section.replaceAll(/<\/?(?:b|span)(?: [^>]*)?>/g, ''))
 }
 
 test('the HTTP reference has every operation of /openapi.json with all fields and error codes', async (t) => {
@@ -116,3 +116,24 @@ test(
     }
   },
 )
+
+test('the API reference marks what is required, shows a response, and offers to try what needs no secret', async (t) => {
+  const service = await startTestService(t)
+  const { text: check } = await ask(service, '/docs/api/check')
+  assert.match(check, /<code>publicKey<\/code><span class="api-required"> required<\/span>/)
+  assert.match(check, /<code>audience<\/code><span class="api-optional"> optional<\/span>/)
+  const { text: owner } = await ask(service, '/docs/api/owner')
+  assert.doesNotMatch(owner, /data-try=/)
+  for (const operation of await operationsOf(service)) {
+    const section = await sectionOf(service, operation)
+    assert.doesNotMatch(section, /<td>[^<]*\^\[/, `${operation.operationId} shows a pattern`)
+    const isOpen = ['check', 'show', 'resolve', 'learn'].includes(operation.tag)
+    const isTried = operation.method === 'GET' && isOpen
+    assert.equal(section.includes(`data-try="${operation.path}"`), isTried, operation.operationId)
+  }
+  const lookup = (await operationsOf(service)).find((each) => each.operationId === 'lookup')
+  assert.ok(lookup !== undefined)
+  const section = (await sectionOf(service, lookup)).replaceAll(/<[^>]*>/g, '')
+  const [, json = ''] = /Example:(\{.*?\n\})/s.exec(section) ?? []
+  assert.equal(typeof JSON.parse(json).verified, 'boolean')
+})

@@ -28,6 +28,8 @@ for (const [part, isIn] of [
         await t.test(path, async () => {
           await assertFit(page, async () => void (await page.goto(service.url + path)))
           await bare.page.goto(service.url + path)
+          // Only what needs JavaScript may be missing without it.
+          await page.addStyleTag({ content: '.code-copy, .api-try { display: none !important }' })
           const text = await page.locator('main').innerText()
           assert.equal(await bare.page.locator('main').innerText(), text)
           assert.deepEqual([problems, bare.problems], [[], []])
@@ -55,7 +57,8 @@ test(
     await map.getByRole('link', { name: 'With TypeScript' }).click()
     await page.waitForURL('**/docs/agents#with-typescript')
     assert.equal(await map.locator('[aria-current=page]').innerText(), 'Quick start for agents')
-    await map.getByRole('link', { name: 'Getting a DID' }).click()
+    await map.getByText('API reference').click()
+    await map.getByRole('link', { name: 'Get a DID' }).click()
     await page.getByRole('heading', { name: 'Redeem a claim token for a DID' }).waitFor()
   },
 )
@@ -71,3 +74,32 @@ test('wide tables and code scroll by themselves, also by keyboard', BROWSER_MATR
   await until(() => page.evaluate('document.activeElement.scrollLeft > 0'), 20_000)
   assert.equal(await page.evaluate('document.activeElement.localName'), 'pre')
 })
+
+test(
+  'code can be copied, an operation can be tried, and the current page is in sight in the navigation',
+  BROWSER_MATRIX,
+  async (t) => {
+    const service = await startTestService(t)
+    const { page, problems } = await newPage(await openBrowser(t))
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto(`${service.url}/docs/api/learn`)
+    const first = page.locator('.code').first()
+    await first.getByRole('button', { name: /Copy/ }).click()
+    await first.getByText('Copied').waitFor()
+    assert.match(await page.evaluate<string>('navigator.clipboard.readText()'), /^curl -sS \S+$/)
+
+    const form = page.locator('form[data-try="/packages/index.json"]')
+    await page.locator('details.api-try', { has: form }).getByText('Try it').click()
+    await form.getByRole('button', { name: 'Send request' }).click()
+    await form.getByText('"packages"').waitFor()
+    assert.match(await form.locator('pre').innerText(), /^200 OK/)
+
+    await page.setViewportSize({ width: 1280, height: 600 })
+    for (const path of ['/docs/owners', '/docs/performance', '/docs/api/operate']) {
+      await page.goto(service.url + path)
+      const box = await page.locator('nav [aria-current=page]').boundingBox()
+      assert.ok(box !== null && box.y > 0 && box.y + box.height < 600, path)
+    }
+    assert.deepEqual(problems, [])
+  },
+)

@@ -113,3 +113,47 @@ test('documentation that has not been built answers 503 and names the build comm
   assert.throws(() => library.page('agents'), { code: 'UNAVAILABLE', message: /npm run build/ })
   assert.throws(() => library.groups, { code: 'UNAVAILABLE' })
 })
+
+test('the search finds headings before texts, and shows what matched without markup', async (t) => {
+  const service = await startTestService(t)
+  const search = async (q: string) => {
+    const { status, text } = await ask(service, `/docs/search?${new URLSearchParams({ q })}`)
+    assert.equal(status, 200)
+    return text
+  }
+  const html = await search('mcp')
+  const results = [...html.matchAll(/<li class="min-w-0"><a href="(\/docs\/[^"]+)"/g)]
+  assert.ok(results.length > 1 && results.length <= 20)
+  assert.match(results[0]?.[1] ?? '', /mcp/)
+  assert.match(html, /<mark [^>]*>mcp<\/mark>/i)
+  for (const [, path = ''] of results) {
+    const [page = '', fragment] = path.split('#')
+    const { text } = await ask(service, page)
+    assert.ok(fragment === undefined || text.includes(`id="${fragment}"`), path)
+  }
+  assert.match(await search('verifyRequest'), /href="\/docs\/api\/check#verifyRequest"/)
+  assert.match(textOf(await search('zzzz')), /No results/)
+  for (const nothing of ['', '   ', '.*', '("']) {
+    assert.doesNotMatch(await search(nothing), /<mark/)
+  }
+  const markup = await search('"><script>alert(1)</script>')
+  assert.ok(!markup.includes('<script>alert'))
+  const long = await search(`mcp ${'zzzz '.repeat(300)}`)
+  assert.match(textOf(long), /No results/)
+  assert.equal((await ask(service, '/docs/search?q=a&q=b')).status, 200)
+})
+
+test('previous and next lead through every page of the documentation', async (t) => {
+  const service = await startTestService(t)
+  const paths = new Set((await docsPaths(service)).filter((path) => path !== '/docs'))
+  let path: string | undefined = '/docs/owners'
+  let previous: string | undefined
+  while (path !== undefined) {
+    assert.ok(paths.delete(path), `${path} comes once`)
+    const { text } = await ask(service, path)
+    assert.equal(/<a href="([^"]+)" rel="prev"/.exec(text)?.[1], previous)
+    previous = path
+    path = /<a href="([^"]+)" rel="next"/.exec(text)?.[1]
+  }
+  assert.deepEqual([...paths], [])
+})

@@ -1,0 +1,41 @@
+import { ownerById } from '../agents/owner-table.ts'
+import { hashToken } from '../core/crypto/hash-token.ts'
+import type { Db } from '../core/database/database.ts'
+import { Cookies } from '../core/http/cookies.ts'
+import { isSessionValid } from '../owners/session.ts'
+import { sessionByHash } from '../owners/session-table.ts'
+import type { Pages } from './load.ts'
+import type { PageContext } from './views/context.ts'
+
+export interface VisitorDeps {
+  readonly read: { readonly db: Db; readonly now: () => number }
+  readonly pages: Pages
+}
+
+/**
+ * The context of a page for the browser that asks: the header shows who is signed in. Only a browser with a session cookie
+ * costs a query, and its page is for no shared cache.
+ */
+export async function contextFor(
+  { read, pages }: VisitorDeps,
+  request: { readonly headers: { readonly cookie?: string | undefined } },
+  reply: { header(name: string, value: string): unknown },
+): Promise<PageContext> {
+  reply.header('vary', 'Cookie')
+  const token = new Cookies(pages.context.site.baseUrl).readUnparsed(request, 'session')
+  if (token === null) return { ...pages.context, visitor: null }
+  reply.header('cache-control', 'private, no-cache')
+  return { ...pages.context, visitor: await usernameOf(read, token) }
+}
+
+/** @returns null if there is no such session. Does not count as use of the session. */
+async function usernameOf({ db, now }: VisitorDeps['read'], token: string): Promise<string | null> {
+  try {
+    const session = await sessionByHash(db, hashToken(token))
+    if (session === undefined || !isSessionValid(session, now())) return null
+    return (await ownerById(db, session.owner_id))?.username ?? null
+  } catch {
+    // A certificate is shown from memory while the database is down, so the header must not fail it.
+    return null
+  }
+}
