@@ -3,6 +3,11 @@ import type { Naming } from '../naming.ts'
 import { ASSURANCES } from '../status.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
+import {
+  exportedAddressesSchema,
+  exportedNotificationsSchema,
+  exportedPreferencesSchema,
+} from './notifications.ts'
 import { nullable } from './nullable.ts'
 import { eventSchema, ownerAgentSchema } from './owner-agents.ts'
 import {
@@ -153,6 +158,9 @@ export const exportSchema = (naming: Naming) =>
           supersededAt: nullable(timestamp()),
         }),
       ),
+      notifications: exportedNotificationsSchema(),
+      emailAddresses: exportedAddressesSchema(),
+      emailPreferences: exportedPreferencesSchema(),
       events: Type.Array(eventSchema(), { description: 'about the account, oldest first' }),
       agents: Type.Array(exportedAgent(naming), { description: 'newest first' }),
     },

@@ -10,6 +10,8 @@ import { exportChannels } from '../channels/describe-channels.ts'
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
+import { describeAddresses, describeChoices } from '../notifications/email-preferences.ts'
+import { exportNotifications } from '../notifications/list-notifications.ts'
 import { IDENTITY_DECIDED } from '../owners/flow.ts'
 import type { Session } from '../owners/session.ts'
 import { readOwnerRecords } from './owner-data-table.ts'
@@ -45,6 +47,9 @@ export async function exportAccount(
     nameChangedAt: timestampOrNull(owner.name_changed_at),
     userHandle: owner.user_handle,
     ...describeRecords(records, session),
+    notifications: await exportNotifications(read, deps.site, ownerId),
+    emailAddresses: await describeAddresses(read, ownerId),
+    emailPreferences: await describeChoices(read, ownerId),
     events: (await eventsOfOwner(read, ownerId)).map(describeEvent),
   }
   return { account, agents: exportAgents(deps, ownerId) }

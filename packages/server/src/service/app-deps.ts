@@ -113,6 +113,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       pepper,
       providers,
       channelSources,
+      mailDelivery: settings.mail?.kind ?? null,
       now,
       randomBytes,
     },

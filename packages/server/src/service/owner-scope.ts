@@ -11,13 +11,14 @@ import type { BroadcasterDeps } from '../dashboard/agent-event-broadcaster.ts'
 import { sessionRoutes } from '../dashboard/session-routes.ts'
 import { streamRoute } from '../dashboard/stream-routes.ts'
 import { identityRoutes } from '../identity/identity-routes.ts'
+import type { NotificationDeps } from '../notifications/notification-deps.ts'
+import { notificationRoutes } from '../notifications/notification-routes.ts'
 import { accountRoutes } from '../owners/account-routes.ts'
-import type { OwnerDeps } from '../owners/owner-deps.ts'
 import { rejectCrossOrigin, SignedIn } from '../owners/owner-routes.ts'
 import { signInRoutes } from '../owners/sign-in-routes.ts'
 import { deletionRoute, exportRoute } from '../privacy/privacy-routes.ts'
 
-export type OwnerScopeDeps = OwnerDeps & ChannelDeps & BroadcasterDeps
+export type OwnerScopeDeps = NotificationDeps & ChannelDeps & BroadcasterDeps
 
 /** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
 export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
@@ -37,6 +38,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     accountRoutes(owners, context)
     exportRoute(owners, context)
     deletionRoute(owners, context)
+    notificationRoutes(owners, context)
     identityRoutes(owners, context)
     issueTokenRoute(owners, context)
     ownAgentRoutes(owners, context)

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import type { DueChecks } from '../channels/recheck-due.ts'
 import { JobRunner } from '../core/jobs/run-jobs.ts'
+import type { DueEmails } from '../notifications/send-due-emails.ts'
+import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import type { ServiceParts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
@@ -27,16 +29,21 @@ export const REAL_TIMING: Timing = {
   elapsed: () => performance.now(),
 }
 
-/** Starts to apply other processes' writes to the read model, and to run due jobs and channel checks. */
+/** Starts to apply other processes' writes to the read model, and to run what is due: warnings, jobs, channel checks and e-mails. */
 export function startTimers(
   {
     db,
     readModel,
     now,
     checks,
+    emails,
+    warnings,
     every,
   }: Pick<ServiceParts, 'db' | 'readModel' | 'now'> & {
     readonly checks: DueChecks
+    /** Null if the service sends no e-mail. */
+    readonly emails: DueEmails | null
+    readonly warnings: ExpiryWarnings
     readonly every: StartInterval
   },
   log: Logger,
@@ -53,12 +60,15 @@ export function startTimers(
   const onFailure = (error: unknown) => log.error({ err: error }, 'a job failed')
   const due = new JobRunner({ db, handlers: JOB_HANDLERS, now, onFailure })
   const stopWork = every(WORK_MS, () => {
+    // First, so that a warning precedes what it warns of.
+    warnings.run()
     due.run()
     void checks.run()
+    void emails?.run()
   })
-  resources.defer(() => {
+  resources.defer(async () => {
     stopPolling()
     stopWork()
-    return due.stop()
+    await Promise.all([warnings.stop(), due.stop()])
   })
 }

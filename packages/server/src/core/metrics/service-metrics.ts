@@ -134,4 +134,11 @@ function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
     'How late the channel is that has been due longest',
     gauges.channelChecksLate,
   )
+  if (gauges.emails === null) return
+  metrics.gauge('countersign_emails_queued', 'E-mails that are not sent yet', gauges.emails.queued)
+  metrics.labelledCounter(
+    'countersign_emails_total',
+    'Attempts to send an e-mail, by outcome',
+    gauges.emails.outcomes,
+  )
 }
