@@ -93,13 +93,7 @@ async function sendLink(
 ): Promise<void> {
   await deleteFullQuotas(tx, at)
   if (!(await takeOne(tx, pepper, `owner ${address.owner_id}`, OWNER_RATE, at))) {
-    throw new CodedError(
-      'RATE_LIMITED',
-      'Too many e-mails were sent for you. Try again in an hour.',
-      {
-        retryAfterSeconds: 3600,
-      },
-    )
+    throw invalid('Too many e-mails were sent for you. Try again in an hour.')
   }
   const expiresAt = at + LINK_LIFETIME_MS
   const token = verificationToken(pepper, { ...address, token_expires_at: expiresAt })

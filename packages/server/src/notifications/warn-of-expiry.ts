@@ -49,11 +49,11 @@ export class ExpiryWarnings {
   }
 
   async #warn(): Promise<void> {
-    const { now } = this.#deps
+    const at = this.#deps.now()
     // A clock that was set back must not silence warnings.
-    if (now() < this.#nextAt && this.#nextAt - now() <= INTERVAL_MS) return
+    if (at < this.#nextAt && this.#nextAt - at <= INTERVAL_MS) return
     await warnOfExpiry(this.#deps)
-    this.#nextAt = now() + INTERVAL_MS
+    this.#nextAt = at + INTERVAL_MS
   }
 }
 
