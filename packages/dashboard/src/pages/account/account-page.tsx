@@ -8,6 +8,7 @@ import { ProviderError } from '../../components/provider-error.tsx'
 import { Sheet } from '../../components/sheet.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { DeletionSection } from './deletion-section.tsx'
+import { EmailSection } from './email-section.tsx'
 import { ExportSection } from './export-section.tsx'
 import { PasskeysSection } from './passkeys-section.tsx'
 import { ProfileSection } from './profile-section.tsx'
@@ -35,6 +36,7 @@ function Loaded({ account }: { readonly account: Account }) {
         <PasskeysSection account={account} />
         <RecoverySection account={account} />
         <ProvidersSection account={account} />
+        <EmailSection />
         <SessionsSection account={account} />
         <ExportSection />
         <DeletionSection account={account} />

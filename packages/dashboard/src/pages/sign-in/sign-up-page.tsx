@@ -1,4 +1,9 @@
-import { describeBrowser, type Owner, type SessionState, type SignedUp } from '@countersign/protocol'
+import {
+  describeBrowser,
+  type Owner,
+  type SessionState,
+  type SignedUp,
+} from '@countersign/protocol'
 import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
