@@ -164,7 +164,12 @@ test('if nobody knows whether the server has an e-mail, it is sent once more wit
   const node = world.node()
   smtp.behaviour = 'drop-after-data'
   await world.notify('one')
-  await untilLeft(world, [node], 1)
+  await until(async () => {
+    await node.run()
+    const { read } = world.operator.db
+    const rows = await read.selectFrom('email_outbox').select(['attempts', 'holder']).execute()
+    return rows[0]?.attempts === 1 && rows[0].holder === null
+  })
   clock.ahead += 10 * MINUTE_MS
   await untilLeft(world, [node], 0)
   const ids = smtp.received.map((each) => headersOf(each).get('message-id'))
