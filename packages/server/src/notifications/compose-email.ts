@@ -70,7 +70,7 @@ async function verificationMessage(
     subject: `Verify your e-mail address for ${serviceName}`,
     paragraphs: [
       `The account @${owner.username} of ${serviceName} wants to get notifications at this address. To allow it, open this link within 24 hours and press the button on the page.`,
-      'If this is not your account, ignore this e-mail. The address then gets no further one.',
+      'If this is not your account, ignore this e-mail. The address gets no notifications unless it is verified.',
     ],
     action: {
       label: 'Verify the address',

@@ -41,7 +41,10 @@ function contentOf(context: PageContext, data: EmailLinkPageData): Content {
               Notifications of the account <strong>@{data.username}</strong> are then sent to{' '}
               <strong>{data.address}</strong>.
             </p>
-            <p>If this is not your account, close this page. The address gets no further e-mail.</p>
+            <p>
+              If this is not your account, close this page. The address gets no notifications unless
+              it is verified.
+            </p>
             <ActionForm path="/email/verify" token={data.token} label="Verify the address" />
           </>
         ),
