@@ -21,7 +21,7 @@ import { deleteQueuedEmails, deleteVerificationEmails } from './outbox-table.ts'
 
 const MAX_ADDRESSES = 3
 /** How long a verification link can be used. */
-export const LINK_LIFETIME_MS = 24 * 3_600_000
+const LINK_LIFETIME_MS = 24 * 3_600_000
 /** How long after a verification e-mail the same address gets no other one. */
 const RESEND_MS = 2 * 60_000
 

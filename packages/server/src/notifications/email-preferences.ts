@@ -38,11 +38,6 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   verification_removed: 'An identity verification was removed',
 }
 
-/** What a kind of notification is about. @returns null if it is never sent by e-mail */
-export function labelOfKind(kind: NotificationKind): string | null {
-  return LABELS[kind]
-}
-
 /** An owner's e-mail addresses and preferences. */
 export async function describeEmailSettings(
   { db, mailDelivery }: Pick<NotificationDeps, 'db' | 'mailDelivery'>,
