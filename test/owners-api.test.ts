@@ -11,6 +11,7 @@ const HEADINGS = [
   'Get a claim token',
   'Give the agent a face',
   'Prove where it can be reached',
+  'Read notifications',
   'Take it back',
   'Sign out',
 ]
@@ -38,6 +39,7 @@ test('the program of docs/owners-api.md works with nothing but fetch', async (t)
       'Name: _svc-challenge.agents.example.com',
       'Type: TXT',
       'agents.example.com is pending',
+      'new_sign_in: New sign-in to your account',
       'revoked',
     ],
   )
