@@ -13,6 +13,7 @@ const HEADINGS = [
   'Create a claim token',
   'Name the agent',
   'Prove a channel',
+  'Read notifications',
   'Suspend, reactivate, revoke',
 ]
 
@@ -38,6 +39,7 @@ test('the program of docs/owners-api.md works with nothing but fetch', async (t)
       'Name: _svc-challenge.agents.example.com',
       'Type: TXT',
       'agents.example.com is pending',
+      'new_sign_in: New sign-in to your account',
       'revoked',
     ],
   )

@@ -31,6 +31,7 @@ const FOLDERS = [
   'verification',
   'channels',
   'agent-management',
+  'notifications',
   'privacy',
   'pages',
   'dashboard',

@@ -123,6 +123,15 @@ const account = createRoute({
   component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 })
 
+const notifications = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/notifications',
+  component: lazyRouteComponent(
+    () => import('./pages/notifications/notifications-page.tsx'),
+    'NotificationsPage',
+  ),
+})
+
 const notFound = createRoute({
   getParentRoute: () => signedIn,
   path: '$',
@@ -140,6 +149,7 @@ const tree = root.addChildren([
     claim,
     identity,
     account,
+    notifications,
     notFound,
   ]),
 ])

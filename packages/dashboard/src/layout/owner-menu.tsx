@@ -51,7 +51,7 @@ export function OwnerMenu({ owner }: { readonly owner: Owner }) {
         aria-expanded={open}
         aria-controls={id}
         onClick={() => setOpen(!open)}
-        className="flex min-h-10 max-w-40 cursor-pointer items-center gap-2 rounded-lg py-1 pr-2 pl-1 hover:bg-sunken aria-expanded:bg-sunken sm:max-w-60"
+        className="flex min-h-10 max-w-30 cursor-pointer items-center gap-2 rounded-lg py-1 pr-2 pl-1 hover:bg-sunken aria-expanded:bg-sunken sm:max-w-60"
       >
         <Initial name={owner.displayName} />
         <span className="truncate font-medium">{owner.displayName}</span>

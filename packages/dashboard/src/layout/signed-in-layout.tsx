@@ -5,6 +5,7 @@ import { RecentSignInProvider } from '../components/recent-sign-in.tsx'
 import { Brand } from './brand.tsx'
 import { ChannelNotes } from './channel-notes.tsx'
 import { Frame } from './frame.tsx'
+import { NotificationBell } from './notification-bell.tsx'
 import { OwnerMenu } from './owner-menu.tsx'
 import { RenewalNote } from './renewal-note.tsx'
 import { SuspensionNote } from './suspension-note.tsx'
@@ -54,7 +55,12 @@ function Header() {
           </Link>
         ))}
       </nav>
-      {session?.owner && <OwnerMenu owner={session.owner} />}
+      {session?.owner && (
+        <div className="flex min-w-0 items-center gap-1">
+          <NotificationBell />
+          <OwnerMenu owner={session.owner} />
+        </div>
+      )}
     </div>
   )
 }

@@ -4,6 +4,11 @@ import { ASSURANCES } from '../status.ts'
 import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
+import {
+  exportedAddressesSchema,
+  exportedNotificationsSchema,
+  exportedPreferencesSchema,
+} from './notifications.ts'
 import { nullable } from './nullable.ts'
 import { eventSchema, ownerAgentSchema } from './owner-agents.ts'
 import {
@@ -155,6 +160,9 @@ export const exportSchema = (naming: Naming) =>
           supersededAt: nullable(timestamp()),
         }),
       ),
+      notifications: exportedNotificationsSchema(),
+      emailAddresses: exportedAddressesSchema(),
+      emailPreferences: exportedPreferencesSchema(),
       events: Type.Array(eventSchema(), { description: 'about the account, oldest first' }),
       agents: Type.Array(exportedAgent(naming), { description: 'newest first' }),
     },

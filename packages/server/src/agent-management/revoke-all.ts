@@ -1,6 +1,7 @@
 import { CodedError } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
 import type { OwnerRow, Tx } from '../core/database/database.ts'
+import { appendNotification } from '../core/database/notification-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { unrevokedAgents } from './own-agent-table.ts'
 import { revokeAgent } from './write-status.ts'
@@ -25,11 +26,24 @@ export async function revokeAll(
   for (let revoked = 0; ; ) {
     const count = await deps.db.write(async (tx) => {
       await assertConfirmed(tx, ownerId, confirmation)
-      return revokeAgents(tx, ownerId, reason, deps.now(), REVOKE_BATCH_SIZE)
+      const at = deps.now()
+      const count = await revokeAgents(tx, ownerId, reason, at, REVOKE_BATCH_SIZE)
+      if (revoked === 0 && count > 0) await notifyOfRevocations(tx, ownerId, reason, at)
+      return count
     })
     revoked += count
     if (count < REVOKE_BATCH_SIZE) return revoked
   }
+}
+
+async function notifyOfRevocations(
+  tx: Tx,
+  ownerId: number,
+  reason: string | null,
+  at: number,
+): Promise<void> {
+  const details = { reason }
+  await appendNotification(tx, { ownerId, kind: 'agents_revoked', subject: `${at}`, details, at })
 }
 
 /**
@@ -49,7 +63,7 @@ export async function revokeAgents(
   const revoked = new Set<string>()
   for (const agent of agents) {
     if (revoked.has(agent.tail)) continue
-    for (const tail of await revokeAgent(tx, agent, { reason, setBy: 'owner' }, at))
+    for (const tail of await revokeAgent(tx, agent, { reason, setBy: 'owner', isBulk: true }, at))
       revoked.add(tail)
   }
   return revoked.size

@@ -8,6 +8,7 @@ import { clearSuspension, ownerById, setSuspension } from '../agents/owner-table
 import { supersedeTokens } from '../claims/claim-table.ts'
 import type { Database, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
+import { appendNotification } from '../core/database/notification-table.ts'
 import { assertReason } from './change-status.ts'
 import { resume } from './holds.ts'
 import { writeStatus } from './write-status.ts'
@@ -58,6 +59,9 @@ async function beginSuspension(
   const seq = tx.nextSeq()
   const payload = { reason }
   await appendEvent(tx, { seq, at, type: 'owner.suspended', tail: null, ownerId, payload })
+  const subject = String(at)
+  const kind = 'account_suspended'
+  await appendNotification(tx, { ownerId, kind, subject, details: { reason }, at })
   return true
 }
 
@@ -65,7 +69,12 @@ async function suspendBatch(tx: Tx, ownerId: number, at: number): Promise<number
   // Between two batches, another command may have lifted the suspension.
   if ((await ownerById(tx.db, ownerId))?.suspended_at === null) return 0
   const agents = await activeAgentsAfter(tx.db, ownerId, 0, BATCH_SIZE)
-  const status = { to: 'suspended', reason: OWNER_SUSPENDED, setBy: 'operator' } as const
+  const status = {
+    to: 'suspended',
+    reason: OWNER_SUSPENDED,
+    setBy: 'operator',
+    isBulk: true,
+  } as const
   for (const agent of agents) await writeStatus(tx, agent, status, at)
   return agents.length
 }

@@ -10,9 +10,13 @@ import { regradeAgent } from '../agents/regrade.ts'
 import { expireAnsweredChannels, stopChecks } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
+import { appendNotification } from '../core/database/notification-table.ts'
 
 /** A status, why, and who sets it. */
-export type NewStatus = Pick<StatusChange, 'to' | 'reason' | 'setBy'>
+export interface NewStatus extends Pick<StatusChange, 'to' | 'reason' | 'setBy'> {
+  /** One of many: the caller notifies the owner of all of them at once. */
+  readonly isBulk?: true
+}
 
 const EVENT_TYPES: Readonly<Record<AgentStatus, EventType>> = {
   active: 'agent.reactivated',
@@ -28,7 +32,7 @@ const EVENT_TYPES: Readonly<Record<AgentStatus, EventType>> = {
 export async function writeStatus(
   tx: Tx,
   agent: AgentRow,
-  { to, reason, setBy }: NewStatus,
+  { to, reason, setBy, isBulk }: NewStatus,
   at: number,
 ): Promise<void> {
   const { tail, status: from, owner_id: ownerId } = agent
@@ -36,6 +40,15 @@ export async function writeStatus(
   await updateStatus(tx, { tail, from, to, reason, setBy, at, version })
   const payload = { status: to, reason }
   await appendEvent(tx, { seq: version, at, type: EVENT_TYPES[to], tail, ownerId, payload })
+  if (to !== 'active' && to !== from && !isBulk) {
+    await appendNotification(tx, {
+      ownerId,
+      kind: to === 'revoked' ? 'agent_revoked' : 'agent_suspended',
+      subject: `${tail}:${version}`,
+      details: { tail, agentId: agent.agent_id, reason, by: setBy },
+      at,
+    })
+  }
   await regradeAgent(tx, { ...agent, status: to }, at)
   if (to === 'revoked') await stopChecks(tx, tail)
 }
@@ -49,11 +62,12 @@ export async function writeStatus(
 export async function revokeAgent(
   tx: Tx,
   agent: AgentRow,
-  { reason, setBy }: Omit<NewStatus, 'to'>,
+  revocation: Omit<NewStatus, 'to'>,
   at: number,
 ): Promise<string[]> {
-  await writeStatus(tx, agent, { to: 'revoked', reason, setBy }, at)
-  const siblings = reason === KEY_COMPROMISED ? await burnKey(tx, agent, setBy, at) : []
+  await writeStatus(tx, agent, { to: 'revoked', ...revocation }, at)
+  const isCompromised = revocation.reason === KEY_COMPROMISED
+  const siblings = isCompromised ? await burnKey(tx, agent, revocation, at) : []
   return [agent, ...siblings].map(({ tail }) => tail)
 }
 
@@ -65,14 +79,14 @@ export async function revokeAgent(
 async function burnKey(
   tx: Tx,
   revoked: AgentRow,
-  setBy: NewStatus['setBy'],
+  revocation: Omit<NewStatus, 'to'>,
   at: number,
 ): Promise<AgentRow[]> {
   const holders = await unrevokedAgentsOfKey(tx.db, revoked.public_key)
   const siblings = holders.filter(({ owner_id }) => owner_id === revoked.owner_id)
   const reason = KEY_COMPROMISED
   for (const agent of holders) {
-    if (siblings.includes(agent)) await writeStatus(tx, agent, { to: 'revoked', reason, setBy }, at)
+    if (siblings.includes(agent)) await writeStatus(tx, agent, { to: 'revoked', ...revocation }, at)
     else if (agent.status === 'active') {
       await writeStatus(tx, agent, { to: 'suspended', reason, setBy: 'service' }, at)
     }

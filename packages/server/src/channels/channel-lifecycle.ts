@@ -3,7 +3,7 @@ import { regrade } from '../agents/regrade.ts'
 import type { AgentRow, ChannelRow, JobRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import { cancelJob, scheduleJob } from '../core/jobs/job-table.ts'
-import type { CheckEffect } from './channel-state.ts'
+import { type CheckEffect, FAILING_MS, isVerified } from './channel-state.ts'
 import {
   channelById,
   channelsOfAgent,
@@ -13,6 +13,7 @@ import {
   updateChannel,
 } from './channel-table.ts'
 import { insertCheck, scheduleCheck } from './check-table.ts'
+import { notifyOfChannel, notifyOfLoss } from './notify-of-channel.ts'
 import type { Observation } from './observe.ts'
 
 /** The kind of the job that expires a channel. Stored in the database. */
@@ -74,9 +75,14 @@ export async function recordCheck(
   const perspectives = JSON.stringify(observation.perspectives)
   await insertCheck(tx, { channel_id: id, at, outcome, perspectives })
   if (Object.keys(patch).length > 0) await updateChannel(tx, id, patch)
+  if (channel.failing_since === null && patch.failing_since) {
+    const staleAt = patch.failing_since + FAILING_MS
+    await notifyOfChannel(tx, agent, channel, { kind: 'channel_failing', details: { staleAt }, at })
+  }
   if (event === null) return
   if (event === 'verified' && !isSelfDeclared) await removeFromOtherOwners(tx, agent, channel, at)
   await scheduleExpiry(tx, id, event === 'verified' ? (patch.fresh_until ?? null) : null)
+  if (event === 'stale') await notifyOfLoss(tx, agent, channel, 'not-found', at)
   const payload = event === 'stale' ? { reason: 'not-found' } : {}
   await recordChannelEvent(tx, agent, { channel, type: `channel.${event}`, payload, at })
 }
@@ -115,6 +121,7 @@ export async function expireChannel(tx: Tx, { subject: id }: JobRow, at: number)
   if (channel.fresh_until > at) return scheduleExpiry(tx, id, channel.fresh_until)
   await updateChannel(tx, id, { stale_since: channel.fresh_until })
   await scheduleCheck(tx, id, null)
+  await notifyOfLoss(tx, agent, channel, 'expired', at)
   const payload = { reason: 'expired' }
   await recordChannelEvent(tx, agent, { channel, type: 'channel.stale', payload, at })
 }
@@ -133,6 +140,7 @@ export async function deleteWithEvent(
   await deleteChannel(tx, channel.id)
   await scheduleExpiry(tx, channel.id, null)
   if (channel.verified_at === null || agent === undefined) return
+  if (isVerified(channel, at)) await notifyOfLoss(tx, agent, channel, reason, at)
   const payload = { reason }
   await recordChannelEvent(tx, agent, { channel, type: 'channel.removed', payload, at })
 }

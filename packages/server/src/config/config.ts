@@ -18,11 +18,14 @@ import {
   parseDatabaseUrl,
   parseInteger,
   parseLoopbackHosts,
+  parseMailFrom,
   parseRateLimits,
   parseRedisUrl,
   parseReplicaUrl,
   parseResolvers,
+  parseSmtpUrl,
   type RateSetting,
+  type SmtpServer,
 } from './parse-settings.ts'
 
 /** Previews in this release. `http-signatures` is planned, and rejected until it exists. */
@@ -78,7 +81,13 @@ export interface Settings {
   readonly dnsResolvers: readonly string[]
   /** Development only: hosts that must resolve to loopback, with the port to use there instead of 443. */
   readonly loopbackHosts: ReadonlyMap<string, number>
+  /** How e-mail is sent. `development`: it is shown at /development/mail. Null: no e-mail. */
+  readonly mail: MailSettings | null
 }
+
+export type MailSettings =
+  | { readonly kind: 'smtp'; readonly server: SmtpServer; readonly from: string }
+  | { readonly kind: 'development' }
 
 /** Lists every mistake in the settings. Contains no values, because one could be a secret. */
 export class SettingsError extends Error {
@@ -131,7 +140,14 @@ export function readSettings(env: Env): Settings {
     'the name of a header: letters, digits and hyphens',
   )
   const dataDir = resolve(env.DATA_DIR || './data')
-  const settings: Settings = {
+  const smtpServer = read(
+    'SMTP_URL',
+    '',
+    parseSmtpUrl,
+    'smtp://<user>:<password>@<host>:<port>, or smtps:// with TLS from the start',
+  ).server
+  const mailFrom = read('MAIL_FROM', '', parseMailFrom, 'an e-mail address').address
+  const settings: Omit<Settings, 'mail'> = {
     host: read(
       'HOST',
       'localhost',
@@ -250,6 +266,18 @@ export function readSettings(env: Env): Settings {
   }
   if (settings.replicaUrl !== null && settings.database.kind === 'sqlite')
     mistakes.push('REPLICA_URL must be empty unless DATABASE_URL is a PostgreSQL')
+  if ((smtpServer === null) !== (mailFrom === null))
+    mistakes.push('SMTP_URL and MAIL_FROM must be set together, or neither')
   if (mistakes.length > 0) throw new SettingsError(mistakes)
-  return settings
+  return { ...settings, mail: mailSettings(smtpServer, mailFrom, settings.baseUrl) }
+}
+
+/** Without an SMTP server, e-mail exists only on a developer's machine. */
+function mailSettings(
+  server: SmtpServer | null,
+  from: string | null,
+  baseUrl: URL,
+): MailSettings | null {
+  if (server !== null && from !== null) return { kind: 'smtp', server, from }
+  return isLoopback(baseUrl.hostname) ? { kind: 'development' } : null
 }

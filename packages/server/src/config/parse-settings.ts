@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { isLoopback } from '@countersign/protocol'
+import { isEmailAddress, isLoopback } from '@countersign/protocol'
 
 /* Each parser takes the text of a setting, and returns its value, or null if the text is invalid. */
 
@@ -143,4 +143,38 @@ export function parseRedisUrl(text: string): { url: string | null } | null {
   if (url === null || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '')
     return null
   return /^(\/\d*)?$/.test(url.pathname) && url.search === '' ? { url: text } : null
+}
+
+/** An SMTP server. */
+export interface SmtpServer {
+  readonly host: string
+  readonly port: number
+  /** TLS from the first byte (smtps:); otherwise STARTTLS. */
+  readonly secure: boolean
+  readonly auth: { readonly user: string; readonly pass: string } | null
+}
+
+export function parseSmtpUrl(text: string): { server: SmtpServer | null } | null {
+  if (text === '') return { server: null }
+  const url = URL.parse(text)
+  if (url === null || !['smtp:', 'smtps:'].includes(url.protocol)) return null
+  const { hostname, port, username, password, pathname, search, hash } = url
+  if (hostname === '' || !['', '/'].includes(pathname) || search !== '' || hash !== '') return null
+  if ((username === '') !== (password === '')) return null
+  const secure = url.protocol === 'smtps:'
+  try {
+    const auth =
+      username === ''
+        ? null
+        : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
+    const host = hostname.replace(/^\[(.+)\]$/, '$1')
+    return { server: { host, port: Number(port) || (secure ? 465 : 587), secure, auth } }
+  } catch {
+    return null
+  }
+}
+
+export function parseMailFrom(text: string): { address: string | null } | null {
+  if (text === '') return { address: null }
+  return isEmailAddress(text) ? { address: text } : null
 }

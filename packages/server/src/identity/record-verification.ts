@@ -4,6 +4,7 @@ import { regradeOwner } from '../agents/regrade-owner.ts'
 import type { Pepper } from '../core/crypto/secrets.ts'
 import type { Database, JobRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
+import { appendNotification } from '../core/database/notification-table.ts'
 import { cancelJob, scheduleJob } from '../core/jobs/job-table.ts'
 import { CallbackRefusal } from '../owners/callback-failure.ts'
 import {
@@ -114,6 +115,13 @@ export async function unverifyOwner(
     const seq = tx.nextSeq()
     await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, payload })
     await scheduleExpiry(tx, ownerId, provider, null)
+    await appendNotification(tx, {
+      ownerId,
+      kind: 'verification_removed',
+      subject: `${provider}:${at}`,
+      details: { provider },
+      at,
+    })
     await regradeOwner(tx, ownerId, at)
     return true
   })
@@ -158,5 +166,12 @@ export async function expireVerification(tx: Tx, job: JobRow, at: number): Promi
   const payload = { provider, reason: 'expired' }
   const seq = tx.nextSeq()
   await appendEvent(tx, { seq, at, type: 'owner.identity_expired', tail: null, ownerId, payload })
+  await appendNotification(tx, {
+    ownerId,
+    kind: 'verification_expired',
+    subject: `${provider}:${at}`,
+    details: { provider },
+    at,
+  })
   await regradeOwner(tx, ownerId, at)
 }

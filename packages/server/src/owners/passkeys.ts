@@ -3,6 +3,7 @@ import { ownerById, setUserHandle } from '../agents/owner-table.ts'
 import type { OwnerRow, PasskeyRow, Tx } from '../core/database/database.ts'
 import { describePasskey } from './account.ts'
 import { beginFlow, consumeFlow } from './flow.ts'
+import { notifyOfSignInMethod } from './notify-of-sign-in-method.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import { assertStillSignedIn, type Session } from './session.ts'
 import { deleteSessionsOfPasskey } from './session-table.ts'
@@ -74,7 +75,10 @@ export async function addPasskey(
   const row = await deps.db.write(async (tx) => {
     const at = deps.now()
     await assertStillSignedIn(tx, session)
-    await storePasskey(tx, { id: ownerId, name: made.name ?? DEFAULT_NAME, at }, credential)
+    const name = made.name ?? DEFAULT_NAME
+    await storePasskey(tx, { id: ownerId, name, at }, credential)
+    const added = { method: 'passkey', id: credential.id, name } as const
+    await notifyOfSignInMethod(tx, ownerId, 'added', added, at)
     return (await passkeyById(tx.db, credential.id)) as PasskeyRow
   })
   return describePasskey(row)
@@ -97,14 +101,17 @@ export async function renamePasskey(
  * @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method
  */
 export async function removePasskey(
-  { db }: Pick<OwnerDeps, 'db'>,
+  { db, now }: Pick<OwnerDeps, 'db' | 'now'>,
   ownerId: number,
   credentialId: string,
 ): Promise<void> {
   await db.write(async (tx) => {
-    if (!(await deletePasskey(tx, ownerId, credentialId))) notFound()
+    const passkey = await passkeyById(tx.db, credentialId)
+    if (!(await deletePasskey(tx, ownerId, credentialId)) || passkey === undefined) notFound()
     await assertSignInMethodLeft(tx, ownerId)
     await deleteSessionsOfPasskey(tx, ownerId, credentialId)
+    const removed = { method: 'passkey', id: credentialId, name: passkey.name } as const
+    await notifyOfSignInMethod(tx, ownerId, 'removed', removed, now())
   })
 }
 

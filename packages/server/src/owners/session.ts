@@ -2,6 +2,7 @@ import { CodedError, type SignInMethod } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
 import { hashToken } from '../core/crypto/hash-token.ts'
 import type { Database, SessionRow, Tx } from '../core/database/database.ts'
+import { appendNotification } from '../core/database/notification-table.ts'
 import {
   deleteEndedSessions,
   deleteSession,
@@ -65,6 +66,8 @@ export async function startSession(
     readonly browser: Browser
     /** The credential id of the passkey, if `method` is `passkey`. */
     readonly passkeyId?: string
+    /** The sign-up itself starts the session: the owner needs no notification of it. */
+    readonly isNewAccount?: true
   },
 ): Promise<string> {
   const token = Buffer.from(deps.randomBytes(TOKEN_BYTES)).toString('base64url')
@@ -72,9 +75,10 @@ export async function startSession(
   await assertAccountExists(tx, owner.id)
   if (owner.browser.session !== null) await deleteSession(tx, owner.browser.session.hash)
   await deleteEndedSessions(tx, at, at - SESSION_IDLE_MS)
+  const id = Buffer.from(deps.randomBytes(9)).toString('base64url')
   await insertSession(tx, {
     hash: hashToken(token),
-    id: Buffer.from(deps.randomBytes(9)).toString('base64url'),
+    id,
     owner_id: owner.id,
     method: owner.method,
     browser: owner.browser.userAgent.slice(0, 256),
@@ -83,7 +87,27 @@ export async function startSession(
     expires_at: at + SESSION_LIFETIME_MS,
     passkey_id: owner.passkeyId ?? null,
   })
+  if (!owner.isNewAccount) await notifyOfSignIn(tx, id, owner, at)
   return token
+}
+
+/** Not of a sign-in that confirms who is signed in at this browser already, except by a recovery code. */
+async function notifyOfSignIn(
+  tx: Tx,
+  sessionId: string,
+  owner: { readonly id: number; readonly method: SignInMethod; readonly browser: Browser },
+  at: number,
+): Promise<void> {
+  const { id: ownerId, method, browser } = owner
+  const usedCode = method === 'recovery-code'
+  if (browser.session?.ownerId === ownerId && !usedCode) return
+  await appendNotification(tx, {
+    ownerId,
+    kind: usedCode ? 'recovery_code_used' : 'new_sign_in',
+    subject: sessionId,
+    details: { method, browser: browser.userAgent.slice(0, 256), signedInAt: at },
+    at,
+  })
 }
 
 /** Checked in the transaction: an account may be deleted while a sign-in is in progress. */

@@ -1,6 +1,7 @@
 import { CodedError } from '@countersign/protocol'
 import type { Tx } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
+import { notifyOfSignInMethod } from './notify-of-sign-in-method.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 import { assertStillSignedIn, type Session } from './session.ts'
 import { deleteSessionById, deleteSessionsOfOwner } from './session-table.ts'
@@ -37,7 +38,9 @@ export async function renewRecoveryCodes(
   const { codes, hashes } = newRecoveryCodes(randomBytes)
   await db.write(async (tx) => {
     await assertStillSignedIn(tx, session)
-    await replaceRecoveryCodes(tx, session.ownerId, hashes, now())
+    const at = now()
+    await replaceRecoveryCodes(tx, session.ownerId, hashes, at)
+    await notifyOfSignInMethod(tx, session.ownerId, 'added', { method: 'recovery-codes' }, at)
   })
   return codes
 }
@@ -65,7 +68,7 @@ export async function endOtherSessions(
 
 /** @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method */
 export async function unlinkProvider(
-  { db }: Pick<CoreDeps, 'db'>,
+  { db, now }: Pick<CoreDeps, 'db' | 'now'>,
   ownerId: number,
   provider: string,
 ): Promise<void> {
@@ -74,5 +77,6 @@ export async function unlinkProvider(
       throw new CodedError('NOT_FOUND', 'You have not linked this account.')
     }
     await assertSignInMethodLeft(tx, ownerId)
+    await notifyOfSignInMethod(tx, ownerId, 'removed', { method: 'provider', provider }, now())
   })
 }

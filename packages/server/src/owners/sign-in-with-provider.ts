@@ -4,6 +4,7 @@ import { callProvider, getProvider } from '../providers/providers.ts'
 import { insertNewOwner, validateOwnerNames } from './add-owner.ts'
 import { CallbackRefusal } from './callback-failure.ts'
 import { beginFlow, consumeFlow, readFlow } from './flow.ts'
+import { notifyOfSignInMethod } from './notify-of-sign-in-method.ts'
 import type { OwnerDeps } from './owner-deps.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 import { assertStillSignedIn, type Browser, type Session, startSession } from './session.ts'
@@ -108,7 +109,8 @@ export async function signUpWithProvider(
     if (!linked) throw alreadyLinked()
     await replaceRecoveryCodes(tx, owner.id, hashes, at)
     await scheduleExpiry(tx, owner.id, at)
-    const token = await startSession(deps, tx, { id: owner.id, method: 'provider', browser })
+    const session = { id: owner.id, method: 'provider', browser, isNewAccount: true } as const
+    const token = await startSession(deps, tx, session)
     return { owner, token, recoveryCodes: codes }
   })
 }
@@ -148,7 +150,17 @@ async function linkProvider(
   const row = { provider: id, subject_hash: subjectHash, owner_id: ownerId, created_at: deps.now() }
   const linked = await deps.db.write(async (tx) => {
     await assertStillSignedIn(tx, session)
-    return insertSignInIdentity(tx, row)
+    const inserted = await insertSignInIdentity(tx, row)
+    if (inserted) {
+      await notifyOfSignInMethod(
+        tx,
+        ownerId,
+        'added',
+        { method: 'provider', provider: id },
+        row.created_at,
+      )
+    }
+    return inserted
   })
   if (linked) return
   throw new CallbackRefusal(

@@ -73,6 +73,7 @@ export async function completeSignUp(
       method: 'passkey',
       browser,
       passkeyId: credential.id,
+      isNewAccount: true,
     })
     return { owner, token, recoveryCodes: codes }
   })

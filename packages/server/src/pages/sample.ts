@@ -57,7 +57,7 @@ function sampleView(today: number): AgentView {
         keySequence: 1,
         keyChangedAt: claimedAt,
         statusReason: null,
-      directoryProof: null,
+        directoryProof: null,
         statusChangedAt: claimedAt,
         updatedAt: claimedAt,
         username: 'sample',

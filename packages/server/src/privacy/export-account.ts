@@ -10,6 +10,8 @@ import { exportChannels } from '../channels/describe-channels.ts'
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
+import { describeAddresses, describeChoices } from '../notifications/email-preferences.ts'
+import { exportNotifications } from '../notifications/list-notifications.ts'
 import { listApiKeys } from '../owners/api-keys.ts'
 import { IDENTITY_DECIDED } from '../owners/flow.ts'
 import type { Session } from '../owners/session.ts'
@@ -47,6 +49,9 @@ export async function exportAccount(
     userHandle: owner.user_handle,
     ...describeRecords(records, session),
     apiKeys: await listApiKeys(deps, ownerId),
+    notifications: await exportNotifications(read, deps.site, ownerId),
+    emailAddresses: await describeAddresses(read, ownerId),
+    emailPreferences: await describeChoices(read, ownerId),
     events: (await eventsOfOwner(read, ownerId)).map(describeEvent),
   }
   return { account, agents: exportAgents(deps, ownerId) }

@@ -11,9 +11,13 @@ const OWNER_TABLES = [
   'flows',
   'claim_tokens',
   'identity_verifications',
+  'email_outbox',
+  'email_preferences',
+  'email_addresses',
+  'notifications',
 ] as const
 
-/** Deletes an owner's sign-in methods, sessions, API keys, flows, claim tokens and verifications. */
+/** Deletes an owner's sign-in methods, sessions, API keys, flows, claim tokens, verifications, notifications and e-mail addresses. */
 export async function deleteOwnerRecords(tx: Tx, ownerId: number): Promise<void> {
   for (const table of OWNER_TABLES) {
     await tx.db.deleteFrom(table).where('owner_id', '=', ownerId).execute()

@@ -126,6 +126,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       pepper,
       providers,
       channelSources,
+      mailDelivery: settings.mail?.kind ?? null,
       now,
       randomBytes,
     },

@@ -44,10 +44,12 @@ import { countRequests, type RequestMetrics } from '../core/metrics/request-metr
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
 import type { VerifyReceived } from '../pages/check-request.ts'
+import { developmentMailRoute } from '../pages/development-mail-routes.ts'
 import { apiModel } from '../pages/docs/api-model.ts'
 import { docsRoutes, once, skillRoutes } from '../pages/docs/docs-routes.ts'
 import { openLibrary } from '../pages/docs/library.ts'
 import { collectOpenApi, type OpenApiDeps, serveOpenApi } from '../pages/docs/openapi-routes.ts'
+import { emailLinkRoutes } from '../pages/email-link-routes.ts'
 import { loadPages, type Pages } from '../pages/load.ts'
 import { packageRoutes } from '../pages/package-routes.ts'
 import { servePages } from '../pages/page-routes.ts'
@@ -117,6 +119,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     challenges: deps.owners,
     previewLimiter: deps.loadShedder.limiters.previews,
   })
+  await emailLinkRoutes(app, { deps: deps.owners, pages })
+  developmentMailRoute(app, { deps: deps.owners, pages })
   await serveOwners(app, deps.owners)
   await providerWebhookRoute(app, deps.owners)
   const { site, providers } = deps.owners

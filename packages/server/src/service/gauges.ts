@@ -6,6 +6,8 @@ import { directoryOf } from '../core/database/open-database.ts'
 import { jobsDue, jobsLate } from '../core/jobs/run-jobs.ts'
 import type { Gauges } from '../core/metrics/service-gauges.ts'
 import { WriteMetrics } from '../core/metrics/write-metrics.ts'
+import type { DueEmails } from '../notifications/send-due-emails.ts'
+import { queuedEmails } from '../notifications/send-due-emails.ts'
 import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
@@ -13,12 +15,13 @@ type MeasuredParts = Pick<
   'db' | 'readModel' | 'loadShedder' | 'rateLimiter' | 'state' | 'now'
 > & {
   readonly checks: DueChecks
+  readonly emails: DueEmails | null
 }
 
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
 export function gaugesOf(
   settings: Settings,
-  { db, readModel, loadShedder, rateLimiter, state, now, checks }: MeasuredParts,
+  { db, readModel, loadShedder, rateLimiter, state, now, checks, emails }: MeasuredParts,
 ): Gauges {
   const writes = new WriteMetrics()
   db.onTransaction((end) => writes.observe(end))
@@ -43,6 +46,10 @@ export function gaugesOf(
     jobsLate: () => jobsLate({ db, now }),
     channelChecks: () => checks.ended,
     channelChecksLate: () => secondsLate({ db, now }),
+    emails:
+      emails === null
+        ? null
+        : { outcomes: () => emails.outcomes, queued: () => queuedEmails({ db }) },
   }
 }
 

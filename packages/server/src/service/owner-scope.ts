@@ -11,6 +11,8 @@ import type { BroadcasterDeps } from '../dashboard/agent-event-broadcaster.ts'
 import { sessionRoutes } from '../dashboard/session-routes.ts'
 import { streamRoute } from '../dashboard/stream-routes.ts'
 import { identityRoutes } from '../identity/identity-routes.ts'
+import type { NotificationDeps } from '../notifications/notification-deps.ts'
+import { notificationRoutes } from '../notifications/notification-routes.ts'
 import { accountRoutes } from '../owners/account-routes.ts'
 import { apiKeyRoutes } from '../owners/api-key-routes.ts'
 import type { OwnerDeps } from '../owners/owner-deps.ts'
@@ -18,7 +20,7 @@ import { rejectCrossOrigin, SignedIn } from '../owners/owner-routes.ts'
 import { signInRoutes } from '../owners/sign-in-routes.ts'
 import { deletionRoute, exportRoute } from '../privacy/privacy-routes.ts'
 
-export type OwnerScopeDeps = OwnerDeps & ChannelDeps & BroadcasterDeps
+export type OwnerScopeDeps = NotificationDeps & ChannelDeps & BroadcasterDeps
 
 /** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
 export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
@@ -39,6 +41,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     apiKeyRoutes(owners, context)
     exportRoute(owners, context)
     deletionRoute(owners, context)
+    notificationRoutes(owners, context)
     identityRoutes(owners, context)
     issueTokenRoute(owners, context)
     ownAgentRoutes(owners, context)

@@ -20,9 +20,12 @@ import { metricsOf } from '../core/metrics/metrics-server.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { openPerspectives } from '../core/network/open-perspectives.ts'
 import { assertSamePepper } from '../identity/pepper-check.ts'
+import { DueEmails } from '../notifications/send-due-emails.ts'
+import { smtpMailer } from '../notifications/smtp-mailer.ts'
+import { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import type { StartProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
-import { createApp } from './app.ts'
+import { type AppDeps, createApp } from './app.ts'
 import { appDeps, type ServiceState } from './app-deps.ts'
 import { gaugesOf } from './gauges.ts'
 import { listenForMetrics } from './metrics-port.ts'
@@ -124,16 +127,22 @@ async function start(
   const deps = appDeps(settings, log, parts)
   const app = await createApp(deps)
   const checks = new DueChecks(deps.owners, (err) => log.error({ err }, 'a check failed'))
-  const gauges = gaugesOf(settings, { db, readModel, loadShedder, rateLimiter, state, now, checks })
+  const emails = openEmails(settings, log, deps)
+  const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
+  const gauges = gaugesOf(settings, {
+    ...{ db, readModel, loadShedder, rateLimiter, state, now, checks },
+    emails,
+  })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
-  startTimers({ db, readModel, now, checks, every: timing.every }, log, resources)
+  startTimers({ db, readModel, now, checks, emails, warnings, every: timing.every }, log, resources)
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())
   // Disposed before the perspectives: an aborted check is repeated later, while a lost network would count as a failed check.
   resources.defer(() => checks.stop())
+  resources.defer(() => emails?.stop())
   if (primary?.isReplacement) await readModel.load()
   const address = await state.listeners.listen(app, settings.host, settings.port)
   if (!primary?.isReplacement) await readModel.load()
@@ -149,4 +158,12 @@ async function start(
       await resources.disposeAsync()
     },
   }
+}
+
+/** Null if the service sends no e-mail. */
+function openEmails(settings: Settings, log: Logger, { owners }: AppDeps): DueEmails | null {
+  const { mail, serviceName } = settings
+  if (mail === null) return null
+  const mailer = mail.kind === 'smtp' ? smtpMailer(mail, serviceName) : null
+  return new DueEmails({ ...owners, mailer }, (err) => log.warn({ err }, 'an e-mail was not sent'))
 }

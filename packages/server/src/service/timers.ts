@@ -3,6 +3,8 @@ import { fillThumbprints } from '../agents/key-thumbprints.ts'
 import type { DueChecks } from '../channels/recheck-due.ts'
 import { JobRunner } from '../core/jobs/run-jobs.ts'
 import { WorkLoop } from '../core/jobs/work-loop.ts'
+import type { DueEmails } from '../notifications/send-due-emails.ts'
+import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import type { ServiceParts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
@@ -29,16 +31,21 @@ export const REAL_TIMING: Timing = {
   elapsed: () => performance.now(),
 }
 
-/** Starts to apply other processes' writes to the read model, and to run due jobs and channel checks. */
+/** Starts to apply other processes' writes to the read model, and to run what is due: warnings, jobs, channel checks and e-mails. */
 export function startTimers(
   {
     db,
     readModel,
     now,
     checks,
+    emails,
+    warnings,
     every,
   }: Pick<ServiceParts, 'db' | 'readModel' | 'now'> & {
     readonly checks: DueChecks
+    /** Null if the service sends no e-mail. */
+    readonly emails: DueEmails | null
+    readonly warnings: ExpiryWarnings
     readonly every: StartInterval
   },
   log: Logger,
@@ -59,13 +66,16 @@ export function startTimers(
     onError: (error) => log.error({ err: error }, 'thumbprints of keys cannot be stored'),
   })
   const stopWork = every(WORK_MS, () => {
+    // First, so that a warning precedes what it warns of.
+    warnings.run()
     due.run()
     void thumbprints.run()
     void checks.run()
+    void emails?.run()
   })
   resources.defer(async () => {
     stopPolling()
     stopWork()
-    await Promise.all([due.stop(), thumbprints.stop()])
+    await Promise.all([due.stop(), thumbprints.stop(), warnings.stop()])
   })
 }

@@ -21,7 +21,9 @@ test('external writes are polled several times a second, and due work is started
   }
   const readModel = { isBehind: false, catchUp: async () => void happened.push('catch up') }
   const checks = { run: async () => void happened.push('checks') }
-  const deps = { db, readModel, checks, now: Date.now, every } as unknown as Deps
+  const warnings = { run: () => void happened.push('warnings'), stop: async () => undefined }
+  const emails = { run: async () => void happened.push('emails') }
+  const deps = { db, readModel, checks, warnings, emails, now: Date.now, every } as unknown as Deps
   const resources = new AsyncDisposableStack()
   startTimers(deps, pino({ level: 'silent' }), resources)
 
@@ -34,7 +36,7 @@ test('external writes are polled several times a second, and due work is started
   poll.run()
   assert.deepEqual(happened, ['catch up'])
   work.run()
-  assert.deepEqual(happened, ['catch up', 'checks'])
+  assert.deepEqual(happened, ['catch up', 'warnings', 'checks', 'emails'])
   await resources.disposeAsync()
   assert.deepEqual(runs, [])
 })

@@ -9,6 +9,7 @@ import { Sheet } from '../../components/sheet.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { ApiKeysSection } from './api-keys-section.tsx'
 import { DeletionSection } from './deletion-section.tsx'
+import { EmailSection } from './email-section.tsx'
 import { ExportSection } from './export-section.tsx'
 import { PasskeysSection } from './passkeys-section.tsx'
 import { ProfileSection } from './profile-section.tsx'
@@ -36,6 +37,7 @@ function Loaded({ account }: { readonly account: Account }) {
         <PasskeysSection account={account} />
         <RecoverySection account={account} />
         <ProvidersSection account={account} />
+        <EmailSection />
         <SessionsSection account={account} />
         <ApiKeysSection />
         <ExportSection />

@@ -1,11 +1,15 @@
-import type { Owner, SessionState, SignedUp } from '@countersign/protocol'
+import {
+  describeBrowser,
+  type Owner,
+  type SessionState,
+  type SignedUp,
+} from '@countersign/protocol'
 import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
 import { passkeysUnavailableReason, signUpWithPasskey } from '../../api/passkeys.ts'
 import { sessionQuery } from '../../api/queries.ts'
-import { describeBrowser } from '../../components/describe-browser.ts'
 import { Note } from '../../components/error-note.tsx'
 import { Page } from '../../components/page.tsx'
 import { RecoveryCodes } from '../../components/recovery-codes.tsx'

@@ -8,6 +8,12 @@ import type {
   Tier,
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
+import type {
+  EmailAddressRow,
+  EmailOutboxRow,
+  EmailPreferenceRow,
+  NotificationRow,
+} from './notification-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 
 /**
@@ -38,6 +44,10 @@ export interface Tables {
   facts: { name: string; value: string }
   rate_counts: RateCountRow
   released_usernames: ReleasedUsernameRow
+  notifications: NotificationRow
+  email_addresses: EmailAddressRow
+  email_preferences: EmailPreferenceRow
+  email_outbox: EmailOutboxRow
 }
 
 export interface OwnerRow {

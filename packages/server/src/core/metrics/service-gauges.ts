@@ -29,6 +29,13 @@ export interface Gauges {
   readonly channelChecks: () => ReadonlyMap<string, number>
   /** Seconds since the oldest due channel check was due. */
   readonly channelChecksLate: () => Promise<number>
+  /** Null if the service sends no e-mail. */
+  readonly emails: {
+    /** Attempts to send an e-mail, by outcome. */
+    readonly outcomes: () => ReadonlyMap<string, number>
+    /** E-mails that are not sent yet. */
+    readonly queued: () => Promise<number>
+  } | null
 }
 
 type Phase = 'starting' | 'ready' | 'draining'

@@ -119,4 +119,11 @@ function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
     'Delay of the most overdue channel check',
     gauges.channelChecksLate,
   )
+  if (gauges.emails === null) return
+  metrics.gauge('countersign_emails_queued', 'E-mails that are not sent yet', gauges.emails.queued)
+  metrics.labelledCounter(
+    'countersign_emails_total',
+    'Attempts to send an e-mail, by outcome',
+    gauges.emails.outcomes,
+  )
 }

@@ -247,6 +247,10 @@ export const TABLE_KEYS = {
   facts: ['name'],
   avatars: ['tail'],
   released_usernames: ['hash'],
+  notifications: ['id'],
+  email_addresses: ['id'],
+  email_preferences: ['owner_id', 'kind'],
+  email_outbox: ['id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }

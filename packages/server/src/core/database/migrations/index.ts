@@ -11,6 +11,7 @@ import { suspensions } from './0010-suspensions.ts'
 import { ownerNames } from './0011-owner-names.ts'
 import { keyThumbprints } from './0012-key-thumbprints.ts'
 import { apiKeys } from './0013-api-keys.ts'
+import { notifications } from './0014-notifications.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ownerNames,
   keyThumbprints,
   apiKeys,
+  notifications,
 ]

@@ -19,7 +19,8 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Describes a User-Agent header: `Firefox on Windows`. Only a hint, because clients choose the header freely.
+ * Describes a User-Agent header: `Firefox on Windows`. Only a hint, because clients choose the header freely. Contains no
+ * text of the client but a program's name out of letters and digits, so that it cannot become a link in an e-mail.
  * @param userAgent the value of the header
  */
 export function describeBrowser(userAgent: string): string {
@@ -27,7 +28,7 @@ export function describeBrowser(userAgent: string): string {
   const system = SYSTEMS.find(([each]) => each.test(userAgent))?.[1]
   if (browser === undefined) {
     // Other programs put their own name first.
-    return userAgent.split(/[\s/]/, 1)[0] || 'A program without a name'
+    return /^[A-Za-z][A-Za-z0-9_-]{0,31}(?=[\s/]|$)/.exec(userAgent)?.[0] ?? 'An unknown program'
   }
   return system === undefined ? browser : `${browser} on ${system}`
 }

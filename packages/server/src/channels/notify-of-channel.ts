@@ -1,0 +1,39 @@
+import type { NotificationKind } from '@countersign/protocol'
+import type { AgentRow, ChannelRow, Tx } from '../core/database/database.ts'
+import {
+  appendNotification,
+  type NotificationDetails,
+} from '../core/database/notification-table.ts'
+
+/** Notifies the owner of an agent about one of its channels, in the transaction of the change. */
+export async function notifyOfChannel(
+  tx: Tx,
+  { owner_id: ownerId, tail, agent_id: agentId, status }: AgentRow,
+  { id, kind: channelKind, handle_or_domain: handle }: ChannelRow,
+  {
+    kind,
+    details,
+    at,
+  }: {
+    readonly kind: NotificationKind
+    readonly details: NotificationDetails
+    /** Milliseconds since the Unix epoch. */
+    readonly at: number
+  },
+): Promise<void> {
+  if (status === 'revoked') return
+  const subject = `${id}:${at}`
+  const about = { tail, agentId, channelId: id, channelKind, handle }
+  await appendNotification(tx, { ownerId, kind, subject, details: { ...about, ...details }, at })
+}
+
+/** Notifies an owner that a channel no longer counts. @param reason a word, as in the channel's event */
+export function notifyOfLoss(
+  tx: Tx,
+  agent: AgentRow,
+  channel: ChannelRow,
+  reason: string,
+  at: number,
+): Promise<void> {
+  return notifyOfChannel(tx, agent, channel, { kind: 'channel_lost', details: { reason }, at })
+}

@@ -1,0 +1,198 @@
+import { describeBrowser, type NotificationKind } from '@countersign/protocol'
+import { providerLabel } from '../agents/identity-of-owner.ts'
+import type { NotificationRow } from '../core/database/notification-rows.ts'
+import type { NotificationDetails } from '../core/database/notification-table.ts'
+import { didOfAgent, type Site } from '../core/site.ts'
+import { selfDeclared } from './self-declared.ts'
+
+/** A notification in words. Plain text, in which names that somebody chose are quoted and cleaned. */
+export interface NotificationText {
+  /** What happened, in a sentence without a full stop. Also the subject of the e-mail. */
+  readonly title: string
+  /** What follows from it, and what to do. */
+  readonly text: string
+  /** The path of the page where the owner can act, or null. */
+  readonly link: string | null
+}
+
+type Describe = (details: NotificationDetails, site: Site) => NotificationText
+
+const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
+  verification_expiring: ({ provider, expiresAt }, site) => ({
+    title: `Your verification by ${labelOf(provider, site)} expires on ${day(expiresAt)}`,
+    text: 'Verify your identity again before then. If you do not, your agents lose the part of their grade that depends on it.',
+    link: '/dashboard/identity',
+  }),
+  verification_expired: ({ provider }, site) => ({
+    title: `Your verification by ${labelOf(provider, site)} has expired`,
+    text: 'It no longer counts for the grade of your agents. Verify your identity again to restore it.',
+    link: '/dashboard/identity',
+  }),
+  channel_expiring: (details, site) => ({
+    title: `The proof of ${channelOf(details, site)} expires on ${day(details.expiresAt)}`,
+    text: `Prove this channel of your agent ${agentOf(details, site)} again before then. If you do not, it no longer counts for the agent’s grade.`,
+    link: channelLink(details, site),
+  }),
+  channel_failing: (details, site) => ({
+    title: `The proof of ${channelOf(details, site)} was not found`,
+    text: `The channel of your agent ${agentOf(details, site)} counts until ${minute(details.staleAt)} at least. Publish the proof again before then. If further checks do not find it, the channel no longer counts for the agent’s grade.`,
+    link: channelLink(details, site),
+  }),
+  channel_lost: (details, site) => ({
+    title: `${capital(channelOf(details, site))} no longer counts for the grade of an agent`,
+    text: `The agent is ${agentOf(details, site)}. Reason: ${LOST[String(details.reason)] ?? 'the channel is no longer proven'}.`,
+    link: hasChannel(details) ? channelLink(details, site) : agentLink(details, site),
+  }),
+  agent_suspended: (details, site) => ({
+    title: `An agent was suspended by ${BY[String(details.by)] ?? 'the service'}`,
+    text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} Its grade is E until it is active again.`,
+    link: agentLink(details, site),
+  }),
+  agent_revoked: (details, site) => ({
+    title: `An agent was revoked by ${BY[String(details.by)] ?? 'the service'}`,
+    text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} Its certificate cannot be restored.${IF_NOT_YOU}`,
+    link: agentLink(details, site),
+  }),
+  agents_revoked: (details) => ({
+    title: 'All of your agents were revoked',
+    text: `Somebody who was signed in to your account revoked them.${reasonOf(details)} Their certificates cannot be restored.${IF_NOT_YOU}`,
+    link: '/dashboard/agents',
+  }),
+  account_suspended: (details) => ({
+    title: 'The operator suspended your account',
+    text: `Your agents are suspended.${reasonOf(details)} Contact the operator of this service.`,
+    link: '/dashboard/agents',
+  }),
+  new_sign_in: ({ method, browser, signedInAt }) => ({
+    title: 'New sign-in to your account',
+    text: `${describeBrowser(String(browser))} signed in with ${METHODS[String(method)] ?? 'another method'} on ${minute(signedInAt)}. The name of the browser is what it says of itself.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  recovery_code_used: ({ browser, signedInAt }) => ({
+    title: 'A recovery code was used to sign in to your account',
+    text: `${describeBrowser(String(browser))} signed in on ${minute(signedInAt)}. The code cannot be used again. Add a passkey, so that you do not need another one.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  sign_in_method_added: (details, site) => ({
+    title: `${capital(methodOf(details, site))} added to your account`,
+    text: `Whoever has it can sign in.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  sign_in_method_removed: (details, site) => ({
+    title: `${capital(methodOf(details, site))} removed from your account`,
+    text: `It can no longer be used to sign in.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  email_address_added: ({ domain }) => ({
+    title: `An e-mail address at ${domain} was added to your account`,
+    text: `It is verified, and gets your notifications.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  email_address_removed: ({ domain }) => ({
+    title: `An e-mail address at ${domain} was removed from your account`,
+    text: `It gets no further notifications.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
+  }),
+  verification_removed: ({ provider }, site) => ({
+    title: `Your verification by ${labelOf(provider, site)} was removed`,
+    text: `It no longer counts for the grade of your agents.${IF_NOT_YOU}`,
+    link: '/dashboard/identity',
+  }),
+  email_undeliverable: ({ domain }) => ({
+    title: `E-mail to your address at ${domain} could not be delivered`,
+    text: 'The notification is listed here. Check the address, and remove it if you no longer use it.',
+    link: '/dashboard/account',
+  }),
+}
+
+const IF_NOT_YOU =
+  ' If this was not you, end the session, remove sign-in methods that you do not know, and create new recovery codes.'
+
+const LOST: Readonly<Record<string, string>> = {
+  'not-found': 'checks have not found its proof for three days',
+  expired: 'its proof has expired',
+  owner: 'it was removed from your account',
+  'proven-by-another': 'another owner has proven that it belongs to them',
+}
+
+const BY: Readonly<Record<string, string>> = {
+  owner: 'its owner',
+  operator: 'the operator',
+  agent: 'the agent itself',
+  service: 'the service',
+}
+
+const METHODS: Readonly<Record<string, string>> = {
+  passkey: 'a passkey',
+  link: 'a sign-in link',
+  provider: 'an account at an identity provider',
+}
+
+/** @returns null for a kind of a newer release */
+export function describeNotification(
+  { kind, details }: Pick<NotificationRow, 'kind' | 'details'>,
+  site: Site,
+): NotificationText | null {
+  const describe = TEXTS[kind as NotificationKind] as Describe | undefined
+  return describe?.(JSON.parse(details) as NotificationDetails, site) ?? null
+}
+
+function labelOf(provider: unknown, site: Site): string {
+  return providerLabel(site, String(provider))
+}
+
+function agentOf({ agentId, tail }: NotificationDetails, site: Site): string {
+  return `${selfDeclared(String(agentId))} (label chosen at the claim, ${didOf(tail, site)})`
+}
+
+function channelOf({ channelKind, handle }: NotificationDetails, site: Site): string {
+  const label = site.channelKinds.get(String(channelKind))?.label ?? 'the channel'
+  return `${label} ${handle}`
+}
+
+function methodOf({ method, name, provider }: NotificationDetails, site: Site): string {
+  if (method === 'recovery-codes') return 'a new set of recovery codes was'
+  if (method === 'provider') return `an account at ${labelOf(provider, site)} was`
+  return `the passkey ${selfDeclared(String(name))} was`
+}
+
+/** Reasons are machine-readable words (`assertReason`). */
+function reasonOf({ reason }: NotificationDetails): string {
+  return reason === null || reason === undefined ? '' : ` Reason: ${reason}.`
+}
+
+/** A channel that was removed has no page. */
+function hasChannel({ reason }: NotificationDetails): boolean {
+  return reason !== 'proven-by-another' && reason !== 'owner'
+}
+
+function agentLink({ tail }: NotificationDetails, site: Site): string {
+  return `/dashboard/agents/${didOf(tail, site)}`
+}
+
+function channelLink(details: NotificationDetails, site: Site): string {
+  return `${agentLink(details, site)}/channels/${encodeURIComponent(String(details.channelId))}`
+}
+
+function didOf(tail: unknown, site: Site): string {
+  return didOfAgent(site, tail as Parameters<typeof didOfAgent>[1])
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+const MINUTE = new Intl.DateTimeFormat('en-GB', {
+  dateStyle: 'long',
+  timeStyle: 'short',
+  timeZone: 'UTC',
+})
+
+function day(at: unknown): string {
+  return DAY.format(Number(at))
+}
+
+function minute(at: unknown): string {
+  return `${MINUTE.format(Number(at))} UTC`
+}

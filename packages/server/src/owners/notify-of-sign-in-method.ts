@@ -1,0 +1,31 @@
+import type { Tx } from '../core/database/database.ts'
+import { appendNotification } from '../core/database/notification-table.ts'
+
+/** What signs an owner in. */
+export type ChangedSignInMethod =
+  /** `name` was chosen by whoever added the passkey. */
+  | { readonly method: 'passkey'; readonly id: string; readonly name: string }
+  | { readonly method: 'provider'; readonly provider: string }
+  | { readonly method: 'recovery-codes' }
+
+/**
+ * Notifies an owner that a sign-in method was added or removed, in the transaction of the change.
+ * @param at milliseconds since the Unix epoch
+ */
+export async function notifyOfSignInMethod(
+  tx: Tx,
+  ownerId: number,
+  change: 'added' | 'removed',
+  changed: ChangedSignInMethod,
+  at: number,
+): Promise<void> {
+  const { method } = changed
+  const which = method === 'passkey' ? changed.id : method === 'provider' ? changed.provider : ''
+  await appendNotification(tx, {
+    ownerId,
+    kind: change === 'added' ? 'sign_in_method_added' : 'sign_in_method_removed',
+    subject: `${method}:${which}:${at}`,
+    details: { ...changed },
+    at,
+  })
+}
