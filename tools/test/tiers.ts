@@ -50,7 +50,7 @@ export const ON_POSTGRES = [
   'packages/server/test/nodes/**',
   'packages/server/test/core/database/**',
   'packages/server/test/agents/read-model/**',
-  'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint}.test.ts',
+  'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint,token-batches}.test.ts',
   'packages/server/test/claims/races/*.test.ts',
 ]
 

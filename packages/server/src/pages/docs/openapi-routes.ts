@@ -95,6 +95,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   answerRuntime: ['INVALID_SIGNATURE', 'TOKEN_EXPIRED', 'FORBIDDEN'],
   renounce: ['INVALID_SIGNATURE', 'FORBIDDEN', 'CONFLICT'],
   issueToken: ['IDENTITY_REQUIRED', 'RECENT_SIGN_IN_REQUIRED'],
+  issueTokens: ['IDENTITY_REQUIRED', 'RECENT_SIGN_IN_REQUIRED'],
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],
   linkSignInProvider: ['NOT_FOUND'],
