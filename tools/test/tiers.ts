@@ -40,7 +40,7 @@ export const ALL_ONLY = [
   'test/channels-page.test.ts',
   'test/deploy-*.test.ts',
   'test/docs-{commands,hosting}.test.ts',
-  'test/e2e/{another-site,channel-journey,channel-pages,dashboard-pages,sign-in-methods}.test.ts',
+  'test/e2e/{another-site,bulk-changes,channel-journey,channel-pages,dashboard-pages,newcomer-way,sign-in-methods}.test.ts',
   'test/{packages,quickstart,readme}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]

@@ -60,7 +60,9 @@ export function CopyField({ label, value, lines = false, onCopied }: CopyFieldPr
         <CopyButton value={value} label={`Copy: ${label}`} onCopied={onCopied} />
       </div>
       {/* Long values wrap, so that users see everything they copy. */}
-      <code className={`${BOX} ${lines ? 'whitespace-pre-wrap' : ''}`}>{breakable(value)}</code>
+      <code className={`${BOX} ${lines ? 'whitespace-pre-wrap' : ''}`}>
+        {lines ? value : breakable(value)}
+      </code>
     </div>
   )
 }

@@ -73,7 +73,7 @@ function TabContent({ tab, children }: TabContentProps) {
     shown.current = tab
   }, [tab])
   return (
-    <section ref={content} tabIndex={-1} aria-label={tab} className="outline-hidden">
+    <section ref={content} tabIndex={-1} aria-label={`${tab} tab`} className="outline-hidden">
       {children}
     </section>
   )

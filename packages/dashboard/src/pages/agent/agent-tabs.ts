@@ -1,7 +1,7 @@
 import type { OwnerAgent } from '@countersign/protocol'
 import { createContext, useContext } from 'react'
 
-/** The tabs of the agent page, in order. Each has its own route in `router.tsx`. */
+/** The tabs of the agent page, from left to right. Each has its own route in `router.tsx`. */
 export const AGENT_TABS = [
   { to: '/agents/$did', label: 'Overview' },
   { to: '/agents/$did/profile', label: 'Profile' },

@@ -71,7 +71,7 @@ export function BatchSection({ tokens, left, claimed, creating }: BatchSectionPr
       <CopyField
         label="Command on each machine"
         lines
-        value={`npx -y ${cliPackage} claim <token> \\\n  --url ${baseUrl} --create-key`}
+        value={`npx -y ${cliPackage} claim <token> \\\n  --url ${baseUrl} \\\n  --create-key`}
       />
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <Button size="small" pending={creating.pending} onClick={() => creating.run(values.length)}>

@@ -20,8 +20,11 @@ export const PLAIN_LABEL = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 /** For the `countersign` CLI (packages/cli/README.md): one command. */
 export function countersignCommand({ token, label, baseUrl, cliPackage }: ClaimData): string {
-  return `npx -y ${cliPackage} claim ${token} \\
-  --agent-id ${label} --url ${baseUrl} --create-key`
+  return `npx -y ${cliPackage} claim \\
+  ${token} \\
+  --agent-id ${label} \\
+  --url ${baseUrl} \\
+  --create-key`
 }
 
 /** For agents without the CLI (docs/quickstart.md; contract 4.4). */
