@@ -126,7 +126,7 @@ test(
         await untilHeading(page, DOMAIN)
         dns[2].fail('*', 'SERVFAIL')
         await checkNow(page)
-        await page.getByText('Not found yet').waitFor()
+        await page.getByText('Not found yet').first().waitFor()
         const views = await seen(page, 'Not found yet', 'Not found yet', 'No answer')
         for (const [i, view] of views.entries()) {
           assert.ok(view.includes(dns[i]?.address as string), view)

@@ -193,7 +193,7 @@ test('an agent can be suspended with the keyboard alone', BROWSER_MATRIX, async 
   const { page, problems } = await openAsOwner(browser, service, owner)
   await page.goto(`${service.url}/dashboard/agents`)
   await untilHeading(page, 'Agents')
-  await tabTo(page, /Donau/)
+  await tabTo(page, /^Donau/)
   await page.keyboard.press('Enter')
   await untilHeading(page, /Donau/)
   await tabTo(page, /^Danger zone$/)

@@ -38,8 +38,7 @@ export function inPersonProvider(
     unique: false,
     verifiesName: false,
     proves:
-      settings.proves ??
-      'Who you are, as whoever runs this service has checked for themselves. Ask them.',
+      settings.proves ?? 'Your identity, which the operator of this service checked in person.',
     validForMs: null,
     signIn: false,
     selfService: false,

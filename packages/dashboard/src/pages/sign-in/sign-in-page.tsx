@@ -46,7 +46,7 @@ export function SignInPage() {
           </SheetSection>
         )}
         <SheetSection
-          title="Recovery code"
+          title="Without a passkey"
           lead="Use a recovery code if you have no passkey on this device."
         >
           <RecoverySignIn session={session} onSignedIn={onSignedIn} />

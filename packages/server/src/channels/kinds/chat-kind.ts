@@ -37,7 +37,7 @@ export function chatKind(platform: Platform, locations: readonly ProfileLocation
 }
 
 function describeMethod({ id, title, step }: ProfileLocation, text: string): ProofMethodInWords {
-  const leave = 'Leave it there: it is looked for every day.'
+  const leave = 'Leave it in place. It is checked every day.'
   return {
     id,
     title,

@@ -88,7 +88,7 @@ export class DevelopmentProviders {
       assurance,
       unique: true,
       verifiesName: assurance !== 'low',
-      proves: 'Nothing. It stands in for a real provider while you develop: any name will do.',
+      proves: 'Nothing. It replaces a real provider during development and accepts any name.',
       validForMs: validForDays * DAY_MS,
       signIn,
       selfService: true,
