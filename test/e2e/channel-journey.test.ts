@@ -147,7 +147,7 @@ test(
       await page.getByRole('img', { name: 'Grade A' }).first().waitFor()
       const channels = page.getByRole('region', { name: 'Channels' }).last()
       await openTab(page, 'Channels')
-      await channels.getByText('Verified').waitFor()
+      await channels.getByText('Verified', { exact: true }).waitFor()
       await openTab(page, 'Activity')
       await page.getByText(`Domain ${DOMAIN} was verified.`).waitFor()
       await page.getByText('The grade changed from C to A.').waitFor()
