@@ -28,7 +28,7 @@ const COLUMNS = [
 ]
 
 /** One row for each agent. */
-export function agentsCsv(agents: readonly OwnerAgent[], service: Service): string {
+function agentsCsv(agents: readonly OwnerAgent[], service: Service): string {
   const rows = agents.map((agent) => [
     didOf(service, agent),
     agent.agentId,
