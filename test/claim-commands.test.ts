@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   type ClaimData,
-  countersignCommands,
+  countersignCommand,
   opensslCommands,
   PLAIN_LABEL,
   sentenceForAgent,
@@ -61,7 +61,7 @@ test("the claim page's commands for countersign claim an agent", async (t) => {
   const token = await service.operator.issueToken(await service.operator.addVerifiedOwner())
   const shell = shellInCheckout(tempDir(t), service.env)
   t.after(() => shell.close())
-  const printed = await shell.run(countersignCommands(factsOf(service, token, 'night-shift')))
+  const printed = await shell.run(countersignCommand(factsOf(service, token, 'night-shift')))
   assert.match(printed, /night-shift/)
   await assertVerified(service, /svc:agent:\w{24}/.exec(printed)?.[0])
 })

@@ -8,6 +8,7 @@ import {
   goTo,
   openAsNewcomer,
   openAsOwner,
+  openTab,
   signUp,
   untilHeading,
   untilInSight,
@@ -87,17 +88,17 @@ test(
       await signUp(page, service.url, 'ada')
       await verifyWith(page, 'Development, substantial assurance', 'ada')
       await goTo(page, 'Claim')
-      await page.getByRole('button', { name: 'Make a claim token' }).click()
+      await page.getByRole('button', { name: 'Create claim token' }).click()
       const token = await shownAs(page, 'Claim token')
       const claimed = await postJson(`${service.url}/api/v1/claim`, claimBody(token))
       did = ((await claimed.json()) as { svcDid: string }).svcDid
-      await page.getByRole('link', { name: 'Open its profile' }).click()
-      await page.getByText('At no channel that has been verified.').waitFor()
+      await page.getByRole('link', { name: 'Open the agent' }).click()
+      await page.getByText('No verified channels').waitFor()
       await page.getByRole('img', { name: 'Grade C' }).first().waitFor()
     })
 
     await t.test('the kinds are told with what they would do to the grade', async () => {
-      await page.getByRole('link', { name: 'Add a channel' }).click()
+      await page.getByRole('link', { name: 'Add a channel' }).last().click()
       await untilHeading(page, 'Add a channel')
       const [strong, weak] = [page.getByRole('group').first(), page.getByRole('group').last()]
       await strong.getByText('Raises the grade from C to A').waitFor()
@@ -108,7 +109,7 @@ test(
       'what cannot be proven is refused beside the field, in the service’s words',
       async () => {
         await page.getByRole('textbox', { name: 'Domain' }).fill('co.uk')
-        await page.getByRole('button', { name: 'Show what to place' }).click()
+        await page.getByRole('button', { name: 'Show what to publish' }).click()
         await page
           .getByRole('textbox', { name: 'Domain' })
           .and(page.locator('[aria-invalid]'))
@@ -121,12 +122,12 @@ test(
       'before the record is there, the page shows what each of three resolvers saw',
       async () => {
         await page.getByRole('textbox', { name: 'Domain' }).fill(`https://${DOMAIN}/`)
-        await page.getByRole('button', { name: 'Show what to place' }).click()
+        await page.getByRole('button', { name: 'Show what to publish' }).click()
         await untilHeading(page, DOMAIN)
         dns[2].fail('*', 'SERVFAIL')
         await checkNow(page)
-        await page.getByText('Not there yet.').waitFor()
-        const views = await seen(page, 'Not found', 'Not found', 'No answer')
+        await page.getByText('Not found yet').first().waitFor()
+        const views = await seen(page, 'Not found yet', 'Not found yet', 'No answer')
         for (const [i, view] of views.entries()) {
           assert.ok(view.includes(dns[i]?.address as string), view)
         }
@@ -139,15 +140,17 @@ test(
       assert.equal(await shownAs(page, 'Type'), 'TXT')
       for (const each of dns) each.set(name, 'TXT', [value])
       await checkNow(page)
-      await page.getByRole('heading', { name: 'It is proven' }).waitFor()
-      await page.getByText(/went from C to A/).waitFor()
+      await page.getByRole('heading', { name: 'Channel verified' }).waitFor()
+      await page.getByText(/changed from C to A/).waitFor()
       await seen(page, 'Found', 'Found', 'Found')
-      await page.getByRole('link', { name: 'To the agent' }).click()
+      await page.getByRole('link', { name: 'Open the agent' }).click()
       await page.getByRole('img', { name: 'Grade A' }).first().waitFor()
-      const channels = page.getByRole('region', { name: 'Channels' })
-      await channels.getByText('Verified').waitFor()
-      await page.getByText(`Domain ${DOMAIN} was proven.`).waitFor()
-      await page.getByText('The grade went from C to A.').waitFor()
+      const channels = page.getByRole('region', { name: 'Channels' }).last()
+      await openTab(page, 'Channels')
+      await channels.getByText('Verified', { exact: true }).waitFor()
+      await openTab(page, 'Activity')
+      await page.getByText(`Domain ${DOMAIN} was verified.`).waitFor()
+      await page.getByText('The grade changed from C to A.').waitFor()
     })
 
     await t.test('anyone sees it: on the certificate with its date, and on the card', async () => {
@@ -167,14 +170,18 @@ test(
     })
 
     await t.test('removing it says what it does, and does it', async () => {
+      await openTab(page, 'Channels')
       await page.getByRole('link', { name: `Details: ${DOMAIN}` }).click()
       await untilHeading(page, DOMAIN)
-      await page.getByRole('button', { name: 'Remove the channel …' }).click()
+      await page.getByRole('button', { name: 'Remove channel …' }).click()
       const dialog = page.getByRole('alertdialog')
       await dialog.getByText(/falls from A to C/).waitFor()
-      await dialog.getByRole('button', { name: 'Remove the channel' }).click()
-      await page.getByText('At no channel that has been verified.').waitFor()
+      await dialog.getByRole('button', { name: 'Remove channel' }).click()
+      await page.getByText('No channels').waitFor()
+      await openTab(page, 'Overview')
+      await page.getByText('No verified channels').waitFor()
       await page.getByRole('img', { name: 'Grade C' }).first().waitFor()
+      await openTab(page, 'Activity')
       await page.getByText(`Domain ${DOMAIN} was removed by you.`).waitFor()
       assert.equal((await getJson<Card>(`${service.url}/api/agents/${did}/card`)).grade, 'C')
       assert.deepEqual(await typesInHistory(page, service, did), [
@@ -220,18 +227,19 @@ test(
     }
 
     const check = await prove(ownerId, did)
-    await page.goto(`${service.url}/dashboard/agents/${did}#channels`)
-    await page.getByRole('link', { name: `Prove it: ${DOMAIN}` }).click()
+    await page.goto(`${service.url}/dashboard/agents/${did}/channels`)
+    await page.getByRole('link', { name: `Verify: ${DOMAIN}` }).click()
     await untilHeading(page, DOMAIN)
     await check()
-    await page.getByText(/went from C to A/).waitFor()
+    await page.getByText(/changed from C to A/).waitFor()
 
     const other = await service.operator.addVerifiedOwner('eve')
     const theirs = await claimAgent(service, other, newKey())
     await (await prove(other, theirs))()
-    await untilHeading(page, 'No such channel')
+    await untilHeading(page, 'Channel not found')
     await page.getByRole('link', { name: /^Agent \w/ }).click()
-    await page.getByText('another owner has proven that it is theirs').waitFor()
+    await openTab(page, 'Activity')
+    await page.getByText('another owner verified it').waitFor()
     assert.deepEqual(problems, [])
   },
 )
@@ -250,7 +258,7 @@ test(
     await page.goto(`${service.url}/dashboard/agents/${did}/channels/new`)
     await page.getByRole('radio', { name: 'GitHub' }).check()
     await page.getByRole('group').last().getByRole('textbox').fill('ada')
-    await page.getByRole('button', { name: 'Show what to place' }).click()
+    await page.getByRole('button', { name: 'Show what to publish' }).click()
     await untilHeading(page, 'ada')
     const text = await page.getByText(/^svc-proof:/).innerText()
     site.serve('/users/ada', {
@@ -259,7 +267,7 @@ test(
     })
     await page.setViewportSize({ width: 360, height: 640 })
     await checkNow(page)
-    await page.getByText(/went from C to B/).waitFor()
+    await page.getByText(/changed from C to B/).waitFor()
     await untilInSight(page.getByRole('img', { name: 'Grade B' }), 640)
     assert.deepEqual(problems, [])
   },

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { jsonOf } from '../support/answer.ts'
 import { assertFit, openBrowser, tabTo } from '../support/browser.ts'
 import { insertProvenChannel } from '../support/channel-rows.ts'
-import { openAsOwner, untilFocused, untilHeading, untilInSight } from '../support/dashboard.ts'
+import { openAsOwner, untilFocused, untilHeading } from '../support/dashboard.ts'
 import { startDnsServer } from '../support/dns-server.ts'
 import { outsideEnv } from '../support/https-site.ts'
 import { newKey } from '../support/key.ts'
@@ -75,11 +75,11 @@ test('axe finds nothing on the pages of channels in any state, nothing is too wi
 }, async (t) => {
   const { page, problems, at, ids, service } = await scene(t)
   const places: readonly [string, string, RegExp][] = [
-    ['the list', '#channels', /^Donau/],
+    ['the list', '/channels', /^Donau/],
     ['the kinds', '/channels/new', /^Add a channel$/],
     ['to be proven', `/channels/${ids.open}`, /^aaa/],
     ['by the agent', `/channels/${ids.runtime}`, /^home-server$/],
-    ['gone', '/channels/gone', /^No such channel$/],
+    ['gone', '/channels/gone', /^Channel not found$/],
     ...['verified', 'failing', 'ending', 'stale', 'over'].map(
       (id) => [id, `/channels/${id}`, /./] as [string, string, RegExp],
     ),
@@ -98,7 +98,7 @@ test('axe finds nothing on the pages of channels in any state, nothing is too wi
   await t.test('the question before a removal', async () => {
     await assertFit(page, async () => {
       await page.goto(`${at}/channels/failing`)
-      await page.getByRole('button', { name: 'Remove the channel …' }).click()
+      await page.getByRole('button', { name: 'Remove channel …' }).click()
       await page
         .getByRole('alertdialog')
         .getByText(/stays A/)
@@ -109,18 +109,18 @@ test('axe finds nothing on the pages of channels in any state, nothing is too wi
     await assertFit(page, async () => {
       await page.goto(`${service.url}/dashboard/agents`)
       const notes = page.getByRole('complementary', { name: 'Your agents’ channels' })
-      await notes.getByRole('link', { name: 'Prove it anew: eve' }).waitFor()
+      await notes.getByRole('link', { name: 'Verify again: eve' }).waitFor()
     })
     const notes = page.getByRole('complementary', { name: 'Your agents’ channels' })
     const told = await notes.getByRole('listitem').allInnerTexts()
     assert.deepEqual(
-      told.map((each) => /counts no more: |is missing|counts until/.exec(each)?.[0]),
-      ['counts no more: ', 'is missing', 'counts until'],
+      told.map((each) => /no longer verified|is missing|expires on/.exec(each)?.[0]),
+      ['no longer verified', 'is missing', 'expires on'],
     )
-    await notes.getByRole('link', { name: 'Renew it: ada' }).click()
+    await notes.getByRole('link', { name: 'Renew: ada' }).click()
     await untilHeading(page, /^Donau/)
-    await page.getByRole('link', { name: 'Renew it: ada' }).waitFor()
-    await untilInSight(page.getByRole('heading', { name: 'Channels' }), 450)
+    await page.getByRole('link', { name: 'Renew: ada' }).waitFor()
+    await page.getByRole('heading', { name: 'Channels' }).waitFor()
     // The note is hidden on the agent's own page.
     await notes.waitFor({ state: 'detached' })
   })
@@ -137,18 +137,18 @@ test('channels of a revoked agent are shown and can only be removed', BROWSER_MA
   await owner.post(`/api/account/agents/${did}/revoke`)
   await assertFit(page, async () => {
     await page.goto(`${at}/channels/verified`)
-    await page.getByText('The agent is revoked: it counts for nothing').waitFor()
+    await page.getByText('The agent is revoked. The channel is no longer checked.').waitFor()
   })
   for (const id of ['verified', 'stale', ids.open, ids.runtime]) {
     await page.goto(`${at}/channels/${id}`)
-    await page.getByRole('button', { name: 'Remove the channel …' }).waitFor()
-    for (const name of ['Check now', 'Get a fresh token', 'Show what the agent does']) {
+    await page.getByRole('button', { name: 'Remove channel …' }).waitFor()
+    for (const name of ['Check now', 'Create new token', 'Show the command']) {
       assert.equal(await page.getByRole('button', { name }).count(), 0, `${name} for ${id}`)
     }
-    assert.equal(await page.getByRole('heading', { name: /^What / }).count(), 0)
+    assert.equal(await page.getByRole('heading', { name: /^(Publish|Run) the / }).count(), 0)
   }
   await page.goto(`${at}/channels/new`)
-  await page.getByText('You cannot add channels to it').waitFor()
+  await page.getByText('You cannot add channels to it.').waitFor()
   assert.deepEqual(problems, [])
 })
 
@@ -157,9 +157,9 @@ test(
   BROWSER_MATRIX,
   async (t) => {
     const { page, problems, at, service, did } = await scene(t)
-    await page.goto(at)
+    await page.goto(`${at}/channels`)
     await untilHeading(page, /^Donau/)
-    await page.getByRole('link', { name: 'Add a channel' }).waitFor()
+    await page.getByRole('main').getByRole('link', { name: 'Add a channel' }).last().waitFor()
     await tabTo(page, /^Add a channel$/)
     await page.keyboard.press('Enter')
     await untilHeading(page, 'Add a channel')
@@ -179,23 +179,23 @@ test(
     await page.getByRole('button', { name: 'Copy: Address' }).waitFor()
     await tabTo(page, /^Check now$/)
     await page.keyboard.press('Enter')
-    await page.getByText('Nobody could tell.').waitFor()
+    await page.getByText('No result').waitFor()
     // The focus must not be lost.
     await untilFocused(page, /^Check now$/)
 
     const before = await page.getByText(/ did=svc:agent:/).innerText()
-    await tabTo(page, /^Get a fresh token$/)
+    await tabTo(page, /^Create new token$/)
     await page.keyboard.press('Enter')
     await page.getByText(before).waitFor({ state: 'detached' })
     await untilFocused(page, /^DNS record/)
 
-    await tabTo(page, /^Remove the channel …$/)
+    await tabTo(page, /^Remove channel …$/)
     await page.keyboard.press('Enter')
-    await page.getByRole('alertdialog').getByText('nothing changes for the agent').waitFor()
-    await tabTo(page, /^Remove the channel$/)
+    await page.getByRole('alertdialog').getByText('so the grade does not change').waitFor()
+    await tabTo(page, /^Remove channel$/)
     await page.keyboard.press('Enter')
     await untilHeading(page, /^Donau/)
-    await page.getByText('book.example.org is removed.').waitFor()
+    await page.getByText('book.example.org removed.').waitFor()
     const left = await service.operator.db.read
       .selectFrom('channels')
       .select('handle_or_domain')
@@ -218,7 +218,7 @@ test(
     const { challenge } = (await asked.json()) as RuntimeChallenge
     const answer = await postJson(address, { challenge, signature: key.sign(challenge) })
     assert.equal(answer.status, 200)
-    await page.getByRole('heading', { name: 'It is proven' }).waitFor()
+    await page.getByRole('heading', { name: 'Channel verified' }).waitFor()
     await page.getByRole('region', { name: 'Proofs' }).getByText('Found').waitFor()
     assert.deepEqual(problems, [])
   },

@@ -53,11 +53,17 @@ test('axe finds nothing on any page of the dashboard, light or dark, wide or nar
   const pages: readonly [string, RegExp][] = [
     ['/agents', /^Agents$/],
     ['/agents?search=nothing-matches-this', /^Agents$/],
-    [`/agents/${dids.active}`, /Donau/],
+    ...['', '/profile', '/channels', '/share', '/activity', '/danger'].map(
+      (tab) => [`/agents/${dids.active}${tab}`, /Donau/] as [string, RegExp],
+    ),
     [`/agents/${dids.suspended}`, /Agent/],
     [`/agents/${dids.revoked}`, /Agent/],
+    [`/agents/${dids.revoked}/profile`, /Agent/],
+    [`/agents/${dids.revoked}/danger`, /Agent/],
     [`/agents/${dids.hostile}`, /img src/],
     ['/claim', /^Claim/],
+    ['/activity', /^Activity$/],
+    ['/activity?kind=owner', /^Activity$/],
     ['/identity', /^Identity$/],
     ['/account', /^Account$/],
     ['/nowhere', /./],
@@ -85,12 +91,12 @@ test('a suspended owner sees since when and why on every page', BROWSER_MATRIX, 
     await assertFit(page, async () => {
       await page.goto(`${service.url}/dashboard${path}`)
       const note = page.getByRole('complementary', { name: 'Your account' })
-      await note.getByText('Reason: It is being looked into').waitFor()
+      await note.getByText('Reason: Under review').waitFor()
       await page.waitForLoadState('networkidle')
     })
   }
   await page.goto(`${service.url}/dashboard/agents/${did}`)
-  await page.getByText('Reason: The account of its owner is suspended').first().waitFor()
+  await page.getByText('Reason: Owner’s account is suspended').first().waitFor()
   assert.equal(await page.getByRole('button', { name: 'Reactivate …' }).count(), 0)
   assert.deepEqual(problems, [])
 })
@@ -99,8 +105,8 @@ test('axe finds nothing in the dialogs', BROWSER_MATRIX, async (t) => {
   const { service, browser, owner, dids } = await scene(t)
   const { page, problems } = await openAsOwner(browser, service, owner)
   const dialogs: readonly [string, string][] = [
-    [`/agents/${dids.active}`, 'Suspend …'],
-    [`/agents/${dids.active}`, 'Revoke …'],
+    [`/agents/${dids.active}/danger`, 'Suspend …'],
+    [`/agents/${dids.active}/danger`, 'Revoke …'],
     ['/identity', 'Remove the verification by In person'],
   ]
   for (const [path, button] of dialogs) {
@@ -123,6 +129,7 @@ test('axe finds nothing on the signed-out pages', BROWSER_MATRIX, async (t) => {
   for (const [path, heading] of [
     ['/sign-in', 'Sign in'],
     ['/sign-in?failed=dev-low&code=declined&request=req_1', 'Sign in'],
+    ['/sign-in?failed=dev-low&code=not-verified&request=req_1', 'Sign in'],
     ['/sign-up', 'Create your account'],
     ['/sign-up?provider=dev-low', 'Create your account'],
   ] as const) {
@@ -166,8 +173,8 @@ test(
     const text = encodeURIComponent(`Call 0800 ${HOSTILE}`)
     const query = `?failed=${text}&code=${text}&message=${text}&request=${text}`
     for (const [path, outcome] of [
-      ['/identity', 'Nothing has changed: you were not verified.'],
-      ['/account', 'Nothing was linked.'],
+      ['/identity', 'The verification failed. Nothing has changed.'],
+      ['/account', 'The account was not linked.'],
       ['/sign-in', 'You are not signed in.'],
     ] as const) {
       await page.goto(`${service.url}/dashboard${path}${query}`)
@@ -186,13 +193,15 @@ test('an agent can be suspended with the keyboard alone', BROWSER_MATRIX, async 
   const { page, problems } = await openAsOwner(browser, service, owner)
   await page.goto(`${service.url}/dashboard/agents`)
   await untilHeading(page, 'Agents')
-  await tabTo(page, /Donau/)
+  await tabTo(page, /^Donau/)
   await page.keyboard.press('Enter')
   await untilHeading(page, /Donau/)
+  await tabTo(page, /^Danger zone$/)
+  await page.keyboard.press('Enter')
   await tabTo(page, /^Suspend …$/)
   await page.keyboard.press('Enter')
   await page.getByRole('alertdialog').waitFor()
-  await tabTo(page, /^Suspend the agent$/)
+  await tabTo(page, /^Suspend agent$/)
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Reactivate …' }).waitFor()
   const object = (await (await fetch(`${service.url}/api/agents/${dids.active}`)).json()) as {
@@ -215,11 +224,11 @@ test(
     const { page, problems } = await openAsOwner(browser, service, owner)
     await assertFit(page, async () => {
       await page.goto(`${service.url}/dashboard/claim`)
-      await page.getByText('Your verification by In person ends on').waitFor()
+      await page.getByText('Your verification by In person expires on').waitFor()
     })
-    await page.getByRole('link', { name: 'Renew it' }).click()
+    await page.getByRole('link', { name: 'Renew verification' }).click()
     await untilHeading(page, 'Identity')
-    await page.getByText('Time to renew').waitFor()
+    await page.getByText('Renewal due').waitFor()
     assert.deepEqual(problems, [])
   },
 )

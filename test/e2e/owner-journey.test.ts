@@ -3,7 +3,14 @@ import { test } from 'node:test'
 import type { AgentObject, Card, Lookup } from '@countersign/protocol'
 import sharp from 'sharp'
 import { newPage, openBrowser } from '../support/browser.ts'
-import { goTo, openAsNewcomer, signUp, untilHeading, verifyWith } from '../support/dashboard.ts'
+import {
+  goTo,
+  openAsNewcomer,
+  openTab,
+  signUp,
+  untilHeading,
+  verifyWith,
+} from '../support/dashboard.ts'
 import { startTestService, tempDir } from '../support/service.ts'
 import { shellInCheckout } from '../support/shell.ts'
 import { BROWSER } from '../support/tools.ts'
@@ -30,7 +37,11 @@ test(
       'without a verified identity there is no token, and the page says where to go',
       async () => {
         await goTo(page, 'Claim')
-        await page.getByRole('link', { name: 'Verify your identity' }).click()
+        await page
+          .getByRole('main')
+          .getByRole('link', { name: 'Verify your identity' })
+          .last()
+          .click()
         await untilHeading(page, 'Identity')
       },
     )
@@ -46,9 +57,9 @@ test(
       'the command that the page shows claims an agent, and the page notices by itself',
       async () => {
         await goTo(page, 'Claim')
-        await page.getByRole('button', { name: 'Make a claim token' }).click()
+        await page.getByRole('button', { name: 'Create claim token' }).click()
         await page.getByRole('timer', { name: 'Time left' }).waitFor()
-        const shown = await page.locator('code').filter({ hasText: '.tgz keygen' }).innerText()
+        const shown = await page.locator('code').filter({ hasText: '.tgz claim' }).innerText()
         const dir = tempDir(t)
         const shell = shellInCheckout(dir, {
           ...service.env,
@@ -60,11 +71,12 @@ test(
         did = /svc:agent:\w{24}/.exec(printed)?.[0] ?? ''
         assert.match(did, /^svc:agent:/)
         await page.getByRole('heading', { name: 'Your agent has its certificate' }).waitFor()
-        await page.getByRole('link', { name: 'Open its profile' }).click()
+        await page.getByRole('link', { name: 'Open the agent' }).click()
       },
     )
 
     await t.test('it gets a name, a username, a description and a picture', async () => {
+      await openTab(page, 'Profile')
       await page.getByLabel('Display name').fill('Travel assistant')
       await page.getByLabel('Username').fill('travel-assistant')
       await page.getByLabel('Description').fill('Books trains, and nothing else.')
@@ -100,23 +112,24 @@ test(
     })
 
     await t.test('it is suspended and reactivated, with a reason', async () => {
+      await openTab(page, 'Danger zone')
       await page.getByRole('button', { name: 'Suspend …' }).click()
       await page.getByLabel('Reason').selectOption({ index: 1 })
-      await page.getByRole('button', { name: 'Suspend the agent' }).click()
+      await page.getByRole('button', { name: 'Suspend agent' }).click()
       await page.getByRole('button', { name: 'Reactivate …' }).waitFor()
       assert.equal((await getJson<Lookup>(`${service.url}/api/v1/agent/${did}`)).verified, false)
       await page.getByRole('button', { name: 'Reactivate …' }).click()
-      await page.getByRole('button', { name: 'Reactivate the agent' }).click()
+      await page.getByRole('button', { name: 'Reactivate agent' }).click()
       await page.getByRole('button', { name: 'Suspend …' }).waitFor()
       assert.equal((await getJson<Lookup>(`${service.url}/api/v1/agent/${did}`)).verified, true)
     })
 
     await t.test('it is revoked, for good, after the page has said what that does', async () => {
       await page.getByRole('button', { name: 'Revoke …' }).click()
-      await page.getByText('This DID never becomes valid again.').waitFor()
+      await page.getByText(/Revocation is permanent\. The same/).waitFor()
       await page.getByLabel('Reason').selectOption('key_compromised')
-      await page.getByRole('button', { name: 'Revoke for good' }).click()
-      await page.getByText(/This is for good/).waitFor()
+      await page.getByRole('button', { name: 'Revoke agent' }).click()
+      await page.getByText(/^Revoked by you/).waitFor()
       const { status, statusReason } = await getJson<AgentObject>(
         `${service.url}/api/agents/${did}`,
       )

@@ -41,8 +41,16 @@ test(
       await authenticator.lose()
       await page.getByLabel('Username').fill('ada')
       await page.getByLabel('Recovery code').fill((codes[0] as string).toLowerCase())
-      await page.getByRole('button', { name: 'Sign in with the code' }).click()
+      await page.getByRole('button', { name: 'Sign in with recovery code' }).click()
       await untilHeading(page, 'Agents')
+      const prompt = page.getByRole('complementary', { name: 'Your sign-in' })
+      await prompt.getByText('9 recovery codes are left.').waitFor()
+      await prompt.getByRole('link', { name: 'Add a passkey' }).click()
+      await untilHeading(page, 'Account')
+      await page.getByRole('button', { name: 'Add a passkey' }).click()
+      await page.getByRole('button', { name: 'Create passkey' }).click()
+      await page.getByText('Passkey added.').waitFor()
+      await prompt.waitFor({ state: 'detached' })
     })
 
     await t.test(
@@ -72,7 +80,7 @@ test(
     await page.goto(`${service.url}/dashboard/sign-in`)
     await page.getByLabel('Username').fill('ada')
     await page.getByLabel('Recovery code').fill('0000-0000-0000-0000')
-    await page.getByRole('button', { name: 'Sign in with the code' }).click()
+    await page.getByRole('button', { name: 'Sign in with recovery code' }).click()
     await page.getByText('This recovery code is wrong or was used.').waitFor()
     await page.getByText(/req_[0-9a-z]+/).waitFor()
   },

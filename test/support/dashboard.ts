@@ -62,15 +62,14 @@ export async function signUp(page: Page, url: string, username: string): Promise
   await page.goto(`${url}/dashboard/sign-up`)
   await page.getByLabel('Your name').fill('Ada Lovelace')
   await page.getByLabel('Username').fill(username)
-  await page.getByRole('button', { name: 'Create the account with a passkey' }).click()
-  await untilHeading(page, 'Keep your recovery codes')
+  await page.getByRole('button', { name: 'Create account with a passkey' }).click()
+  await untilHeading(page, 'Save your recovery codes')
   const codes = await page
     .getByRole('list', { name: 'Recovery codes' })
     .getByRole('listitem')
     .allTextContents()
   assert.equal(codes.length, 10)
-  await page.getByRole('checkbox', { name: /I have kept these codes/ }).check()
-  await page.getByRole('button', { name: /Go on/ }).click()
+  await page.getByRole('button', { name: /I saved the codes/ }).click()
   await untilHeading(page, 'Identity')
   return codes
 }
@@ -83,9 +82,21 @@ export async function verifyWith(page: Page, label: string, name: string): Promi
   await page.getByText(`You are verified by ${label}.`).waitFor()
 }
 
+/** Opens a tab of the agent page. */
+export async function openTab(page: Page, tab: string): Promise<void> {
+  await page
+    .getByRole('navigation', { name: 'Agent' })
+    .getByRole('link', { name: tab, exact: true })
+    .click()
+  await page.getByRole('region', { name: `${tab} tab` }).waitFor()
+}
+
 /** Opens a section of the dashboard through its navigation. */
 export async function goTo(page: Page, place: string): Promise<void> {
-  await page.getByRole('navigation').getByRole('link', { name: place, exact: true }).click()
+  await page
+    .getByRole('navigation', { name: 'Dashboard' })
+    .getByRole('link', { name: place, exact: true })
+    .click()
 }
 
 /** Signs out through the owner's menu. */

@@ -40,7 +40,7 @@ export const ALL_ONLY = [
   'test/channels-page.test.ts',
   'test/deploy-*.test.ts',
   'test/{packages,quickstart,readme,session-recipes}.test.ts',
-  'test/e2e/{another-site,api-keys,channel-journey,channel-pages,dashboard-pages,sign-in-methods}.test.ts',
+  'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,newcomer-way,sign-in-methods}.test.ts',
   'test/docs-{commands,hosting,signed-requests}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]
@@ -50,7 +50,7 @@ export const ON_POSTGRES = [
   'packages/server/test/nodes/**',
   'packages/server/test/core/database/**',
   'packages/server/test/agents/read-model/**',
-  'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint}.test.ts',
+  'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint,token-batches}.test.ts',
   'packages/server/test/claims/races/*.test.ts',
 ]
 

@@ -145,11 +145,11 @@ export class Invocation {
    * The agent's own key. Warns if other users of the machine can read it.
    * @throws Failure NO_KEY; CountersignError UNUSABLE_KEY
    */
-  async ownKey(): Promise<Signer> {
+  async ownKey({ create = false } = {}): Promise<Signer> {
     const onExposed = (path: string) =>
       this.warn(`other users of this machine may have read ${path}: chmod 600 it`)
     try {
-      return await keyFromFile(this.keyFile, { onExposed })
+      return await keyFromFile(this.keyFile, { create, onExposed })
     } catch (cause) {
       if (codeOf(cause) !== 'NO_KEY') throw cause
       const message = `There is no key at ${this.keyFile}. Make one: ${this.command} keygen`

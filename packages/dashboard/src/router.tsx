@@ -9,7 +9,7 @@ import {
 import { sessionQuery } from './api/queries.ts'
 import { ErrorPage, RootErrorPage } from './layout/error-page.tsx'
 import { NotFoundPage } from './layout/not-found-page.tsx'
-import { PagePlaceholder } from './layout/page-placeholder.tsx'
+import { FramedPlaceholder, PagePlaceholder } from './layout/page-placeholder.tsx'
 import { SignedInLayout } from './layout/signed-in-layout.tsx'
 import { SignedOutLayout } from './layout/signed-out-layout.tsx'
 
@@ -36,6 +36,7 @@ const signedOut = createRoute({
   id: 'signed-out',
   component: SignedOutLayout,
   errorComponent: RootErrorPage,
+  pendingComponent: FramedPlaceholder,
   beforeLoad: ({ context }) => context.queries.ensureQueryData(sessionQuery).then(() => undefined),
 })
 
@@ -59,6 +60,7 @@ const signedIn = createRoute({
   id: 'signed-in',
   component: SignedInLayout,
   errorComponent: RootErrorPage,
+  pendingComponent: FramedPlaceholder,
   beforeLoad: async ({ context, location }) => {
     const session = await context.queries.ensureQueryData(sessionQuery)
     if (session.owner === null) {
@@ -88,6 +90,42 @@ const agent = createRoute({
   component: lazyRouteComponent(() => import('./pages/agent/agent-page.tsx'), 'AgentPage'),
 })
 
+const agentOverview = createRoute({
+  getParentRoute: () => agent,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/agent/overview-tab.tsx'), 'OverviewTab'),
+})
+
+const agentProfile = createRoute({
+  getParentRoute: () => agent,
+  path: 'profile',
+  component: lazyRouteComponent(() => import('./pages/agent/profile-tab.tsx'), 'ProfileTab'),
+})
+
+const agentChannels = createRoute({
+  getParentRoute: () => agent,
+  path: 'channels',
+  component: lazyRouteComponent(() => import('./pages/agent/channels-tab.tsx'), 'ChannelsTab'),
+})
+
+const agentShare = createRoute({
+  getParentRoute: () => agent,
+  path: 'share',
+  component: lazyRouteComponent(() => import('./pages/agent/share-tab.tsx'), 'ShareTab'),
+})
+
+const agentActivity = createRoute({
+  getParentRoute: () => agent,
+  path: 'activity',
+  component: lazyRouteComponent(() => import('./pages/agent/activity-tab.tsx'), 'ActivityTab'),
+})
+
+const agentDanger = createRoute({
+  getParentRoute: () => agent,
+  path: 'danger',
+  component: lazyRouteComponent(() => import('./pages/agent/danger-tab.tsx'), 'DangerTab'),
+})
+
 const newChannel = createRoute({
   getParentRoute: () => signedIn,
   path: '/agents/$did/channels/new',
@@ -107,6 +145,13 @@ const claim = createRoute({
   getParentRoute: () => signedIn,
   path: '/claim',
   component: lazyRouteComponent(() => import('./pages/claim/claim-page.tsx'), 'ClaimPage'),
+})
+
+const activity = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/activity',
+  validateSearch: stringParams('kind'),
+  component: lazyRouteComponent(() => import('./pages/activity/activity-page.tsx'), 'ActivityPage'),
 })
 
 const identity = createRoute({
@@ -143,10 +188,18 @@ const tree = root.addChildren([
   signedIn.addChildren([
     home,
     agents,
-    agent,
+    agent.addChildren([
+      agentOverview,
+      agentProfile,
+      agentChannels,
+      agentShare,
+      agentActivity,
+      agentDanger,
+    ]),
     newChannel,
     channel,
     claim,
+    activity,
     identity,
     account,
     notifications,

@@ -11,20 +11,30 @@ once, within 10 minutes. A refused claim does not use it up.
 One key can hold several certificates, each under a label of its own:
   $ countersign claim svc-verify-… --agent-id support-bot`
 
+interface ClaimOptions {
+  readonly agentId: string
+  readonly createKey?: boolean
+}
+
 /** `countersign claim <token>` (contract 4.4). */
 export function claimCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('claim')))
     .description('redeem a claim token: the key gets a certificate and a DID')
     .argument('<token>', 'what the owner has issued, such as svc-verify-…')
     .option('--agent-id <label>', 'which of the agents of this key: your own word for it', 'main')
+    .option('--create-key', 'create the key first if there is none; never replaces one')
     .addHelpText('after', HELP)
-    .action((token: string, { agentId }: { agentId: string }) => claim(token, agentId, cli))
+    .action((token: string, options: ClaimOptions) => claim(token, options, cli))
 }
 
-async function claim(text: string, agentId: string, cli: Invocation): Promise<void> {
+async function claim(
+  text: string,
+  { agentId, createKey = false }: ClaimOptions,
+  cli: Invocation,
+): Promise<void> {
   const { naming, token } = parseToken(text)
   assertAgentId(agentId)
-  const key = await cli.ownKey()
+  const key = await cli.ownKey({ create: createKey })
   const publicKey = encodeBase64(key.publicKey)
   const registry = cli.registry(naming)
   const claimed = await redeem(registry, token, agentId, key)

@@ -48,6 +48,22 @@ suite('claim', () => {
     assert.match(unknown.stderr, /^countersign: This claim token was never issued\. \(req_\w+\)\n$/)
   })
 
+  test('creates the key first if it is told to, and never replaces one', async (t) => {
+    const service = await startTestService(t)
+    const owner = await service.operator.addVerifiedOwner()
+    const cli = cliFor(t, { COUNTERSIGN_URL: service.url })
+    const token = await service.operator.issueToken(owner)
+    const refused = await cli.run('claim', token, '--json')
+    assert.equal(errorIn(refused).code, 'NO_KEY')
+
+    const first = await cli.json('claim', token, '--create-key')
+    const again = ['claim', await service.operator.issueToken(owner), '--create-key']
+    const second = await cli.json(...(again as [string]), '--agent-id', 'second')
+
+    assert.equal(second.publicKey, first.publicKey)
+    assert.notEqual(second.did, first.did)
+  })
+
   test('works with a deployment of another short name', async (t) => {
     const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
     const owner = await service.operator.addVerifiedOwner()

@@ -1,7 +1,7 @@
 import type { AgentHistory } from '@countersign/protocol'
 import { reasonText } from './reasons.ts'
 
-type Event = AgentHistory['events'][number]
+type Event = Pick<AgentHistory['events'][number], 'type' | 'facts'>
 type Payload = Event['facts']
 
 /** The display name of a channel kind. */
@@ -10,42 +10,63 @@ type LabelOf = (kind: string) => string
 const SENTENCES: Readonly<
   Record<string, (payload: Payload, labelOf: LabelOf) => string | string[]>
 > = {
-  'agent.claimed': () => 'An agent redeemed your claim token: the certificate was issued.',
+  'agent.claimed': () => 'Claimed. The certificate was issued.',
   'agent.updated': updated,
   'agent.suspended': (payload) => `Suspended.${reasonClause(payload)}`,
   'agent.reactivated': (payload) => `Reactivated.${reasonClause(payload)}`,
   'agent.revoked': revoked,
   'agent.grade_changed': gradeChanged,
-  'agent.key_compromised': () =>
-    'Its key was reported as compromised. Nobody can claim this key again.',
-  'agent.directory_proven': () => 'It signed its published key set.',
-  'channel.verified': (payload, labelOf) => `${channel(payload, labelOf)} was proven.`,
+  'agent.key_compromised': () => 'The key was reported as compromised. Nobody can claim it again.',
+  'agent.directory_proven': () => 'The agent signed its published key set.',
+  'channel.verified': (payload, labelOf) => `${channel(payload, labelOf)} was verified.`,
   'channel.stale': (payload, labelOf) =>
-    `${channel(payload, labelOf)} counts no more: ${STALE[String(payload.reason)] ?? 'it was not confirmed in time'}.`,
+    `${channel(payload, labelOf)} is no longer verified: ${STALE[String(payload.reason)] ?? 'it was not confirmed in time'}.`,
   'channel.removed': (payload, labelOf) =>
     `${channel(payload, labelOf)} was removed${REMOVED[String(payload.reason)] ?? ''}.`,
+  'owner.identity_verified': ({ provider }) => `Identity verified${by(provider)}.`,
+  'owner.identity_expired': ({ provider, reason }) =>
+    `Identity verification${by(provider)} ${reason === 'removed' ? 'removed' : 'expired'}.`,
+  'owner.updated': ownerUpdated,
+  'owner.suspended': (payload) => `Account suspended by the operator.${reasonClause(payload)}`,
+  'owner.reactivated': () => 'Account reactivated by the operator.',
+}
+
+function by(provider: unknown): string {
+  return typeof provider === 'string' ? ` by ${provider}` : ''
+}
+
+function ownerUpdated({ username, displayName, verifiedName }: Payload): string[] {
+  const sentences: string[] = []
+  if (typeof displayName === 'string') sentences.push(`Your name is now “${displayName}”.`)
+  if (typeof username === 'string') sentences.push(`Your username is now @${username}.`)
+  if (verifiedName !== undefined) {
+    sentences.push(
+      verifiedName === null ? 'Verified name no longer published.' : 'Verified name published.',
+    )
+  }
+  return sentences.length > 0 ? sentences : ['The account was changed.']
 }
 
 const STALE: Readonly<Record<string, string>> = {
-  'not-found': 'what proved it was not found any more, for three days',
-  expired: 'its time was over, and it was not proven anew',
-  'key-compromised': 'the key that proved it was reported as compromised',
+  'not-found': 'the proof was missing for three days',
+  expired: 'it expired',
+  'key-compromised': 'the key was reported as compromised',
 }
 
 const REMOVED: Readonly<Record<string, string>> = {
   owner: ' by you',
-  'proven-by-another': ': another owner has proven that it is theirs',
+  'proven-by-another': ': another owner verified it',
 }
 
 /**
- * Describes an event to the agent's owner.
+ * Describes an event to the owner.
  * @returns one sentence per change
  */
 export function eventSentences(
   { type, facts: payload }: Event,
   labelOf: LabelOf,
 ): readonly string[] {
-  return [SENTENCES[type]?.(payload, labelOf) ?? `Something else was recorded: ${type}.`].flat()
+  return [SENTENCES[type]?.(payload, labelOf) ?? `Event: ${type}.`].flat()
 }
 
 const PARTS = [
@@ -57,16 +78,16 @@ const PARTS = [
 function updated(payload: Payload): string[] {
   const sentences = PARTS.flatMap(([key, what, show]) => {
     const value = payload[key]
-    if (value === null) return [`${what} was taken away.`]
+    if (value === null) return [`${what} was removed.`]
     return typeof value === 'string' ? [`${what} is now ${show(value)}`] : []
   })
-  if (payload.avatar === null) sentences.push('The picture was taken away.')
+  if (payload.avatar === null) sentences.push('The picture was removed.')
   else if (payload.avatar !== undefined) sentences.push('The picture was changed.')
-  return sentences.length > 0 ? sentences : ['What others see of it was changed.']
+  return sentences.length > 0 ? sentences : ['The public profile was changed.']
 }
 
 function revoked(payload: Payload): string {
-  return `Revoked, for good.${reasonClause(payload)}`
+  return `Revoked.${reasonClause(payload)}`
 }
 
 function reasonClause({ reason }: Payload): string {
@@ -75,7 +96,7 @@ function reasonClause({ reason }: Payload): string {
 
 function gradeChanged({ from, to }: Payload): string {
   if (typeof from === 'string' && typeof to === 'string') {
-    return `The grade went from ${from} to ${to}.`
+    return `The grade changed from ${from} to ${to}.`
   }
   return 'The grade changed.'
 }

@@ -1,4 +1,11 @@
-import type { AgentHistory, OwnerAgent, OwnerAgents, OwnerAgentsQuery } from '@countersign/protocol'
+import type {
+  Activity,
+  ActivityKind,
+  AgentHistory,
+  OwnerAgent,
+  OwnerAgents,
+  OwnerAgentsQuery,
+} from '@countersign/protocol'
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { get } from '../api/client.ts'
 
@@ -44,6 +51,20 @@ export const historyQuery = (did: string) =>
     queryFn: ({ pageParam, signal }) => {
       const query = pageParam === null ? '' : `?before=${pageParam}`
       return get<AgentHistory>(`${pathOf(did)}/history${query}`, signal)
+    },
+    initialPageParam: BEGINNING,
+    getNextPageParam: ({ next }) => next,
+  })
+
+export const activityQuery = (kind: ActivityKind | null) =>
+  infiniteQueryOptions({
+    queryKey: [...AGENTS_KEY, 'activity', kind],
+    queryFn: ({ pageParam, signal }) => {
+      const query = new URLSearchParams({
+        ...(kind && { kind }),
+        ...(pageParam !== null && { before: pageParam }),
+      })
+      return get<Activity>(`/api/account/activity?${query}`, signal)
     },
     initialPageParam: BEGINNING,
     getNextPageParam: ({ next }) => next,

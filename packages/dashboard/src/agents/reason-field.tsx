@@ -41,24 +41,26 @@ export function ReasonField({ state }: { readonly state: ReasonState }) {
     <>
       <SelectField
         label="Reason"
-        hint="Everyone can see it on the certificate."
+        hint="Public: the certificate shows it."
         value={choice}
         onChange={({ target }) => choose(target.value)}
       >
-        <option value="">None given</option>
+        <option value="">None</option>
         {Object.entries(REASONS).map(([word, meaning]) => (
           <option key={word} value={word}>
             {meaning} ({word})
           </option>
         ))}
-        <option value={CUSTOM}>A word of your own …</option>
+        <option value={CUSTOM}>Custom …</option>
       </SelectField>
       {choice === CUSTOM && (
         <TextField
-          label="Your word"
-          hint="At most 64 lower-case letters, digits, _ and -, beginning with a letter."
+          label="Custom reason"
+          hint="At most 64 lower-case letters, digits, _ and -. Begin with a letter."
           error={
-            custom === '' || valid ? null : 'This word has something else in it, or is too long.'
+            custom === '' || valid
+              ? null
+              : 'Use at most 64 lower-case letters, digits, _ and -. Begin with a letter.'
           }
           value={custom}
           onChange={({ target }) => setCustomReason(target.value)}

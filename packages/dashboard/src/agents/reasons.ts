@@ -1,16 +1,16 @@
 /** The reasons that owners can choose for a status change, with the text that people see. */
 export const REASONS: Readonly<Record<string, string>> = {
-  key_compromised: 'Its key may be in other hands',
-  owner_request: 'Its owner wants it so',
-  no_longer_used: 'It is no longer used',
-  misbehaved: 'It misbehaved',
-  under_review: 'It is being looked into',
+  key_compromised: 'Key may be compromised',
+  owner_request: 'Requested by the owner',
+  no_longer_used: 'No longer used',
+  misbehaved: 'Misbehaved',
+  under_review: 'Under review',
 }
 
 /** The reasons that only the service sets. */
 const SERVICE_REASONS: Readonly<Record<string, string>> = {
-  owner_suspended: 'The account of its owner is suspended',
-  renounced_by_agent: 'The agent gave up its certificate',
+  owner_suspended: 'Owner’s account is suspended',
+  renounced_by_agent: 'Renounced by the agent',
 }
 
 /** The service's format for reasons (contract notes). */

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 
-/** Keeps keyboard users in container: takes the focus if the element that had it was replaced by this one. */
+/** Keeps keyboard users in place: takes the focus if the element that had it was replaced by this one. */
 export function RestoreFocus({ children }: { readonly children: ReactNode }) {
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -30,13 +30,13 @@ export function WithAgent({ did, title, above, placeholder, children }: WithAgen
   if (error instanceof ApiError && (error.status === 404 || error.status === 400)) {
     return (
       <Page
-        title="No such agent"
+        title="Agent not found"
         above={above}
-        lead="You have no agent with this DID. The address may be mistyped, or the agent is another owner’s."
+        lead="You have no agent with this DID. The address may be mistyped, or another owner has the agent."
         width="narrow"
       >
         <Link to="/agents" className={`self-start ${buttonClass('primary')}`}>
-          To your agents
+          Show your agents
         </Link>
       </Page>
     )

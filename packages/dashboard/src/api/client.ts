@@ -45,7 +45,12 @@ export function send<T>(
 export async function request<T>(path: string, init: RequestInit): Promise<T> {
   const response = await fetch(path, { ...init, credentials: 'same-origin' }).catch((cause) => {
     if (init.signal?.aborted) throw cause
-    throw new ApiError(0, 'UNREACHABLE', 'The service does not answer. Are you online?', null)
+    throw new ApiError(
+      0,
+      'UNREACHABLE',
+      'The service did not respond. Check your connection and try again.',
+      null,
+    )
   })
   if (response.status === 204) return undefined as T
   const body: unknown = await response.json().catch(() => null)
@@ -56,7 +61,7 @@ export async function request<T>(path: string, init: RequestInit): Promise<T> {
   throw new ApiError(
     response.status,
     code,
-    error?.message ?? 'The service answered in a way that this page does not understand.',
+    error?.message ?? 'The service sent an unexpected response. Reload the page and try again.',
     error?.requestId ?? null,
   )
 }

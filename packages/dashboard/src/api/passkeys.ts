@@ -16,9 +16,9 @@ interface SignedIn {
 
 /** @returns why passkeys cannot be used here, as a sentence; null if they can */
 export function passkeysUnavailableReason(service: SessionState['service']): string | null {
-  if (!browserSupportsWebAuthn()) return 'This browser cannot use passkeys.'
+  if (!browserSupportsWebAuthn()) return 'This browser does not support passkeys.'
   if (service.passkeys) return null
-  return 'Browsers allow no passkeys at this address: they need a host name, and https everywhere but on localhost.'
+  return 'Browsers do not allow passkeys at this address. They need a host name, and HTTPS unless it is localhost.'
 }
 
 /**
@@ -91,13 +91,13 @@ function explain(error: Error): string {
       return 'This device already has a passkey for this account.'
     case 'NotAllowedError':
     case 'AbortError':
-      return 'No passkey was used: it was cancelled, or it took too long. Try again, or take another way.'
+      return 'No passkey was used: the request was cancelled or timed out. Try again, or use another sign-in method.'
     case 'SecurityError':
-      return 'The browser allows no passkeys at this address.'
+      return 'The browser does not allow passkeys at this address.'
     case 'NotSupportedError':
     case 'ConstraintError':
-      return 'This device cannot make a passkey of the kind that is needed. Use a phone or a security key.'
+      return 'This device cannot create a suitable passkey. Use a phone or a security key.'
     default:
-      return 'The browser could not use a passkey. Try again, or take another way.'
+      return 'The browser could not use a passkey. Try again, or use another sign-in method.'
   }
 }

@@ -6,12 +6,11 @@ interface BackToAgentProps {
   readonly name: string | undefined
 }
 
-export function BackToAgent({ did, name = 'The agent' }: BackToAgentProps) {
+export function BackToAgent({ did, name = 'Agent' }: BackToAgentProps) {
   return (
     <Link
-      to="/agents/$did"
+      to="/agents/$did/channels"
       params={{ did }}
-      hash="channels"
       className="w-fit max-w-full truncate text-accent underline"
     >
       {name}

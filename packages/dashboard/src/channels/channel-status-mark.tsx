@@ -8,13 +8,13 @@ interface Style {
 }
 
 const STYLES: Readonly<Record<ChannelStatus, Style>> = {
-  pending: { text: 'To be proven', icon: 'ring', colours: 'bg-accent-wash text-accent' },
-  expired: { text: 'Not proven in time', icon: 'clock', colours: 'bg-sunken text-soft' },
+  pending: { text: 'Pending', icon: 'ring', colours: 'bg-accent-wash text-accent' },
+  expired: { text: 'Expired', icon: 'clock', colours: 'bg-sunken text-soft' },
   verified: { text: 'Verified', icon: 'tick', colours: 'bg-good-wash text-good' },
-  failing: { text: 'Proof is missing', icon: 'warning', colours: 'bg-warn-wash text-warn' },
-  ending: { text: 'Ends soon', icon: 'clock', colours: 'bg-warn-wash text-warn' },
-  revoked: { text: 'Ended', icon: 'bar', colours: 'bg-sunken text-soft' },
-  stale: { text: 'Counts no more', icon: 'bar', colours: 'bg-bad-wash text-bad' },
+  failing: { text: 'Proof missing', icon: 'warning', colours: 'bg-warn-wash text-warn' },
+  ending: { text: 'Expires soon', icon: 'clock', colours: 'bg-warn-wash text-warn' },
+  revoked: { text: 'Revoked', icon: 'bar', colours: 'bg-sunken text-soft' },
+  stale: { text: 'No longer verified', icon: 'bar', colours: 'bg-bad-wash text-bad' },
 }
 
 /** Shows the status by text, icon and colour. */

@@ -1,7 +1,7 @@
 import type { OwnerChannel } from '@countersign/protocol'
 import type { ReactNode } from 'react'
 import { DateTime } from '../components/date-time.tsx'
-import type { ChannelStatus } from './channel-status.ts'
+import { type ChannelStatus, useFailureDate } from './channel-status.ts'
 
 interface ChannelStatusTextProps {
   readonly channel: OwnerChannel
@@ -11,44 +11,49 @@ interface ChannelStatusTextProps {
 /** Explains the status and what the owner has to do. */
 export function ChannelStatusText({ channel, channelStatus }: ChannelStatusTextProps): ReactNode {
   const { proof, freshUntil, failingSince, staleSince } = channel
+  const failsAt = useFailureDate(channel)
   switch (channelStatus) {
     case 'pending':
       return (
         <>
-          It counts once it is proven.
+          It counts for the grade once it is verified.
           {proof && (
             <>
               {' '}
-              There is time until <DateTime at={proof.expiresAt} />.
+              Complete by <DateTime at={proof.expiresAt} />.
             </>
           )}
         </>
       )
     case 'expired':
-      return 'The time to prove it is over. Begin anew.'
+      return 'The channel was not verified in time. Start again.'
     case 'verified':
       return freshUntil && <Until at={freshUntil} />
     case 'ending':
-      return (
-        <>
-          {freshUntil && <Until at={freshUntil} />} Prove it anew before then, and it goes on
-          counting.
-        </>
-      )
+      return <>{freshUntil && <Until at={freshUntil} />} Renew it before then.</>
     case 'failing':
       return (
         <>
-          What proved it has not been found since {failingSince && <DateTime at={failingSince} />}.
-          Put it back, or prove the channel anew: about three days after that, it counts no more.
+          The proof has been missing since {failingSince && <DateTime at={failingSince} />}. Restore
+          or renew it
+          {failsAt ? (
+            <>
+              {' '}
+              before <DateTime at={failsAt} />
+            </>
+          ) : (
+            ' soon'
+          )}{' '}
+          to keep the channel verified.
         </>
       )
     case 'revoked':
-      return 'The agent is revoked: it counts for nothing, and is looked for no more.'
+      return 'The agent is revoked. The channel is no longer checked.'
     case 'stale':
       return (
         <>
-          Since {staleSince && <DateTime at={staleSince} />} it counts for nothing, and is shown
-          nowhere. Prove it anew.
+          It has not been verified since {staleSince && <DateTime at={staleSince} />}. The
+          certificate does not show it. Verify it again.
         </>
       )
   }
@@ -57,7 +62,7 @@ export function ChannelStatusText({ channel, channelStatus }: ChannelStatusTextP
 function Until({ at }: { readonly at: string }) {
   return (
     <>
-      It counts until <DateTime at={at} />.
+      Expires on <DateTime at={at} />.
     </>
   )
 }

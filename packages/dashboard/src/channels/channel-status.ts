@@ -39,3 +39,18 @@ export function useChannelStatus(
   const own = notes.filter(({ tail }) => did.endsWith(tail))
   return (channel) => (status === 'revoked' ? 'revoked' : channelStatusOf(channel, own))
 }
+
+/** When a channel whose proof is missing stops being verified, as the note on every page says it; null if there is no such note. */
+export function useFailureDate({
+  label,
+  handleOrDomain,
+  failingSince,
+}: OwnerChannel): string | null {
+  const notes = useQuery(sessionQuery).data?.channelNotes ?? []
+  if (failingSince === null) return null
+  const note = notes.find(
+    (each) =>
+      each.trouble === 'failing' && each.label === label && each.handleOrDomain === handleOrDomain,
+  )
+  return note?.until ?? null
+}

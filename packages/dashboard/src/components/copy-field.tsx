@@ -1,14 +1,17 @@
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { Button } from './button.tsx'
 
 interface CopyButtonProps {
   readonly value: string
   /** The accessible name, such as `Copy the DID`. */
   readonly label: string
+  /** The visible text. Default: `Copy`. */
+  readonly text?: string
+  readonly onCopied?: (() => void) | undefined
 }
 
 /** Copies the value and shows that it did. */
-export function CopyButton({ value, label }: CopyButtonProps) {
+export function CopyButton({ value, label, text = 'Copy', onCopied }: CopyButtonProps) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
 
   useEffect(() => {
@@ -18,18 +21,20 @@ export function CopyButton({ value, label }: CopyButtonProps) {
   }, [state])
 
   async function copy() {
-    setState(await navigator.clipboard.writeText(value).then(() => 'copied' as const, failed))
+    const result = await navigator.clipboard.writeText(value).then(() => 'copied' as const, failed)
+    setState(result)
+    if (result === 'copied') onCopied?.()
   }
 
   return (
     <>
       <Button size="small" aria-label={label} onClick={copy} className="min-w-21 shrink-0">
-        {state === 'copied' ? 'Copied' : 'Copy'}
+        {state === 'copied' ? 'Copied' : text}
       </Button>
       <span role="status" className="sr-only">
         {state === 'copied' && 'Copied.'}
         {state === 'failed' &&
-          'The browser did not allow to copy. Mark the text and copy it by hand.'}
+          'The browser did not allow copying. Select the text and copy it manually.'}
       </span>
     </>
   )
@@ -43,21 +48,31 @@ interface CopyFieldProps {
   readonly value: string
   /** Preserves line breaks. */
   readonly lines?: boolean
+  readonly onCopied?: () => void
 }
 
 /** Shows a value completely, with a button that copies it. */
-export function CopyField({ label, value, lines = false }: CopyFieldProps) {
+export function CopyField({ label, value, lines = false, onCopied }: CopyFieldProps) {
   return (
     <div className="flex min-w-0 flex-col gap-1.5">
       <div className="flex items-center justify-between gap-4">
         <span className="font-medium">{label}</span>
-        <CopyButton value={value} label={`Copy: ${label}`} />
+        <CopyButton value={value} label={`Copy: ${label}`} onCopied={onCopied} />
       </div>
       {/* Long values wrap, so that users see everything they copy. */}
-      <code className={`${BOX} ${lines ? 'whitespace-pre-wrap' : ''}`}>{value}</code>
+      <code className={`${BOX} ${lines ? 'whitespace-pre-wrap' : ''}`}>
+        {lines ? value : breakable(value)}
+      </code>
     </div>
   )
 }
 
 const BOX =
-  'block rounded-lg border border-line bg-sunken px-3 py-2.5 font-mono text-sm leading-6 wrap-anywhere'
+  'block rounded-lg border border-line bg-sunken px-3 py-2.5 font-mono text-[0.8125rem] leading-6 wrap-break-word sm:text-sm'
+
+/** Long values break after a colon rather than in the middle of an identifier. */
+function breakable(value: string): ReactNode {
+  const parts = value.split(/(?<=:)(?=[^/\s])/)
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts have no other identity and never move
+  return parts.map((part, i) => [i > 0 && <wbr key={i} />, part])
+}

@@ -1,5 +1,9 @@
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long' })
-const MINUTE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short' })
+/** Days are UTC, as on the certificate: otherwise the two could show different dates. */
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+const MINUTE = new Intl.DateTimeFormat('en-GB', {
+  ...{ day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+  timeZoneName: 'short',
+})
 const SPAN = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 interface DateTimeProps {
@@ -9,7 +13,7 @@ interface DateTimeProps {
   readonly as?: 'day' | 'minute' | 'ago'
 }
 
-/** A time in the user's time zone, with the full time in its title. */
+/** A day in UTC, or a time in the user's time zone. The title has the full time. */
 export function DateTime({ at, as = 'day' }: DateTimeProps) {
   const date = new Date(at)
   return (

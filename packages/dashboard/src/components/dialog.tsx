@@ -62,6 +62,8 @@ interface ConfirmDialogProps {
   readonly ready?: boolean
   /** Runs the action. The dialog closes if it succeeds and shows the error if it fails. */
   readonly onConfirm: () => Promise<unknown>
+  /** Called instead of `onClose` after the action has succeeded. */
+  readonly onDone?: () => void
   /** Where to move the focus after closing, if the element that opened the dialog may be gone. */
   readonly focusAfter?: FocusAfter
 }
@@ -91,6 +93,7 @@ function Confirmation({
   danger = false,
   ready = true,
   onConfirm,
+  onDone = onClose,
 }: ConfirmDialogProps) {
   const [pending, setPending] = useState(false)
   const [error, setError] = useState<unknown>(null)
@@ -102,7 +105,7 @@ function Confirmation({
     setError(null)
     try {
       await onConfirm()
-      onClose()
+      onDone()
     } catch (cause) {
       setError(cause)
     } finally {

@@ -44,7 +44,7 @@ export function RequestId({ id }: { readonly id: string }) {
 /** @returns a message for the user */
 export function errorMessage(error: unknown): string {
   if (error instanceof ApiError || error instanceof BrowserError) return error.message
-  return 'Something went wrong on this page. Load it again, and try once more.'
+  return 'Something went wrong on this page. Reload it and try again.'
 }
 
 const TONES = {

@@ -12,6 +12,10 @@ interface PageProps {
   readonly lead?: ReactNode
   /** Shown beside the h1. */
   readonly actions?: ReactNode
+  /** Added to the document's title, such as the name of a tab. */
+  readonly subtitle?: string
+  /** Identifies the page for the focus. Default: the path. Set it if several paths share one page. */
+  readonly place?: string
   readonly width?: 'wide' | 'narrow'
   /** Distinguishes pages that share one URL. */
   readonly step?: string
@@ -22,22 +26,23 @@ interface PageProps {
 let shownAt: string | null = null
 
 /** The frame of every page. Sets the title, and moves the focus to the h1 after navigation. */
-export function Page({ title, above, lead, actions, width = 'wide', step, children }: PageProps) {
+export function Page(props: PageProps) {
+  const { title, subtitle, place, above, lead, actions, width = 'wide', step, children } = props
   const heading = useRef<HTMLHeadingElement>(null)
   // `location` would already be the next page while that is loading.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
   const service = useQuery(sessionQuery).data?.service.name
 
   useEffect(() => {
-    document.title = service === undefined ? title : `${title} · ${service}`
-  }, [title, service])
+    document.title = [subtitle, title, service].filter(Boolean).join(' · ')
+  }, [subtitle, title, service])
 
   useEffect(() => {
     if (pathname === undefined) return
-    const here = `${pathname} ${step ?? ''}`
+    const here = `${place ?? pathname} ${step ?? ''}`
     if (shownAt !== null && shownAt !== here) heading.current?.focus()
     shownAt = here
-  }, [pathname, step])
+  }, [pathname, place, step])
 
   return (
     <div className={`flex flex-col gap-8 ${width === 'wide' ? '' : 'mx-auto max-w-xl'}`}>

@@ -50,7 +50,7 @@ function Methods({
           aria-expanded={showOthers}
           onClick={() => setShowOthers(!showOthers)}
         >
-          Another way
+          Use another sign-in method
         </Button>
       )}
       {showOthers && (
@@ -59,7 +59,7 @@ function Methods({
           <SignInProviders
             providers={session.signInProviders}
             verb="Confirm with"
-            note="This leads away, and back to the start of the dashboard: begin there once more."
+            note="You return to the start of the dashboard. Then repeat your action."
           />
         </>
       )}
@@ -81,7 +81,7 @@ function RecoveryCode({ username, onConfirmed }: ReauthenticationFormProps) {
     <form onSubmit={submitHandler(signIn.run)} className="flex flex-col gap-4">
       <TextField
         label="Recovery code"
-        hint="One of the ten that you kept. It works once."
+        hint="One of your ten recovery codes. Each works once."
         value={code}
         onChange={(event) => setCode(event.target.value)}
         autoComplete="off"
@@ -91,7 +91,7 @@ function RecoveryCode({ username, onConfirmed }: ReauthenticationFormProps) {
       />
       <ErrorNote error={signIn.error} />
       <Button type="submit" pending={signIn.pending}>
-        Confirm with the code
+        Confirm with recovery code
       </Button>
     </form>
   )

@@ -70,8 +70,8 @@ export function RecentSignInProvider({ children }: { readonly children: ReactNod
       <Dialog
         open={dialogOpen}
         onClose={() => finish('cancelled')}
-        title="Confirm that it is you"
-        description="What you are about to do cannot be left to whoever finds this browser open. Sign in once more, and it goes on."
+        title="Confirm your identity"
+        description="This action needs a recent sign-in. Sign in again to continue."
       >
         {owner && <ReauthenticationForm username={owner.username} onConfirmed={confirmed} />}
       </Dialog>

@@ -1,37 +1,36 @@
 import type { Owner } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import { sessionQuery } from '../api/queries.ts'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy-field.tsx'
-import { CheckField } from './field.tsx'
 import { saveFile } from './save-file.ts'
 
 interface RecoveryCodesProps {
   readonly owner: Owner
   readonly codes: readonly string[]
-  /** The label of the button that continues. */
+  /** The label of the button that continues, such as `I saved the codes`. */
   readonly action: string
   readonly onDone: () => void
 }
 
-/** Shows the ten codes, which are displayed only once. Users must confirm that they saved them. */
+/** Shows the ten codes, which are displayed only once. The button that continues confirms that they are saved. */
 export function RecoveryCodes({ owner, codes, action, onDone }: RecoveryCodesProps) {
-  const [kept, setKept] = useState(false)
+  const removeWarning = useRef(() => {})
   const service = useQuery(sessionQuery).data?.service
   const text = asText(codes, owner, service?.name ?? '', service?.baseUrl ?? '')
 
   useEffect(() => {
-    if (kept) return
     const warn = (event: BeforeUnloadEvent) => event.preventDefault()
     addEventListener('beforeunload', warn)
-    return () => removeEventListener('beforeunload', warn)
-  }, [kept])
+    removeWarning.current = () => removeEventListener('beforeunload', warn)
+    return removeWarning.current
+  }, [])
 
   return (
     <div className="flex flex-col gap-5">
       <p className="hidden print:block">
-        Recovery codes of @{owner.username} at {service?.baseUrl}. Each is good for one sign-in.
+        Recovery codes of @{owner.username} at {service?.baseUrl}. Each works once.
       </p>
       <ol
         aria-label="Recovery codes"
@@ -47,19 +46,22 @@ export function RecoveryCodes({ owner, codes, action, onDone }: RecoveryCodesPro
           size="small"
           onClick={() => saveFile(`recovery-codes-${owner.username}.txt`, text, 'text/plain')}
         >
-          Save as a file
+          Download
         </Button>
         <Button size="small" onClick={() => print()}>
           Print
         </Button>
       </div>
       <div className="flex flex-col gap-3 print:hidden">
-        <CheckField
-          label="I have kept these codes where I find them again. They are not shown a second time."
-          checked={kept}
-          onChange={(event) => setKept(event.target.checked)}
-        />
-        <Button variant="primary" disabled={!kept} onClick={onDone} className="self-start">
+        <p>The codes are not shown again.</p>
+        <Button
+          variant="primary"
+          onClick={() => {
+            removeWarning.current()
+            onDone()
+          }}
+          className="self-start"
+        >
           {action}
         </Button>
       </div>
@@ -71,7 +73,7 @@ function asText(codes: readonly string[], owner: Owner, service: string, baseUrl
   return [
     `${service} recovery codes of @${owner.username}`,
     baseUrl,
-    'Each is good for one sign-in, where no passkey is at hand.',
+    'Each works once. Use one to sign in without a passkey.',
     '',
     ...codes,
     '',

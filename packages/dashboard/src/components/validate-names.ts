@@ -23,13 +23,13 @@ export function usernameError(username: string, shortName: string): string | nul
 /** @returns the mistake as a sentence; null if there is none */
 export function displayNameError(name: string): string | null {
   if (DISPLAY_NAME_PATTERN.test(name)) return imitationError(name)
-  return name.trim() === ''
-    ? 'Enter a name, so that others know whom they deal with.'
-    : 'A name has at most 64 characters, and none that cannot be seen.'
+  return name.trim() === '' ? 'Enter a name.' : 'Use at most 64 characters, without invisible ones.'
 }
 
 /** @returns a sentence if the text contains check marks, seals or invisible characters; else null */
 export function imitationError(text: string): string | null {
   const found = imitationIn(text)
-  return found === null ? null : `Remove the ${found}: they could be taken for a verification.`
+  return found === null
+    ? null
+    : `Remove the ${found}. People could mistake them for a verification.`
 }

@@ -34,7 +34,7 @@ export async function startWorldId(
       .constraints(CredentialRequest('proof_of_human', { signal }))
     return { connectorUri: request.connectorURI, result: resultOf(request, stop) }
   } catch {
-    throw new BrowserError('World ID cannot be reached from this browser. Are you online?')
+    throw new BrowserError('World ID could not be reached. Check your connection and try again.')
   }
 }
 
@@ -42,27 +42,28 @@ async function resultOf(request: IDKitRequest, stop?: AbortSignal): Promise<unkn
   const completion = await request
     .pollUntilCompletion({ timeout: 300_000, ...(stop && { signal: stop }) })
     .catch(() => {
-      throw new BrowserError('The connection to World ID broke off. Begin again.')
+      throw new BrowserError('The connection to World ID was lost. Start again.')
     })
   if (completion.success) return completion.result
   throw new BrowserError(
-    ERROR_MESSAGES[completion.error] ?? 'World App could not prove it. Begin again.',
+    ERROR_MESSAGES[completion.error] ??
+      'World App could not complete the verification. Start again.',
   )
 }
 
 const ERROR_MESSAGES: Partial<Record<`${IDKitErrorCodes}`, string>> = {
-  user_rejected: 'You said no in World App, so nothing was verified.',
-  verification_rejected: 'You said no in World App, so nothing was verified.',
+  user_rejected: 'You declined the request in World App. Nothing has changed.',
+  verification_rejected: 'You declined the request in World App. Nothing has changed.',
   credential_unavailable: 'Your World ID is not verified at an Orb yet.',
-  world_id_4_not_available: 'Your World App has no World ID 4 yet. Update it, then begin again.',
-  feature_unavailable: 'Your World App cannot do this yet. Update it, then begin again.',
+  world_id_4_not_available: 'Your World App has no World ID 4 yet. Update it, then start again.',
+  feature_unavailable: 'Your World App does not support this. Update it, then start again.',
   invalid_network: 'Your World App belongs to another environment of World than this service.',
   inclusion_proof_pending: 'Your World ID is not ready yet. Try again in an hour.',
-  max_verifications_reached: 'Your World ID was verified here before.',
-  nullifier_replayed: 'Your World ID was verified here before.',
-  rp_signature_expired: 'That took too long. Begin again.',
-  timestamp_too_old: 'That took too long. Begin again.',
-  timeout: 'That took too long. Begin again.',
-  cancelled: 'You stopped before World App answered.',
-  connection_failed: 'The connection to World ID broke off. Begin again.',
+  max_verifications_reached: 'Your World ID is already verified on another account.',
+  nullifier_replayed: 'Your World ID is already verified on another account.',
+  rp_signature_expired: 'The request timed out. Start again.',
+  timestamp_too_old: 'The request timed out. Start again.',
+  timeout: 'The request timed out. Start again.',
+  cancelled: 'You cancelled the request. Nothing has changed.',
+  connection_failed: 'The connection to World ID was lost. Start again.',
 }

@@ -13,9 +13,9 @@ type ChannelNote = SessionState['channelNotes'][number]
 const MAX_NOTES = 3
 
 const ACTIONS: Readonly<Record<ChannelTrouble, string>> = {
-  stale: 'Prove it anew',
-  failing: 'Look into it',
-  ending: 'Renew it',
+  stale: 'Verify again',
+  failing: 'Restore proof',
+  ending: 'Renew',
 }
 
 /** Lists channels that need attention, except on the pages of the agent concerned. */
@@ -40,9 +40,8 @@ export function ChannelNotes() {
                 <NoteText note={note} />
               </p>
               <Link
-                to="/agents/$did"
+                to="/agents/$did/channels"
                 params={{ did: `${session.service.shortName}:agent:${note.tail}` }}
-                hash="channels"
                 aria-label={`${ACTIONS[note.trouble]}: ${note.handleOrDomain}`}
                 className={buttonClass('secondary', 'small')}
               >
@@ -54,8 +53,8 @@ export function ChannelNotes() {
         {remaining > 0 && (
           <p className="mt-3">
             {remaining === 1
-              ? 'One more channel needs you.'
-              : `${remaining} more channels need you.`}
+              ? '1 more channel needs attention.'
+              : `${remaining} more channels need attention.`}
           </p>
         )}
       </Note>
@@ -76,20 +75,21 @@ function NoteText({ note }: { readonly note: ChannelNote }): ReactNode {
       <strong className="font-semibold">{displayName}</strong>
     </>
   )
-  const end = until && <DateTime at={until} />
+  const end = until === null ? null : <DateTime at={until} />
   if (trouble === 'stale') {
-    return <>{channel} counts no more: what proved it is gone, or its time is over.</>
+    return <>{channel} is no longer verified. The proof is missing or has expired.</>
   }
   if (trouble === 'failing') {
     return (
       <>
-        What proved {channel} is missing. Put it back before {end ?? 'long'}, or it counts no more.
+        The proof of {channel} is missing. Restore it {end === null ? 'soon' : <>before {end}</>} to
+        keep the channel verified.
       </>
     )
   }
   return (
     <>
-      {channel} counts until {end}. Prove it anew before then, so that the agent keeps its grade.
+      {channel} expires on {end}. Renew it before then to keep the agent’s grade.
     </>
   )
 }

@@ -18,12 +18,12 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
   }
 
   return (
-    <Page title="This page cannot be shown" lead={errorMessage(error)} width="narrow">
+    <Page title="This page could not be loaded" lead={errorMessage(error)} width="narrow">
       <div role="alert" className="flex flex-col items-start gap-4">
         {error instanceof ApiError && error.requestId !== null && (
           <RequestId id={error.requestId} />
         )}
-        <p className="text-soft">Nothing of yours has changed because of this.</p>
+        <p className="text-soft">Your data has not changed.</p>
         <Button variant="primary" onClick={retry}>
           Try again
         </Button>

@@ -19,12 +19,12 @@ export function Frame({ header, children }: FrameProps) {
         href="#content"
         className="sr-only focus:not-sr-only focus:absolute focus:top-2 focus:left-2 focus:z-30 focus:rounded-lg focus:bg-surface focus:px-4 focus:py-2"
       >
-        To the content
+        Skip to content
       </a>
       <header className="border-line border-b print:hidden">
         {development && (
           <p className="text-balance bg-warn-wash px-4 py-2 text-center font-medium text-sm text-warn">
-            Development providers: anyone can be anyone here.
+            Development only: identities on this service are not verified.
           </p>
         )}
         <div className={WIDTH}>{header}</div>

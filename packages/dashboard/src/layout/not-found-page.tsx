@@ -6,16 +6,16 @@ import { Page } from '../components/page.tsx'
 export function NotFoundPage() {
   return (
     <Page
-      title="There is no such page"
-      lead="The address may be mistyped, or what was here is gone. Nothing of yours has changed."
+      title="Page not found"
+      lead="The address may be mistyped, or the page no longer exists."
       width="narrow"
     >
       <div className="flex flex-wrap gap-3">
         <Link to="/agents" className={buttonClass('primary')}>
-          To your agents
+          Show your agents
         </Link>
         <a href="/" className={buttonClass()}>
-          To the start page
+          Open the start page
         </a>
       </div>
     </Page>

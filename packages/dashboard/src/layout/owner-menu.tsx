@@ -10,7 +10,7 @@ import { THEMES, type Theme, useTheme } from './theme.ts'
 const ITEM =
   'flex min-h-10 w-full cursor-pointer items-center gap-3 rounded-lg px-3 text-left text-ink no-underline hover:bg-sunken'
 
-const THEME_NAMES: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
+const THEME_NAMES: Record<Theme, string> = { system: 'System', light: 'Light', dark: 'Dark' }
 
 /**
  * Links and settings for the signed-in owner. A button that expands a list instead of an ARIA menu, whose keyboard
@@ -81,7 +81,7 @@ function ThemeChoice() {
   const [theme, choose] = useTheme()
   return (
     <fieldset>
-      <legend className="px-3 pt-1.5 pb-1 text-soft text-sm">Colours</legend>
+      <legend className="px-3 pt-1.5 pb-1 text-soft text-sm">Theme</legend>
       {THEMES.map((each) => (
         <label key={each} className={ITEM}>
           <input
@@ -118,7 +118,7 @@ function Initial({ name }: { readonly name: string }) {
   )
 }
 
-/** Ends the session and clears container cached data. */
+/** Ends the session and clears all cached data. */
 function useSignOut(): () => Promise<void> {
   const queries = useQueryClient()
   return async () => {

@@ -18,18 +18,18 @@ export function RenewalNote() {
           <p className="max-w-2xl text-pretty">
             {expired ? (
               <>
-                Your verification by {label} ended on <DateTime at={expiresAt} />. Whoever looks up
-                your agents is told that nobody with a verified identity stands behind them.
+                Your verification by {label} expired on <DateTime at={expiresAt} />. Lookups of your
+                agents no longer show it.
               </>
             ) : (
               <>
-                Your verification by {label} ends on <DateTime at={expiresAt} />. Renew it before
-                then, so that your agents keep their grade.
+                Your verification by {label} expires on <DateTime at={expiresAt} />. Renew it before
+                then to keep your agents’ grades.
               </>
             )}
           </p>
           <Link to="/identity" className={buttonClass('secondary', 'small')}>
-            {expired ? 'Verify again' : 'Renew it'}
+            {expired ? 'Verify again' : 'Renew verification'}
           </Link>
         </div>
       </Note>

@@ -6,7 +6,9 @@ import { Brand } from './brand.tsx'
 import { ChannelNotes } from './channel-notes.tsx'
 import { Frame } from './frame.tsx'
 import { NotificationBell } from './notification-bell.tsx'
+import { OnboardingChecklist } from './onboarding-checklist.tsx'
 import { OwnerMenu } from './owner-menu.tsx'
+import { PasskeyPrompt } from './passkey-prompt.tsx'
 import { RenewalNote } from './renewal-note.tsx'
 import { SuspensionNote } from './suspension-note.tsx'
 
@@ -14,6 +16,7 @@ const NAV_LINKS = [
   { to: '/agents', label: 'Agents' },
   { to: '/claim', label: 'Claim' },
   { to: '/identity', label: 'Identity' },
+  { to: '/activity', label: 'Activity' },
   { to: '/account', label: 'Account' },
 ] as const
 
@@ -24,6 +27,8 @@ export function SignedInLayout() {
         <SuspensionNote />
         <RenewalNote />
         <ChannelNotes />
+        <PasskeyPrompt />
+        <OnboardingChecklist />
         <Outlet />
       </Frame>
     </RecentSignInProvider>
@@ -43,13 +48,13 @@ function Header() {
       </Link>
       <nav
         aria-label="Dashboard"
-        className="col-span-2 row-start-2 -mx-2.5 flex justify-between self-end md:col-span-1 md:row-start-auto md:mx-0 md:justify-start md:gap-2 md:self-stretch"
+        className="col-span-2 row-start-2 -mx-1.5 flex justify-between self-end md:col-span-1 md:row-start-auto md:mx-0 md:justify-start md:gap-2 md:self-stretch"
       >
         {NAV_LINKS.map(({ to, label }) => (
           <Link
             key={to}
             to={to}
-            className="-mb-px flex items-center border-transparent border-b-3 px-2.5 pt-1 pb-2 font-medium text-soft hover:text-ink data-[status=active]:border-accent data-[status=active]:text-ink md:pt-3 md:pb-2"
+            className="-mb-px flex items-center border-transparent border-b-3 px-1.5 pt-1 pb-2 font-medium text-[0.9375rem] text-soft hover:text-ink data-[status=active]:border-accent data-[status=active]:text-ink md:px-2.5 md:pt-3 md:pb-2 md:text-base"
           >
             {label}
           </Link>

@@ -15,7 +15,7 @@ export function SuspensionNote() {
         <p className="max-w-2xl text-pretty">
           The operator of {session.service.name} suspended your account on <DateTime at={since} />.
           {reason !== null && ` Reason: ${reasonText(reason)}.`} Your agents are suspended, and you
-          cannot issue claim tokens or change agents until the operator lifts the suspension. You
+          cannot create claim tokens or change agents until the operator lifts the suspension. You
           can still revoke agents and export your data.
         </p>
       </Note>

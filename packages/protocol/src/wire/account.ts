@@ -114,6 +114,14 @@ export const exportSchema = (naming: Naming) =>
         ...timestamp(),
         description: 'when the display name or username last changed',
       }),
+      badgeCopiedAt: nullable({
+        ...timestamp(),
+        description: 'when the owner first copied the code of a badge; null: never',
+      }),
+      onboardingHiddenAt: nullable({
+        ...timestamp(),
+        description: 'since when the checklist of first steps is hidden; null: it is shown',
+      }),
       userHandle: nullable(
         Type.String({ description: 'the user handle of the owner’s passkeys, base64url' }),
       ),

@@ -3,7 +3,7 @@ import type { Naming } from '../naming.ts'
 import { STATUS_SETTERS } from '../status.ts'
 import { DESCRIPTION_PATTERN } from '../text.ts'
 import { cardMembers } from './card.ts'
-import { status, timestamp } from './formats.ts'
+import { did, status, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 import { displayName, openObject, username } from './session.ts'
 
@@ -158,3 +158,99 @@ export const issuedTokenSchema = (naming: Naming) =>
   )
 
 export type IssuedToken = Static<ReturnType<typeof issuedTokenSchema>>
+
+export const MAX_CLAIM_TOKENS = 100
+
+/** Body of `POST /api/agents/tokens`. */
+export const tokenBatchRequestSchema = () =>
+  Type.Object(
+    { count: Type.Integer({ minimum: 1, maximum: MAX_CLAIM_TOKENS }) },
+    { additionalProperties: false },
+  )
+
+/** `POST /api/agents/tokens` (docs/contract-notes.md). */
+export const issuedTokensSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      claimTokens: Type.Array(Type.String({ pattern: naming.tokenPattern.source }), {
+        description: 'each redeems one certificate; shown only in this response',
+      }),
+      expiresAt: timestamp(),
+      expiresIn: Type.Integer({ description: 'seconds' }),
+    },
+    { description: 'A batch of claim tokens' },
+  )
+
+export type IssuedTokens = Static<ReturnType<typeof issuedTokensSchema>>
+
+export const ACTIVITY_KINDS = ['agent', 'channel', 'owner'] as const
+/** The first part of an event type. */
+export type ActivityKind = (typeof ACTIVITY_KINDS)[number]
+
+/** Query of `GET /api/account/activity`. */
+export const activityQuerySchema = () =>
+  Type.Object(
+    {
+      kind: Type.Optional(
+        Type.Enum([...ACTIVITY_KINDS], {
+          type: 'string',
+          description: 'only events whose type starts with it; owner: of the account itself',
+        }),
+      ),
+      before: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
+    },
+    { additionalProperties: false },
+  )
+
+export type ActivityQuery = Static<ReturnType<typeof activityQuerySchema>>
+
+/** `GET /api/account/activity` */
+export const activitySchema = (naming: Naming) =>
+  Type.Object(
+    {
+      events: Type.Array(
+        Type.Object({
+          ...eventSchema().properties,
+          agent: nullable(
+            Type.Object({
+              [naming.didField]: did(naming),
+              displayName: Type.String(),
+              status: status(),
+            }),
+          ),
+        }),
+      ),
+      next: nullable(Type.String({ description: 'pass it as `before` for older events' })),
+    },
+    { description: 'Events of the account and its agents, newest first' },
+  )
+
+export type Activity = Static<ReturnType<typeof activitySchema>>
+
+const onboardingStep = (description: string) => Type.Boolean({ description })
+
+/** `GET /api/account/onboarding` */
+export const onboardingSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      verified: onboardingStep('the owner has, or had, an identity verification'),
+      claimed: onboardingStep('an agent has a certificate'),
+      named: onboardingStep('an agent that is not revoked has a display name'),
+      channel: onboardingStep('an agent that is not revoked has a verified channel'),
+      badge: onboardingStep('the owner has copied the code of a badge'),
+      hidden: Type.Boolean({ description: 'the owner has hidden the checklist' }),
+      agent: nullable(did(naming)),
+    },
+    { description: 'The first steps of an owner; `agent` is the one for the next step' },
+  )
+
+export type Onboarding = Static<ReturnType<typeof onboardingSchema>>
+
+/** `PATCH /api/account/onboarding` */
+export const onboardingPatchSchema = () =>
+  Type.Object(
+    { badge: Type.Optional(Type.Literal(true)), hidden: Type.Optional(Type.Boolean()) },
+    { additionalProperties: false, minProperties: 1 },
+  )
+
+export type OnboardingPatch = Static<ReturnType<typeof onboardingPatchSchema>>

@@ -66,6 +66,11 @@ export const sessionSchema = () =>
         ),
       ),
       signedInAt: nullable(timestamp()),
+      signInMethod: Type.Unsafe<SignInMethod | null>({
+        type: ['string', 'null'],
+        enum: [...SIGN_IN_METHODS, null],
+        description: 'how the owner signed in; null: nobody is signed in',
+      }),
       recentUntil: nullable({
         ...timestamp(),
         description: 'until when this sign-in counts as recent',

@@ -1,6 +1,10 @@
 import {
+  activityQuerySchema,
+  activitySchema,
   agentPatchSchema,
   historySchema,
+  onboardingPatchSchema,
+  onboardingSchema,
   ownerAgentSchema,
   ownerAgentsQuerySchema,
   ownerAgentsSchema,
@@ -12,10 +16,12 @@ import { Type } from 'typebox'
 import { OWN_AGENT, ownAgentParam } from '../agents/own-agent-param.ts'
 import type { App } from '../core/http/server.ts'
 import { forApiKeys, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
+import { listActivity } from './activity.ts'
 import { avatarRoutes } from './avatar-routes.ts'
 import { changeOwnStatus } from './change-status.ts'
 import { listHistory } from './history.ts'
 import { listAgents } from './list-agents.ts'
+import { describeOnboarding, editOnboarding } from './onboarding.ts'
 import { getOwnAgent } from './own-agent.ts'
 import { revokeAll } from './revoke-all.ts'
 import { updateProfile } from './update-profile.ts'
@@ -28,6 +34,51 @@ export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
   statusRoutes(app, context)
   historyRoute(app, context)
   revokeAllRoute(app, context)
+  activityRoute(app, context)
+  onboardingRoutes(app, context)
+}
+
+function activityRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  app.get('/api/account/activity', {
+    schema: ownerSchema({
+      operationId: 'activity',
+      summary: 'Events of the account and all its agents, newest first',
+      querystring: activityQuerySchema(),
+      response: { 200: activitySchema(deps.site.naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return listActivity(deps, ownerId, request.query)
+    },
+  })
+}
+
+function onboardingRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
+  const schema = { response: { 200: onboardingSchema(deps.site.naming) } }
+  app.get('/api/account/onboarding', {
+    schema: ownerSchema({
+      operationId: 'onboarding',
+      summary: 'The first steps of an owner, and which are done',
+      ...schema,
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return describeOnboarding(deps, ownerId)
+    },
+  })
+
+  app.patch('/api/account/onboarding', {
+    schema: ownerSchema({
+      operationId: 'editOnboarding',
+      summary: 'Record that a badge was copied, or hide the first steps',
+      body: onboardingPatchSchema(),
+      ...schema,
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.require(request)
+      return editOnboarding(deps, ownerId, request.body)
+    },
+  })
 }
 
 function editRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {

@@ -18,6 +18,8 @@ export async function insertOwner(
     suspended_at: null,
     suspension_reason: null,
     name_changed_at: null,
+    badge_copied_at: null,
+    onboarding_hidden_at: null,
   }
   await tx.db.insertInto('owners').values(row).execute()
   return row

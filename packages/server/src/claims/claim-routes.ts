@@ -7,13 +7,15 @@ import {
   emptyBody,
   errorSchema,
   issuedTokenSchema,
+  issuedTokensSchema,
   type Naming,
+  tokenBatchRequestSchema,
 } from '@countersign/protocol'
 import type { App } from '../core/http/server.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { forApiKeys, type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { assertSignInForClaimToken } from '../owners/session.ts'
-import { issueToken } from './issue-token.ts'
+import { issueToken, issueTokens } from './issue-token.ts'
 
 export interface ClaimRouteDeps {
   readonly naming: Naming
@@ -38,8 +40,8 @@ export function claimRoute(app: App, { naming, claim }: ClaimRouteDeps): void {
   })
 }
 
-/** Issues a claim token to the signed-in owner (contract 4.8 and docs/contract-notes.md). */
-export function issueTokenRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
+/** Issues claim tokens to the signed-in owner (contract 4.8 and docs/contract-notes.md). */
+export function issueTokenRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
   const { naming } = deps.site
   app.post('/api/agents/token', {
     schema: ownerSchema({
@@ -58,6 +60,27 @@ export function issueTokenRoute(app: App, { deps, signedIn }: OwnerRouteContext)
       return reply.code(201).send({
         claimToken,
         expiresAt: timestamp(expiresAt),
+        expiresIn: CLAIM_TOKEN_LIFETIME_MS / 1000,
+      })
+    },
+  })
+
+  app.post('/api/agents/tokens', {
+    schema: ownerSchema({
+      operationId: 'issueTokens',
+      summary:
+        'Issue up to 100 claim tokens, which invalidate the unused ones before them; needs a sign-in of the last 12 hours',
+      body: tokenBatchRequestSchema(),
+      response: { 201: issuedTokensSchema(naming) },
+    }),
+    handler: async (request, reply) => {
+      const session = await signedIn.require(request)
+      assertSignInForClaimToken(session, deps.now())
+      const { ownerId } = session
+      const issued = await issueTokens({ ...deps, naming }, ownerId, request.body.count)
+      return reply.code(201).send({
+        claimTokens: [...issued.claimTokens],
+        expiresAt: timestamp(issued.expiresAt),
         expiresIn: CLAIM_TOKEN_LIFETIME_MS / 1000,
       })
     },

@@ -13,7 +13,7 @@ import type {
 import { appendEvent, type NewEvent } from '../core/database/event-table.ts'
 import { prepared } from '../core/database/prepared.ts'
 
-/** Invalidates the owner's unused token, if any. There is at most one. `now` is in milliseconds since 1970. */
+/** Invalidates the owner's unused tokens. `now` is in milliseconds since 1970. */
 export async function supersedeTokens(tx: Tx, ownerId: number, now: number): Promise<void> {
   await tx.db
     .updateTable('claim_tokens')
@@ -24,14 +24,19 @@ export async function supersedeTokens(tx: Tx, ownerId: number, now: number): Pro
     .execute()
 }
 
-export async function insertToken(
+/**
+ * Inserts the tokens of one issuance.
+ * @throws Error if an earlier issuance was not superseded: the unique index allows one live token for each position
+ */
+export async function insertTokens(
   tx: Tx,
-  token: Pick<ClaimTokenRow, 'hash' | 'owner_id' | 'created_at' | 'expires_at'>,
+  hashes: readonly Uint8Array[],
+  token: Pick<ClaimTokenRow, 'owner_id' | 'created_at' | 'expires_at'>,
 ): Promise<void> {
-  await tx.db
-    .insertInto('claim_tokens')
-    .values({ ...token, used_at: null, superseded_at: null })
-    .execute()
+  const rows = hashes.map((hash, position) => {
+    return { ...token, hash, position, used_at: null, superseded_at: null }
+  })
+  await tx.db.insertInto('claim_tokens').values(rows).execute()
 }
 
 const selectToken = prepared<{ hash: Uint8Array }, ClaimTokenRow>((db, param) =>

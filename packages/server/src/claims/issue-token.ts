@@ -9,7 +9,7 @@ import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
 import { hashToken } from '../core/crypto/hash-token.ts'
 import type { Database } from '../core/database/database.ts'
-import { insertToken, supersedeTokens } from './claim-table.ts'
+import { insertTokens, supersedeTokens } from './claim-table.ts'
 
 export interface IssueTokenDeps {
   readonly db: Database
@@ -25,13 +25,36 @@ export interface IssuedToken {
   readonly expiresAt: number
 }
 
+export interface IssuedTokens {
+  /** Returned only here: the database stores their hashes. */
+  readonly claimTokens: readonly ClaimToken[]
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
 /**
- * Issues a claim token and invalidates the owner's previous one (contract 3.2).
+ * Issues a claim token and invalidates what the owner's previous issuance left unused (contract 3.2).
  * @throws CodedError IDENTITY_REQUIRED if the owner has no current identity verification, FORBIDDEN if they are suspended
  */
 export async function issueToken(deps: IssueTokenDeps, ownerId: number): Promise<IssuedToken> {
-  const claimToken = randomClaimToken(deps.naming, deps.randomBytes)
-  const hash = hashToken(claimToken)
+  const { claimTokens, expiresAt } = await issueTokens(deps, ownerId, 1)
+  return { claimToken: claimTokens[0] as ClaimToken, expiresAt }
+}
+
+/**
+ * Issues a batch of claim tokens in one transaction. A batch is one issuance: it invalidates what the previous one left unused.
+ * @param count the number of tokens, from 1
+ * @throws CodedError as `issueToken` does
+ */
+export async function issueTokens(
+  deps: IssueTokenDeps,
+  ownerId: number,
+  count: number,
+): Promise<IssuedTokens> {
+  const claimTokens = Array.from({ length: count }, () =>
+    randomClaimToken(deps.naming, deps.randomBytes),
+  )
+  const hashes = claimTokens.map(hashToken)
   return deps.db.write(async (tx) => {
     const at = deps.now()
     await assertOwnerNotSuspended(tx.db, ownerId)
@@ -41,7 +64,7 @@ export async function issueToken(deps: IssueTokenDeps, ownerId: number): Promise
     }
     const expiresAt = at + CLAIM_TOKEN_LIFETIME_MS
     await supersedeTokens(tx, ownerId, at)
-    await insertToken(tx, { hash, owner_id: ownerId, created_at: at, expires_at: expiresAt })
-    return { claimToken, expiresAt }
+    await insertTokens(tx, hashes, { owner_id: ownerId, created_at: at, expires_at: expiresAt })
+    return { claimTokens, expiresAt }
   })
 }

@@ -27,6 +27,7 @@ export async function sessionState(
     owner: owner ? { username: owner.username, displayName: owner.display_name } : null,
     suspension: suspensionOf(owner),
     signedInAt: session && timestamp(session.signedInAt),
+    signInMethod: session?.method ?? null,
     recentUntil: session && timestamp(session.signedInAt + RECENT_MS),
     renewal: session && (await renewalOf(deps, session.ownerId)),
     channelNotes: session === null ? [] : await channelNotes(deps, session.ownerId),

@@ -40,6 +40,7 @@ export interface Session {
   readonly ownerId: number
   /** Milliseconds since the Unix epoch. */
   readonly signedInAt: number
+  readonly method: SignInMethod
   /** SHA-256 of the cookie's value. */
   readonly hash: Uint8Array
 }
@@ -137,7 +138,8 @@ export async function findSession(deps: SessionDeps, token: string): Promise<Ses
   const at = deps.now()
   if (row === undefined || !isSessionValid(row, at)) return null
   if (at - row.last_seen_at >= TOUCH_MS) await deps.db.write((tx) => touchSession(tx, row.hash, at))
-  return { id: row.id, ownerId: row.owner_id, signedInAt: row.signed_in_at, hash: row.hash }
+  const { id, owner_id: ownerId, signed_in_at: signedInAt, method, hash } = row
+  return { id, ownerId, signedInAt, method, hash }
 }
 
 /** Whether a session found earlier is still valid. Does not count as use of the session. */

@@ -46,6 +46,8 @@ export async function exportAccount(
     suspendedAt: timestampOrNull(owner.suspended_at),
     suspensionReason: owner.suspension_reason,
     nameChangedAt: timestampOrNull(owner.name_changed_at),
+    badgeCopiedAt: timestampOrNull(owner.badge_copied_at),
+    onboardingHiddenAt: timestampOrNull(owner.onboarding_hidden_at),
     userHandle: owner.user_handle,
     ...describeRecords(records, session),
     apiKeys: await listApiKeys(deps, ownerId),

@@ -62,6 +62,8 @@ export async function anonymizeOwner(
       username_skeleton: null,
       user_handle: null,
       name_changed_at: null,
+      badge_copied_at: null,
+      onboarding_hidden_at: null,
       deleted_at: at,
     })
     .where('id', '=', ownerId)

@@ -39,7 +39,7 @@ export function inPersonProvider(
     unique: false,
     verifiesName: false,
     proves:
-      settings.proves ?? 'Your identity, checked by the operator of this service. Contact them.',
+      settings.proves ?? 'Your identity, which the operator of this service checked in person.',
     validForMs: null,
     signIn: false,
     selfService: false,

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { ownAgentRoutes } from '../agent-management/agent-routes.ts'
 import { channelsRoutes } from '../channels/channel-routes.ts'
 import type { ChannelDeps } from '../channels/deps.ts'
-import { issueTokenRoute } from '../claims/claim-routes.ts'
+import { issueTokenRoutes } from '../claims/claim-routes.ts'
 import { Cookies } from '../core/http/cookies.ts'
 import type { App } from '../core/http/server.ts'
 import type { BroadcasterDeps } from '../dashboard/agent-event-broadcaster.ts'
@@ -43,7 +43,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     deletionRoute(owners, context)
     notificationRoutes(owners, context)
     identityRoutes(owners, context)
-    issueTokenRoute(owners, context)
+    issueTokenRoutes(owners, context)
     ownAgentRoutes(owners, context)
     streamRoute(owners, context)
     channelsRoutes(owners, context)

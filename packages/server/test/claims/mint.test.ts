@@ -48,6 +48,8 @@ async function issueTokens({ db }: Operator, round: number): Promise<void> {
           expires_at,
           used_at,
           superseded_at: null,
+          // Each owner has one token a round that is not used.
+          position: round,
         })
         .execute()
     }

@@ -20,7 +20,7 @@ import { SessionsSection } from './sessions-section.tsx'
 export function AccountPage() {
   const { data, error, refetch } = useQuery(accountQuery)
   return (
-    <Page title="Account" lead="Who you are here, how you get in, and what is kept of you.">
+    <Page title="Account" lead="Your profile, sign-in methods and stored data.">
       {data !== undefined && <Loaded account={data} />}
       {data === undefined && error === null && <Placeholder />}
       <ErrorNote error={error} onRetry={refetch} />
@@ -64,7 +64,8 @@ function LinkOutcome({ account }: { readonly account: Account }) {
   if (failed !== undefined) {
     return (
       <ProviderError
-        what="Nothing was linked."
+        what="The account was not linked."
+        cancelled="Linking was cancelled. Nothing has changed."
         provider={account.signInProviders.find(({ id }) => id === failed)?.label}
         code={code}
         request={request}
@@ -75,7 +76,7 @@ function LinkOutcome({ account }: { readonly account: Account }) {
   if (!provider || provider.linkedAt === null) return null
   return (
     <div role="status">
-      <Note tone="good">You can sign in with {provider.label} from now on.</Note>
+      <Note tone="good">You can now sign in with {provider.label}.</Note>
     </div>
   )
 }

@@ -29,8 +29,8 @@ export function DeletionSection({ account }: { readonly account: Account }) {
 
   return (
     <SheetSection
-      title="Delete the account"
-      lead="Your agents lose their certificates for good. If you only want to stop one of them, revoke that one."
+      title="Delete account"
+      lead="Deletion permanently revokes all your agents. To stop one agent, revoke only that one."
     >
       <Button
         variant="warning"
@@ -38,21 +38,21 @@ export function DeletionSection({ account }: { readonly account: Account }) {
         className="self-start"
         onClick={() => setConfirming(true)}
       >
-        Delete the account
+        Delete account …
       </Button>
       <ConfirmDialog
         open={confirming}
         onClose={close}
         title="Delete your account?"
-        action="Delete the account for good"
+        action="Delete account"
         danger
         ready={typed.trim() === username}
         onConfirm={deleteAccount}
       >
         <ul className="flex list-disc flex-col gap-1.5 pl-5">
-          <li>All your agents are revoked, at once and for good. Their pages stay, and say so.</li>
-          <li>Your name, passkeys, codes and verifications are erased.</li>
-          <li>Nobody can undo it, not even whoever runs this service.</li>
+          <li>All your agents are revoked permanently. Their public pages show the revocation.</li>
+          <li>Your name, passkeys, recovery codes and verifications are deleted.</li>
+          <li>Nobody can undo this, not even the operator.</li>
         </ul>
         <TextField
           label={`Type your username, ${username}, to confirm`}

@@ -5,7 +5,7 @@ import { saveFile } from '../../components/save-file.ts'
 import { SheetSection } from '../../components/sheet.tsx'
 import { useAction } from '../../components/use-action.ts'
 
-/** Downloads data data that the service stores about the owner. */
+/** Downloads the data that the service stores about the owner. */
 export function ExportSection() {
   const download = useAction(async () => {
     const data = await get<object>('/api/account/export')
@@ -14,10 +14,10 @@ export function ExportSection() {
   return (
     <SheetSection
       title="Your data"
-      lead="Everything that is kept of you and your agents, as one JSON file: what people and programs can read. There are no secrets in it."
+      lead="All data that the service stores about you and your agents, as a JSON file without secrets."
     >
       <Button size="small" pending={download.pending} onClick={download.run} className="self-start">
-        Download all of it
+        Download data
       </Button>
       <ErrorNote error={download.error} />
     </SheetSection>

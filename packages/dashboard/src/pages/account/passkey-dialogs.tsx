@@ -66,7 +66,7 @@ export function AddPasskeyDialog({ onClose }: ClosableProps) {
   async function add(name: string) {
     await withRecentSignIn(() => addPasskey(name))
     await refreshAccount()
-    toast('The passkey is added.')
+    toast('Passkey added.')
   }
 
   return (
@@ -74,12 +74,12 @@ export function AddPasskeyDialog({ onClose }: ClosableProps) {
       open
       onClose={onClose}
       title="Add a passkey"
-      description="Your browser asks where to keep it: on this device, on a phone nearby, or on a security key."
+      description="Your browser asks where to store it: on this device, on a phone or on a security key."
     >
       <NameForm
         initial={describeBrowser(navigator.userAgent)}
-        hint="So that you know it again in the list."
-        action="Make the passkey"
+        hint="Private. It identifies the passkey in your list."
+        action="Create passkey"
         save={add}
         onClose={onClose}
       />
@@ -93,15 +93,15 @@ export function RenamePasskeyDialog({ passkey, onClose }: PasskeyDialogProps) {
   async function rename(name: string) {
     await send('PATCH', `/api/account/passkeys/${encodeURIComponent(passkey.id)}`, { name })
     await refreshAccount()
-    toast('The name is saved.')
+    toast('Name saved.')
   }
 
   return (
     <Dialog open onClose={onClose} title="Rename the passkey">
       <NameForm
         initial={passkey.name}
-        hint="Only you see it."
-        action="Save the name"
+        hint="Private."
+        action="Save name"
         save={rename}
         onClose={onClose}
       />
@@ -117,7 +117,7 @@ export function RemovePasskeyDialog({ passkey, onClose }: PasskeyDialogProps) {
     const path = `/api/account/passkeys/${encodeURIComponent(passkey.id)}`
     await withRecentSignIn(() => send('DELETE', path))
     await refreshAccount()
-    toast('The passkey is removed.')
+    toast('Passkey removed.')
   }
 
   return (
@@ -125,15 +125,15 @@ export function RemovePasskeyDialog({ passkey, onClose }: PasskeyDialogProps) {
       open
       onClose={onClose}
       title={`Remove the passkey ${passkey.name}?`}
-      action="Remove the passkey"
+      action="Remove passkey"
       danger
       onConfirm={remove}
     >
       <p>
-        It no longer opens this account. The sessions that it started end at once, also this one if
-        you signed in with this passkey.
+        You can no longer sign in with it. The sessions that it started end at once, including this
+        one if you signed in with this passkey.
       </p>
-      <p>Your device may go on offering it until you delete it there too.</p>
+      <p>Your device may still offer it until you delete it there.</p>
     </ConfirmDialog>
   )
 }

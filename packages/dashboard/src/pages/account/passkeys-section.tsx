@@ -24,11 +24,11 @@ export function PasskeysSection({ account }: { readonly account: Account }) {
   return (
     <SheetSection
       title="Passkeys"
-      lead="Each opens this account. Have one on more than one device, so that losing a device does not lock you out."
+      lead="Add a passkey on more than one device, so that you can still sign in if you lose one."
     >
       {unavailableReason !== null && <Note tone="warn">{unavailableReason}</Note>}
       {account.passkeys.length === 0 ? (
-        <p>There is none yet.</p>
+        <p>No passkeys yet.</p>
       ) : (
         <ul className="flex flex-col divide-y divide-line">
           {account.passkeys.map((each) => (
@@ -78,7 +78,7 @@ function PasskeyItem({ passkey, onlyMethod, onRename, onRemove }: PasskeyItemPro
           {name}
         </h3>
         <p className="text-soft text-sm">
-          Made on <DateTime at={createdAt} />.{' '}
+          Created on <DateTime at={createdAt} />.{' '}
           {lastUsedAt === null ? (
             'Not used yet.'
           ) : (
@@ -86,11 +86,11 @@ function PasskeyItem({ passkey, onlyMethod, onRename, onRemove }: PasskeyItemPro
               Last used <DateTime at={lastUsedAt} as="ago" />.
             </>
           )}{' '}
-          {backedUp ? 'On all devices that share it.' : 'On one device only.'}
+          {backedUp ? 'Synced between your devices.' : 'On one device only.'}
         </p>
         {onlyMethod && (
           <p className="text-sm text-soft">
-            It is your only way in: add another one before you remove it.
+            This is your only sign-in method. Add another one before you remove it.
           </p>
         )}
       </div>

@@ -36,7 +36,7 @@ export function ProfileSection({ account }: { readonly account: Account }) {
     queries.setQueryData(accountQuery.queryKey, { ...account, owner: saved })
     // Every page and every agent's card shows the name.
     await queries.invalidateQueries()
-    toast('Your profile is saved.')
+    toast('Profile saved.')
   })
 
   return (
@@ -44,9 +44,9 @@ export function ProfileSection({ account }: { readonly account: Account }) {
       title="Profile"
       lead={
         <>
-          Everyone sees it on the certificates of your agents, as your self-declared name. If you
-          change it, they show the date of the change for 90 days. You have been here since{' '}
-          <DateTime at={account.createdAt} />.
+          Your agents’ certificates show it as your self-declared name. If you change it, they show
+          the date of the change for 90 days. Account created on <DateTime at={account.createdAt} />
+          .
         </>
       }
     >
@@ -57,7 +57,7 @@ export function ProfileSection({ account }: { readonly account: Account }) {
       >
         <TextField
           label="Your name"
-          hint="A person's or a company's."
+          hint="Your name or your company's."
           error={nameError}
           value={displayName}
           onChange={(event) => setDisplayName(event.target.value)}
@@ -69,7 +69,7 @@ export function ProfileSection({ account }: { readonly account: Account }) {
           hint={
             username === owner.username
               ? 'You need it to sign in with a recovery code.'
-              : `Others can take @${owner.username} after 90 days. With a recovery code, you sign in as @${username} from then on. Your agents, their addresses and your passkeys stay as they are.`
+              : `Others can take @${owner.username} after 90 days. Use @${username} to sign in with a recovery code. Your agents and passkeys do not change.`
           }
           error={invalidUsername}
           value={username}
@@ -82,7 +82,7 @@ export function ProfileSection({ account }: { readonly account: Account }) {
         <div className="flex flex-col items-start gap-4 sm:col-span-2">
           <ErrorNote error={save.error} />
           <Button type="submit" variant="primary" pending={save.pending} disabled={!changed}>
-            Save the profile
+            Save profile
           </Button>
         </div>
       </form>

@@ -20,8 +20,8 @@ export function ProvidersSection({ account }: { readonly account: Account }) {
   const onlyMethod = countSignInMethods(account) <= 1
   return (
     <SheetSection
-      title="Sign in with another account"
-      lead="Whoever gets into such an account gets in here too. Signing in with it proves nothing about you to others: that is what the page Identity is for."
+      title="Linked accounts"
+      lead="Sign in with an account at another provider. This does not verify your identity. To verify it, open Identity."
     >
       <ul className="flex flex-col divide-y divide-line">
         {account.signInProviders.map((each) => (
@@ -53,7 +53,7 @@ function ProviderItem({ provider: { id, label, linkedAt }, onlyMethod }: Provide
     const path = `/api/account/sign-in-providers/${encodeURIComponent(id)}`
     await withRecentSignIn(() => send('DELETE', path))
     await refreshAccount()
-    toast(`${label} is unlinked.`)
+    toast(`${label} unlinked.`)
   }
 
   return (
@@ -73,7 +73,7 @@ function ProviderItem({ provider: { id, label, linkedAt }, onlyMethod }: Provide
             )}
             {linkedAt !== null &&
               onlyMethod &&
-              ' It is your only way in: add a passkey before you unlink it.'}
+              ' This is your only sign-in method. Add a passkey before you unlink it.'}
           </p>
         </div>
         {linkedAt === null ? (
@@ -105,7 +105,7 @@ function ProviderItem({ provider: { id, label, linkedAt }, onlyMethod }: Provide
         danger
         onConfirm={unlink}
       >
-        <p>You can no longer sign in with it. Verifications of your identity stay as they are.</p>
+        <p>You can no longer sign in with it. Your identity verifications do not change.</p>
       </ConfirmDialog>
     </li>
   )

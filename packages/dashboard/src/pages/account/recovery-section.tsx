@@ -31,12 +31,12 @@ export function RecoverySection({ account }: { readonly account: Account }) {
     return (
       <SheetSection
         title="Your new recovery codes"
-        lead="The old ones work no longer. Put these where you keep what matters, and not on this device alone."
+        lead="The previous codes no longer work. Store these outside this device, for example in a password manager."
       >
         <RecoveryCodes
           owner={account.owner}
           codes={codes}
-          action="Done"
+          action="I saved the codes"
           onDone={() => setCodes(null)}
         />
       </SheetSection>
@@ -46,32 +46,32 @@ export function RecoverySection({ account }: { readonly account: Account }) {
   return (
     <SheetSection
       title="Recovery codes"
-      lead="For the day on which no passkey is at hand. Each is good for one sign-in."
+      lead="Sign in with a code if you have no passkey. Each code works once."
     >
       <p className={left <= LOW_COUNT ? 'font-medium text-warn' : ''}>
         {createdAt === null ? (
-          'You have none. Make new ones soon.'
+          'You have no recovery codes. Create new ones.'
         ) : (
           <>
-            {left} of ten left, made on <DateTime at={createdAt} />.
-            {left <= LOW_COUNT && ' Make new ones soon.'}
+            {left} of 10 left, created on <DateTime at={createdAt} />.
+            {left <= LOW_COUNT && ' Create new ones.'}
           </>
         )}
       </p>
       <Button size="small" className="self-start" onClick={() => setConfirming(true)}>
-        Make new codes
+        Create new codes …
       </Button>
       <ConfirmDialog
         open={confirming}
         onClose={() => setConfirming(false)}
-        title="Make new recovery codes?"
-        action="Make ten new codes"
+        title="Create new recovery codes?"
+        action="Create 10 codes"
         onConfirm={createCodes}
       >
         <p>
           {left === 0
-            ? 'You are shown ten codes, once. Have something at hand to keep them in.'
-            : `You are shown ten codes, once. The ${left} that are left stop working at the same moment.`}
+            ? 'The 10 new codes are shown only once. Be ready to save them.'
+            : `The 10 new codes are shown only once. Your ${left} remaining codes stop working at once.`}
         </p>
       </ConfirmDialog>
     </SheetSection>

@@ -29,13 +29,13 @@ export function SessionsSection({ account }: { readonly account: Account }) {
   async function endOthers() {
     await withRecentSignIn(() => send('DELETE', '/api/account/sessions'))
     await refreshAccount()
-    toast('All other sessions are ended.')
+    toast('All other sessions ended.')
   }
 
   return (
     <SheetSection
-      title="Where you are signed in"
-      lead="A session that you do not know? End it, then look through your passkeys."
+      title="Sessions"
+      lead="If you do not recognize a session, end it and review your passkeys."
     >
       <ul className="flex flex-col divide-y divide-line">
         {sessions.map((each) => (
@@ -44,18 +44,18 @@ export function SessionsSection({ account }: { readonly account: Account }) {
       </ul>
       {sessions.length > 1 && (
         <Button size="small" className="self-start" onClick={() => setEnding(true)}>
-          End all others
+          End all other sessions …
         </Button>
       )}
       <ConfirmDialog
         open={ending}
         onClose={() => setEnding(false)}
         title="End all other sessions?"
-        action="End all others"
+        action="End other sessions"
         danger
         onConfirm={endOthers}
       >
-        <p>Every browser and program but this one is signed out at once.</p>
+        <p>All other browsers and programs are signed out at once.</p>
       </ConfirmDialog>
     </SheetSection>
   )
@@ -69,7 +69,7 @@ function SessionItem({ session }: { readonly session: SessionEntry }) {
   const end = useAction(async () => {
     await send('DELETE', `/api/account/sessions/${encodeURIComponent(id)}`)
     await refreshAccount()
-    toast('The session is ended.')
+    toast('Session ended.')
   })
 
   return (
@@ -80,14 +80,13 @@ function SessionItem({ session }: { readonly session: SessionEntry }) {
             {browserText}
             {current && (
               <span className="ml-3 rounded-full bg-good-wash px-2.5 py-0.5 font-medium text-good text-sm">
-                This one
+                This session
               </span>
             )}
           </h3>
           <p className="text-soft text-sm">
             Signed in with {METHODS[method]} on <DateTime at={createdAt} as="minute" />. Last used{' '}
-            <DateTime at={lastSeenAt} as="ago" />. It ends on <DateTime at={expiresAt} /> at the
-            latest.
+            <DateTime at={lastSeenAt} as="ago" />. Expires on <DateTime at={expiresAt} />.
           </p>
         </div>
         {!current && (

@@ -12,7 +12,7 @@ interface AvatarFieldProps {
   readonly avatar: Avatar
 }
 
-/** Selects a picture by file dialog or drag and onDrop, then crops it. */
+/** Selects a picture by file dialog or drag and drop, then crops it. */
 export function AvatarField({ agent, avatar }: AvatarFieldProps) {
   const { picture, choosing } = avatar
   const [dragging, setDragging] = useState(false)
@@ -25,7 +25,7 @@ export function AvatarField({ agent, avatar }: AvatarFieldProps) {
   }
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is for pointers; the field within does the same
+    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is for pointers; the file input does the same
     <div
       onDragOver={(event) => {
         event.preventDefault()
@@ -94,8 +94,8 @@ function CurrentPicture({ agent, avatar: { choosing, removing } }: AvatarFieldPr
           )}
         </div>
         <p id={`${id}-hint`} className="text-pretty text-soft text-sm">
-          Or drop one here: PNG, JPEG or WebP, at most 5 MiB. Only what can be seen of it is kept,
-          no place and no camera.
+          Or drop one here: PNG, JPEG or WebP, at most 5 MiB. Metadata such as the location is
+          removed.
         </p>
       </div>
     </div>
@@ -113,7 +113,7 @@ function CropEditor({ avatar }: { readonly avatar: Avatar }) {
   if (picture === null || crop === null) return null
   return (
     <fieldset ref={group} className="flex flex-col gap-4">
-      <legend className="mb-3 font-medium">What is seen of the picture</legend>
+      <legend className="mb-3 font-medium">Visible part of the picture</legend>
       <Cropper picture={picture} crop={crop} onChange={setCrop} />
       <div className="flex flex-wrap gap-3">
         <Button variant="primary" pending={uploading.pending} onClick={uploading.run}>

@@ -1,5 +1,6 @@
 import type { OwnerAgent } from '@countersign/protocol'
 import { useState } from 'react'
+import { useEditOnboarding } from '../../agents/onboarding.ts'
 import { useService } from '../../agents/use-service.ts'
 import { CopyField } from '../../components/copy-field.tsx'
 
@@ -13,6 +14,9 @@ const STYLES = ['flat', 'seal'] as const
 /** The badge styles with code to paste. Uses the DID, because a username can later belong to another agent. */
 export function BadgeCode({ did, agent }: BadgeCodeProps) {
   const { name, baseUrl } = useService()
+  const edit = useEditOnboarding()
+  // The first step is done, even if recording that fails.
+  const recordCopy = () => void edit({ badge: true }).catch(() => {})
   const [style, setStyle] = useState<(typeof STYLES)[number]>('flat')
   const url = `${baseUrl}/agent/${did}`
   const badge = `${url}/badge.svg?style=${style}`
@@ -49,11 +53,13 @@ export function BadgeCode({ did, agent }: BadgeCodeProps) {
       <CopyField
         label="Badge for a web page"
         lines
+        onCopied={recordCopy}
         value={`<a href="${url}"><img src="${badge}" alt="${escapeHtml(name)} certificate"></a>`}
       />
       <CopyField
         label="Badge for a README"
         lines
+        onCopied={recordCopy}
         value={`[![${escapeMarkdown(name)} certificate](${badge})](${url})`}
       />
     </div>

@@ -10,12 +10,12 @@ import { DateTime } from '../../components/date-time.tsx'
 
 /** The link's text, which names the next action. */
 const NEXT_ACTION: Readonly<Record<ChannelStatus, string>> = {
-  pending: 'Prove it',
+  pending: 'Verify',
   expired: 'Try again',
   verified: 'Details',
-  failing: 'Put it right',
-  ending: 'Renew it',
-  stale: 'Prove it anew',
+  failing: 'Restore proof',
+  ending: 'Renew',
+  stale: 'Verify again',
   revoked: 'Details',
 }
 
@@ -35,7 +35,7 @@ export function ChannelItem({ did, channel, channelStatus }: ChannelItemProps) {
         <ChannelStatusMark channelStatus={channelStatus} />
       </p>
       <div className="flex flex-col gap-1">
-        <h3 id={heading} className="font-semibold text-lg/7 wrap-anywhere">
+        <h3 id={heading} className="font-semibold text-lg/7 wrap-break-word">
           {handleOrDomain}
         </h3>
         <p className="text-pretty">
@@ -44,13 +44,13 @@ export function ChannelItem({ did, channel, channelStatus }: ChannelItemProps) {
         <p className="text-soft text-sm">
           {checkedAt !== null && (
             <>
-              Last seen <DateTime at={checkedAt} as="ago" />.
+              Last checked <DateTime at={checkedAt} as="ago" />.
             </>
           )}
           {nextCheckAt !== null && (
             <>
               {' '}
-              Looked for again <NextCheck at={nextCheckAt} />.
+              Next check <NextCheck at={nextCheckAt} />.
             </>
           )}
         </p>

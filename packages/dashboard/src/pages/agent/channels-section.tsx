@@ -19,16 +19,14 @@ export function ChannelsSection({ did, agent }: ChannelsSectionProps) {
   const channelStatusOf = useChannelStatus(did, agent)
   const revoked = agent.status === 'revoked'
   const none = data?.channels.length === 0
-  if (revoked && none) return null
 
   return (
     <Section
-      anchor="channels"
       title="Channels"
       lead={
         revoked
-          ? 'What was proven before the agent was revoked. Nothing of it is looked for any more.'
-          : 'Places at which the agent can be reached, each of them proven. The strongest one makes the grade; the certificate shows all that count.'
+          ? 'Channels that were verified before the agent was revoked. They are no longer checked.'
+          : 'Places where the agent can be reached. The strongest verified channel counts for the grade. The certificate shows all verified channels.'
       }
       actions={
         !revoked && (
@@ -49,7 +47,7 @@ export function ChannelsSection({ did, agent }: ChannelsSectionProps) {
           <Skeleton className="h-24" />
         </>
       )}
-      {none && <EmptyState />}
+      {none && <EmptyState revoked={revoked} />}
       {data !== undefined && !none && (
         <ul className="flex flex-col divide-y divide-line border-line border-t">
           {data.channels.toSorted(byStrength).map((channel) => (
@@ -66,14 +64,16 @@ export function ChannelsSection({ did, agent }: ChannelsSectionProps) {
   )
 }
 
-function EmptyState() {
+function EmptyState({ revoked }: { readonly revoked: boolean }) {
   return (
     <div className="flex flex-col gap-2">
-      <p className="font-medium">None yet.</p>
-      <p className="max-w-2xl text-pretty">
-        Whoever meets the agent cannot tell yet that it is the one they know from elsewhere. Prove
-        one place that you control: it takes a few minutes, and is looked for again every day.
-      </p>
+      <p className="font-medium">No channels</p>
+      {!revoked && (
+        <p className="max-w-2xl text-pretty">
+          Verify a place that you control, such as a domain, so that people recognize the agent. It
+          takes a few minutes and is checked every day.
+        </p>
+      )}
     </div>
   )
 }

@@ -14,7 +14,7 @@ export interface Size {
 const MIN_SIZE = 128
 const MAX_ZOOM = 8
 
-/** The size of the maxSquare square that fits. */
+/** The size of the largest square that fits. */
 function maxSquare({ width, height }: Size): number {
   return Math.min(width, height)
 }
@@ -24,13 +24,13 @@ export function maxZoom(picture: Size): number {
   return Math.max(1, Math.min(MAX_ZOOM, maxSquare(picture) / MIN_SIZE))
 }
 
-/** The maxSquare centred square. */
+/** The largest centred square. */
 export function centredCrop(picture: Size): Crop {
   const size = maxSquare(picture)
   return clampCrop(picture, { x: (picture.width - size) / 2, y: (picture.height - size) / 2, size })
 }
 
-/** The crop moveCrop by a number of pixels, limited to the picture. */
+/** The crop moved by a number of pixels, limited to the picture. */
 export function moveCrop(picture: Size, crop: Crop, right: number, down: number): Crop {
   return clampCrop(picture, { ...crop, x: crop.x + right, y: crop.y + down })
 }
@@ -43,7 +43,7 @@ export function zoomCrop(picture: Size, crop: Crop, zoom: number): Crop {
   return clampCrop(picture, { x: crop.x + gain, y: crop.y + gain, size })
 }
 
-/** The zoom factor of a crop; 1 for the maxSquare square. */
+/** The zoom factor of a crop; 1 for the largest square. */
 export function zoomOf(picture: Size, { size }: Crop): number {
   return maxSquare(picture) / size
 }

@@ -55,7 +55,7 @@ export function Cropper({ picture, crop, onChange }: CropperProps) {
         ref={stage}
         role="slider"
         tabIndex={0}
-        aria-label="Part of the picture that is shown"
+        aria-label="Visible part of the picture"
         aria-describedby={id}
         aria-valuenow={share(crop.x, picture.width - crop.size)}
         aria-valuetext={`${share(crop.x, picture.width - crop.size)} % from the left, ${share(crop.y, picture.height - crop.size)} % from the top`}
@@ -94,7 +94,7 @@ export function Cropper({ picture, crop, onChange }: CropperProps) {
         />
       </label>
       <p id={id} className="max-w-80 text-soft text-sm">
-        Drag the picture, or move it with the arrow keys; + and - go closer and further away.
+        Drag the picture or use the arrow keys to move it. Use + and - to zoom.
       </p>
     </div>
   )

@@ -19,27 +19,26 @@ export function GradeSection({ did, agent }: GradeSectionProps) {
   return (
     <Section
       title="Grade"
-      lead="Two questions make the letter: who stands behind the agent, and where it can be reached. Anyone can recompute it."
+      lead="Your identity verification and the agent’s channels determine the grade. Anyone can recompute it."
     >
       <div className="flex flex-wrap items-start gap-x-6 gap-y-4">
         <GradeMark grade={grade} status={status} size="medium" seed={certificateUrl} />
         <dl className="flex min-w-0 flex-1 basis-64 flex-col gap-3">
           <div>
-            <dt className="font-medium">Who stands behind it</dt>
+            <dt className="font-medium">Owner verification</dt>
             <dd className="text-soft">
               {verification === null ? (
-                'You, but you have no verified identity at present.'
+                'You have no valid identity verification.'
               ) : (
                 <>
-                  You. Your identity was verified on <DateTime at={verification.verifiedAt} />:{' '}
-                  {verification.label}.
+                  Verified by {verification.label} on <DateTime at={verification.verifiedAt} />
                 </>
               )}
             </dd>
           </div>
           <div>
-            <dt className="font-medium">Where it can be reached</dt>
-            <dd className="text-soft wrap-anywhere">
+            <dt className="font-medium">Channels</dt>
+            <dd className="text-soft wrap-break-word">
               <CountedChannels did={did} agent={agent} />
             </dd>
           </div>
@@ -54,7 +53,7 @@ export function GradeSection({ did, agent }: GradeSectionProps) {
 /** The verified channels on the agent's card, with data that only the owner can see. */
 function CountedChannels({ did, agent: { channels } }: GradeSectionProps): ReactNode {
   const ownerChannels = useQuery(channelsQuery(did)).data?.channels
-  if (channels.length === 0) return 'At no channel that has been verified.'
+  if (channels.length === 0) return 'No verified channels'
   return (
     <ul className="flex flex-col gap-1">
       {channels.map(({ kind, handleOrDomain }) => {
@@ -66,7 +65,7 @@ function CountedChannels({ did, agent: { channels } }: GradeSectionProps): React
             {match?.label ?? kind}: {handleOrDomain}
             {match?.checkedAt && (
               <>
-                , last seen <DateTime at={match.checkedAt} as="ago" />
+                , last checked <DateTime at={match.checkedAt} as="ago" />
               </>
             )}
           </li>
@@ -89,7 +88,7 @@ function NextStep({ did, agent: { verification, status, nextStep, tier } }: Grad
       )}
       {tier !== 2 && (
         <Link to="/agents/$did/channels/new" params={{ did }} className={buttonClass()}>
-          Prove where it can be reached
+          Add a channel
         </Link>
       )}
     </div>
@@ -97,6 +96,6 @@ function NextStep({ did, agent: { verification, status, nextStep, tier } }: Grad
 }
 
 function whyNoStep({ status }: OwnerAgent): string {
-  if (status === 'active') return 'There is no better one.'
-  return `A certificate that is ${status} is an E, whatever else is known of the agent.`
+  if (status === 'active') return 'This is the best grade.'
+  return `The grade of a ${status} agent is E.`
 }

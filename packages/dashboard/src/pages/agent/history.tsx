@@ -1,10 +1,12 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { eventSentences } from '../../agents/event-sentences.ts'
 import { historyQuery } from '../../agents/queries.ts'
 import { useKindLabel } from '../../channels/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { DateTime } from '../../components/date-time.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
+import { EventList } from '../../components/event-list.tsx'
 import { Section } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 
@@ -13,33 +15,37 @@ export function History({ did }: { readonly did: string }) {
   const labelOf = useKindLabel()
   const events = history.data?.pages.flatMap((page) => page.events) ?? []
   return (
-    <Section title="History" lead="What was recorded of this agent, newest first.">
+    <Section
+      title="Activity"
+      lead="Events of this agent, newest first."
+      actions={
+        <Link to="/activity" className="text-accent underline">
+          Activity of all agents
+        </Link>
+      }
+    >
       <ErrorNote error={history.error} onRetry={() => void history.refetch()} />
       {history.isPending && (
         <>
-          <Loading what="the history" />
+          <Loading what="the activity" />
           <Skeleton className="h-16" />
         </>
       )}
       {events.length > 0 && (
-        <ol className="flex flex-col gap-5 border-line border-l-2 pl-5">
-          {events.map((event) => (
-            <li key={event.seq} className="relative">
-              <span
-                aria-hidden="true"
-                className="absolute top-2 -left-6.5 size-2.5 rounded-full border-2 border-surface bg-line-strong"
-              />
+        <EventList events={events}>
+          {(event) => (
+            <>
               {eventSentences(event, labelOf).map((each) => (
-                <p key={each} className="wrap-anywhere">
+                <p key={each} className="wrap-break-word">
                   {each}
                 </p>
               ))}
               <p className="text-soft text-sm">
                 <DateTime at={event.at} as="minute" />
               </p>
-            </li>
-          ))}
-        </ol>
+            </>
+          )}
+        </EventList>
       )}
       {history.hasNextPage && (
         <Button
@@ -48,7 +54,7 @@ export function History({ did }: { readonly did: string }) {
           pending={history.isFetchingNextPage}
           onClick={() => void history.fetchNextPage()}
         >
-          Show older entries
+          Show older events
         </Button>
       )}
     </Section>

@@ -15,28 +15,28 @@ export function Identifiers({ did, agent }: IdentifiersProps) {
       <CopyField label="DID" value={did} />
       <CopyField label="Key thumbprint" value={agent.keyThumbprint} />
       <dl className="grid gap-x-8 gap-y-5 sm:grid-cols-2">
-        <Fact name="Your label" remark="Only you see it. It was chosen at the claim, and stays.">
+        <Detail name="Label" remark="Private. Set when the agent was claimed.">
           {agent.agentId}
-        </Fact>
-        <Fact name="Claimed" remark="When the certificate was issued.">
+        </Detail>
+        <Detail name="Claimed" remark="The certificate was issued.">
           <DateTime at={agent.claimedAt} as="minute" />
-        </Fact>
+        </Detail>
       </dl>
     </Section>
   )
 }
 
-interface FactProps {
+interface DetailProps {
   readonly name: string
   readonly remark: string
   readonly children: ReactNode
 }
 
-function Fact({ name, remark, children }: FactProps) {
+function Detail({ name, remark, children }: DetailProps) {
   return (
     <div className="min-w-0">
       <dt className="font-medium">{name}</dt>
-      <dd className="mt-1 wrap-anywhere">{children}</dd>
+      <dd className="mt-1 wrap-break-word">{children}</dd>
       <dd className="mt-1 text-soft text-sm">{remark}</dd>
     </div>
   )

@@ -50,7 +50,7 @@ function descriptionError(text: string): string | null {
   const excess = lengthOf(text) - DESCRIPTION_LENGTH
   if (excess > 0) return `${excess === 1 ? '1 character' : `${excess} characters`} too many.`
   if (DESCRIPTION_PATTERN.test(text)) return imitationError(text)
-  return 'There are characters in it that cannot be seen.'
+  return 'Remove the invisible characters.'
 }
 
 /** @returns the agent with the change applied, for the preview */

@@ -22,7 +22,7 @@ export function ProfileForm({ did, profile }: ProfileFormProps) {
       <TextField
         ref={name}
         label="Display name"
-        hint="What people read first. 1 to 64 characters."
+        hint="1 to 64 characters."
         error={errors.displayName}
         value={text.displayName}
         onChange={({ target }) => edit({ displayName: target.value })}
@@ -60,7 +60,7 @@ function Actions({ profile: { changed, saving }, ready, first, discard }: Action
           Discard changes
         </Button>
       )}
-      <span className="text-soft text-sm">{changed && 'Not saved yet.'}</span>
+      <span className="text-soft text-sm">{changed && 'Unsaved changes'}</span>
     </div>
   )
 }
@@ -81,8 +81,8 @@ function UsernameField({
       label="Username"
       hint={
         <>
-          3 to 32 characters out of a-z, 0-9 and -. Its certificate stands at{' '}
-          <span className="wrap-anywhere text-ink">
+          3 to 32 characters: a-z, 0-9 and -. Certificate address:{' '}
+          <span className="wrap-break-word text-ink">
             {baseUrl.replace(/^https?:\/\//, '')}/agent/{username || did}
           </span>
         </>
@@ -94,7 +94,7 @@ function UsernameField({
         edit({ username: target.value.toLowerCase() })
       }}
       onBlur={() => setBlurred(true)}
-      placeholder="none yet"
+      placeholder="None"
       autoComplete="off"
       autoCapitalize="none"
       spellCheck={false}
@@ -112,7 +112,7 @@ function DescriptionField({ profile: { text, errors, edit } }: Pick<ProfileFormP
     <div>
       <TextAreaField
         label="Description"
-        hint="What it does, for those who have never heard of it."
+        hint="What the agent does."
         error={errors.description}
         aside={<span className={errors.description ? 'text-bad' : ''}>{count}</span>}
         value={text.description}

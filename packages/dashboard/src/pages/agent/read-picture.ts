@@ -19,20 +19,18 @@ export interface Picture extends Size {
  */
 export async function readPicture(file: File): Promise<Picture> {
   if (!PICTURE_TYPES.includes(file.type)) {
-    throw new BrowserError('This is no PNG, JPEG or WebP picture. Save it as one of them first.')
+    throw new BrowserError('Choose a PNG, JPEG or WebP picture.')
   }
   if (file.size > MAX_BYTES) {
     const size = (file.size / 1024 / 1024).toLocaleString('en', { maximumFractionDigits: 1 })
-    throw new BrowserError(
-      `The picture has ${size} MiB, and 5 MiB are the most. Make it smaller first.`,
-    )
+    throw new BrowserError(`The picture is ${size} MiB. Choose one of at most 5 MiB.`)
   }
   const url = URL.createObjectURL(file)
   try {
     const image = await load(url)
     const { naturalWidth: width, naturalHeight: height } = image
     if (width * height > MAX_PIXELS) {
-      throw new BrowserError('The picture has more than 40 million pixels. Make it smaller first.')
+      throw new BrowserError('The picture has more than 40 million pixels. Choose a smaller one.')
     }
     return { file, url, image, width, height }
   } catch (error) {
@@ -45,9 +43,7 @@ async function load(url: string): Promise<HTMLImageElement> {
   const image = new Image()
   image.src = url
   await image.decode().catch(() => {
-    throw new BrowserError(
-      'The file cannot be read as a picture. It may be damaged, or something else.',
-    )
+    throw new BrowserError('The file could not be read as a picture. It may be damaged.')
   })
   return image
 }

@@ -23,21 +23,21 @@ export function RevokedProfile({ did, agent }: RevokedProfileProps) {
   const cache = useAgentCache(did)
   const removing = useAction(async (what: string, change: () => Promise<OwnerAgent>) => {
     cache.put(await change())
-    toast(`The ${what} is taken away.`)
+    toast(`The ${what} was removed.`)
   })
   const texts = TEXTS.filter(([key]) => agent.profile[key] !== null)
-  const nothing = texts.length === 0 && !agent.hasAvatar
+  const isEmpty = texts.length === 0 && !agent.hasAvatar
 
   return (
     <Section
-      title="What it still says"
+      title="Public profile"
       lead={
-        nothing
-          ? 'The certificate says nothing but its DID, its key and that it is revoked.'
-          : 'The page of a revoked certificate stays. What you wrote on it can be taken away; nothing can be added.'
+        isEmpty
+          ? 'You removed the texts and the picture. The certificate page stays public, with the revocation, the DID and your name.'
+          : 'The page of a revoked certificate stays public. You can remove your texts and the picture, but add nothing.'
       }
     >
-      {!nothing && (
+      {!isEmpty && (
         <div className="flex flex-wrap gap-3">
           {texts.map(([key, what]) => (
             <Button
@@ -48,7 +48,7 @@ export function RevokedProfile({ did, agent }: RevokedProfileProps) {
                 removing.run(what, () => send<OwnerAgent>('PATCH', pathOf(did), { [key]: null }))
               }
             >
-              Take away the {what}
+              Remove the {what}
             </Button>
           ))}
           {agent.hasAvatar && (
@@ -59,7 +59,7 @@ export function RevokedProfile({ did, agent }: RevokedProfileProps) {
                 removing.run('picture', () => send<OwnerAgent>('DELETE', `${pathOf(did)}/avatar`))
               }
             >
-              Take away the picture
+              Remove the picture
             </Button>
           )}
         </div>

@@ -19,7 +19,7 @@ export function Sharing({ did, agent }: SharingProps) {
   ] as const
 
   return (
-    <Section title="Show it to others" lead="All of this is public, and always tells the present.">
+    <Section title="Share" lead="Public pages and badges. They always show the current status.">
       <ul className="grid gap-x-8 gap-y-2 sm:grid-cols-2">
         {links.map(([name, url]) => (
           <li key={name}>

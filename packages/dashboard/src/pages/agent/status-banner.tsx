@@ -2,11 +2,8 @@ import type { OwnerAgent } from '@countersign/protocol'
 import { StatusIcon } from '@countersign/ui'
 
 const TEXTS = {
-  suspended: ['Suspended', 'Nobody is told that this agent is verified at the moment.'],
-  revoked: [
-    'Revoked',
-    'This certificate is void, for good. Nothing can be changed in it any more.',
-  ],
+  suspended: ['Suspended', 'Lookups answer “verified: false” until you reactivate the agent.'],
+  revoked: ['Revoked', 'The certificate is permanently invalid.'],
 } as const
 
 const TONES = {

@@ -22,36 +22,35 @@ const TEXTS: Readonly<Record<StatusChange, Texts>> = {
     question: (name) => `Suspend ${name}?`,
     effects: () => [
       'Lookups and challenges answer “verified: false” at once.',
-      'Its DID document no longer lets its key authenticate.',
-      'The certificate page says that it is suspended, with grade E.',
-      'It keeps its DID, name and picture. You can reactivate it at any moment.',
+      'The DID document no longer lists the key for authentication.',
+      'The certificate page shows the suspension and grade E.',
+      'The agent keeps its DID, name and picture. You can reactivate it at any time.',
     ],
-    action: 'Suspend the agent',
-    done: 'The agent is suspended.',
+    action: 'Suspend agent',
+    done: 'Agent suspended.',
   },
   reactivate: {
     question: (name) => `Reactivate ${name}?`,
     effects: () => [
       'Lookups and challenges answer “verified: true” again, at once.',
-      'Its DID document lets its key authenticate again.',
-      'Do it only if its key is in no other hands than before.',
+      'The DID document lists the key for authentication again.',
+      'Reactivate the agent only if its key is not compromised.',
     ],
-    action: 'Reactivate the agent',
-    done: 'The agent is active again.',
+    action: 'Reactivate agent',
+    done: 'Agent reactivated.',
   },
   revoke: {
-    question: (name) => `Revoke ${name} for good?`,
+    question: (name) => `Revoke ${name}?`,
     effects: ({ username }) => [
       'Lookups and challenges answer “verified: false” at once.',
-      'Its DID document is withdrawn: it holds no key any more.',
-      'The certificate page says that it is revoked, with grade E. The page stays, so that nobody is deceived.',
-      username !== null &&
-        `Its username ${username} stays yours: you can give it to another agent.`,
-      'This DID never becomes valid again. The same label and key can be claimed again, with a new DID.',
-      'If you choose the reason key_compromised, your other agents with the same key are revoked too, and nobody can claim this key again.',
+      'The DID document is deactivated and no longer contains the key.',
+      'The certificate page stays public and shows the revocation and grade E.',
+      username !== null && `You keep its username ${username} and can give it to another agent.`,
+      'Revocation is permanent. The same label and key can be claimed again, with a new DID.',
+      'With the reason key_compromised, your other agents with the same key are revoked too, and nobody can claim this key again.',
     ],
-    action: 'Revoke for good',
-    done: 'The agent is revoked.',
+    action: 'Revoke agent',
+    done: 'Agent revoked.',
   },
 }
 
@@ -74,7 +73,7 @@ export function StatusDialog({ did, agent, change, ...dialog }: StatusDialogProp
   const takesReason = change !== 'reactivate'
 
   const { reset } = reason
-  // biome-ignore lint/correctness/useExhaustiveDependencies: anew whenever it opens, and only then
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when it opens
   useEffect(reset, [dialog.open])
 
   async function confirm() {

@@ -20,7 +20,7 @@ export function UnsavedChangesDialog({ unsaved }: UnsavedChangesDialogProps) {
       action="Leave without saving"
       onConfirm={async () => blocker.proceed?.()}
     >
-      <p>What you have changed here is lost if you leave now.</p>
+      <p>Your unsaved changes will be lost.</p>
     </ConfirmDialog>
   )
 }

@@ -41,12 +41,12 @@ export function useAvatar(did: string) {
       }),
     )
     put(null)
-    toast('The picture is saved. Others see it so now.')
+    toast('Picture saved. The certificate shows it now.')
   })
 
   const removing = useAction(async () => {
     cache.put(await send<OwnerAgent>('DELETE', url))
-    toast('The picture is removed. A pattern drawn from the DID stands in its place.')
+    toast('Picture removed. A pattern generated from the DID replaces it.')
   })
 
   return { picture, crop, setCrop, preview, choosing, uploading, removing, cancel: () => put(null) }
@@ -64,7 +64,7 @@ function usePicturePreview(picture: Picture | null, crop: Crop | null): string |
   const [preview, setPreview] = useState<string | null>(null)
   useEffect(() => {
     if (picture === null || crop === null) return setPreview(null)
-    // Renders at max once per animation frame.
+    // Renders at most once per animation frame.
     const frame = requestAnimationFrame(() => setPreview(renderCrop(picture, crop)))
     return () => cancelAnimationFrame(frame)
   }, [picture, crop])

@@ -33,14 +33,14 @@ export function useProfile(did: string, agent: OwnerAgent) {
       return setUsernameRefusal(error.message)
     }
     setDraft({})
-    toast('Saved. Others see it so now.')
+    toast('Profile saved. The certificate shows it now.')
   })
 
   return {
     text,
     /** Messages by field. */
     errors,
-    /** The service's message if it usernameRefusal the username. */
+    /** The service's message if it refused the username. */
     usernameRefusal,
     changed: patch !== null,
     /** The agent with the draft applied. */

@@ -5,17 +5,19 @@ import { AgentPicture } from '../../agents/agent-picture.tsx'
 import { didOf } from '../../agents/did.ts'
 import { useService } from '../../agents/use-service.ts'
 import { DateTime } from '../../components/date-time.tsx'
+import type { Selection } from './use-selection.ts'
 
-const COLUMNS = 'md:grid-cols-[3rem_minmax(0,1fr)_3rem_8.5rem_10rem_9rem]'
+const COLUMNS = 'md:grid-cols-[1.25rem_3rem_minmax(0,1fr)_3rem_8.5rem_10rem_9rem]'
 
 interface AgentListProps {
   readonly agents: readonly OwnerAgent[]
   /** The list still shows the previous filter's result. */
   readonly stale: boolean
+  readonly selection: Selection
 }
 
 /** A table on wide screens, cards on narrow ones. */
-export function AgentList({ agents, stale }: AgentListProps) {
+export function AgentList({ agents, stale, selection }: AgentListProps) {
   const service = useService()
   return (
     <div
@@ -26,7 +28,7 @@ export function AgentList({ agents, stale }: AgentListProps) {
         aria-hidden="true"
         className={`hidden gap-x-5 border-line border-b px-6 py-3 text-soft text-sm md:grid ${COLUMNS}`}
       >
-        <span className="col-span-2">Agent</span>
+        <span className="col-span-2 col-start-2">Agent</span>
         <span>Grade</span>
         <span>Status</span>
         <span>Owner’s identity</span>
@@ -35,19 +37,35 @@ export function AgentList({ agents, stale }: AgentListProps) {
       <ul className="divide-y divide-line">
         {agents.map((agent) => {
           const did = didOf(service, agent)
-          return <Row key={did} did={did} agent={agent} />
+          return <Row key={did} did={did} agent={agent} selection={selection} />
         })}
       </ul>
     </div>
   )
 }
 
-function Row({ did, agent }: { readonly did: string; readonly agent: OwnerAgent }) {
+interface RowProps {
+  readonly did: string
+  readonly agent: OwnerAgent
+  readonly selection: Selection
+}
+
+function Row({ did, agent, selection }: RowProps) {
   const { status } = agent
   return (
     <li
-      className={`relative grid grid-cols-[3rem_minmax(0,1fr)_auto] items-center gap-x-4 gap-y-3 px-5 py-4 hover:bg-paper has-focus-visible:bg-paper md:gap-x-5 md:px-6 ${COLUMNS}`}
+      className={`relative grid grid-cols-[1.25rem_3rem_minmax(0,1fr)_auto] items-center gap-x-4 gap-y-3 px-5 py-4 hover:bg-paper has-focus-visible:bg-paper md:gap-x-5 md:px-6 ${COLUMNS}`}
     >
+      {/* Above the link that covers the row, with a margin that is easy to hit. */}
+      <label className="relative z-10 -m-3 grid cursor-pointer p-3">
+        <input
+          type="checkbox"
+          aria-label={`Select ${agent.displayName}`}
+          className="size-5 accent-accent"
+          checked={selection.has(did)}
+          onChange={({ target }) => selection.set(did, target.checked)}
+        />
+      </label>
       <AgentPicture src={agent.avatarUrl} status={status} className="size-12 rounded-xl" />
       <div className="min-w-0">
         {/* The whole row is clickable, but only the name is the link, for a short accessible name. */}
@@ -60,12 +78,12 @@ function Row({ did, agent }: { readonly did: string; readonly agent: OwnerAgent 
         </Link>
         <p className="truncate text-soft text-sm">
           {agent.username !== null && <>@{agent.username} · </>}
-          <span className="sr-only">your label: </span>
+          <span className="sr-only">label: </span>
           {agent.agentId}
         </p>
       </div>
       <GradeMark grade={agent.grade} status={status} />
-      <div className="col-span-3 flex flex-wrap items-center gap-x-4 gap-y-2 text-sm md:contents">
+      <div className="col-span-4 flex flex-wrap items-center gap-x-4 gap-y-2 text-sm md:contents">
         <div>
           <StatusMark status={status} />
         </div>

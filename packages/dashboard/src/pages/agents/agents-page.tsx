@@ -6,24 +6,27 @@ import { ErrorNote } from '../../components/error-note.tsx'
 import { Page } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { AgentList } from './agent-list.tsx'
+import { BulkBar } from './bulk-bar.tsx'
 import { Filters } from './filters.tsx'
 import { NoAgents } from './no-agents.tsx'
 import { NoMatches } from './no-matches.tsx'
 import { RevokeAll } from './revoke-all.tsx'
 import { useAgentsFilter } from './use-agents-filter.ts'
+import { useSelection } from './use-selection.ts'
 
 export function AgentsPage() {
   const filter = useAgentsFilter()
   const list = useInfiniteQuery({ ...agentsQuery(filter), placeholderData: keepPreviousData })
-  const counts = list.data?.pages[0]?.counts
   const agents = list.data?.pages.flatMap((page) => page.agents) ?? []
+  const selection = useSelection(agents)
+  const counts = list.data?.pages[0]?.counts
   const live = counts ? counts.active + counts.suspended : 0
   const none = counts !== undefined && live + counts.revoked === 0
 
   return (
     <Page
       title="Agents"
-      {...(!none && { lead: 'The agents that you stand behind, newest first.' })}
+      {...(!none && { lead: 'Your agents, newest first.' })}
       actions={
         !none && (
           <Link to="/claim" className={buttonClass('primary')}>
@@ -42,7 +45,10 @@ export function AgentsPage() {
             {list.isPlaceholderData ? '' : found(agents.length, list.hasNextPage)}
           </p>
           {agents.length > 0 ? (
-            <AgentList agents={agents} stale={list.isPlaceholderData} />
+            <>
+              <BulkBar agents={agents} selection={selection} />
+              <AgentList agents={agents} stale={list.isPlaceholderData} selection={selection} />
+            </>
           ) : (
             <NoMatches filter={filter} more={list.hasNextPage} />
           )}

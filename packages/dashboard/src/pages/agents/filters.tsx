@@ -1,8 +1,9 @@
 import { AGENT_STATUSES, type OwnerAgents } from '@countersign/protocol'
 import { STATUS_WORDS } from '@countersign/ui'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import type { AgentsFilter } from '../../agents/queries.ts'
 import { SelectField } from '../../components/field.tsx'
+import { FilterLinks } from '../../components/filter-links.tsx'
 import { SearchField } from './search-field.tsx'
 import { filterOf, GRADES } from './use-agents-filter.ts'
 
@@ -10,9 +11,6 @@ interface FiltersProps {
   readonly filter: AgentsFilter
   readonly counts: OwnerAgents['counts']
 }
-
-const TAB =
-  'inline-flex min-h-10 items-center gap-2 rounded-full border border-line bg-surface px-4 font-medium text-soft no-underline hover:border-line-strong hover:text-ink aria-[current=page]:border-accent aria-[current=page]:bg-accent-wash aria-[current=page]:text-accent'
 
 /** The filters, which are stored in the URL. */
 export function Filters({ filter, counts }: FiltersProps) {
@@ -41,23 +39,15 @@ export function Filters({ filter, counts }: FiltersProps) {
           ))}
         </SelectField>
       </div>
-      <nav aria-label="Status" className="flex flex-wrap gap-2">
-        {([undefined, ...AGENT_STATUSES] as const).map((status) => (
-          <Link
-            key={status ?? 'all'}
-            to="/agents"
-            search={filterOf({ ...filter, status })}
-            resetScroll={false}
-            activeOptions={{ exact: true }}
-            className={TAB}
-          >
-            {status === undefined ? 'All' : STATUS_WORDS[status]}
-            <span className="text-sm tabular-nums">
-              {(status === undefined ? total : counts[status]).toLocaleString('en')}
-            </span>
-          </Link>
-        ))}
-      </nav>
+      <FilterLinks
+        label="Status"
+        to="/agents"
+        options={([undefined, ...AGENT_STATUSES] as const).map((status) => ({
+          label: status === undefined ? 'All' : STATUS_WORDS[status],
+          count: status === undefined ? total : counts[status],
+          search: filterOf({ ...filter, status }),
+        }))}
+      />
     </search>
   )
 }

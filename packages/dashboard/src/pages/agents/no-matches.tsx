@@ -14,8 +14,9 @@ export function NoMatches({ filter, more }: NoMatchesProps) {
     <div className="flex flex-col items-start gap-4 rounded-2xl border border-line-strong border-dashed p-6 sm:p-10">
       <h2 className="font-semibold text-xl tracking-tight">No agent matches</h2>
       <p className="max-w-xl text-pretty text-soft">
-        {more ? 'Among the newest ones, there' : 'There'} is no {kind(filter)}. A search looks at
-        names, usernames, your labels, descriptions and DIDs.
+        You have no {kind(filter)}
+        {more && ' among your newest agents'}. The search covers names, usernames, labels,
+        descriptions and DIDs.
       </p>
       <Link to="/agents" search={{}} className={buttonClass()}>
         Show all agents
@@ -28,8 +29,8 @@ function kind({ search, status, grade }: AgentsFilter): string {
   return [
     status && STATUS_WORDS[status].toLowerCase(),
     'agent',
-    grade && `of grade ${grade}`,
-    search && `with “${search}” in it`,
+    grade && `with grade ${grade}`,
+    search && `that contains “${search}”`,
   ]
     .filter(Boolean)
     .join(' ')

@@ -21,14 +21,14 @@ export function RevokeAll({ count }: RevokeAllProps) {
   return (
     <details className="mt-6 border-line border-t pt-4">
       <summary className="w-fit cursor-pointer rounded-lg py-2 text-soft hover:text-ink">
-        In an emergency
+        Emergency: revoke all agents
       </summary>
       <div className="mt-3 flex flex-col items-start gap-4 rounded-2xl border border-line bg-surface p-5 sm:p-6">
         <p className="max-w-2xl text-pretty">
-          If every one of your keys may be in other hands, you can revoke all of your agents at
-          once. To take back a single one, open it above.
+          If all your keys may be compromised, revoke all your agents at once. To revoke some of
+          them, select them above.
         </p>
-        <Button variant="danger" onClick={() => setOpen(true)}>
+        <Button variant="warning" onClick={() => setOpen(true)}>
           Revoke all agents …
         </Button>
       </div>
@@ -49,7 +49,7 @@ function RevokeAllDialog(
   const agents = count === 1 ? '1 agent' : `${count} agents`
 
   const { reset } = reason
-  // biome-ignore lint/correctness/useExhaustiveDependencies: anew whenever it opens, and only then
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when it opens
   useEffect(() => {
     setTyped('')
     reset()
@@ -63,7 +63,7 @@ function RevokeAllDialog(
       }),
     )
     await queries.invalidateQueries({ queryKey: AGENTS_KEY })
-    toast(revokedAgents === 1 ? '1 agent is revoked.' : `${revokedAgents} agents are revoked.`)
+    toast(revokedAgents === 1 ? '1 agent revoked.' : `${revokedAgents} agents revoked.`)
   }
 
   return (
@@ -71,20 +71,20 @@ function RevokeAllDialog(
       open={open}
       onClose={onClose}
       title={`Revoke ${agents}?`}
-      action={`Revoke ${agents} for good`}
+      action={`Revoke ${agents}`}
       danger
       ready={typed.trim() === username && reason.valid}
       onConfirm={revoke}
     >
       <ul className="list-disc space-y-1.5 pl-5">
-        <li>All of them stop being vouched for at once, and none becomes valid again.</li>
-        <li>Their usernames stay yours: you can give them to other agents.</li>
-        <li>Their keys and labels can be claimed again, each under a new DID.</li>
+        <li>All certificates end at once. Revocation is permanent.</li>
+        <li>You keep their usernames and can give them to other agents.</li>
+        <li>Their keys and labels can be claimed again, each with a new DID.</li>
       </ul>
       <ReasonField state={reason} />
       <TextField
         label="Your username"
-        hint={`To confirm, write ${username ?? 'it'}.`}
+        hint={`Enter ${username ?? 'it'} to confirm.`}
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
         autoComplete="off"

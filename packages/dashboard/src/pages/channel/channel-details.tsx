@@ -49,7 +49,7 @@ export function ChannelDetails({ did, agent, channel, above }: ChannelDetailsPro
       actions={
         link !== null && (
           <a href={link} target="_blank" rel="noopener noreferrer" className={buttonClass()}>
-            Open it
+            Open
           </a>
         )
       }

@@ -43,9 +43,9 @@ function LoadedChannel({ did, agent }: LoadedChannelProps) {
   if (data !== undefined) {
     return (
       <Page
-        title="No such channel"
+        title="Channel not found"
         above={above}
-        lead="It may have been removed, or proven by another owner, who has it now."
+        lead="You may have removed it, or another owner may have verified it since."
         width="narrow"
       >
         <Link

@@ -15,18 +15,17 @@ export function CheckResult({ channel, check: { outcome } }: CheckResultProps) {
     return (
       <p className="text-pretty">
         {proof === null
-          ? 'The proof is there.'
-          : 'The earlier proof is there and goes on counting. The fresh token has not been seen yet.'}
+          ? 'The proof was found.'
+          : 'The earlier proof was found and still counts. The new token was not found yet.'}
       </p>
     )
   }
   if (outcome === 'unreachable') {
     return (
       <>
-        <p className="font-medium">Nobody could tell.</p>
+        <p className="font-medium">No result</p>
         <p className="text-pretty">
-          Too few of the answers that it takes have come. Nothing has changed; check again in a
-          while.
+          Too few servers responded. Nothing has changed. Check again in a few minutes.
         </p>
       </>
     )
@@ -36,11 +35,11 @@ export function CheckResult({ channel, check: { outcome } }: CheckResultProps) {
     <>
       <p className="font-medium">
         {state === 'verified'
-          ? 'Neither this proof nor the earlier one is there.'
-          : 'Not there yet.'}
+          ? 'Neither the new nor the earlier proof was found.'
+          : 'Not found yet'}
       </p>
       <p className="text-pretty">
-        What has just been placed can take some minutes to be seen everywhere, sometimes hours.{' '}
+        A new entry can take minutes, sometimes hours, to be visible everywhere.{' '}
         <Later channel={channel} />
       </p>
     </>
@@ -51,12 +50,11 @@ export function CheckResult({ channel, check: { outcome } }: CheckResultProps) {
 function Later({ channel: { nextCheckAt, proof } }: Pick<CheckResultProps, 'channel'>) {
   const until = proof && <DateTime at={proof.expiresAt} />
   if (nextCheckAt === null) {
-    return <>You can close this page, come back and check again: there is time until {until}.</>
+    return <>You can close this page and check again later. Complete by {until}.</>
   }
   return (
     <>
-      You can close this page: it is looked for again by itself, <NextCheck at={nextCheckAt} />, and
-      there is time until {until}.
+      You can close this page. Next check <NextCheck at={nextCheckAt} />. Complete by {until}.
     </>
   )
 }

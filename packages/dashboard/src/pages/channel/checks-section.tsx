@@ -23,7 +23,8 @@ interface ChecksSectionProps {
 
 /** Check results, and a button that starts a check. */
 export function ChecksSection({ did, channel, byAgent, canCheck }: ChecksSectionProps) {
-  const { id, state, proof, checks } = channel
+  const { id, state, proof, checks, verifiedAt } = channel
+  const everVerified = verifiedAt !== null
   const cache = useChannelCache(did)
   const checking = useAction(async () => {
     await cache.put(await send<OwnerChannel>('POST', `${channelPath(did, id)}/check`))
@@ -35,7 +36,11 @@ export function ChecksSection({ did, channel, byAgent, canCheck }: ChecksSection
   return (
     <SheetSection
       title={byAgent ? 'Proofs' : 'Checks'}
-      lead={byAgent ? undefined : 'What is placed is looked for as anyone on the internet sees it.'}
+      lead={
+        byAgent
+          ? undefined
+          : 'The service looks for the published text from several places on the internet.'
+      }
     >
       {canCheck && sought && (
         <Button
@@ -50,12 +55,12 @@ export function ChecksSection({ did, channel, byAgent, canCheck }: ChecksSection
       {byAgent && proof !== null && (
         <p className="flex items-center gap-3 font-medium">
           <Pulse />
-          Waiting for the agent. This page says so when it has come.
+          Waiting for the agent. This page updates automatically.
         </p>
       )}
       {/* Always rendered, so that screen readers announce its content. */}
       <div role="status" className="flex flex-col gap-1 empty:hidden">
-        {checking.pending && <p>Looking from every side …</p>}
+        {checking.pending && <p>Checking …</p>}
         {latest && !byAgent && !checking.pending && (
           <CheckResult channel={channel} check={latest} />
         )}
@@ -66,10 +71,10 @@ export function ChecksSection({ did, channel, byAgent, canCheck }: ChecksSection
           <h3 className="mb-2 text-soft text-sm">
             Last check, <DateTime at={latest.at} as="ago" />
           </h3>
-          <Perspectives perspectives={latest.perspectives} />
+          <Perspectives perspectives={latest.perspectives} everVerified={everVerified} />
         </div>
       )}
-      <EarlierChecks checks={earlier} />
+      <EarlierChecks checks={earlier} everVerified={everVerified} />
     </SheetSection>
   )
 }

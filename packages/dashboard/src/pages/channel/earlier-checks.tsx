@@ -5,14 +5,19 @@ import { DateTime } from '../../components/date-time.tsx'
 const OUTCOME_TEXTS: Readonly<Record<CheckOutcome, string>> = {
   proven: 'found',
   absent: 'not found',
-  unreachable: 'nobody could tell',
+  unreachable: 'no answer',
 }
 
-export function EarlierChecks({ checks }: { readonly checks: readonly ChannelCheck[] }) {
+interface EarlierChecksProps {
+  readonly checks: readonly ChannelCheck[]
+  readonly everVerified: boolean
+}
+
+export function EarlierChecks({ checks, everVerified }: EarlierChecksProps) {
   if (checks.length === 0) return null
   return (
     <div>
-      <h3 className="mb-2 text-soft text-sm">Before that</h3>
+      <h3 className="mb-2 text-soft text-sm">Earlier checks</h3>
       <ol className="flex flex-col divide-y divide-line border-line border-y">
         {checks.map(({ at, outcome, perspectives }) => (
           <li key={at}>
@@ -25,7 +30,7 @@ export function EarlierChecks({ checks }: { readonly checks: readonly ChannelChe
                 </span>
               </summary>
               <div className="pb-4">
-                <Perspectives perspectives={perspectives} />
+                <Perspectives perspectives={perspectives} everVerified={everVerified} />
               </div>
             </details>
           </li>

@@ -61,7 +61,7 @@ export function HandleForm({ did, kind }: HandleFormProps) {
       />
       <ErrorNote error={adding.error} />
       <Button type="submit" variant="primary" pending={adding.pending} className="sm:self-start">
-        Show what to place
+        {kind.provenBy === 'agent' ? 'Show the command' : 'Show what to publish'}
       </Button>
     </form>
   )

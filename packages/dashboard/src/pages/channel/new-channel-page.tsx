@@ -40,7 +40,7 @@ function NewChannel({ did, agent }: NewChannelProps) {
     <Page
       title={TITLE}
       above={<BackToAgent did={did} name={agent.displayName} />}
-      lead={`Where can ${agent.displayName} be reached? Choose a place that you control: you are shown what to put there, and it is looked for.`}
+      lead={`Choose a place that you control and where ${agent.displayName} can be reached. You publish a text there, and the service checks it.`}
       width="narrow"
     >
       <ErrorNote error={error} onRetry={() => void refetch()} />
@@ -51,7 +51,7 @@ function NewChannel({ did, agent }: NewChannelProps) {
         </>
       )}
       {agent.status === 'revoked' ? (
-        <Note>This agent is revoked, for good: nothing can be added to it.</Note>
+        <Note>This agent is revoked. You cannot add channels to it.</Note>
       ) : (
         data && <Kinds did={did} agent={agent} kinds={data.kinds} />
       )}
@@ -71,7 +71,7 @@ function Kinds({ did, agent, kinds }: KindsProps) {
     <fieldset key={tier} className="flex min-w-0 flex-col gap-3">
       <legend className="mb-3 w-full">
         <span className="block font-semibold text-xl tracking-tight">
-          Tier {tier}: worth {tier} of the grade’s 4 points
+          Tier {tier}: {tier} of the grade’s 4 points
         </span>
         <span className="block min-h-6">
           {projectedGrade && (
@@ -107,13 +107,13 @@ interface EffectProps {
 /** How verifying a channel of the tier would change the grade. */
 function Effect({ agent, tier, from, to }: EffectProps) {
   if (agent.status === 'suspended') {
-    return <span className="text-soft">Changes no grade while the agent is suspended.</span>
+    return <span className="text-soft">The grade stays E while the agent is suspended.</span>
   }
   if (from === to) {
     return (
       <span className="text-soft">
-        Leaves the grade at {to}
-        {agent.tier === tier && ', and keeps it there should the other channel end'}
+        The grade stays {to}
+        {agent.tier === tier && ', even if your other channel expires'}
       </span>
     )
   }

@@ -24,12 +24,12 @@ export function ProofSection({ proof, state, byAgent, takesFocus }: ProofSection
 
   return (
     <SheetSection
-      title={byAgent ? 'What the agent does' : 'What to place'}
+      title={byAgent ? 'Run the command' : 'Publish the text'}
       lead={
         <>
-          {methods.length > 1 && 'One of these ways is enough. '}
-          {state === 'verified' && 'Until this is seen, the earlier proof goes on counting. '}
-          Good until <DateTime at={expiresAt} as="minute" />.
+          {methods.length > 1 && 'Use one of these methods. '}
+          {state === 'verified' && 'Until the new proof is found, the earlier one still counts. '}
+          Complete by <DateTime at={expiresAt} as="minute" />.
         </>
       }
     >
@@ -38,7 +38,7 @@ export function ProofSection({ proof, state, byAgent, takesFocus }: ProofSection
           <Method method={methods[0]} />
         ) : (
           <Tabs
-            label="Ways to prove it"
+            label="Methods"
             tabs={methods.map((method) => ({
               id: method.id,
               title: method.title,
@@ -54,7 +54,7 @@ export function ProofSection({ proof, state, byAgent, takesFocus }: ProofSection
 function Method({ method: { step, fields } }: { readonly method: ProofMethodInWords }) {
   return (
     <div className="flex min-w-0 flex-col gap-5">
-      <p className="text-pretty wrap-anywhere">{step}</p>
+      <p className="text-pretty wrap-break-word">{step}</p>
       {fields.map(({ label, value, multiline }) => (
         <CopyField key={label} label={label} value={value} lines={multiline} />
       ))}

@@ -27,24 +27,24 @@ export function RemovalSection(props: RemovalSectionProps) {
 
   async function remove() {
     await send('DELETE', channelPath(did, id))
-    await navigate({ to: '/agents/$did', params: { did } })
+    await navigate({ to: '/agents/$did/channels', params: { did } })
     void cache.drop(id)
-    toast(`${handleOrDomain} is removed.`)
+    toast(`${handleOrDomain} removed.`)
   }
 
   return (
-    <SheetSection title="Remove it">
+    <SheetSection title="Remove the channel">
       <p className="text-pretty">
-        If the agent can no longer be reached there, or you do not want it to be seen.
+        Remove the channel if the agent can no longer be reached there, or to hide it.
       </p>
       <Button variant="warning" className="sm:self-start" onClick={() => setConfirming(true)}>
-        Remove the channel …
+        Remove channel …
       </Button>
       <ConfirmDialog
         open={confirming}
         onClose={() => setConfirming(false)}
         title={`Remove ${handleOrDomain}?`}
-        action="Remove the channel"
+        action="Remove channel"
         danger
         onConfirm={remove}
       >
@@ -57,7 +57,7 @@ export function RemovalSection(props: RemovalSectionProps) {
 function Effects({ did, agent, channel, byAgent }: RemovalSectionProps) {
   const projectedGrade = useProjectedGrade(did, agent)
   if (channel.state !== 'verified') {
-    return <p>It counts for nothing at present: nothing changes for the agent.</p>
+    return <p>The channel is not verified, so the grade does not change.</p>
   }
   const to = projectedGrade?.without(channel)
   return (
@@ -73,9 +73,9 @@ function Effects({ did, agent, channel, byAgent }: RemovalSectionProps) {
           )}
         </li>
       )}
-      <li>The certificate and the cards do not name it any more.</li>
-      <li>Its checks are deleted. The history keeps that it was there, and that it was removed.</li>
-      {!byAgent && <li>What you placed for it is of no more use: take it away there, too.</li>}
+      <li>The certificate and the cards no longer show it.</li>
+      <li>Its checks are deleted. The activity still shows that you added and removed it.</li>
+      {!byAgent && <li>You can remove the text that you published there.</li>}
     </ul>
   )
 }

@@ -32,13 +32,13 @@ export function RenewalSection({
     const renewed = await send<OwnerChannel>('POST', `${channelPath(did, id)}/renew`)
     onRenewed()
     void cache.put(renewed)
-    if (!byAgent) toast('Here is a fresh token.')
+    if (!byAgent) toast('New token created.')
   })
   const urgent = proof === null && channelStatus !== 'verified'
   if (byAgent && proof !== null) return null
 
   return (
-    <SheetSection title={byAgent ? 'Prove it anew' : 'Fresh token'}>
+    <SheetSection title="Renew the channel">
       <p className="text-pretty">
         {byAgent ? agentText(channelStatus) : tokenText(channelStatus, proof !== null)}
       </p>
@@ -48,7 +48,7 @@ export function RenewalSection({
         onClick={renewing.run}
         className="sm:self-start"
       >
-        {byAgent ? 'Show what the agent does' : 'Get a fresh token'}
+        {byAgent ? 'Show the command' : 'Create new token'}
       </Button>
       <ErrorNote error={renewing.error} />
     </SheetSection>
@@ -56,16 +56,16 @@ export function RenewalSection({
 }
 
 function tokenText(channelStatus: ChannelStatus, open: boolean): string {
-  if (open) return 'A fresh one takes the place of the one above, which is void from then on.'
-  if (channelStatus === 'expired') return 'The token before it was not seen in time, and is void.'
+  if (open) return 'A new token replaces the one above, which is then invalid.'
+  if (channelStatus === 'expired') return 'The previous token expired before it was found.'
   if (channelStatus === 'stale') {
-    return 'What proved the channel before does not bring it back: a fresh token does.'
+    return 'The previous proof is no longer accepted. Publish a new token.'
   }
-  return 'Once it is seen, the time of the channel begins anew. What proved it before goes on counting until then.'
+  return 'Publish a new token to extend the channel. Until it is found, the earlier proof still counts.'
 }
 
 function agentText(channelStatus: ChannelStatus): string {
   return channelStatus === 'expired'
-    ? 'The agent did not prove it in time. Begin anew, and it has time again.'
-    : 'The agent proves it in the same way as before, as often as it likes; its time begins anew whenever it does.'
+    ? 'The agent did not run the command in time. Start again.'
+    : 'The agent can run the command again at any time. Each run extends the channel.'
 }

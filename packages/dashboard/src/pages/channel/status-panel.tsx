@@ -15,7 +15,7 @@ interface StatusPanelProps {
 export function StatusPanel({ channel, channelStatus, byAgent }: StatusPanelProps) {
   const { tier, verifiedAt, checkedAt, nextCheckAt, freshUntil } = channel
   return (
-    <section aria-label="How it stands" className="flex flex-col gap-5">
+    <section aria-label="Channel status" className="flex flex-col gap-5">
       <div className="flex flex-wrap items-start gap-x-4 gap-y-3">
         <span className="flex min-h-7 items-center">
           <ChannelStatusMark channelStatus={channelStatus} />
@@ -25,21 +25,23 @@ export function StatusPanel({ channel, channelStatus, byAgent }: StatusPanelProp
         </p>
       </div>
       <dl className="grid grid-cols-2 gap-x-6 gap-y-4 border-line border-y py-4 sm:grid-cols-4">
-        <Fact name="Worth">
+        <Detail name="Points">
           Tier {tier}: {tier} of the grade’s 4 points
-        </Fact>
-        <Fact name="Proven">{verifiedAt === null ? 'Not yet' : <DateTime at={verifiedAt} />}</Fact>
-        <Fact name="Last seen">
+        </Detail>
+        <Detail name="Verified">
+          {verifiedAt === null ? 'Not yet' : <DateTime at={verifiedAt} />}
+        </Detail>
+        <Detail name="Last checked">
           {checkedAt === null ? 'Not yet' : <DateTime at={checkedAt} as="ago" />}
-        </Fact>
+        </Detail>
         {byAgent ? (
-          <Fact name="Counts until">
+          <Detail name="Expires">
             {freshUntil === null ? 'Not yet' : <DateTime at={freshUntil} />}
-          </Fact>
+          </Detail>
         ) : (
-          <Fact name="Looked for again">
+          <Detail name="Next check">
             {nextCheckAt === null ? noNextCheckText(channelStatus) : <NextCheck at={nextCheckAt} />}
-          </Fact>
+          </Detail>
         )}
       </dl>
     </section>
@@ -47,13 +49,13 @@ export function StatusPanel({ channel, channelStatus, byAgent }: StatusPanelProp
 }
 
 function noNextCheckText(channelStatus: ChannelStatus): string {
-  if (channelStatus === 'revoked') return 'No more'
+  if (channelStatus === 'revoked') return 'None'
   return channelStatus === 'expired' || channelStatus === 'stale'
-    ? 'Not before it has a fresh token'
-    : 'When you ask for it'
+    ? 'After you create a new token'
+    : 'When you start one'
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+function Detail({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
     <div className="min-w-0">
       <dt className="text-soft text-sm">{name}</dt>

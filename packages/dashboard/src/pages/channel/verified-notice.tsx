@@ -28,19 +28,19 @@ export function VerifiedNotice({ did, agent, gradeBefore, byAgent }: VerifiedNot
     >
       <GradeMark grade={grade} status={status} size="medium" seed={certificateUrl} />
       <div className="flex min-w-0 flex-1 basis-72 flex-col gap-1">
-        <h2 className="font-semibold text-2xl tracking-tight">It is proven</h2>
-        <p className="text-pretty wrap-anywhere">
+        <h2 className="font-semibold text-2xl tracking-tight">Channel verified</h2>
+        <p className="text-pretty wrap-break-word">
           {grade === gradeBefore
-            ? `The grade of ${displayName} is ${grade}, as before.`
-            : `The grade of ${displayName} went from ${gradeBefore} to ${grade}.`}{' '}
+            ? `The grade of ${displayName} is still ${grade}.`
+            : `The grade of ${displayName} changed from ${gradeBefore} to ${grade}.`}{' '}
           {byAgent
-            ? 'The agent proves it again before its time is over.'
-            : 'Leave what you placed where it is: it is looked for every day.'}
+            ? 'The agent must renew the proof before it expires.'
+            : 'Leave the published text in place. It is checked every day.'}
         </p>
       </div>
       <div className="flex flex-wrap gap-3">
         <Link to="/agents/$did" params={{ did }} className={buttonClass('primary')}>
-          To the agent
+          Open the agent
         </Link>
         <a href={certificateUrl} className={buttonClass()}>
           Public certificate

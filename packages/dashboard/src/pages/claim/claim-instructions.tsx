@@ -6,51 +6,37 @@ import { Section } from '../../components/page.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import {
   type ClaimData,
-  countersignCommands,
+  countersignCommand,
   opensslCommands,
   PLAIN_LABEL,
   sentenceForAgent,
 } from './commands.ts'
-import type { ClaimToken } from './use-claim-token.ts'
+import type { ClaimTokens } from './use-claim-tokens.ts'
 
 interface ClaimInstructionsProps {
-  readonly token: ClaimToken
+  readonly tokens: ClaimTokens
 }
 
 /** Three tabs to redeem the token, ready to copy. */
-export function ClaimInstructions({ token }: ClaimInstructionsProps) {
+export function ClaimInstructions({ tokens }: ClaimInstructionsProps) {
   const { name, shortName, baseUrl, cliPackage } = useService()
   const [label, setLabel] = useState('main')
   const plain = PLAIN_LABEL.test(label)
-  const facts: ClaimData = {
-    token: token.value,
+  const data: ClaimData = {
+    token: tokens.values[0] as string,
     label: plain ? label : 'main',
     baseUrl,
     cliPackage,
     shortName,
     serviceName: name,
-    until: inUtc(token.expiresAt),
+    until: inUtc(tokens.expiresAt),
   }
 
   return (
     <Section
-      title="Hand it to the agent"
-      lead="Whoever operates the agent runs this where its key is kept. The key never leaves that place."
+      title="Claim with the token"
+      lead="Run the command where the agent runs. The private key never leaves that machine."
     >
-      <TextField
-        label="Your label for the agent"
-        hint="Only you see it: it tells several agents with the same key apart. It stays as it is claimed."
-        error={
-          plain
-            ? null
-            : 'Here, a label is 1 to 128 letters, digits, dots, _ and -, beginning with a letter or digit.'
-        }
-        value={label}
-        onChange={({ target }) => setLabel(target.value)}
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
-      />
       <Tabs
         label="Ways to claim"
         tabs={[
@@ -58,9 +44,9 @@ export function ClaimInstructions({ token }: ClaimInstructionsProps) {
             id: 'countersign',
             title: 'countersign',
             content: (
-              <Tab label="Commands for countersign" text={countersignCommands(facts)}>
-                The first command makes the agent’s key, and never replaces one that is there. npx
-                comes with Node.js, 20.19 or later.
+              <Tab label="Command for countersign" text={countersignCommand(data)}>
+                Creates a key if there is none, and never replaces one. Needs Node.js 20.19 or
+                later, which includes npx.
               </Tab>
             ),
           },
@@ -68,22 +54,36 @@ export function ClaimInstructions({ token }: ClaimInstructionsProps) {
             id: 'openssl',
             title: 'curl, openssl',
             content: (
-              <Tab label="Commands for curl and openssl" text={opensslCommands(facts)}>
-                Needs nothing but a shell, curl and OpenSSL 3.
+              <Tab label="Commands for curl and openssl" text={opensslCommands(data)}>
+                Needs a shell, curl and OpenSSL 3.
               </Tab>
             ),
           },
           {
             id: 'sentence',
-            title: 'In words',
+            title: 'Prompt',
             content: (
-              <Tab label="Words for the agent" text={sentenceForAgent(facts)}>
-                For an agent that can sign and send requests by itself. Paste it where you talk to
-                it.
+              <Tab label="Prompt for the agent" text={sentenceForAgent(data)}>
+                For an agent that can sign and send requests itself. Paste it into your chat with
+                the agent.
               </Tab>
             ),
           },
         ]}
+      />
+      <TextField
+        label="Label"
+        hint="Private. It distinguishes agents that share a key. You cannot change it later."
+        error={
+          plain
+            ? null
+            : 'Use 1 to 128 letters, digits, dots, _ and -. Begin with a letter or digit.'
+        }
+        value={label}
+        onChange={({ target }) => setLabel(target.value)}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
       />
     </Section>
   )

@@ -15,7 +15,7 @@ export function Countdown({ left, total }: CountdownProps) {
       <p className="flex items-center justify-between gap-4">
         <span className="flex items-center gap-3 font-medium">
           <Pulse />
-          Waiting for the agent
+          Waiting for the agent …
         </span>
         <span
           role="timer"

@@ -7,23 +7,23 @@ import { ErrorNote } from '../../components/error-note.tsx'
 import { Section } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { CreateToken } from './create-token.tsx'
-import type { Making } from './use-claim-token.ts'
+import type { Creating } from './use-claim-tokens.ts'
 
 interface StartProps {
-  /** Whether the previous token has expired. */
+  /** Whether the previous tokens have expired. */
   readonly expired?: boolean
-  readonly making: Making
+  readonly creating: Creating
 }
 
 /** Shown without a valid token: a button to create one, or a link to identity verification. */
-export function Start({ expired = false, making }: StartProps) {
+export function Start({ expired = false, creating }: StartProps) {
   const { data, error, isPending, refetch } = useQuery(identityQuery)
-  const refused = making.error instanceof ApiError && making.error.code === 'IDENTITY_REQUIRED'
+  const refused = creating.error instanceof ApiError && creating.error.code === 'IDENTITY_REQUIRED'
 
   if (isPending) {
     return (
       <>
-        <Loading what="whether you can claim agents" />
+        <Loading what="your verifications" />
         <Skeleton className="h-76 rounded-2xl" />
       </>
     )
@@ -32,7 +32,7 @@ export function Start({ expired = false, making }: StartProps) {
   return (
     <div className="flex flex-col gap-8">
       <ErrorNote error={error} onRetry={() => void refetch()} />
-      <CreateToken expired={expired} making={making} />
+      <CreateToken expired={expired} creating={creating} />
     </div>
   )
 }
@@ -41,12 +41,12 @@ export function Start({ expired = false, making }: StartProps) {
 function IdentityFirst() {
   return (
     <Section
-      title="First, who are you?"
-      lead="A certificate says who stands behind an agent, so that has to be known first. You have no verified identity at present: none was made, or the last one has expired."
+      title="Verify your identity first"
+      lead="A certificate names the verified owner of an agent. You have no valid identity verification."
     >
       <p className="max-w-2xl text-pretty">
-        You prove it once, with a provider of your choice, and stand behind as many agents as you
-        like from then on.
+        Verify your identity once with a provider of your choice. Then you can claim any number of
+        agents.
       </p>
       <Link to="/identity" className={`self-start ${buttonClass('primary')}`}>
         Verify your identity

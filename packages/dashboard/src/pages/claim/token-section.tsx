@@ -3,33 +3,31 @@ import { CopyField } from '../../components/copy-field.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { Section } from '../../components/page.tsx'
 import { Countdown } from './countdown.tsx'
-import type { ClaimToken, Making } from './use-claim-token.ts'
+import type { ClaimTokens, Creating } from './use-claim-tokens.ts'
 
 interface TokenSectionProps {
-  readonly token: ClaimToken
+  readonly tokens: ClaimTokens
   /** In seconds. */
   readonly left: number
-  readonly making: Making
+  readonly creating: Creating
 }
 
 /** Shows the token, which is displayed only once. */
-export function TokenSection({ token, left, making }: TokenSectionProps) {
+export function TokenSection({ tokens, left, creating }: TokenSectionProps) {
   return (
     <Section
       title="Your claim token"
-      lead="Shown this once. Treat it as a password: whoever has it can become an agent of yours."
+      lead="Shown only once. Treat it like a password: anyone who has it can claim an agent in your name."
     >
-      <CopyField label="Claim token" value={token.value} />
-      <Countdown left={left} total={token.seconds} />
+      <Countdown left={left} total={tokens.seconds} />
+      <CopyField label="Claim token" value={tokens.values[0] as string} />
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <Button size="small" pending={making.pending} onClick={making.run}>
-          Make another token
+        <Button size="small" pending={creating.pending} onClick={() => creating.run(1)}>
+          Create another token
         </Button>
-        <span className="text-soft text-sm">
-          A new token ends this one. Keep this page open: it says so when the agent has claimed.
-        </span>
+        <span className="text-soft text-sm">This invalidates the token above.</span>
       </div>
-      <ErrorNote error={making.error} />
+      <ErrorNote error={creating.error} />
     </Section>
   )
 }

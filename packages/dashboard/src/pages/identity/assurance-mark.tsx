@@ -18,7 +18,7 @@ export function AssuranceMark({ assurance }: { readonly assurance: Assurance | n
         <Bar on={filled >= 2} height="h-2.5" />
         <Bar on={filled >= 3} height="h-3.5" />
       </span>
-      {assurance === null ? 'Assurance depends on the case' : NAMES[assurance]}
+      {assurance === null ? 'Assurance varies' : NAMES[assurance]}
     </span>
   )
 }

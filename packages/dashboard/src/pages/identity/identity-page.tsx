@@ -17,7 +17,7 @@ export function IdentityPage() {
   return (
     <Page
       title="Identity"
-      lead="Prove who you are once, and every agent of yours shows that someone stands behind it."
+      lead="Verify your identity once. The certificates of all your agents show it."
     >
       <Outcome identity={data} />
       {data !== undefined && <Loaded identity={data} />}
@@ -36,7 +36,8 @@ function Outcome({ identity }: { readonly identity: Identity | undefined }) {
   if (failed !== undefined) {
     return (
       <ProviderError
-        what="Nothing has changed: you were not verified."
+        what="The verification failed. Nothing has changed."
+        cancelled="The verification was cancelled. Nothing has changed."
         provider={label(failed)}
         code={code}
         request={request}
@@ -51,10 +52,10 @@ function Outcome({ identity }: { readonly identity: Identity | undefined }) {
         <div className="flex flex-wrap items-center justify-between gap-3">
           <p>
             <strong className="font-semibold">You are verified by {label(verified)}.</strong> Your
-            agents show it from now on.
+            agents’ certificates show it.
           </p>
-          <Link to="/claim" className={buttonClass('primary', 'small')}>
-            Claim an agent
+          <Link to="/claim" state={{ createToken: true }} className={buttonClass('primary')}>
+            Create claim token
           </Link>
         </div>
       </Note>
@@ -67,7 +68,10 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
   return (
     <>
       <Sheet>
-        <SheetSection title="What stands for you" lead="The strongest one counts.">
+        <SheetSection
+          title="Your verifications"
+          lead="The strongest valid one counts for the grade."
+        >
           {verifications.length === 0 ? (
             <EmptyState />
           ) : (
@@ -84,18 +88,18 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
           )}
         </SheetSection>
       </Sheet>
-      <section aria-labelledby="ways" className="flex flex-col gap-5">
+      <section aria-labelledby="providers" className="flex flex-col gap-5">
         <div className="flex flex-col gap-1">
-          <h2 id="ways" className="font-semibold text-xl tracking-tight">
-            Ways to verify
+          <h2 id="providers" className="font-semibold text-xl tracking-tight">
+            Identity providers
           </h2>
           <p className="max-w-2xl text-pretty text-soft">
-            Of the four points that make an agent’s grade, substantial or high assurance gives two,
-            low assurance one.
+            Substantial or high assurance gives 2 of the 4 points of an agent’s grade, low assurance
+            gives 1.
           </p>
         </div>
         {providers.length === 0 && (
-          <Note>Whoever runs this service has set up no provider yet. Ask them to.</Note>
+          <Note>The operator of this service has not configured an identity provider.</Note>
         )}
         <ul className="grid gap-5 md:grid-cols-2">
           {providers.map((each) => (
@@ -116,10 +120,10 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
 function EmptyState() {
   return (
     <div className="flex flex-col gap-2">
-      <p className="font-medium">Nothing yet.</p>
+      <p className="font-medium">No verifications yet</p>
       <p className="text-pretty">
-        Choose one of the ways below. It takes a few minutes, and you come back here when it is
-        done. Then you can make claim tokens, with which your agents get their certificates.
+        Choose an identity provider below. It takes a few minutes. Then you can create claim tokens
+        for your agents.
       </p>
     </div>
   )

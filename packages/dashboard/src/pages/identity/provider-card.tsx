@@ -40,17 +40,16 @@ export function ProviderCard({ provider, verified, urgent }: ProviderCardProps) 
         <AssuranceMark assurance={provider.assurance} />
       </div>
       <dl className="flex flex-1 flex-col gap-3">
-        <Fact name="Proves">{provider.proves}</Fact>
-        <Fact name="Kept">
-          Assurance, dates, the country if told, and a number that cannot be turned back
-          {provider.unique && ', by which nobody verifies two accounts'}. Your name only if you
-          publish it.
-        </Fact>
-        <Fact name="Counts">
+        <Detail name="Proves">{provider.proves}</Detail>
+        <Detail name="Stores">
+          Assurance level, dates, the country if the provider names it, and a one-way hash
+          {provider.unique && ' that prevents a second account'}. Your name only if you publish it.
+        </Detail>
+        <Detail name="Valid">
           {provider.validForDays === null
             ? 'As long as the provider says, or until you remove it.'
-            : `For ${formatDays(provider.validForDays)}. Then you renew it.`}
-        </Fact>
+            : `${formatDays(provider.validForDays)}. Renew it before it expires.`}
+        </Detail>
       </dl>
       {!verified && provider.selfService && provider.verifiesName && (
         <PublishNameField label={provider.label} checked={publishName} onChange={setPublishName} />
@@ -67,11 +66,11 @@ interface BeginProps extends ProviderCardProps {
 }
 
 function Begin({ provider, verified, urgent, verify }: BeginProps) {
-  if (verified) return <p className="font-medium text-good">It stands for you: see above.</p>
+  if (verified) return <p className="font-medium text-good">Verified. See above.</p>
   if (!provider.selfService) {
     return (
       <p className="rounded-lg bg-sunken px-4 py-3">
-        Ask whoever runs this service. They check who you are, and enter it here.
+        Ask the operator of this service to verify you in person.
       </p>
     )
   }
@@ -86,7 +85,7 @@ function Begin({ provider, verified, urgent, verify }: BeginProps) {
   )
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+function Detail({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
     <div className="grid grid-cols-[4rem_minmax(0,1fr)] gap-x-3">
       <dt className="text-soft">{name}</dt>

@@ -4,14 +4,13 @@ export const KIND_NAMES: Record<ProviderKind, string> = {
   eid: 'Electronic identity',
   personhood: 'Proof of personhood',
   kyc: 'Identity document',
-  social: 'Account elsewhere',
+  social: 'Online account',
   'in-person': 'In person',
-  development: 'For development only',
+  development: 'Development only',
 }
 
-/** Such as `1 year` or `90 days`. */
+/** Such as `730 days`: not in years, because a leap year would make the expiry date a day early. */
 export function formatDays(days: number): string {
-  if (days % 365 === 0) return count(days / 365, 'year')
   return count(days, 'day')
 }
 
@@ -29,7 +28,7 @@ export function removalEffects(
   labelOf: (provider: string) => string,
 ): string[] {
   if (effect.activeAgents === 0) {
-    return ['You have no active agent whose answers would change.', tokens(effect)]
+    return ['You have no active agents, so no lookup changes.', tokens(effect)]
   }
   return [lookups(effect, labelOf), ...grades(effect), tokens(effect)]
 }
@@ -38,16 +37,15 @@ function lookups(
   { identityLevel, activeAgents }: OwnerVerification['ifRemoved'],
   labelOf: (provider: string) => string,
 ): string {
-  const [agents, them] =
-    activeAgents === 1 ? ['your agent', 'it'] : [`your ${activeAgents} active agents`, 'them']
+  const agents = activeAgents === 1 ? 'your agent' : `your ${activeAgents} active agents`
   return identityLevel === 'unverified'
-    ? `Whoever looks up ${agents} is told that nobody with a verified identity stands behind ${them}.`
-    : `Whoever looks up ${agents} is told that you are verified by ${labelOf(identityLevel)}.`
+    ? `Lookups of ${agents} answer that the owner is not verified.`
+    : `Lookups of ${agents} answer that you are verified by ${labelOf(identityLevel)}.`
 }
 
 function grades({ grades }: OwnerVerification['ifRemoved']): string[] {
   const falling = grades.filter(({ from, to }) => from !== to)
-  if (falling.length === 0) return ['No agent changes its grade.']
+  if (falling.length === 0) return ['No grade changes.']
   return falling.map(({ from, to, agents }) => {
     const verb = to > from ? (agents === 1 ? 'falls' : 'fall') : agents === 1 ? 'rises' : 'rise'
     return `${count(agents, 'agent')} ${verb} from grade ${from} to ${to}.`
@@ -56,6 +54,6 @@ function grades({ grades }: OwnerVerification['ifRemoved']): string[] {
 
 function tokens({ canClaim }: OwnerVerification['ifRemoved']): string {
   return canClaim
-    ? 'You can still make claim tokens for new agents.'
-    : 'You can make no claim token for a new agent until you verify again.'
+    ? 'You can still create claim tokens.'
+    : 'You cannot create claim tokens until you verify again.'
 }

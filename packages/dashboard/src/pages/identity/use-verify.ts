@@ -7,8 +7,8 @@ import { useAction } from '../../components/use-action.ts'
 export type ProviderClient = NonNullable<VerificationBegun['client']>
 
 /**
- * Starts or renews a verification, and with `publishName` publishes the name that the provider verifies. Most providers redirect the browser. For those that run on this page, `client` is
- * set.
+ * Starts or renews a verification, and with `publishName` publishes the name that the provider verifies. Most providers
+ * redirect the browser. For those that run on this page, `client` is set.
  */
 export function useVerify(provider: string, publishName: boolean) {
   const [client, setClient] = useState<ProviderClient | null>(null)

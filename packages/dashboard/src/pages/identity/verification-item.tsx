@@ -51,12 +51,12 @@ export function VerificationItem({ verification, provider, labelOf }: Verificati
             Verified on <DateTime at={verifiedAt} />.{' '}
             {expiresAt !== null && (
               <>
-                {expired ? 'Expired' : 'Counts until'} <DateTime at={expiresAt} />.{' '}
+                {expired ? 'Expired on' : 'Expires on'} <DateTime at={expiresAt} />.{' '}
               </>
             )}
             {!due && renewFrom !== null && (
               <>
-                Renew it from <DateTime at={renewFrom} /> on.
+                Renewal is due from <DateTime at={renewFrom} />.
               </>
             )}
           </p>
@@ -109,7 +109,7 @@ function VerificationStatus({
 }) {
   const shape = 'rounded-full px-2.5 py-0.5 font-medium text-sm'
   if (expired) return <span className={`${shape} bg-bad-wash text-bad`}>Expired</span>
-  if (due) return <span className={`${shape} bg-warn-wash text-warn`}>Time to renew</span>
+  if (due) return <span className={`${shape} bg-warn-wash text-warn`}>Renewal due</span>
   return <span className={`${shape} bg-good-wash text-good`}>Valid</span>
 }
 
@@ -130,7 +130,7 @@ function RemoveDialog({ open, onClose, verification, labelOf }: RemoveDialogProp
     await withRecentSignIn(() => send('DELETE', `/api/identity/${encodeURIComponent(provider)}`))
     // Grades and the permission to create tokens may have changed.
     await queries.invalidateQueries()
-    toast(`The verification by ${label} is removed.`)
+    toast(`The verification by ${label} was removed.`)
   }
 
   return (
@@ -143,10 +143,10 @@ function RemoveDialog({ open, onClose, verification, labelOf }: RemoveDialogProp
       onConfirm={remove}
     >
       {expired ? (
-        <p>It has expired and counts for nothing. Removing it changes nothing for your agents.</p>
+        <p>It has expired. Removing it changes nothing for your agents.</p>
       ) : (
         <>
-          <p>It stops counting at once, everywhere:</p>
+          <p>The effects are immediate:</p>
           <ul className="flex list-disc flex-col gap-1.5 pl-5">
             {removalEffects(ifRemoved, labelOf).map((each) => (
               <li key={each}>{each}</li>

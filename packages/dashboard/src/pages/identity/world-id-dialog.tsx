@@ -25,7 +25,7 @@ export default function WorldIdDialog({ provider, label, client, onClose }: Worl
       open
       onClose={onClose}
       title={`Verify with ${label}`}
-      description="Read this code with World App on your phone, and say yes there. It is good for five minutes."
+      description="Scan this code with World App on your phone and approve the request. The code expires after five minutes."
     >
       {error === null && (
         <div className="flex flex-col items-center gap-4">

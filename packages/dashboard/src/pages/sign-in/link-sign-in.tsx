@@ -16,10 +16,7 @@ export function LinkSignIn({ token, onSignedIn }: LinkSignInProps) {
     await onSignedIn()
   })
   return (
-    <SheetSection
-      title="You have opened a sign-in link"
-      lead="It works once. Whoever runs this service made it for you."
-    >
+    <SheetSection title="Sign-in link" lead="The operator created this single-use link for you.">
       <Button variant="primary" pending={redeem.pending} onClick={redeem.run}>
         Sign in with this link
       </Button>

@@ -45,7 +45,7 @@ export function RecoverySignIn({ session, onSignedIn }: RecoverySignInProps) {
       />
       <TextField
         label="Recovery code"
-        hint="One of the ten that you kept. It works once."
+        hint="One of your ten recovery codes. Each works once."
         value={code}
         onChange={(event) => setCode(event.target.value)}
         autoComplete="off"
@@ -55,7 +55,7 @@ export function RecoverySignIn({ session, onSignedIn }: RecoverySignInProps) {
       />
       <ErrorNote error={signIn.error ?? passkeys.error} />
       <Button type="submit" pending={signIn.pending}>
-        Sign in with the code
+        Sign in with recovery code
       </Button>
     </form>
   )

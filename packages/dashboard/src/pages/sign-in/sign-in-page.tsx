@@ -26,10 +26,11 @@ export function SignInPage() {
   const [token] = useState(linkToken)
 
   return (
-    <Page title="Sign in" lead="To the agents that you stand behind." width="narrow">
+    <Page title="Sign in" lead="Sign in to manage your agents." width="narrow">
       {failed !== undefined && (
         <ProviderError
           what="You are not signed in."
+          cancelled="The sign-in was cancelled."
           provider={session.signInProviders.find(({ id }) => id === failed)?.label}
           code={code}
           request={request}
@@ -40,19 +41,19 @@ export function SignInPage() {
         {token !== null && <LinkSignIn token={token} onSignedIn={onSignedIn} />}
         <PasskeySignIn session={session} onSignedIn={onSignedIn} />
         {session.signInProviders.length > 0 && (
-          <SheetSection title="With another account">
+          <SheetSection title="Another account">
             <SignInProviders providers={session.signInProviders} verb="Sign in with" />
           </SheetSection>
         )}
         <SheetSection
-          title="No passkey at hand"
-          lead="With a recovery code, you get in all the same."
+          title="Without a passkey"
+          lead="Use a recovery code if you have no passkey on this device."
         >
           <RecoverySignIn session={session} onSignedIn={onSignedIn} />
         </SheetSection>
       </Sheet>
       <p className="text-soft">
-        Neither passkey nor code? Whoever runs this service can make a sign-in link for you.
+        No passkey and no recovery code? Ask the operator of this service for a sign-in link.
       </p>
     </Page>
   )
@@ -80,21 +81,21 @@ function PasskeySignIn({ session, onSignedIn }: PasskeySignInProps) {
 
   return (
     <SheetSection
-      title="With your passkey"
-      lead="The key that your device or password manager keeps for you. You unlock it the way you unlock the device."
+      title="Passkey"
+      lead="Your device or password manager stores it. Unlock it as you unlock your device."
     >
       {unavailableReason === null ? (
         <Button variant="primary" pending={signIn.pending} onClick={signIn.run}>
           Sign in with a passkey
         </Button>
       ) : (
-        <Note tone="warn">{unavailableReason} Take one of the ways below.</Note>
+        <Note tone="warn">{unavailableReason} Use another method below.</Note>
       )}
       <ErrorNote error={signIn.error} />
       <p>
         No account yet?{' '}
         <Link to="/sign-up" className="font-medium text-accent underline">
-          Create one
+          Create account
         </Link>
       </p>
     </SheetSection>
@@ -111,7 +112,7 @@ function AlreadySignedIn({
   return (
     <SheetSection title={`You are signed in as ${session.owner?.displayName}`}>
       <a href={safeReturnPath(next)} className={`${buttonClass('primary')} self-start`}>
-        To the dashboard
+        Open the dashboard
       </a>
     </SheetSection>
   )

@@ -31,7 +31,7 @@ export function SignUpForm({ shortName, action, create, onDone }: SignUpFormProp
     <form noValidate onSubmit={submitHandler(signUp.run)} className="flex flex-col gap-4">
       <TextField
         label="Your name"
-        hint="A person's or a company's. Everyone sees it on your agents' certificates."
+        hint="Your name or your company's. Your agents' certificates show it as self-declared."
         error={touched.displayName ? nameError : null}
         value={displayName}
         onChange={(event) => setDisplayName(event.target.value)}
@@ -42,7 +42,7 @@ export function SignUpForm({ shortName, action, create, onDone }: SignUpFormProp
       />
       <TextField
         label="Username"
-        hint="3 to 32 of a-z, 0-9 and hyphens. You can change it later."
+        hint="3 to 32 characters: a-z, 0-9 and hyphens. You can change it later."
         error={touched.username || username.length >= 3 ? invalidUsername : null}
         value={username}
         onChange={(event) => setUsername(event.target.value.toLowerCase())}

@@ -49,7 +49,7 @@ function ByPasskey({ session, onDone }: SignUpProps) {
   return (
     <Page
       title="Create your account"
-      lead="For a person or a company that stands behind software agents."
+      lead="For people and companies that run software agents."
       width="narrow"
     >
       {session.owner !== null && <SignedInNote owner={session.owner} />}
@@ -57,28 +57,25 @@ function ByPasskey({ session, onDone }: SignUpProps) {
         <Note tone="warn">
           {unavailableReason}{' '}
           {session.signInProviders.length === 0 &&
-            'Whoever runs this service can add you as an owner and give you a sign-in link.'}
+            'Ask the operator of this service to add you as an owner and send you a sign-in link.'}
         </Note>
       )}
       <Sheet>
         {unavailableReason === null && (
           <SheetSection
-            title="With a passkey"
-            lead="Instead of a password, your device or password manager makes a key and keeps it. There is nothing to remember, and nothing that could be stolen from us."
+            title="Passkey"
+            lead="Your device or password manager creates and stores a key. You need no password."
           >
             <SignUpForm
               shortName={session.service.shortName}
-              action="Create the account with a passkey"
+              action="Create account with a passkey"
               create={(who) => signUpWithPasskey(who, describeBrowser(navigator.userAgent))}
               onDone={onDone}
             />
           </SheetSection>
         )}
         {session.signInProviders.length > 0 && (
-          <SheetSection
-            title="With an account that you have"
-            lead="You choose your name and username afterwards."
-          >
+          <SheetSection title="Another account" lead="You choose your name and username next.">
             <SignInProviders providers={session.signInProviders} verb="Continue with" />
           </SheetSection>
         )}
@@ -93,17 +90,14 @@ function ByProvider({ session, provider, onDone }: SignUpProps & { readonly prov
   return (
     <Page
       title="Create your account"
-      lead={`${label} has confirmed who you are to them. No account here belongs to you yet.`}
+      lead={`You signed in with ${label}. You have no account here yet.`}
       width="narrow"
     >
       <Sheet>
-        <SheetSection
-          title="How you will be known here"
-          lead="Neither needs to be what you use elsewhere."
-        >
+        <SheetSection title="Your profile" lead="You can use other names than at the provider.">
           <SignUpForm
             shortName={session.service.shortName}
-            action="Create the account"
+            action="Create account"
             create={(who) => send<SignedUp>('POST', '/api/sign-up/provider', who)}
             onDone={onDone}
           />
@@ -117,9 +111,9 @@ function ByProvider({ session, provider, onDone }: SignUpProps & { readonly prov
 function SignedInNote({ owner }: { readonly owner: Owner }) {
   return (
     <Note>
-      You are signed in as {owner.displayName}. A new account takes the place of that sign-in.{' '}
+      You are signed in as {owner.displayName}. Creating a new account signs you out of that one.{' '}
       <Link to="/agents" className="font-medium text-accent underline">
-        Back to your agents
+        Show your agents
       </Link>
     </Note>
   )
@@ -128,7 +122,7 @@ function SignedInNote({ owner }: { readonly owner: Owner }) {
 function SignInHint() {
   return (
     <p className="text-soft">
-      You have an account?{' '}
+      Already have an account?{' '}
       <Link to="/sign-in" className="font-medium text-accent underline">
         Sign in
       </Link>
@@ -140,8 +134,8 @@ function RecoveryCodesPage({ owner, recoveryCodes }: SignedUp) {
   const navigate = useNavigate()
   return (
     <Page
-      title="Keep your recovery codes"
-      lead="Should you ever lose your passkey, one of these lets you in. Each works once. Put them where you keep what matters, and not on this device alone."
+      title="Save your recovery codes"
+      lead="If you lose your passkey, sign in with one of these codes. Each works once. Store them outside this device, for example in a password manager."
       width="narrow"
       step="codes"
     >
@@ -150,7 +144,7 @@ function RecoveryCodesPage({ owner, recoveryCodes }: SignedUp) {
           <RecoveryCodes
             owner={owner}
             codes={recoveryCodes}
-            action="Go on: prove who you are"
+            action="I saved the codes. Continue"
             onDone={() => void navigate({ to: '/identity' })}
           />
         </SheetSection>

@@ -67,6 +67,10 @@ export interface OwnerRow {
   suspension_reason: string | null
   /** When the username or display name last changed. Null: never. */
   name_changed_at: number | null
+  /** When the owner first copied the code of a badge. Null: never. */
+  badge_copied_at: number | null
+  /** Since when the owner has hidden the checklist of first steps. Null: it is shown. */
+  onboarding_hidden_at: number | null
 }
 
 export interface IdentityVerificationRow {
@@ -91,6 +95,8 @@ export interface ClaimTokenRow {
   expires_at: number
   used_at: number | null
   superseded_at: number | null
+  /** The place in its batch, from 0. */
+  position: number
 }
 
 export interface AgentRow {

@@ -23,6 +23,7 @@ function limit<N extends string>(
 
 const LIMITS = {
   mint: limit('mint', 'shared', 'session'),
+  mintBatches: limit('mint-batches', 'shared', 'session'),
   mintAddress: limit('mint-address', 'shared', 'address'),
   claims: limit('claims', 'local', 'address'),
   failedClaims: limit('failed-claims', 'shared', 'address', 'failures'),
@@ -59,6 +60,7 @@ const { signIns, signUps, verifications, changes } = LIMITS
 
 const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   issueToken: [LIMITS.mintAddress, LIMITS.mint],
+  issueTokens: [LIMITS.mintAddress, LIMITS.mint, LIMITS.mintBatches],
   claim: [LIMITS.claims, LIMITS.failedClaims, LIMITS.failedClaimsToken],
   passkeySignInOptions: [signIns],
   signInWithPasskey: [signIns],

@@ -96,6 +96,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   proveDirectory: ['INVALID_SIGNATURE', 'CONFLICT'],
   createApiKey: ['CONFLICT'],
   issueToken: ['IDENTITY_REQUIRED', 'RECENT_SIGN_IN_REQUIRED'],
+  issueTokens: ['IDENTITY_REQUIRED', 'RECENT_SIGN_IN_REQUIRED'],
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],
   linkSignInProvider: ['NOT_FOUND'],

@@ -12,6 +12,7 @@ import { ownerNames } from './0011-owner-names.ts'
 import { keyThumbprints } from './0012-key-thumbprints.ts'
 import { apiKeys } from './0013-api-keys.ts'
 import { notifications } from './0014-notifications.ts'
+import { batchesAndActivity } from './0015-batches-and-activity.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keyThumbprints,
   apiKeys,
   notifications,
+  batchesAndActivity,
 ]

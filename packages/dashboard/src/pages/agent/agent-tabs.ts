@@ -1,0 +1,26 @@
+import type { OwnerAgent } from '@countersign/protocol'
+import { createContext, useContext } from 'react'
+
+/** The tabs of the agent page, from left to right. Each has its own route in `router.tsx`. */
+export const AGENT_TABS = [
+  { to: '/agents/$did', label: 'Overview' },
+  { to: '/agents/$did/profile', label: 'Profile' },
+  { to: '/agents/$did/channels', label: 'Channels' },
+  { to: '/agents/$did/share', label: 'Share' },
+  { to: '/agents/$did/activity', label: 'Activity' },
+  { to: '/agents/$did/danger', label: 'Danger zone' },
+] as const
+
+interface ShownAgent {
+  readonly did: string
+  readonly agent: OwnerAgent
+}
+
+export const AgentContext = createContext<ShownAgent | null>(null)
+
+/** The agent of the page, for its tabs. */
+export function useAgent(): ShownAgent {
+  const shown = useContext(AgentContext)
+  if (shown === null) throw new Error('useAgent() outside the agent page')
+  return shown
+}

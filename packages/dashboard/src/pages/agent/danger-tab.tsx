@@ -1,0 +1,73 @@
+import { StatusMark } from '@countersign/ui'
+import { useRef, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Section } from '../../components/page.tsx'
+import { useAgent } from './agent-tabs.ts'
+import { type StatusChange, StatusDialog } from './status-dialog.tsx'
+import { StatusText } from './status-text.tsx'
+
+/** Suspends, reactivates and revokes the agent. */
+export function DangerTab() {
+  const { did, agent } = useAgent()
+  const [change, setChange] = useState<StatusChange>('suspend')
+  const [open, setOpen] = useState(false)
+  const statusText = useRef<HTMLDivElement>(null)
+  const statusBefore = useRef<string>(agent.status)
+  const openDialog = (nextChange: StatusChange) => {
+    statusBefore.current = agent.status
+    setChange(nextChange)
+    setOpen(true)
+  }
+  const { status, statusSetBy } = agent
+
+  return (
+    <div className="flex max-w-3xl flex-col gap-8">
+      <Section title="Status" actions={<StatusMark status={status} />}>
+        <div
+          ref={statusText}
+          tabIndex={-1}
+          data-status={status}
+          className="max-w-2xl text-pretty outline-hidden"
+        >
+          <StatusText agent={agent} />
+        </div>
+        {status === 'suspended' && statusSetBy === 'owner' && (
+          <Button variant="primary" className="self-start" onClick={() => openDialog('reactivate')}>
+            Reactivate …
+          </Button>
+        )}
+      </Section>
+      {status === 'active' && (
+        <Section
+          title="Suspend the agent"
+          lead="Suspend it while you investigate. You can reactivate it at any time."
+        >
+          <Button className="self-start" onClick={() => openDialog('suspend')}>
+            Suspend …
+          </Button>
+        </Section>
+      )}
+      {status !== 'revoked' && (
+        <Section
+          title="Revoke the agent"
+          lead="Revoke it if its key may be compromised, or if you no longer use it. Revocation is permanent."
+        >
+          <Button variant="warning" className="self-start" onClick={() => openDialog('revoke')}>
+            Revoke …
+          </Button>
+        </Section>
+      )}
+      <StatusDialog
+        did={did}
+        agent={agent}
+        change={change}
+        open={open}
+        onClose={() => setOpen(false)}
+        // The pressed button no longer exists after the change, so the focus moves to the status text.
+        focusAfter={() =>
+          statusText.current?.dataset.status === statusBefore.current || statusText.current
+        }
+      />
+    </div>
+  )
+}

@@ -1,0 +1,52 @@
+import { KEY_COMPROMISED, type OwnerAgent } from '@countersign/protocol'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { reasonText } from '../../agents/reasons.ts'
+import { useService } from '../../agents/use-service.ts'
+import { DateTime } from '../../components/date-time.tsx'
+
+/** Explains the agent's status: since when, set by whom, and why. */
+export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode {
+  const { name } = useService()
+  const { status, statusSetBy, statusReason, statusChangedAt } = agent
+  const changedBy = {
+    owner: 'you',
+    operator: `the operator of ${name}`,
+    agent: 'the agent itself',
+    service: `${name}, because another owner reported its key`,
+  }[statusSetBy]
+  const since = (
+    <>
+      {' '}
+      by {changedBy} on <DateTime at={statusChangedAt} as="minute" />.
+      {statusReason && ` Reason: ${reasonText(statusReason)}.`}
+    </>
+  )
+
+  if (status === 'active') {
+    return <p>The certificate is valid. Lookups and challenges answer “verified: true”.</p>
+  }
+  if (status === 'suspended') {
+    return (
+      <p>
+        Suspended{since} Lookups and challenges answer “verified: false” until the suspension ends.
+        {statusSetBy === 'service' &&
+          ' You cannot reactivate the agent with this key. You can still revoke it.'}
+        {statusSetBy === 'operator' &&
+          ` Only the operator of ${name} can end it. You can still revoke the agent.`}
+      </p>
+    )
+  }
+  return (
+    <p>
+      Revoked{since} Revocation is permanent.{' '}
+      {statusReason === KEY_COMPROMISED
+        ? 'Nobody can claim this key again.'
+        : 'The same key and label can be claimed again, which creates a certificate with a new DID.'}{' '}
+      <Link to="/claim" className="text-accent underline">
+        {statusReason === KEY_COMPROMISED ? 'Claim an agent with a new key' : 'Claim it again'}
+      </Link>
+      .
+    </p>
+  )
+}
