@@ -76,7 +76,7 @@ test(
       assert.ok([403, 415].includes(answer.status()), `${answer.status()}`)
       await page.waitForURL(service.url + targets[i])
     }
-    assert.equal(await digestOf(service), before)
+    assert.deepEqual(await digestOf(service), before)
     await page.goto(`${service.url}/dashboard/agents`)
     await untilHeading(page, 'Agents')
   },

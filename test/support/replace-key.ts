@@ -1,4 +1,5 @@
 import { agentByTail } from '../../packages/server/src/agents/agent-table.ts'
+import { thumbprintBytes } from '../../packages/server/src/agents/key-thumbprint-table.ts'
 import type { Database } from '../../packages/server/src/core/database/database.ts'
 import { appendEvent } from '../../packages/server/src/core/database/event-table.ts'
 
@@ -29,7 +30,7 @@ export function replaceKey(
       .updateTable('agents')
       .set({
         public_key: publicKey,
-        key_thumbprint: null,
+        key_thumbprint: thumbprintBytes(publicKey),
         key_sequence: sequence + 1,
         key_changed_at: at,
       })

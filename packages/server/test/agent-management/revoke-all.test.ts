@@ -55,7 +55,7 @@ test("it needs the owner's username and a recent sign-in", async (t) => {
     [{ username: 'nobody' }, /your own username/],
     [{}, /username/],
     [{ username: 'ada', reason: 'Two words' }, /reason/],
-    [{ username: 'ada', agents: [] }, /not known/],
+    [{ username: 'ada', agents: [] }, /unknown field/],
   ]
   for (const [body, message] of refused) {
     const answer = await unchanged(service, () => owner.post(`${AGENTS}/revoke-all`, body))

@@ -133,7 +133,7 @@ test('in-person verification is listed and cannot be begun', async (t) => {
   const { providers } = jsonOf<Identity>(await owner.get('/api/identity'))
   const card = providers.find((each) => each.id === 'in-person')
   assert.equal(card?.selfService, false)
-  assert.match(card?.proves ?? '', /Contact them/)
+  assert.match(card?.proves ?? '', /operator of this service/)
   const answer = await owner.post('/api/identity/in-person/begin')
   assertRefused(answer, 400, 'VALIDATION_ERROR', /operator of this service/)
 })

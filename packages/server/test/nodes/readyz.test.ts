@@ -54,7 +54,7 @@ test(
     await until(async () => (await ready()).status === 503, 20_000)
     const refused = await ready()
     assert.equal(refused.error?.code, 'UNAVAILABLE')
-    assert.match(refused.error?.message ?? '', /has not heard of the database for \d+ ms/)
+    assert.match(refused.error?.message ?? '', /had no news of the database for \d+ ms/)
     proxy.resume()
     await until(async () => (await ready()).status === 200, 20_000)
   },

@@ -106,7 +106,7 @@ for (const status of ['suspended', 'revoked'] as const) {
     const word = status === 'revoked' ? 'Revoked' : 'Suspended'
     assert.match(
       await check(service, did),
-      new RegExp(`${word} This certificate (is revoked|is suspended)`),
+      new RegExp(`${word} This certificate (is permanently revoked|is suspended)`),
     )
     const fields = { agent: did, challenge: 'x', signature: key.sign('x') }
     assert.match(

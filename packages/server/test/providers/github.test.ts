@@ -65,9 +65,13 @@ test('a callback with a wrong state, two or none is rejected, and no code is exc
     (back) => back.searchParams.append('state', 'another'),
   ]
   for (const change of changes)
-    await refuses(completed(it, change), /not begun here/, it.github.secrets)
+    await refuses(completed(it, change), /does not belong to a request/, it.github.secrets)
   const { state } = await it.provider.begin(CONTEXT)
-  await refuses(it.provider.complete(CONTEXT, {}, state), /not begun here/, it.github.secrets)
+  await refuses(
+    it.provider.complete(CONTEXT, {}, state),
+    /does not belong to a request/,
+    it.github.secrets,
+  )
   assert.equal(it.github.received.length, 0)
 })
 
@@ -77,10 +81,10 @@ test('access_denied is reported to the user', async (t) => {
     back.searchParams.delete('code')
     back.searchParams.set('error', 'access_denied')
   }
-  await refuses(completed(it, no), /did not allow it/, it.github.secrets)
+  await refuses(completed(it, no), /did not authorize it/, it.github.secrets)
   await refuses(
     completed(it, (back) => back.searchParams.delete('code')),
-    /without an answer/,
+    /sent no response/,
     it.github.secrets,
   )
 })
@@ -97,7 +101,7 @@ test('errors with status 200 are recognized', async (t) => {
   const it = await setUp(t)
   const error = (code: string): Answer => ({ status: 200, body: { error: code } })
   it.github.answers.set(TOKEN, error('bad_verification_code'))
-  await refuses(completed(it), /used or is too old/, it.github.secrets)
+  await refuses(completed(it), /was used or has expired/, it.github.secrets)
   it.github.answers.set(TOKEN, error('unverified_user_email'))
   await refuses(completed(it), /Confirm your primary e-mail/, it.github.secrets)
   it.github.answers.set(TOKEN, error('redirect_uri_mismatch'))
@@ -116,7 +120,7 @@ test('a code is accepted once, and only with its verifier', async (t) => {
   await it.provider.complete(CONTEXT, { url: back }, state)
   await refuses(
     it.provider.complete(CONTEXT, { url: back }, state),
-    /used or is too old/,
+    /was used or has expired/,
     it.github.secrets,
   )
   const stolen = it.github.authorize(redirect ?? '')
@@ -124,7 +128,7 @@ test('a code is accepted once, and only with its verifier', async (t) => {
   const withOtherVerifier = { ...other.state, state: stolen.searchParams.get('state') }
   await refuses(
     it.provider.complete(CONTEXT, { url: stolen }, withOtherVerifier),
-    /used or is too old/,
+    /was used or has expired/,
     it.github.secrets,
   )
 })
@@ -166,7 +170,7 @@ test('a user response without an id is a failure, and the token is still revoked
   ]
   for (const answer of answers) {
     it.github.answers.set(USER, answer)
-    await fails(completed(it), /does not say who you are/, it.github.secrets)
+    await fails(completed(it), /does not return your account/, it.github.secrets)
   }
   assert.equal(it.github.secrets.length, answers.length + 1)
   assert.equal(it.github.tokens.size, 0)

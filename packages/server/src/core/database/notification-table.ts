@@ -24,7 +24,7 @@ const RETENTION_MS = 400 * 86_400_000
 /**
  * Notifies an owner within the transaction of what they are notified of, so that neither exists without the other. Also
  * queues the e-mails to their verified addresses, unless they have turned them off for this kind.
- * @returns false, without a change, if the owner was notified of this before
+ * @returns false, without a change, if the owner was notified of this before or the account no longer exists
  */
 export async function appendNotification(
   tx: Tx,
@@ -34,6 +34,8 @@ export async function appendNotification(
     .update(JSON.stringify([ownerId, kind, subject]))
     .digest('base64url')
     .slice(0, 22)
+  const owner = await tx.db.selectFrom('owners').select('id').where('id', '=', ownerId).execute()
+  if (owner.length === 0) return false
   const inserted = await tx.db
     .insertInto('notifications')
     .values({
