@@ -31,6 +31,7 @@ const FOLDERS = [
   'verification',
   'channels',
   'agent-management',
+  'keys',
   'privacy',
   'pages',
   'dashboard',

@@ -128,6 +128,7 @@ const EXIT_CODES: Partial<Record<ErrorCode | FailureCode, number>> = {
   IDENTITY_REQUIRED: EXIT.refused,
   RECENT_SIGN_IN_REQUIRED: EXIT.refused,
   KEY_ALREADY_CLAIMED: EXIT.refused,
+  AGENT_NOT_ACTIVE: EXIT.refused,
   CONFLICT: EXIT.refused,
   TOKEN_EXPIRED: EXIT.refused,
   UNREACHABLE: EXIT.unavailable,

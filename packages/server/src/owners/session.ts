@@ -65,6 +65,8 @@ export async function startSession(
     readonly browser: Browser
     /** The credential id of the passkey, if `method` is `passkey`. */
     readonly passkeyId?: string
+    /** The id of the provider, if `method` is `provider`. */
+    readonly provider?: string
   },
 ): Promise<string> {
   const token = Buffer.from(deps.randomBytes(TOKEN_BYTES)).toString('base64url')
@@ -82,6 +84,7 @@ export async function startSession(
     last_seen_at: at,
     expires_at: at + SESSION_LIFETIME_MS,
     passkey_id: owner.passkeyId ?? null,
+    provider: owner.provider ?? null,
   })
   return token
 }

@@ -105,7 +105,12 @@ export async function signUpWithProvider(
     if (!linked) throw alreadyLinked()
     await replaceRecoveryCodes(tx, owner.id, hashes, at)
     await scheduleExpiry(tx, owner.id, at)
-    const token = await startSession(deps, tx, { id: owner.id, method: 'provider', browser })
+    const token = await startSession(deps, tx, {
+      id: owner.id,
+      method: 'provider',
+      browser,
+      provider: provider as string,
+    })
     return { owner, token, recoveryCodes: codes }
   })
 }
@@ -122,7 +127,8 @@ async function signInOrBeginSignUp(
 ): Promise<ProviderOutcome> {
   const token = await deps.db.write(async (tx) => {
     const known = await signInIdentity(tx.db, provider, subjectHash)
-    return known && startSession(deps, tx, { id: known.owner_id, method: 'provider', browser })
+    if (known === undefined) return undefined
+    return startSession(deps, tx, { id: known.owner_id, method: 'provider', browser, provider })
   })
   if (token === undefined) {
     const state = { subjectHash: Buffer.from(subjectHash).toString('base64url') }

@@ -7,7 +7,6 @@ import type {
   VerifyResponse,
 } from '@countersign/protocol'
 import type { FastifyInstance } from 'fastify'
-import { type RenounceRouteDeps, renounceRoute } from '../agent-management/renounce-routes.ts'
 import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
 import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
@@ -38,6 +37,8 @@ import { rejectFlood } from '../core/limits/reject-flood.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
+import { type KeyRouteDeps, keyHistoryRoute, keyRoutes } from '../keys/key-routes.ts'
+import { type RenounceRouteDeps, renounceRoute } from '../keys/renounce-routes.ts'
 import { apiModel } from '../pages/docs/api-model.ts'
 import { docsRoutes, once, skillRoutes } from '../pages/docs/docs-routes.ts'
 import { openLibrary } from '../pages/docs/library.ts'
@@ -56,6 +57,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly verifyRequest: (request: SignedRequest) => Promise<SignedRequestVerdict>
   readonly runtime: RuntimeRouteDeps
   readonly renounce: RenounceRouteDeps['renounce']
+  readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
   readonly reportDatabase: HealthDeps['reportDatabase']
@@ -146,6 +148,8 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   claimRoute(app, { naming, claim: deps.claim })
   runtimeRoutes(app, naming, deps.runtime)
   renounceRoute(app, { naming, renounce: deps.renounce })
+  keyHistoryRoute(app, { ...deps.read, db: deps.owners.db })
+  keyRoutes(app, naming, deps.keys)
   identifyRoute(app, deps.read)
   cardRoute(
     app,

@@ -2,6 +2,7 @@ import { CodedError } from '@countersign/protocol'
 import cookie from '@fastify/cookie'
 import type { FastifyRequest } from 'fastify'
 import { ownAgentRoutes } from '../agent-management/agent-routes.ts'
+import type { KeyReuse } from '../agents/key-use.ts'
 import { channelsRoutes } from '../channels/channel-routes.ts'
 import type { ChannelDeps } from '../channels/deps.ts'
 import { issueTokenRoute } from '../claims/claim-routes.ts'
@@ -11,13 +12,16 @@ import type { BroadcasterDeps } from '../dashboard/agent-event-broadcaster.ts'
 import { sessionRoutes } from '../dashboard/session-routes.ts'
 import { streamRoute } from '../dashboard/stream-routes.ts'
 import { identityRoutes } from '../identity/identity-routes.ts'
+import { ownKeyRoutes } from '../keys/own-key-routes.ts'
 import { accountRoutes } from '../owners/account-routes.ts'
 import type { OwnerDeps } from '../owners/owner-deps.ts'
 import { rejectCrossOrigin, SignedIn } from '../owners/owner-routes.ts'
 import { signInRoutes } from '../owners/sign-in-routes.ts'
 import { deletionRoute, exportRoute } from '../privacy/privacy-routes.ts'
 
-export type OwnerScopeDeps = OwnerDeps & ChannelDeps & BroadcasterDeps
+export type OwnerScopeDeps = OwnerDeps &
+  ChannelDeps &
+  BroadcasterDeps & { readonly keyReuse: KeyReuse }
 
 /** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
 export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
@@ -40,6 +44,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     identityRoutes(owners, context)
     issueTokenRoute(owners, context)
     ownAgentRoutes(owners, context)
+    ownKeyRoutes(owners, context)
     streamRoute(owners, context)
     channelsRoutes(owners, context)
   })

@@ -3,6 +3,8 @@ import type {
   Assurance,
   CheckOutcome,
   Grade,
+  KeyChange,
+  RecoveryReason,
   SignInMethod,
   StatusSetter,
   Tier,
@@ -21,6 +23,7 @@ export interface Tables {
   agents: AgentRow
   agent_keys: AgentKeyRow
   suspended_keys: SuspendedKeyRow
+  key_recoveries: KeyRecoveryRow
   channels: ChannelRow
   channel_checks: ChannelCheckRow
   channel_leases: ChannelLeaseRow
@@ -92,6 +95,8 @@ export interface AgentRow {
   key_sequence: number
   /** When the current key became current; null: at the claim. */
   key_changed_at: number | null
+  /** How the current key became current; null: by the claim. */
+  key_changed_by: KeyChange | null
   agent_id: string
   owner_id: number
   status: AgentStatus
@@ -172,6 +177,8 @@ export interface AgentKeyRow {
   state: 'retired' | 'compromised'
   valid_from: number
   valid_until: number
+  /** How it became current; null: by the claim. */
+  changed_by: KeyChange | null
 }
 
 /** A key that the operator has suspended, whichever agents have or had it. */
@@ -180,6 +187,22 @@ export interface SuspendedKeyRow {
   public_key: Uint8Array
   reason: string | null
   suspended_at: number
+}
+
+/** A recovery that has not taken effect. An agent has at most one. */
+export interface KeyRecoveryRow {
+  tail: string
+  reason: RecoveryReason
+  started_at: number
+  /** SHA-256 of the recovery token. A fresh token replaces it. */
+  token_hash: Uint8Array
+  token_expires_at: number
+  token_used_at: number | null
+  /** 32 bytes; null until an agent has redeemed the token. */
+  new_key: Uint8Array | null
+  redeemed_at: number | null
+  /** When the new key becomes current. */
+  effective_at: number | null
 }
 
 export interface EventRow {
@@ -252,6 +275,8 @@ export interface SessionRow {
   expires_at: number
   /** The credential id of the passkey that started it. Null for other methods, and for sessions of older releases. */
   passkey_id: string | null
+  /** The id of the provider that it was started with. Null for other methods, and for sessions of older releases. */
+  provider: string | null
 }
 
 /** The state of a browser flow, such as a sign-in at a provider. Used once, in the browser that began it. */

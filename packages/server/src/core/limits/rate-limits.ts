@@ -75,6 +75,9 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   challengeRuntime: [verifications],
   answerRuntime: [verifications],
   renounce: [verifications],
+  rotateKey: [verifications],
+  recoverKey: [verifications],
+  vetoRecovery: [verifications],
 }
 
 /** The rate limits of a route; none for health checks, preflights, suspension and revocation. */

@@ -9,6 +9,7 @@ import { pruning } from './0008-pruning.ts'
 import { agentKeys } from './0009-agent-keys.ts'
 import { suspensions } from './0010-suspensions.ts'
 import { ownerNames } from './0011-owner-names.ts'
+import { keyRecoveries } from './0016-key-recoveries.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   agentKeys,
   suspensions,
   ownerNames,
+  keyRecoveries,
 ]
