@@ -88,11 +88,6 @@ export function vetoBody(
   return { sequence, issuedAt: signed.issuedAt, signature: signOperation(old, signed) }
 }
 
-/** The clock of a service that the test moves, in Unix seconds. */
-export function issuedAt(now: () => number): { readonly issuedAt: number } {
-  return { issuedAt: Math.floor(now() / 1000) }
-}
-
 /** Rotates the key of an agent. */
 export function rotateTo(
   service: TestService,

@@ -1,19 +1,29 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { keyThumbprint } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask, post } from '../../../../test/support/ask.ts'
 import { unchanged } from '../../../../test/support/database-digest.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { rotateTo, rotationBody, type Signed } from '../../../../test/support/key-operations.ts'
-import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { claimKey, eventTypesOf } from '../agent-management/keys.ts'
 import { newOwner } from '../agent-management/with-agent.ts'
 import { AGENTS, assertEnded, assertProves, historyOf, keysOf, REPLACED } from './with-keys.ts'
 
-suite('rotation', { concurrency: true }, () => {
-  test('replaces the key at once: lookup, verify, DID document and directory have the new one', async (t) => {
-    const service = await startTestService(t)
+const ends: (() => unknown)[] = []
+let service: TestService
+
+before(async () => {
+  service = await startTestService({ after: (end) => ends.push(end) })
+})
+
+after(async () => {
+  for (const end of ends) await end()
+})
+
+suite('rotation', () => {
+  test('replaces the key at once: lookup, verify, DID document and directory have the new one', async () => {
     const owner = await newOwner(service)
     const [old, next] = [newKey(), newKey()]
     const did = await claimAgent(service, owner.ownerId, old)
@@ -64,8 +74,7 @@ suite('rotation', { concurrency: true }, () => {
     )
   })
 
-  test('needs signatures of both keys over exactly this rotation', async (t) => {
-    const service = await startTestService(t)
+  test('needs signatures of both keys over exactly this rotation', async () => {
     const { ownerId } = await newOwner(service)
     const [old, next, other] = [newKey(), newKey(), newKey()]
     const did = await claimAgent(service, ownerId, old)
@@ -106,8 +115,7 @@ suite('rotation', { concurrency: true }, () => {
     await assertProves(service, old, did)
   })
 
-  test('is for active agents, and follows the rules of a claim', async (t) => {
-    const service = await startTestService(t)
+  test('is for active agents, and follows the rules of a claim', async () => {
     const [owner, thief] = [await newOwner(service), await newOwner(service)]
     const [old, taken, burned, foreign] = [newKey(), newKey(), newKey(), newKey()]
     const did = await claimAgent(service, owner.ownerId, old, 'main')
@@ -131,8 +139,7 @@ suite('rotation', { concurrency: true }, () => {
     assertRefused(late, 409, 'AGENT_NOT_ACTIVE', /revoked/)
   })
 
-  test('keeps the old key from a thief who claims it elsewhere, and its pair for 72 hours', async (t) => {
-    const service = await startTestService(t)
+  test('keeps the old key from a thief who claims it elsewhere, and its pair for 72 hours', async () => {
     const [owner, thief] = [await newOwner(service), await newOwner(service)]
     const [old, next] = [newKey(), newKey()]
     const did = await claimAgent(service, owner.ownerId, old, 'main')
@@ -146,8 +153,7 @@ suite('rotation', { concurrency: true }, () => {
     assert.equal((await historyOf(service, thiefs)).length, 1)
   })
 
-  test('has one winner among 25 at once; the others get CONFLICT', async (t) => {
-    const service = await startTestService(t)
+  test('has one winner among 25 at once; the others get CONFLICT', async () => {
     const { ownerId } = await newOwner(service)
     const old = newKey()
     const did = await claimAgent(service, ownerId, old)

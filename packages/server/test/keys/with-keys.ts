@@ -18,9 +18,12 @@ export const HOUR_MS = 3_600_000
 export class TestClock {
   offset = 0
   readonly now = (): number => Date.now() + this.offset
-  /** Unix seconds, for what is signed. */
-  get issuedAt(): number {
-    return Math.floor(this.now() / 1000)
+  /** For what is signed: Unix seconds. */
+  get signed(): { readonly issuedAt: number } {
+    return { issuedAt: Math.floor(this.now() / 1000) }
+  }
+  advance(hours: number): void {
+    this.offset += hours * HOUR_MS
   }
 }
 
