@@ -52,6 +52,7 @@ export const ON_POSTGRES = [
   'packages/server/test/agents/read-model/**',
   'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint}.test.ts',
   'packages/server/test/claims/races/*.test.ts',
+  'packages/server/test/keys/races.test.ts',
 ]
 
 const SERVER = ['packages/server/test/**']

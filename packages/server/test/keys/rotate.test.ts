@@ -152,22 +152,4 @@ suite('rotation', () => {
     const thiefs = await claimAgent(service, thief.ownerId)
     assert.equal((await historyOf(service, thiefs)).length, 1)
   })
-
-  test('has one winner among 25 at once; the others get CONFLICT', async () => {
-    const { ownerId } = await newOwner(service)
-    const old = newKey()
-    const did = await claimAgent(service, ownerId, old)
-    const nexts = Array.from({ length: 25 }, () => newKey())
-    const answers = await Promise.all(
-      nexts.map((next) => rotateTo(service, did, { old, next, sequence: 2 })),
-    )
-    const winners = nexts.filter((_, i) => answers[i]?.status === 200)
-    assert.equal(winners.length, 1)
-    for (const answer of answers) {
-      if (answer.status !== 200) assertRefused(answer, 409, 'CONFLICT')
-    }
-    await assertProves(service, winners[0] as (typeof nexts)[number], did)
-    assert.deepEqual(await eventTypesOf(service, did), ['agent.key_rotated'])
-    assert.equal((await historyOf(service, did)).length, 2)
-  })
 })
