@@ -22,7 +22,7 @@ export interface AgentCacheOptions {
   readonly timeoutMs: number
   /** Whether decisions depend on the grade, which takes a second request. */
   readonly withGrade: boolean
-  /** Whether signatures are verified, which takes a further request. */
+  /** Whether signatures are verified, or decisions depend on the age of the key, which takes a further request. */
   readonly withKey: boolean
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number
@@ -74,6 +74,7 @@ export class AgentCache<Derived> {
     if (!this.#circuitBreaker.allowsRequest(requestedAt)) return this.#unreachable(did)
     try {
       const agent = await this.#fetch(did)
+      this.#assertNotOlder(did, agent)
       this.#circuitBreaker.recordSuccess()
       this.#set(did, { agent, requestedAt, derived: [] })
       return { kind: 'answered', agent }
@@ -97,11 +98,25 @@ export class AgentCache<Derived> {
       const grade = report?.grade ?? null
       const { status } = certificate
       const publicKey = object === null ? null : decodeKey(object.publicKey)
-      const key = object && publicKey && { publicKey, keyid: object.keyThumbprint }
-      return Object.freeze({ did, status, verified, identityMethod, grade, ...(key && { key }) })
+      const key = object &&
+        publicKey && {
+          ...{ publicKey, keyid: object.keyThumbprint, sequence: object.keySequence },
+        }
+      const keyAgeSeconds =
+        object === null ? undefined : (Date.now() - Date.parse(object.keyChangedAt)) / 1000
+      const known = { did, status, verified, identityMethod, grade }
+      return Object.freeze({ ...known, ...(key && { key, keyAgeSeconds }) })
     } catch (error) {
       if ((error as Partial<CountersignError> | null)?.code === 'NOT_FOUND') return null
       throw error
+    }
+  }
+
+  /** A replayed answer, or a service that was restored from a backup, must not bring a former key back. */
+  #assertNotOlder(did: string, agent: AgentData | null): void {
+    const known = this.#get(did)?.agent?.key?.sequence ?? 0
+    if (agent?.key !== undefined && agent.key.sequence < known) {
+      throw new Error(`the service answered with a former key of ${did}`)
     }
   }
 

@@ -109,13 +109,14 @@ export class Gate {
     const cacheMs = policy.cacheSeconds * 1000
     const withGrade = this.#routes.all.some(({ minimumGrade }) => minimumGrade !== null)
     this.#preflightOutcome = outcomeOf(this, ANONYMOUS, PREFLIGHT, null)
-    const withKey = this.accepts.signatures
+    const withKey =
+      this.accepts.signatures || this.#routes.all.some((each) => each.minimumKeyAgeSeconds > 0)
     this.#agents = new AgentCache({ registry, cacheMs, timeoutMs, withGrade, withKey, now })
     // A new store would not know which nonces were used.
     this.#nonces =
       options.nonces ?? (previous ? previous.#nonces : memoryNonceStore({ now: Date.now }))
     const [nonces, agents] = [this.#nonces, this.#agents]
-    this.#signatures = withKey
+    this.#signatures = this.accepts.signatures
       ? new SignatureChecker({ audiences, issuer, naming, agents, nonces, now })
       : null
     this.#buckets = new TokenBuckets(policy.limit)

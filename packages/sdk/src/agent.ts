@@ -8,10 +8,12 @@ import {
   encodeBase64Url,
   foreignTextIn,
   isClaimToken,
+  isRecoveryToken,
+  type KeyOperation,
+  keyOperationMessage,
   type Naming,
   parseChallenge,
   parseDidOrTail,
-  renounceMessage,
   StructuredFieldError,
   signRequest,
 } from '@countersign/protocol'
@@ -24,7 +26,15 @@ import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
 import { originOf } from './origin.ts'
 import type { Registry } from './registry.ts'
-import type { AgentObject, Claimed, Renounced } from './responses/types.ts'
+import type {
+  AgentKeys,
+  AgentObject,
+  Claimed,
+  Recovering,
+  Renounced,
+  Rotated,
+  Vetoed,
+} from './responses/types.ts'
 import { type AgentSession, signInAt } from './sign-in.ts'
 import {
   type Audience,
@@ -156,18 +166,94 @@ export class Agent {
    *   FORBIDDEN if the key was reported as compromised
    */
   async renounce(options: Pick<CallOptions, 'signal'> = {}): Promise<Renounced> {
-    const did = this.#requireDid()
-    const { publicKey, keySequence: sequence } = await this.whoami(options)
-    if (publicKey !== this.publicKey) {
-      throw new CountersignError('UNUSABLE_KEY', `${did} has another key than this agent.`)
-    }
-    const issuedAt = Math.floor(Date.now() / 1000)
-    const message = renounceMessage(this.#naming, {
-      ...{ service: this.#registry.service, did, sequence, issuedAt },
-      publicKey: this.#signer.publicKey,
-    })
-    const signature = await this.#sign(message)
+    const { did, sequence } = await this.#currentKey(options)
+    const issuedAt = this.#issuedAt()
+    const oldKey = this.#signer.publicKey
+    const signed = { operation: 'renounce', did, sequence, oldKey, newKey: null, issuedAt } as const
+    const signature = await this.#sign(this.#keyOperation(signed))
     return this.#registry.renounce(did, { sequence, issuedAt, signature }, options)
+  }
+
+  /**
+   * Replaces the key of this agent by a new one, at once. This object then continues with the new key. Store the new key before the
+   * call: if the response is lost, call it again with the same key, which finds out. `rotateKeyFile` of `@countersign/sdk/node` does
+   * both.
+   * @throws CountersignError NO_DID if this object does not know its DID; UNUSABLE_KEY if the DID has another key;
+   *   AGENT_NOT_ACTIVE; KEY_ALREADY_CLAIMED if the new key was used before
+   */
+  async rotateKey(newKey: Signer, options: Pick<CallOptions, 'signal'> = {}): Promise<Rotated> {
+    const next = checkedSigner(newKey)
+    const did = this.#requireDid()
+    const newPublicKey = encodeBase64(next.publicKey)
+    const self = await this.whoami(options)
+    // The response to an earlier call was lost.
+    if (self.publicKey === newPublicKey) {
+      this.useKey(next)
+      return { did, keySequence: self.keySequence, keyChangedAt: self.keyChangedAt }
+    }
+    this.#assertOwn(self)
+    const [issuedAt, sequence] = [this.#issuedAt(), self.keySequence + 1]
+    const keys = { oldKey: this.#signer.publicKey, newKey: next.publicKey }
+    const message = this.#keyOperation({ operation: 'rotate', did, sequence, ...keys, issuedAt })
+    const oldSignature = await this.#sign(message)
+    const newSignature = await signatureBy(next, message)
+    const request = { newPublicKey, sequence, issuedAt, oldSignature, newSignature }
+    const rotated = await this.#registry.rotateKey(did, request, options)
+    this.useKey(next)
+    return rotated
+  }
+
+  /**
+   * Redeems a recovery token that the owner issued, for the key of this object: it becomes the key of the DID at `effectiveAt`. Store
+   * the key before the call. Calling it again does no harm.
+   * @param token such as `svc-recover-` and 32 hexadecimal characters. A secret until it is used
+   * @throws CountersignError NO_DID; NOT_FOUND or TOKEN_EXPIRED (token); KEY_ALREADY_CLAIMED if the key was used before
+   */
+  async recover(token: string, options: Pick<CallOptions, 'signal'> = {}): Promise<Recovering> {
+    if (!isRecoveryToken(this.#naming, token)) {
+      throw new CountersignError(
+        'INVALID_ARGUMENT',
+        `A recovery token of this service is ${this.#naming.recoveryTokenPrefix} and 32 hexadecimal characters.`,
+      )
+    }
+    const { keySequence, publicKey } = await this.whoami(options)
+    const did = this.#requireDid()
+    // The recovery may have taken effect already.
+    const sequence = publicKey === this.publicKey ? keySequence : keySequence + 1
+    const issuedAt = this.#issuedAt()
+    const newKey = this.#signer.publicKey
+    const signed = { operation: 'recover', did, sequence, oldKey: null, newKey, issuedAt } as const
+    const signature = await this.#sign(this.#keyOperation({ ...signed, recoveryToken: token }))
+    const request = {
+      recoveryToken: token,
+      publicKey: this.publicKey,
+      sequence,
+      issuedAt,
+      signature,
+    }
+    return this.#registry.recover(did, request, options)
+  }
+
+  /**
+   * Ends a recovery that the owner started because they took the key of this agent for lost.
+   * @throws CountersignError NO_DID; UNUSABLE_KEY if the DID has another key; CONFLICT if no recovery is pending; FORBIDDEN if the
+   *   key was reported as compromised
+   */
+  async vetoRecovery(options: Pick<CallOptions, 'signal'> = {}): Promise<Vetoed> {
+    const { did, sequence } = await this.#currentKey(options)
+    const issuedAt = this.#issuedAt()
+    const oldKey = this.#signer.publicKey
+    const signed = { operation: 'veto', did, sequence, oldKey, newKey: null, issuedAt } as const
+    const signature = await this.#sign(this.#keyOperation(signed))
+    return this.#registry.vetoRecovery(did, { sequence, issuedAt, signature }, options)
+  }
+
+  /**
+   * The keys of this agent, former and current, and its pending recovery.
+   * @throws CountersignError NOT_FOUND if the key has no certificate
+   */
+  keys(options?: CallOptions): Promise<AgentKeys> {
+    return this.#registry.keys(this.#did ?? this.publicKey, { fresh: true, ...options })
   }
 
   /**
@@ -266,6 +352,27 @@ export class Agent {
     throw new CountersignError('INVALID_ARGUMENT', message)
   }
 
+  /** @throws CountersignError NO_DID, UNUSABLE_KEY */
+  async #currentKey(options: CallOptions): Promise<{ did: string; sequence: number }> {
+    const did = this.#requireDid()
+    const self = await this.whoami(options)
+    this.#assertOwn(self)
+    return { did, sequence: self.keySequence }
+  }
+
+  #assertOwn({ did, publicKey }: AgentObject): void {
+    if (publicKey === this.publicKey) return
+    throw new CountersignError('UNUSABLE_KEY', `${did} has another key than this agent.`)
+  }
+
+  #keyOperation(operation: Omit<KeyOperation, 'service'>): Uint8Array {
+    return keyOperationMessage(this.#naming, { service: this.#issuer, ...operation })
+  }
+
+  #issuedAt(): number {
+    return Math.floor(this.#now() / 1000)
+  }
+
   #requireDid(): string {
     if (this.#did !== null) return this.#did
     const message = 'The DID of this agent is not known here: claim one, or ask whoami() once.'
@@ -349,6 +456,16 @@ export class Agent {
 function checkedSigner(signer: Signer): Signer {
   if (signer.publicKey.length === 32) return signer
   throw new CountersignError('UNUSABLE_KEY', 'The public key of the signer is not 32 bytes.')
+}
+
+/** The signature of a key that this agent is about to use. @throws CountersignError UNUSABLE_KEY */
+async function signatureBy(signer: Signer, message: Uint8Array): Promise<string> {
+  const signature = await signer.sign(message)
+  if (await isSignature(signer.publicKey, message, signature)) return encodeBase64(signature)
+  throw new CountersignError(
+    'UNUSABLE_KEY',
+    'The signature of the new key is not one by its public key.',
+  )
 }
 
 function refuseForeignText(text: string): void {

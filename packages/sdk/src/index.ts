@@ -22,9 +22,12 @@ export type {
 export { type RecomputedGrade, recomputeGrade } from './recompute-grade.ts'
 export {
   type ClaimRequest,
+  type RecoverRequest,
   Registry,
   type RenounceRequest,
+  type RotateRequest,
   type VerifyRequest,
+  type VetoRequest,
 } from './registry.ts'
 export {
   type AgentSignIn,
@@ -51,6 +54,7 @@ export {
   verifyRequest,
 } from './relying-party/verify-request.ts'
 export type {
+  AgentKeys,
   AgentObject,
   AgentStatus,
   Assurance,
@@ -61,12 +65,15 @@ export type {
   Grade,
   GradeReport,
   Lookup,
+  Recovering,
   Renounced,
   Resolution,
+  Rotated,
   RuntimeChallenge,
   RuntimeProof,
   Tier,
   Verification,
+  Vetoed,
 } from './responses/types.ts'
 export type { AgentSession } from './sign-in.ts'
 export type { AudienceOptions } from './signed-requests/audiences.ts'

@@ -15,6 +15,8 @@ export interface AgentData {
   readonly identityMethod: string | null
   /** Null if the policy does not depend on it. */
   readonly grade: Grade | null
+  /** Seconds since its key became the current one; absent if the policy does not depend on it. */
+  readonly keyAgeSeconds?: number | undefined
   /** The current key; absent if the gateway verifies no signatures. */
   readonly key?: AgentKey | undefined
 }
@@ -25,6 +27,8 @@ interface AgentKey {
   readonly publicKey: Uint8Array
   /** JWK thumbprint (RFC 7638), base64url. */
   readonly keyid: string
+  /** The number of the key among the keys of the agent. */
+  readonly sequence: number
 }
 
 /**

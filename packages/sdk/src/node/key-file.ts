@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { CountersignError } from '../errors.ts'
@@ -81,6 +81,22 @@ export async function writeKeyFile(
     await rm(draft, { force: true })
   }
   await syncDirectory(directory)
+}
+
+/**
+ * Moves a key file to the place of another, whose key is kept in `<path>.previous`. There is a key at `path` at every moment.
+ * @returns the path of the former key
+ */
+export async function adoptKeyFile(from: string, path: string): Promise<string> {
+  const previous = `${path}.previous`
+  const former = await readFile(path, 'utf8').catch((error) => {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  })
+  if (former !== null) await writeKeyFile(previous, former, { replace: true })
+  await rename(from, path)
+  await syncDirectory(dirname(path))
+  return previous
 }
 
 /**
