@@ -53,22 +53,3 @@ export function keyOperationMessage(naming: Naming, signed: KeyOperation): Uint8
 function thumbprintOf(key: Uint8Array | null): string {
   return key === null ? '-' : keyThumbprint(key)
 }
-
-/** What an agent signs to give up its certificate. */
-export interface Renunciation {
-  /** The origin of the service, such as `https://id.example`. */
-  readonly service: string
-  readonly did: string
-  /** The number of the current key among the agent's keys, from 1. */
-  readonly sequence: number
-  /** The current key, 32 bytes. */
-  readonly publicKey: Uint8Array
-  /** Unix seconds. */
-  readonly issuedAt: number
-}
-
-/** The bytes that an agent signs to renounce its certificate: a key operation without a new key. */
-export function renounceMessage(naming: Naming, renunciation: Renunciation): Uint8Array {
-  const { publicKey: oldKey, ...rest } = renunciation
-  return keyOperationMessage(naming, { operation: 'renounce', oldKey, newKey: null, ...rest })
-}

@@ -18,6 +18,7 @@ const TOOLS = [
   'whoami() read-only idempotent open-world',
   'show_card([agent]) read-only idempotent open-world',
   'sign_challenge(audience, challenge) idempotent',
+  'rotate_key([did]) destructive open-world',
   'lookup_agent(agent) read-only idempotent open-world',
   'verify_agent(agent, [audience], [challenge], [signature]) open-world',
   'explain_grade([agent]) read-only idempotent open-world',
@@ -131,7 +132,8 @@ suite('countersign mcp', () => {
       claimedAt: lookup.owner.claimedAt,
       certificateUrl: `${service.url}/agent/${did}`,
     }
-    assert.deepEqual(me, { ...certificate, publicKey, service: service.url })
+    const key = { publicKey, keySequence: 1, keyChangedAt: lookup.owner.claimedAt, recovery: null }
+    assert.deepEqual(me, { ...certificate, ...key, service: service.url })
 
     const second = await service.operator.issueToken(owner)
     const again = await agent.data('claim', { token: second, agentId: 'Zoë 2' })

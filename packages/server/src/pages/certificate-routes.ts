@@ -1,5 +1,6 @@
 import { withCurrentChannels } from '../agents/current-channels.ts'
 import { findAgentForPage } from '../agents/find-agent.ts'
+import { recoveryOf } from '../agents/key-recovery-table.ts'
 import { cached, REVALIDATE } from '../core/http/caching.ts'
 import { pageHeaders } from '../core/http/page-headers.ts'
 import { pageParam } from '../core/http/public-read.ts'
@@ -27,7 +28,8 @@ export function certificateRoute(app: App, { read, pages }: PageRouteContext): v
     handler: async (request, reply) => {
       const found = await findAgentForPage(read, request.params.agent as string)
       const view = await withCurrentChannels(read.db, found)
-      const certificate = certificateOf(read.site, view, read.now())
+      const recovery = await recoveryOf(read.db, view.agent.tail)
+      const certificate = certificateOf(read.site, view, recovery, read.now())
       const html = pages.make.certificatePage(pages.context, certificate)
       return reply.headers(headers).type('text/html; charset=utf-8').serializer(String).send(html)
     },

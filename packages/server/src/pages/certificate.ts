@@ -1,4 +1,5 @@
 import {
+  type AgentKeys,
   type AgentObject,
   type Assurance,
   type ChannelFact,
@@ -12,8 +13,10 @@ import { agentObjectOf } from '../agents/agent-object.ts'
 import type { AgentView } from '../agents/agent-record.ts'
 import { providerLabel } from '../agents/identity-of-owner.ts'
 import { type PublicChannel, publicChannel } from '../agents/public-channel.ts'
+import type { KeyRecoveryRow } from '../core/database/database.ts'
 import type { Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
+import { describeRecovery } from '../keys/list-keys.ts'
 
 /** The data of the certificate page. Times are ISO 8601 in UTC. */
 export interface Certificate {
@@ -30,6 +33,8 @@ export interface Certificate {
   /** The channel that counts for the grade. */
   readonly strongestChannel: CertifiedChannel | null
   readonly grade: GradeResult
+  /** A recovery that will replace the key; null: none is pending. */
+  readonly recovery: NonNullable<AgentKeys['recovery']> | null
 }
 
 export interface CertifiedChannel extends PublicChannel {
@@ -37,7 +42,13 @@ export interface CertifiedChannel extends PublicChannel {
   readonly checkedAt: string
 }
 
-export function certificateOf(site: Site, view: AgentView, now: number): Certificate {
+/** @param recovery the pending recovery of the agent, if any */
+export function certificateOf(
+  site: Site,
+  view: AgentView,
+  recovery: KeyRecoveryRow | undefined,
+  now: number,
+): Certificate {
   const { agent, owner } = view
   const { channels } = agent.profile
   const { verifications } = owner
@@ -58,6 +69,7 @@ export function certificateOf(site: Site, view: AgentView, now: number): Certifi
       .map((each) => certifiedChannel(site, each)),
     strongestChannel: channel && certifiedChannel(site, channel),
     grade,
+    recovery: recovery === undefined ? null : describeRecovery(recovery),
   }
 }
 
