@@ -9,8 +9,6 @@ import {
   foreignTextIn,
   isClaimToken,
   isRecoveryToken,
-  type KeyOperation,
-  keyOperationMessage,
   type Naming,
   parseChallenge,
   parseDidOrTail,
@@ -18,6 +16,7 @@ import {
   signRequest,
 } from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
+import { endRequest, type KeyHolder, recoverRequest, rotateRequest } from './key-operations.ts'
 import { isTrusted } from './keys/ed25519.ts'
 import type { SignedChallenge } from './keys/signed-challenge.ts'
 import type { Signer } from './keys/signer.ts'
@@ -166,12 +165,9 @@ export class Agent {
    *   FORBIDDEN if the key was reported as compromised
    */
   async renounce(options: Pick<CallOptions, 'signal'> = {}): Promise<Renounced> {
-    const { did, sequence } = await this.#currentKey(options)
-    const issuedAt = this.#issuedAt()
-    const oldKey = this.#signer.publicKey
-    const signed = { operation: 'renounce', did, sequence, oldKey, newKey: null, issuedAt } as const
-    const signature = await this.#sign(this.#keyOperation(signed))
-    return this.#registry.renounce(did, { sequence, issuedAt, signature }, options)
+    const did = this.#requireDid()
+    const request = await endRequest(this.#holder(did), 'renounce', await this.whoami(options))
+    return this.#registry.renounce(did, request, options)
   }
 
   /**
@@ -184,20 +180,13 @@ export class Agent {
   async rotateKey(newKey: Signer, options: Pick<CallOptions, 'signal'> = {}): Promise<Rotated> {
     const next = checkedSigner(newKey)
     const did = this.#requireDid()
-    const newPublicKey = encodeBase64(next.publicKey)
     const self = await this.whoami(options)
     // The response to an earlier call was lost.
-    if (self.publicKey === newPublicKey) {
+    if (self.publicKey === encodeBase64(next.publicKey)) {
       this.useKey(next)
       return { did, keySequence: self.keySequence, keyChangedAt: self.keyChangedAt }
     }
-    this.#assertOwn(self)
-    const [issuedAt, sequence] = [this.#issuedAt(), self.keySequence + 1]
-    const keys = { oldKey: this.#signer.publicKey, newKey: next.publicKey }
-    const message = this.#keyOperation({ operation: 'rotate', did, sequence, ...keys, issuedAt })
-    const oldSignature = await this.#sign(message)
-    const newSignature = await signatureBy(next, message)
-    const request = { newPublicKey, sequence, issuedAt, oldSignature, newSignature }
+    const request = await rotateRequest(this.#holder(did), next, self)
     const rotated = await this.#registry.rotateKey(did, request, options)
     this.useKey(next)
     return rotated
@@ -216,21 +205,9 @@ export class Agent {
         `A recovery token of this service is ${this.#naming.recoveryTokenPrefix} and 32 hexadecimal characters.`,
       )
     }
-    const { keySequence, publicKey } = await this.whoami(options)
+    const self = await this.whoami(options)
     const did = this.#requireDid()
-    // The recovery may have taken effect already.
-    const sequence = publicKey === this.publicKey ? keySequence : keySequence + 1
-    const issuedAt = this.#issuedAt()
-    const newKey = this.#signer.publicKey
-    const signed = { operation: 'recover', did, sequence, oldKey: null, newKey, issuedAt } as const
-    const signature = await this.#sign(this.#keyOperation({ ...signed, recoveryToken: token }))
-    const request = {
-      recoveryToken: token,
-      publicKey: this.publicKey,
-      sequence,
-      issuedAt,
-      signature,
-    }
+    const request = await recoverRequest(this.#holder(did), token, self)
     return this.#registry.recover(did, request, options)
   }
 
@@ -240,12 +217,9 @@ export class Agent {
    *   key was reported as compromised
    */
   async vetoRecovery(options: Pick<CallOptions, 'signal'> = {}): Promise<Vetoed> {
-    const { did, sequence } = await this.#currentKey(options)
-    const issuedAt = this.#issuedAt()
-    const oldKey = this.#signer.publicKey
-    const signed = { operation: 'veto', did, sequence, oldKey, newKey: null, issuedAt } as const
-    const signature = await this.#sign(this.#keyOperation(signed))
-    return this.#registry.vetoRecovery(did, { sequence, issuedAt, signature }, options)
+    const did = this.#requireDid()
+    const request = await endRequest(this.#holder(did), 'veto', await this.whoami(options))
+    return this.#registry.vetoRecovery(did, request, options)
   }
 
   /**
@@ -352,25 +326,15 @@ export class Agent {
     throw new CountersignError('INVALID_ARGUMENT', message)
   }
 
-  /** @throws CountersignError NO_DID, UNUSABLE_KEY */
-  async #currentKey(options: CallOptions): Promise<{ did: string; sequence: number }> {
-    const did = this.#requireDid()
-    const self = await this.whoami(options)
-    this.#assertOwn(self)
-    return { did, sequence: self.keySequence }
-  }
-
-  #assertOwn({ did, publicKey }: AgentObject): void {
-    if (publicKey === this.publicKey) return
-    throw new CountersignError('UNUSABLE_KEY', `${did} has another key than this agent.`)
-  }
-
-  #keyOperation(operation: Omit<KeyOperation, 'service'>): Uint8Array {
-    return keyOperationMessage(this.#naming, { service: this.#issuer, ...operation })
-  }
-
-  #issuedAt(): number {
-    return Math.floor(this.#now() / 1000)
+  #holder(did: string): KeyHolder {
+    return {
+      did,
+      naming: this.#naming,
+      service: this.#issuer,
+      publicKey: this.#signer.publicKey,
+      sign: (message) => this.#sign(message),
+      issuedAt: Math.floor(this.#now() / 1000),
+    }
   }
 
   #requireDid(): string {
@@ -456,16 +420,6 @@ export class Agent {
 function checkedSigner(signer: Signer): Signer {
   if (signer.publicKey.length === 32) return signer
   throw new CountersignError('UNUSABLE_KEY', 'The public key of the signer is not 32 bytes.')
-}
-
-/** The signature of a key that this agent is about to use. @throws CountersignError UNUSABLE_KEY */
-async function signatureBy(signer: Signer, message: Uint8Array): Promise<string> {
-  const signature = await signer.sign(message)
-  if (await isSignature(signer.publicKey, message, signature)) return encodeBase64(signature)
-  throw new CountersignError(
-    'UNUSABLE_KEY',
-    'The signature of the new key is not one by its public key.',
-  )
 }
 
 function refuseForeignText(text: string): void {

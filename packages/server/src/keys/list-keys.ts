@@ -1,7 +1,7 @@
 import { type AgentKeys, keyThumbprint, type Tail } from '@countersign/protocol'
 import { currentSince, keysOfAgent } from '../agents/agent-key-table.ts'
 import { recoveryOf } from '../agents/key-recovery-table.ts'
-import type { KeyRecoveryRow } from '../core/database/database.ts'
+import type { Db } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { didOfAgent } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
@@ -17,7 +17,7 @@ export async function listKeys(
 ): Promise<AgentKeys> {
   const agent = await requireAgent(db.read, tail)
   const keys = await keysOfAgent(db.read, agent)
-  const recovery = await recoveryOf(db.read, tail)
+  const recovery = await pendingRecovery(db.read, tail)
   return {
     [site.naming.didField]: didOfAgent(site, tail),
     keySequence: agent.key_sequence,
@@ -30,12 +30,14 @@ export async function listKeys(
       state: key.state,
       changedBy: key.changed_by,
     })),
-    recovery: recovery === undefined ? null : describeRecovery(recovery),
+    recovery,
   }
 }
 
-/** A pending recovery as responses show it. */
-export function describeRecovery(row: KeyRecoveryRow): NonNullable<AgentKeys['recovery']> {
+/** The pending recovery of an agent; null: none. */
+export async function pendingRecovery(db: Db, tail: Tail): Promise<AgentKeys['recovery']> {
+  const row = await recoveryOf(db, tail)
+  if (row === undefined) return null
   return {
     reason: row.reason,
     startedAt: timestamp(row.started_at),

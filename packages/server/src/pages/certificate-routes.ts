@@ -1,11 +1,11 @@
 import { withCurrentChannels } from '../agents/current-channels.ts'
 import { findAgentForPage } from '../agents/find-agent.ts'
-import { recoveryOf } from '../agents/key-recovery-table.ts'
 import { cached, REVALIDATE } from '../core/http/caching.ts'
 import { pageHeaders } from '../core/http/page-headers.ts'
 import { pageParam } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
 import { errorResponsesAt } from '../core/http/wants-page.ts'
+import { pendingRecovery } from '../keys/list-keys.ts'
 import { certificateOf } from './certificate.ts'
 import type { PageRouteContext } from './page-route-context.ts'
 
@@ -28,7 +28,7 @@ export function certificateRoute(app: App, { read, pages }: PageRouteContext): v
     handler: async (request, reply) => {
       const found = await findAgentForPage(read, request.params.agent as string)
       const view = await withCurrentChannels(read.db, found)
-      const recovery = await recoveryOf(read.db, view.agent.tail)
+      const recovery = await pendingRecovery(read.db, view.agent.tail)
       const certificate = certificateOf(read.site, view, recovery, read.now())
       const html = pages.make.certificatePage(pages.context, certificate)
       return reply.headers(headers).type('text/html; charset=utf-8').serializer(String).send(html)

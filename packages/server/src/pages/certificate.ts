@@ -13,10 +13,8 @@ import { agentObjectOf } from '../agents/agent-object.ts'
 import type { AgentView } from '../agents/agent-record.ts'
 import { providerLabel } from '../agents/identity-of-owner.ts'
 import { type PublicChannel, publicChannel } from '../agents/public-channel.ts'
-import type { KeyRecoveryRow } from '../core/database/database.ts'
 import type { Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { describeRecovery } from '../keys/list-keys.ts'
 
 /** The data of the certificate page. Times are ISO 8601 in UTC. */
 export interface Certificate {
@@ -34,7 +32,7 @@ export interface Certificate {
   readonly strongestChannel: CertifiedChannel | null
   readonly grade: GradeResult
   /** A recovery that will replace the key; null: none is pending. */
-  readonly recovery: NonNullable<AgentKeys['recovery']> | null
+  readonly recovery: AgentKeys['recovery']
 }
 
 export interface CertifiedChannel extends PublicChannel {
@@ -42,11 +40,10 @@ export interface CertifiedChannel extends PublicChannel {
   readonly checkedAt: string
 }
 
-/** @param recovery the pending recovery of the agent, if any */
 export function certificateOf(
   site: Site,
   view: AgentView,
-  recovery: KeyRecoveryRow | undefined,
+  recovery: Certificate['recovery'],
   now: number,
 ): Certificate {
   const { agent, owner } = view
@@ -69,7 +66,7 @@ export function certificateOf(
       .map((each) => certifiedChannel(site, each)),
     strongestChannel: channel && certifiedChannel(site, channel),
     grade,
-    recovery: recovery === undefined ? null : describeRecovery(recovery),
+    recovery,
   }
 }
 
