@@ -29,7 +29,7 @@ export const ALL_ONLY = [
   'packages/server/test/core/database/{postgres-slow,durability/*}.test.ts',
   'packages/server/test/core/limits/overload/*.test.ts',
   'packages/server/test/core/limits/rate-limit/{bounds,parallel,shared}.test.ts',
-  'packages/server/test/keys/property-full.test.ts',
+  'packages/server/test/keys/{kill,property-full}.test.ts',
   'packages/server/test/nodes/{partition,synchronous-standby}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
