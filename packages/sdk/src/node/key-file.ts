@@ -20,7 +20,7 @@ export interface KeyFileOptions {
 
 /** Options of `writeKeyFile`. */
 export interface WriteKeyFileOptions {
-  /** Replace an existing file: the previous key is lost, and with it its DIDs. Default: false. */
+  /** Replace an existing file: the previous key is lost, and its owner has to recover its DIDs. Default: false. */
   readonly replace?: boolean
 }
 
@@ -74,7 +74,7 @@ export async function writeKeyFile(
     if (replace || !hasCode(error, 'EEXIST')) throw error
     throw new CountersignError(
       'KEY_EXISTS',
-      `${path} exists, and whoever loses a key loses its DID. Choose another file.`,
+      `${path} exists, and an agent without its key needs its owner to recover the DID. Choose another file.`,
       { cause: error },
     )
   } finally {
