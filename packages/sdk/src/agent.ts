@@ -15,10 +15,10 @@ import {
   StructuredFieldError,
   signRequest,
 } from '@countersign/protocol'
+import type { AgentAnswer, AgentOptions } from './agent-options.ts'
 import { CountersignError } from './errors.ts'
 import { endRequest, type KeyHolder, recoverRequest, rotateRequest } from './key-operations.ts'
 import { isTrusted } from './keys/ed25519.ts'
-import type { SignedChallenge } from './keys/signed-challenge.ts'
 import type { Signer } from './keys/signer.ts'
 import { isSignature } from './keys/verify-signature.ts'
 import { namingOf } from './naming.ts'
@@ -35,38 +35,9 @@ import type {
   Vetoed,
 } from './responses/types.ts'
 import { type AgentSession, signInAt } from './sign-in.ts'
-import {
-  type Audience,
-  type AudienceOptions,
-  audiencesOf,
-  signatureAgentOf,
-} from './signed-requests/audiences.ts'
+import { type Audience, audiencesOf, signatureAgentOf } from './signed-requests/audiences.ts'
 import { bufferBody } from './signed-requests/buffered-body.ts'
 import { requestToSign, signedFetch } from './signed-requests/signed-fetch.ts'
-
-/** Options of an Agent. */
-export interface AgentOptions {
-  /** The service that certifies it. */
-  readonly registry: Registry
-  /** `newKey()`, `keyFromPem`, `keyFromJwk`, `keyFromText`, `keyFromFile` of `@countersign/sdk/node`, or your own. */
-  readonly signer: Signer
-  /** Its DID, if it is known; `claim` and `whoami` find it out. */
-  readonly did?: string | undefined
-  /**
-   * The origins that `fetch` and `sign` sign requests for, such as `https://shop.example`; https, on loopback also http. Default: none.
-   * Every recipient of a signature can use it as proof, so never take an origin from the text of a site or a model.
-   */
-  readonly audiences?: readonly (string | URL | AudienceOptions)[] | undefined
-  /** The public address of the service (its `BASE_URL`), if the Registry uses an internal one. Default: that of the Registry. */
-  readonly issuer?: string | URL | undefined
-  /** The clock of signatures, in milliseconds since 1970. Default: the system's. */
-  readonly now?: (() => number) | undefined
-}
-
-/** An agent's answer to a challenge, with its DID if that is known. */
-export interface AgentAnswer extends SignedChallenge {
-  readonly did?: string
-}
 
 /**
  * An agent with its key. Every error is a CountersignError. No method returns the private key.
@@ -171,9 +142,8 @@ export class Agent {
   }
 
   /**
-   * Replaces the key of this agent by a new one, at once. This object then continues with the new key. Store the new key before the
-   * call: if the response is lost, call it again with the same key, which finds out. `rotateKeyFile` of `@countersign/sdk/node` does
-   * both.
+   * Replaces the key of this agent, at once; this object continues with the new key. Store the new key before the call: if the
+   * response is lost, call it again with the same key. `rotateKeyFile` of `@countersign/sdk/node` does both.
    * @throws CountersignError NO_DID if this object does not know its DID; UNUSABLE_KEY if the DID has another key;
    *   AGENT_NOT_ACTIVE; KEY_ALREADY_CLAIMED if the new key was used before
    */

@@ -1,4 +1,5 @@
-export { Agent, type AgentAnswer, type AgentOptions } from './agent.ts'
+export { Agent } from './agent.ts'
+export type { AgentAnswer, AgentOptions } from './agent-options.ts'
 export { discoverNaming } from './discover-naming.ts'
 export {
   CountersignError,

@@ -72,6 +72,8 @@ suite('recovery', () => {
     assert.deepEqual(jsonOf(answer), { svcDid: did, keySequence: 2, effectiveAt })
     const wait = Date.parse(effectiveAt as string) - clock.now()
     assert.ok(wait > 71 * HOUR_MS && wait <= 72 * HOUR_MS)
+    const page = await ask(service, `/agent/${did}`)
+    assert.match(page.text, /Pending recovery[\s\S]*reported this key as lost/)
     const repeated = await unchanged(service, () => recover(token))
     assert.deepEqual([repeated.status, jsonOf(repeated)], [200, jsonOf(answer)])
     assertRefused(await recover(token, newKey()), 410, 'TOKEN_EXPIRED', /used/)
