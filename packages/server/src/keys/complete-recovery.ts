@@ -33,6 +33,11 @@ export async function completeRecovery(
   const newKey = recovery?.new_key ?? null
   if (recovery === undefined || agent === undefined || newKey === null) return
   const at = Math.max(now, currentSince(agent))
+  // A node of the release before revokes an agent without ending its recovery.
+  if (agent.status === 'revoked') {
+    await endRecovery(tx, agent, { reason: 'revoked' }, at)
+    return
+  }
   if (!(await isUsable(tx, agent, newKey, keyReuse, at))) {
     await endRecovery(tx, agent, { reason: 'key_taken' }, at)
     return

@@ -46,7 +46,7 @@ interface Redemption {
  * nothing and returns the same.
  * @param reference the agent's DID or its tail
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND or TOKEN_EXPIRED (token), CONFLICT if `sequence` is not the next one,
- *   INVALID_SIGNATURE, KEY_ALREADY_CLAIMED
+ *   INVALID_SIGNATURE, AGENT_NOT_ACTIVE, KEY_ALREADY_CLAIMED
  */
 export async function recover(
   deps: KeyOperationDeps,
@@ -142,6 +142,9 @@ async function redeemInTransaction(
   const recovery = assertToken(await recoveryOf(tx.db, tail), redemption, at)
   if (recovery.effective_at !== null && isRepeated(recovery, newKey)) return recovery.effective_at
   assertNext(agent, sequence)
+  if (agent.status === 'revoked') {
+    throw new CodedError('AGENT_NOT_ACTIVE', 'This agent is revoked, which is final.')
+  }
   await assertUsable(tx, agent, newKey, keyReuse, at)
   const effectiveAt = at + recoveryDelayMs
   if (!(await redeemRecovery(tx, recovery, { newKey, at, effectiveAt }))) {

@@ -5,7 +5,7 @@ import { type AgentKeys, type Card, randomTail } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask, post } from '../../../../../test/support/ask.ts'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
-import { rotationBody } from '../../../../../test/support/key-operations.ts'
+import { recoveryBody, rotationBody } from '../../../../../test/support/key-operations.ts'
 import { ON_POSTGRES } from '../../../../../test/support/postgres.ts'
 import { withRaw } from '../../../../../test/support/raw-database.ts'
 import { verifyBody } from '../../../../../test/support/refused-posts.ts'
@@ -17,6 +17,7 @@ import {
   type TestService,
 } from '../../../../../test/support/service.ts'
 import { setStatus } from '../../../../../test/support/set-status.ts'
+import { signInBy } from '../../../../../test/support/sign-in-by.ts'
 import { until } from '../../../../../test/support/until.ts'
 import { keysOfAgent } from '../../../src/agents/agent-key-table.ts'
 import { agentByTail } from '../../../src/agents/agent-table.ts'
@@ -296,6 +297,30 @@ test('a database from before keys could be replaced has the history of each key,
   assert.equal((await post(after, `/api/v1/agent/${did}/keys`, body)).status, 200)
   const old = await post(after, '/api/v1/agent/verify', verifyBody(key))
   assertRefused(old, 404, 'NOT_FOUND', /replaced/)
+})
+
+test('a recovery whose agent a node of the release before has revoked does not take effect', async (t) => {
+  const service = await startTestService(t, { RECOVERY_DELAY: '1s' })
+  const { operator, settings } = service
+  const ownerId = await operator.addVerifiedOwner()
+  const did = await claimAgent(service, ownerId)
+  const owner = await signInBy(service, ownerId, Date.now)
+  const recovery = { reason: 'key_lost' }
+  const started = await owner.post(`/api/account/agents/${did}/recovery`, recovery)
+  const token = jsonOf(started).recoveryToken as string
+  const body = recoveryBody(service, did, { token, next: newKey(), sequence: 2 })
+  assert.equal((await post(service, `/api/v1/agent/${did}/recover`, body)).status, 200)
+  await withRaw(settings, (raw) =>
+    raw.exec(
+      `UPDATE agents SET status = 'revoked', pair_slot = seq WHERE tail = '${did.slice(-24)}'`,
+    ),
+  )
+  await until(async () => {
+    service.tick()
+    const { recovery } = jsonOf(await ask(service, `/api/v1/agent/${did}/keys`))
+    return recovery === null
+  })
+  assert.equal(jsonOf(await ask(service, `/api/v1/agent/${did}/keys`)).keySequence, 1)
 })
 
 function bytesOf({ publicKey }: TestKey): Buffer {
