@@ -40,7 +40,13 @@ export async function signIn(
   ownerId: number,
   signedInAt = Date.now(),
 ): Promise<SignedInOwner> {
-  const { cookie, origin } = await startSessionOf(service, ownerId, signedInAt)
+  const { cookie } = await startSessionOf(service, ownerId, signedInAt)
+  return withCookie(service, ownerId, cookie)
+}
+
+/** An owner whose browser has a session cookie. */
+export function withCookie(service: TestService, ownerId: number, cookie: string): SignedInOwner {
+  const { origin } = service.settings.baseUrl
   const send = (method: string, target: string, body?: unknown) => {
     const json: Ask = body === undefined ? {} : { body: JSON.stringify(body) }
     const type = body === undefined ? {} : { 'content-type': 'application/json' }

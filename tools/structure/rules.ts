@@ -32,6 +32,7 @@ const FOLDERS = [
   'channels',
   'agent-management',
   'notifications',
+  'keys',
   'privacy',
   'pages',
   'dashboard',

@@ -29,6 +29,7 @@ export const ALL_ONLY = [
   'packages/server/test/core/database/{postgres-slow,durability/*}.test.ts',
   'packages/server/test/core/limits/overload/*.test.ts',
   'packages/server/test/core/limits/rate-limit/{bounds,parallel,shared}.test.ts',
+  'packages/server/test/keys/{kill,property-full}.test.ts',
   'packages/server/test/nodes/{partition,synchronous-standby}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
@@ -52,6 +53,7 @@ export const ON_POSTGRES = [
   'packages/server/test/agents/read-model/**',
   'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint,token-batches}.test.ts',
   'packages/server/test/claims/races/*.test.ts',
+  'packages/server/test/keys/races.test.ts',
 ]
 
 const SERVER = ['packages/server/test/**']

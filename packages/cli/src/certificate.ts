@@ -1,4 +1,4 @@
-import type { AgentStatus, Lookup, Registry } from '@countersign/sdk'
+import type { AgentKeys, AgentStatus, Lookup, Registry } from '@countersign/sdk'
 import { codeOf, Failure } from './errors.ts'
 import type { Field } from './output.ts'
 
@@ -26,6 +26,18 @@ export function certificateRows(service: URL, lookup: Lookup): Field[] {
     ['Claimed', claimedAt],
     ['Certificate', certificateUrl(service, lookup)],
   ]
+}
+
+/**
+ * The rows that show a pending recovery; none if there is none.
+ * @param veto the command that ends it
+ */
+export function recoveryRows(recovery: AgentKeys['recovery'], veto: string): Field[] {
+  if (recovery === null) return []
+  const { reason, effectiveAt } = recovery
+  const when = effectiveAt === null ? 'not redeemed yet' : `takes effect at ${effectiveAt}`
+  const rows: Field[] = [['Recovery', `${reason}, ${when}`]]
+  return reason === 'key_lost' ? [...rows, ['To stop it', veto]] : rows
 }
 
 /**

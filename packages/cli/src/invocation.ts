@@ -141,15 +141,18 @@ export class Invocation {
     return this.path(given || join(this.io.home, '.countersign', 'agent.pem'))
   }
 
+  /** Warns that other users of the machine can read a key file. */
+  readonly onExposed = (path: string): void => {
+    this.warn(`other users of this machine may have read ${path}: chmod 600 it`)
+  }
+
   /**
    * The agent's own key. Warns if other users of the machine can read it.
    * @throws Failure NO_KEY; CountersignError UNUSABLE_KEY
    */
   async ownKey({ create = false } = {}): Promise<Signer> {
-    const onExposed = (path: string) =>
-      this.warn(`other users of this machine may have read ${path}: chmod 600 it`)
     try {
-      return await keyFromFile(this.keyFile, { create, onExposed })
+      return await keyFromFile(this.keyFile, { create, onExposed: this.onExposed })
     } catch (cause) {
       if (codeOf(cause) !== 'NO_KEY') throw cause
       const message = `There is no key at ${this.keyFile}. Make one: ${this.command} keygen`

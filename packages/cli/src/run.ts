@@ -6,13 +6,16 @@ import { fetchCommand } from './commands/fetch.ts'
 import { keygenCommand } from './commands/keygen.ts'
 import { lookupCommand } from './commands/lookup.ts'
 import { mcpCommand } from './commands/mcp.ts'
+import { recoverCommand } from './commands/recover.ts'
 import { renounceCommand } from './commands/renounce.ts'
 import { resolveCommand } from './commands/resolve.ts'
+import { rotateCommand } from './commands/rotate.ts'
 import { runtimeCommand } from './commands/runtime.ts'
 import { signCommand } from './commands/sign.ts'
 import { signCardCommand } from './commands/sign-card.ts'
 import { signRequestCommand } from './commands/sign-request.ts'
 import { verifyCommand } from './commands/verify.ts'
+import { vetoCommand } from './commands/veto.ts'
 import { whoamiCommand } from './commands/whoami.ts'
 import { exitCodeOf, Failure } from './errors.ts'
 import { Invocation, printError, takesKey, takesService } from './invocation.ts'
@@ -95,6 +98,9 @@ function buildProgram(io: Io, json: boolean) {
   signRequestCommand(program, invocation)
   signCardCommand(program, invocation)
   runtimeCommand(program, invocation)
+  rotateCommand(program, invocation)
+  recoverCommand(program, invocation)
+  vetoCommand(program, invocation)
   renounceCommand(program, invocation)
   mcpCommand(program, invocation)
   lookupCommand(program, invocation)

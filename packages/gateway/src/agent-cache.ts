@@ -22,7 +22,7 @@ export interface AgentCacheOptions {
   readonly timeoutMs: number
   /** Whether decisions depend on the grade, which takes a second request. */
   readonly withGrade: boolean
-  /** Whether signatures or sessions are accepted, which takes a further request. */
+  /** Whether signatures or sessions are accepted, or decisions depend on the age of the key, which takes a further request. */
   readonly withKey: boolean
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number
@@ -100,7 +100,9 @@ export class AgentCache<Derived> {
       const publicKey = object === null ? null : decodeKey(object.publicKey)
       const key = object && publicKey && { publicKey, keyid: object.keyThumbprint }
       const keySequence = object?.keySequence
-      const current = { ...(key && { key }), keySequence }
+      const keyAgeSeconds =
+        object === null ? undefined : (Date.now() - Date.parse(object.keyChangedAt)) / 1000
+      const current = { ...(key && { key, keyAgeSeconds }), keySequence }
       return Object.freeze({ did, status, verified, identityMethod, grade, ...current })
     } catch (error) {
       if ((error as Partial<CountersignError> | null)?.code === 'NOT_FOUND') return null

@@ -118,7 +118,10 @@ export class Gate {
     const cacheMs = policy.cacheSeconds * 1000
     const withGrade = this.#routes.all.some(({ minimumGrade }) => minimumGrade !== null)
     this.#preflightOutcome = outcomeOf(this, ANONYMOUS, PREFLIGHT, null)
-    const withKey = this.accepts.signatures || this.accepts.sessions
+    const withKey =
+      this.accepts.signatures ||
+      this.accepts.sessions ||
+      this.#routes.all.some((each) => each.minimumKeyAgeSeconds > 0)
     this.#agents = new AgentCache({ registry, cacheMs, timeoutMs, withGrade, withKey, now })
     // A new store would not know which nonces were used.
     this.#nonces = options.nonces ?? (previous ? previous.#nonces : memoryNonceStore())

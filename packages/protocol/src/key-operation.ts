@@ -5,32 +5,51 @@ import { utf8 } from './text.ts'
 /** How far the `issuedAt` of a key operation may be from the time of the service, in seconds. */
 export const KEY_OPERATION_TOLERANCE_SECONDS = 300
 
-/** What an agent signs to give up its certificate. */
-export interface Renunciation {
+/** For how long after a rotation the owner can contest it. */
+export const CONTEST_WINDOW_MS = 72 * 60 * 60 * 1000
+
+/** What a key can sign about itself: to be replaced, to replace a lost one, to stop that, to give up its certificate. */
+export type KeyOperationKind = 'rotate' | 'recover' | 'veto' | 'renounce'
+
+/** An operation on the keys of an agent, as it is signed. */
+export interface KeyOperation {
+  readonly operation: KeyOperationKind
   /** The origin of the service, such as `https://id.example`. */
   readonly service: string
   readonly did: string
-  /** The number of the current key among the agent's keys, from 1. */
+  /**
+   * A number among the agent's keys, from 1: of the new key for `rotate` and `recover`, of the current key for `veto` and
+   * `renounce`.
+   */
   readonly sequence: number
-  /** The current key, 32 bytes. */
-  readonly publicKey: Uint8Array
+  /** The current key, 32 bytes; null for `recover`, since it may be lost. */
+  readonly oldKey: Uint8Array | null
+  /** The new key, 32 bytes; null for `veto` and `renounce`. */
+  readonly newKey: Uint8Array | null
   /** Unix seconds. */
   readonly issuedAt: number
+  /** For `recover` only. */
+  readonly recoveryToken?: string
 }
 
 /**
- * The bytes that an agent signs to renounce its certificate: 0xFF, then as UTF-8, separated by line feeds,
- * `svc-renounce-v1`, the service, the DID, the sequence number, the key's thumbprint, `-` for no new key, and the time.
+ * The bytes that an agent signs for an operation on its keys: 0xFF, then as UTF-8, separated by line feeds,
+ * `svc-<operation>-v1`, the service, the DID, the sequence number, the thumbprints (RFC 7638) of the old and of the new key,
+ * `-` for none, the time, and for `recover` the recovery token.
  * A site chooses what an agent signs as a challenge. 0xFF never occurs in UTF-8, so no challenge, claim or signature base of
  * RFC 9421 can be these bytes.
  */
-export function renounceMessage(naming: Naming, renunciation: Renunciation): Uint8Array {
-  const { service, did, sequence, publicKey, issuedAt } = renunciation
-  const operation = `${naming.shortName}-renounce-v1`
-  const lines = [operation, service, did, sequence, keyThumbprint(publicKey), '-', issuedAt]
-  const text = utf8(lines.join('\n'))
+export function keyOperationMessage(naming: Naming, signed: KeyOperation): Uint8Array {
+  const { operation, service, did, sequence, oldKey, newKey, issuedAt, recoveryToken } = signed
+  const name = `${naming.shortName}-${operation}-v1`
+  const lines = [name, service, did, sequence, thumbprintOf(oldKey), thumbprintOf(newKey), issuedAt]
+  const text = utf8([...lines, ...(recoveryToken === undefined ? [] : [recoveryToken])].join('\n'))
   const message = new Uint8Array(1 + text.length)
   message[0] = 0xff
   message.set(text, 1)
   return message
+}
+
+function thumbprintOf(key: Uint8Array | null): string {
+  return key === null ? '-' : keyThumbprint(key)
 }

@@ -16,6 +16,9 @@ export interface Naming {
   readonly tokenPrefix: string
   /** Contract 2.7. */
   readonly tokenPattern: RegExp
+  /** `svc-recover-` */
+  readonly recoveryTokenPrefix: string
+  readonly recoveryTokenPattern: RegExp
   /** `svc-challenge-v1:` */
   readonly challengePrefix: string
   /** The identification header (contract section 5). */
@@ -55,6 +58,7 @@ export function namingFor(
   if (!ID_HEADER_PATTERN.test(idHeader)) throw new RangeError('the header name is not one')
   const didPrefix = `${shortName}:agent:`
   const tokenPrefix = `${shortName}-verify-`
+  const recoveryTokenPrefix = `${shortName}-recover-`
   return {
     shortName,
     didPrefix,
@@ -62,6 +66,8 @@ export function namingFor(
     didField: `${shortName}Did` as 'svcDid',
     tokenPrefix,
     tokenPattern: new RegExp(`^${tokenPrefix}[0-9a-f]{32}$`),
+    recoveryTokenPrefix,
+    recoveryTokenPattern: new RegExp(`^${recoveryTokenPrefix}[0-9a-f]{32}$`),
     challengePrefix: `${shortName}-challenge-v1:`,
     idHeader,
     forwardedHeaders: {

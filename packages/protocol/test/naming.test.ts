@@ -12,6 +12,7 @@ interface ValidNaming extends Case {
   readonly didPrefix: string
   readonly didField: string
   readonly tokenPrefix: string
+  readonly recoveryTokenPrefix: string
   readonly challengePrefix: string
   readonly forwardedHeaders: Record<string, string>
 }
@@ -26,11 +27,13 @@ const DIGITS = '00112233445566778899aabbccddeeff'
 
 test('short name and header decide every name of a deployment', () => {
   forEachCase(vectors.valid, (each) => {
-    const { didPattern, tokenPattern, ...names } = namingFor(each.shortName, each.idHeader)
+    const naming = namingFor(each.shortName, each.idHeader)
+    const { didPattern, tokenPattern, recoveryTokenPattern, ...names } = naming
     const { name: _, ...expected } = each
     assert.deepEqual(names, expected)
     assert.match(each.didPrefix + TAIL, didPattern)
     assert.match(each.tokenPrefix + DIGITS, tokenPattern)
+    assert.match(each.recoveryTokenPrefix + DIGITS, recoveryTokenPattern)
     assert.equal(foreignTextIn(`${each.tokenPrefix}${DIGITS}|label`)?.kind, 'claim')
   })
 })

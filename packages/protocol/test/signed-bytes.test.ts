@@ -9,8 +9,8 @@ import {
   decodeKey,
   decodeSignature,
   isClaimToken,
+  keyOperationMessage,
   namingFor,
-  renounceMessage,
   utf8,
 } from '../src/index.ts'
 import { agentId, claimToken } from './support/arbitraries.ts'
@@ -68,9 +68,9 @@ test('an answer signs the challenge as UTF-8: openssl signed the same bytes', ()
 
 test('a renunciation signs the byte 0xFF and its lines: openssl signed the same bytes', () => {
   forEachCase(signed.renunciations, ({ shortName, service, did, sequence, issuedAt, ...each }) => {
-    const publicKey = bytesOf(each.publicKeyHex)
-    const renunciation = { service, did, sequence, issuedAt, publicKey }
-    const message = renounceMessage(namingFor(shortName), renunciation)
+    const oldKey = bytesOf(each.publicKeyHex)
+    const signed = { service, did, sequence, issuedAt, oldKey, newKey: null }
+    const message = keyOperationMessage(namingFor(shortName), { operation: 'renounce', ...signed })
     assertSigned(each, message)
     assert.throws(() => new TextDecoder('utf-8', { fatal: true }).decode(message))
   })

@@ -9,59 +9,40 @@ import {
   encodeBase64Url,
   foreignTextIn,
   isClaimToken,
+  isRecoveryToken,
   type Naming,
   parseChallenge,
   parseDidOrTail,
-  renounceMessage,
   StructuredFieldError,
   signDirectory,
   signRequest,
 } from '@countersign/protocol'
+import type { AgentAnswer, AgentOptions } from './agent-options.ts'
 import { CountersignError } from './errors.ts'
+import { endRequest, type KeyHolder, recoverRequest, rotateRequest } from './key-operations.ts'
 import { isTrusted } from './keys/ed25519.ts'
-import type { SignedChallenge } from './keys/signed-challenge.ts'
 import type { Signer } from './keys/signer.ts'
 import { isSignature } from './keys/verify-signature.ts'
 import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
 import { originOf } from './origin.ts'
 import type { Registry } from './registry.ts'
-import type { AgentObject, Claimed, DirectoryProof, Renounced } from './responses/types.ts'
+import type {
+  AgentKeys,
+  AgentObject,
+  Claimed,
+  DirectoryProof,
+  Recovering,
+  Renounced,
+  Rotated,
+  Vetoed,
+} from './responses/types.ts'
 import { type AgentSession, signInAt } from './sign-in.ts'
-import {
-  type Audience,
-  type AudienceOptions,
-  audiencesOf,
-  signatureAgentOf,
-} from './signed-requests/audiences.ts'
+import { type Audience, audiencesOf, signatureAgentOf } from './signed-requests/audiences.ts'
 import { bufferBody } from './signed-requests/buffered-body.ts'
 import { signInUrlOf } from './signed-requests/sign-in-url.ts'
 import { requestToSign, signedFetch } from './signed-requests/signed-fetch.ts'
 import { SiteSessions } from './signed-requests/site-sessions.ts'
-
-/** Options of an Agent. */
-export interface AgentOptions {
-  /** The service that certifies it. */
-  readonly registry: Registry
-  /** `newKey()`, `keyFromPem`, `keyFromJwk`, `keyFromText`, `keyFromFile` of `@countersign/sdk/node`, or your own. */
-  readonly signer: Signer
-  /** Its DID, if it is known; `claim` and `whoami` find it out. */
-  readonly did?: string | undefined
-  /**
-   * The origins that `fetch` and `sign` sign requests for, such as `https://shop.example`; https, on loopback also http. Default: none.
-   * Every recipient of a signature can use it as proof, so never take an origin from the text of a site or a model.
-   */
-  readonly audiences?: readonly (string | URL | AudienceOptions)[] | undefined
-  /** The public address of the service (its `BASE_URL`), if the Registry uses an internal one. Default: that of the Registry. */
-  readonly issuer?: string | URL | undefined
-  /** The clock of signatures, in milliseconds since 1970. Default: the system's. */
-  readonly now?: (() => number) | undefined
-}
-
-/** An agent's answer to a challenge, with its DID if that is known. */
-export interface AgentAnswer extends SignedChallenge {
-  readonly did?: string
-}
 
 /**
  * An agent with its key. Every error is a CountersignError. No method returns the private key.
@@ -163,17 +144,67 @@ export class Agent {
    */
   async renounce(options: Pick<CallOptions, 'signal'> = {}): Promise<Renounced> {
     const did = this.#requireDid()
-    const { publicKey, keySequence: sequence } = await this.whoami(options)
-    if (publicKey !== this.publicKey) {
-      throw new CountersignError('UNUSABLE_KEY', `${did} has another key than this agent.`)
+    const request = await endRequest(this.#holder(did), 'renounce', await this.whoami(options))
+    return this.#registry.renounce(did, request, options)
+  }
+
+  /**
+   * Replaces the key of this agent, at once; this object continues with the new key. Store the new key before the call: if the
+   * response is lost, call it again with the same key. `rotateKeyFile` of `@countersign/sdk/node` does both.
+   * @throws CountersignError NO_DID if this object does not know its DID; UNUSABLE_KEY if the DID has another key;
+   *   AGENT_NOT_ACTIVE; KEY_ALREADY_CLAIMED if the new key was used before
+   */
+  async rotateKey(newKey: Signer, options: Pick<CallOptions, 'signal'> = {}): Promise<Rotated> {
+    const next = checkedSigner(newKey)
+    const did = this.#requireDid()
+    const self = await this.whoami(options)
+    // The response to an earlier call was lost.
+    if (self.publicKey === encodeBase64(next.publicKey)) {
+      this.useKey(next)
+      return { did, keySequence: self.keySequence, keyChangedAt: self.keyChangedAt }
     }
-    const issuedAt = Math.floor(Date.now() / 1000)
-    const message = renounceMessage(this.#naming, {
-      ...{ service: this.#registry.service, did, sequence, issuedAt },
-      publicKey: this.#signer.publicKey,
-    })
-    const signature = await this.#sign(message)
-    return this.#registry.renounce(did, { sequence, issuedAt, signature }, options)
+    const request = await rotateRequest(this.#holder(did), next, self)
+    const rotated = await this.#registry.rotateKey(did, request, options)
+    this.useKey(next)
+    return rotated
+  }
+
+  /**
+   * Redeems a recovery token that the owner issued, for the key of this object: it becomes the key of the DID at `effectiveAt`. Store
+   * the key before the call. Calling it again does no harm.
+   * @param token such as `svc-recover-` and 32 hexadecimal characters. A secret until it is used
+   * @throws CountersignError NO_DID; NOT_FOUND or TOKEN_EXPIRED (token); KEY_ALREADY_CLAIMED if the key was used before
+   */
+  async recover(token: string, options: Pick<CallOptions, 'signal'> = {}): Promise<Recovering> {
+    if (!isRecoveryToken(this.#naming, token)) {
+      throw new CountersignError(
+        'INVALID_ARGUMENT',
+        `A recovery token of this service is ${this.#naming.recoveryTokenPrefix} and 32 hexadecimal characters.`,
+      )
+    }
+    const self = await this.whoami(options)
+    const did = this.#requireDid()
+    const request = await recoverRequest(this.#holder(did), token, self)
+    return this.#registry.recover(did, request, options)
+  }
+
+  /**
+   * Ends a recovery that the owner started because they took the key of this agent for lost.
+   * @throws CountersignError NO_DID; UNUSABLE_KEY if the DID has another key; CONFLICT if no recovery is pending; FORBIDDEN if the
+   *   key was reported as compromised
+   */
+  async vetoRecovery(options: Pick<CallOptions, 'signal'> = {}): Promise<Vetoed> {
+    const did = this.#requireDid()
+    const request = await endRequest(this.#holder(did), 'veto', await this.whoami(options))
+    return this.#registry.vetoRecovery(did, request, options)
+  }
+
+  /**
+   * The keys of this agent, former and current, and its pending recovery.
+   * @throws CountersignError NOT_FOUND if the key has no certificate
+   */
+  keys(options?: CallOptions): Promise<AgentKeys> {
+    return this.#registry.keys(this.#did ?? this.publicKey, { fresh: true, ...options })
   }
 
   /**
@@ -308,6 +339,17 @@ export class Agent {
     if (tail !== null) return `${this.#naming.didPrefix}${tail}`
     const message = `A DID of this service is ${this.#naming.didPrefix} and 24 base58 characters.`
     throw new CountersignError('INVALID_ARGUMENT', message)
+  }
+
+  #holder(did: string): KeyHolder {
+    return {
+      did,
+      naming: this.#naming,
+      service: this.#issuer,
+      publicKey: this.#signer.publicKey,
+      sign: (message) => this.#sign(message),
+      issuedAt: Math.floor(this.#now() / 1000),
+    }
   }
 
   #requireDid(): string {

@@ -11,6 +11,7 @@ export type ServiceErrorCode =
   | 'NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'KEY_ALREADY_CLAIMED'
+  | 'AGENT_NOT_ACTIVE'
   | 'CONFLICT'
   | 'TOKEN_EXPIRED'
   | 'PRECONDITION_FAILED'

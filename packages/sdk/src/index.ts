@@ -1,4 +1,5 @@
-export { Agent, type AgentAnswer, type AgentOptions } from './agent.ts'
+export { Agent } from './agent.ts'
+export type { AgentAnswer, AgentOptions } from './agent-options.ts'
 export { discoverNaming } from './discover-naming.ts'
 export {
   CountersignError,
@@ -23,9 +24,12 @@ export { type RecomputedGrade, recomputeGrade } from './recompute-grade.ts'
 export {
   type ClaimRequest,
   type DirectoryProofRequest,
+  type RecoverRequest,
   Registry,
   type RenounceRequest,
+  type RotateRequest,
   type VerifyRequest,
+  type VetoRequest,
 } from './registry.ts'
 export {
   type AgentSignIn,
@@ -58,6 +62,7 @@ export {
   verifyRequest,
 } from './relying-party/verify-request.ts'
 export type {
+  AgentKeys,
   AgentObject,
   AgentStatus,
   Assurance,
@@ -69,12 +74,15 @@ export type {
   Grade,
   GradeReport,
   Lookup,
+  Recovering,
   Renounced,
   Resolution,
+  Rotated,
   RuntimeChallenge,
   RuntimeProof,
   Tier,
   Verification,
+  Vetoed,
 } from './responses/types.ts'
 export type { AgentSession } from './sign-in.ts'
 export type { AudienceOptions } from './signed-requests/audiences.ts'

@@ -13,3 +13,11 @@ export {
   type NodeListener,
   nodeListener,
 } from './node/node-listener.ts'
+export {
+  didOfKeyFile,
+  type KeyFileOperation,
+  type RecoveringKeyFile,
+  type RotatedKeyFile,
+  recoverKeyFile,
+  rotateKeyFile,
+} from './node/rotate-key-file.ts'

@@ -1,7 +1,7 @@
 import { type Naming, namingOfDid, parseDidOrTail } from '@countersign/protocol'
 import { discoverNaming } from './discover-naming.ts'
 import { CountersignError } from './errors.ts'
-import { abortedBy, claimError, isTransient, wasNotProcessed } from './http/retry.ts'
+import { abortedBy, claimError, isTransient, type MayRetry, wasNotProcessed } from './http/retry.ts'
 import { DID_JSON } from './http/send-request.ts'
 import { ServiceClient } from './http/service-client.ts'
 import { checkedAnswer, type SignedChallenge } from './keys/signed-challenge.ts'
@@ -11,6 +11,7 @@ import { originOf } from './origin.ts'
 import { about, referenceTo } from './reference.ts'
 import type { Read } from './responses/read-schema.ts'
 import {
+  readAgentKeys,
   readAgentObject,
   readCard,
   readClaimed,
@@ -19,12 +20,16 @@ import {
   readDirectoryProof,
   readGradeReport,
   readLookup,
+  readRecovering,
   readRenounced,
+  readRotated,
   readRuntimeChallenge,
   readRuntimeProof,
   readVerification,
+  readVetoed,
 } from './responses/readers.ts'
 import type {
+  AgentKeys,
   AgentObject,
   Card,
   Claimed,
@@ -32,11 +37,14 @@ import type {
   DirectoryProof,
   GradeReport,
   Lookup,
+  Recovering,
   Renounced,
   Resolution,
+  Rotated,
   RuntimeChallenge,
   RuntimeProof,
   Verification,
+  Vetoed,
 } from './responses/types.ts'
 import { clientSettings } from './settings.ts'
 
@@ -73,6 +81,44 @@ export interface DirectoryProofRequest {
   /** The value of `Signature-Input`: one member, which covers only `"@authority";req`. */
   readonly signatureInput: string
   /** The value of `Signature`: the member of the same name. */
+  readonly signature: string
+}
+
+/** The argument of `Registry.rotateKey`; `Agent.rotateKey` makes it. */
+export interface RotateRequest {
+  /** 32 bytes in padded standard base64. */
+  readonly newPublicKey: string
+  /** The number of the new key: `keySequence` of the agent object plus 1. */
+  readonly sequence: number
+  /** Unix seconds. */
+  readonly issuedAt: number
+  /** By the current key: 64 bytes in padded standard base64. */
+  readonly oldSignature: string
+  /** By the new key, over the same bytes. */
+  readonly newSignature: string
+}
+
+/** The argument of `Registry.recover`; `Agent.recover` makes it. */
+export interface RecoverRequest {
+  /** Such as `svc-recover-` and 32 hexadecimal characters. A secret until it is used. */
+  readonly recoveryToken: string
+  /** The new key: 32 bytes in padded standard base64. */
+  readonly publicKey: string
+  /** The number of the new key: `keySequence` of the agent object plus 1. */
+  readonly sequence: number
+  /** Unix seconds. */
+  readonly issuedAt: number
+  /** By the new key: 64 bytes in padded standard base64. */
+  readonly signature: string
+}
+
+/** The argument of `Registry.vetoRecovery`; `Agent.vetoRecovery` makes it. */
+export interface VetoRequest {
+  /** `keySequence` of the agent object. */
+  readonly sequence: number
+  /** Unix seconds. */
+  readonly issuedAt: number
+  /** By the current key: 64 bytes in padded standard base64. */
   readonly signature: string
 }
 
@@ -237,17 +283,79 @@ export class Registry {
    * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the agent has another key by now; FORBIDDEN if the key
    *   was reported as compromised
    */
-  async renounce(
+  renounce(
     did: string,
     { sequence, issuedAt, signature }: RenounceRequest,
-    { signal }: Pick<CallOptions, 'signal'> = {},
+    options: Pick<CallOptions, 'signal'> = {},
   ): Promise<Renounced> {
-    const reference = referenceTo(this.#naming, did)
     const body = { sequence, issuedAt, signature }
-    const request = { path: `/api/v1/agent/${reference.segment}/renounce`, body }
-    const read = about(reference, readRenounced(this.#naming), (renounced) => renounced.did)
+    return this.#changeKey(did, 'renounce', body, readRenounced, isTransient, options)
+  }
+
+  /** The keys of an agent, former and current, and its pending recovery. */
+  keys(agent: string, options?: CallOptions): Promise<AgentKeys> {
+    const reference = referenceTo(this.#naming, agent)
+    const read = about(reference, readAgentKeys(this.#naming), ({ did }) => did)
+    return this.#client.get({ path: `/api/v1/agent/${reference.segment}/keys` }, read, options)
+  }
+
+  /**
+   * Replaces the key of an agent with signatures by both keys. Sending it again does no harm.
+   * @param did a DID or its 24-character tail
+   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if the key has changed; AGENT_NOT_ACTIVE;
+   *   KEY_ALREADY_CLAIMED
+   */
+  rotateKey(
+    did: string,
+    { newPublicKey, sequence, issuedAt, oldSignature, newSignature }: RotateRequest,
+    options: Pick<CallOptions, 'signal'> = {},
+  ): Promise<Rotated> {
+    const body = { newPublicKey, sequence, issuedAt, oldSignature, newSignature }
+    return this.#changeKey(did, 'keys', body, readRotated, isTransient, options)
+  }
+
+  /**
+   * Redeems a recovery token with a new key. Sending it again does no harm.
+   * @param did a DID or its 24-character tail
+   * @throws CountersignError NOT_FOUND, TOKEN_EXPIRED, INVALID_SIGNATURE; CONFLICT if the key has changed; KEY_ALREADY_CLAIMED
+   */
+  recover(
+    did: string,
+    { recoveryToken, publicKey, sequence, issuedAt, signature }: RecoverRequest,
+    options: Pick<CallOptions, 'signal'> = {},
+  ): Promise<Recovering> {
+    const body = { recoveryToken, publicKey, sequence, issuedAt, signature }
+    return this.#changeKey(did, 'recover', body, readRecovering, isTransient, options)
+  }
+
+  /**
+   * Ends the recovery of an agent whose key is not lost. It retries only if the veto was certainly not processed.
+   * @param did a DID or its 24-character tail
+   * @throws CountersignError INVALID_SIGNATURE, NOT_FOUND; CONFLICT if no recovery can be vetoed; FORBIDDEN if the key was
+   *   reported as compromised
+   */
+  vetoRecovery(
+    did: string,
+    { sequence, issuedAt, signature }: VetoRequest,
+    options: Pick<CallOptions, 'signal'> = {},
+  ): Promise<Vetoed> {
+    const body = { sequence, issuedAt, signature }
+    return this.#changeKey(did, 'recovery/veto', body, readVetoed, wasNotProcessed, options)
+  }
+
+  async #changeKey<T extends { readonly did: string }>(
+    did: string,
+    path: string,
+    body: object,
+    reader: (naming: Naming | null) => Read<T>,
+    mayRetry: MayRetry,
+    { signal }: Pick<CallOptions, 'signal'>,
+  ): Promise<T> {
+    const reference = referenceTo(this.#naming, did)
+    const request = { path: `/api/v1/agent/${reference.segment}/${path}`, body }
+    const read = about(reference, reader(this.#naming), (changed) => changed.did)
     try {
-      return await this.#client.send(request, read, isTransient, signal)
+      return await this.#client.send(request, read, mayRetry, signal)
     } finally {
       // Cached responses about this agent may be outdated now.
       this.#client.clearCache()

@@ -195,6 +195,7 @@ test('the codes of the service are those of the protocol, in types and at run ti
     NOT_FOUND: true,
     METHOD_NOT_ALLOWED: true,
     KEY_ALREADY_CLAIMED: true,
+    AGENT_NOT_ACTIVE: true,
     CONFLICT: true,
     TOKEN_EXPIRED: true,
     PRECONDITION_FAILED: true,

@@ -63,7 +63,7 @@ async function writeKey(path: string, pem: string, replace: boolean): Promise<vo
     if (codeOf(cause) !== 'KEY_EXISTS') throw cause
     throw new Failure(
       'KEY_EXISTS',
-      `${path} exists, and whoever loses a key loses its DID. Choose another file with --key, or replace it with --force.`,
+      `${path} exists, and an agent without its key needs its owner to recover the DID. Choose another file with --key, or replace it with --force.`,
       { cause },
     )
   }

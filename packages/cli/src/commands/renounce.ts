@@ -1,7 +1,6 @@
-import { namingOfDid, referenceKind } from '@countersign/protocol'
 import { Agent } from '@countersign/sdk'
 import type { Command } from 'commander'
-import { Failure } from '../errors.ts'
+import { assertDid } from '../did.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 
@@ -19,13 +18,7 @@ export function renounceCommand(program: Command, cli: Invocation): void {
 }
 
 async function renounce(did: string, cli: Invocation): Promise<void> {
-  const naming = namingOfDid(did)
-  if (naming === null || referenceKind(did) !== 'did') {
-    throw new Failure(
-      'USAGE',
-      'Name the agent by its whole DID: a short name, :agent: and 24 characters.',
-    )
-  }
+  const naming = assertDid(did)
   const signer = await cli.ownKey()
   const registry = cli.registry(naming)
   const renounced = await new Agent({ registry, signer, did }).renounce()

@@ -1,12 +1,12 @@
 import { encodeBase64 } from '@countersign/protocol'
 import type { Command } from 'commander'
-import { certificateRows, ownCertificate } from '../certificate.ts'
+import { certificateRows, ownCertificate, recoveryRows } from '../certificate.ts'
 import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
 Where the key has several certificates, the one that speaks for it is shown: active before suspended before revoked,
-then the oldest. Exit code 3: the key has none.`
+then the oldest. Exit code 3: the key has none. If the owner has started a recovery that would replace the key, it is shown.`
 
 /** `countersign whoami`: the certificate of the agent's own key. */
 export function whoamiCommand(program: Command, cli: Invocation): void {
@@ -21,7 +21,14 @@ async function whoami(cli: Invocation): Promise<void> {
   const registry = cli.registry()
   const lookup = await ownCertificate(registry, publicKey, cli.command)
   const { id, status } = lookup.certificate
-  const rows = [...certificateRows(cli.service, lookup), ['Public key', publicKey] as const]
+  const { keySequence, keyChangedAt, recovery } = await registry.keys(id)
+  const rows = [
+    ...certificateRows(cli.service, lookup),
+    ['Public key', publicKey] as const,
+    ['Key', `number ${keySequence}, since ${keyChangedAt}`] as const,
+    ...recoveryRows(recovery, `${cli.command} veto ${id}`),
+  ]
   const text = `${cli.heading(`You are ${id} (${status})`)}\n\n${fields(rows)}`
-  cli.print({ publicKey, ...(registry.rawOf(lookup) as object) }, text)
+  const key = { publicKey, keySequence, keyChangedAt, recovery }
+  cli.print({ ...key, ...(registry.rawOf(lookup) as object) }, text)
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { jsonOf } from '../../../../test/support/answer.ts'
+import { ask } from '../../../../test/support/ask.ts'
 import { startTestService } from '../../../../test/support/service.ts'
 import { certifiedCli, changeStatus, cliFor, errorIn } from '../support/cli.ts'
 
@@ -16,7 +18,9 @@ suite('whoami', () => {
     assert.match(stdout, new RegExp(`^ {2}Certificate {2}${service.url}/agent/${did}$`, 'm'))
     const answer = await cli.json<{ certificate: object; verified: boolean }>('whoami')
     const lookup = await (await fetch(`${service.url}/api/v1/agent/${did}`)).json()
-    assert.deepEqual(answer, { publicKey, ...(lookup as object) })
+    const { keySequence, keyChangedAt } = jsonOf(await ask(service, `/api/agents/${did}`))
+    const key = { publicKey, keySequence, keyChangedAt, recovery: null }
+    assert.deepEqual(answer, { ...key, ...(lookup as object) })
 
     await changeStatus(service, did, 'revoke')
     const revoked = await cli.run('whoami')

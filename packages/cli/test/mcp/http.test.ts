@@ -131,7 +131,7 @@ suite('countersign mcp --http', () => {
     }
     const listed = await send(server, { body: jsonRpc(1, 'tools/list') })
     assert.equal(listed.headers.get('mcp-session-id'), null)
-    assert.equal(JSON.parse(listed.text).result.tools.length, 9)
+    assert.equal(JSON.parse(listed.text).result.tools.length, 10)
   })
 
   test('takes no more than a message has, and goes on after nonsense', async (t) => {

@@ -20,6 +20,7 @@ const TOOLS = [
   'sign_challenge(audience, challenge) idempotent',
   'fetch(url, [method], [headers], [body]) destructive open-world',
   'sign_in(endpoint) open-world',
+  'rotate_key([did]) destructive open-world',
   'lookup_agent(agent) read-only idempotent open-world',
   'verify_agent(agent, [audience], [challenge], [signature]) open-world',
   'explain_grade([agent]) read-only idempotent open-world',
@@ -133,7 +134,8 @@ suite('countersign mcp', () => {
       claimedAt: lookup.owner.claimedAt,
       certificateUrl: `${service.url}/agent/${did}`,
     }
-    assert.deepEqual(me, { ...certificate, publicKey, service: service.url })
+    const key = { publicKey, keySequence: 1, keyChangedAt: lookup.owner.claimedAt, recovery: null }
+    assert.deepEqual(me, { ...certificate, ...key, service: service.url })
 
     const second = await service.operator.issueToken(owner)
     const again = await agent.data('claim', { token: second, agentId: 'Zoë 2' })

@@ -17,6 +17,21 @@ const SENTENCES: Readonly<
   'agent.revoked': revoked,
   'agent.grade_changed': gradeChanged,
   'agent.key_compromised': () => 'The key was reported as compromised. Nobody can claim it again.',
+  'agent.key_rotated': () => 'The agent replaced its key. You can contest this for 72 hours.',
+  'agent.key_contested': (payload) =>
+    payload.reason === 'mistake'
+      ? 'You contested a rotation as a mistake: an earlier key is the current one again.'
+      : 'You contested a rotation: the keys were burned.',
+  'agent.key_recovery_started': (payload) =>
+    payload.reason === 'key_lost'
+      ? 'You started to recover the key, which is lost.'
+      : 'You started to recover the key, which was reported as compromised.',
+  'agent.key_recovery_redeemed': () =>
+    'The agent redeemed the recovery token. Its new key takes effect after the delay.',
+  'agent.key_recovery_vetoed': () => 'The agent vetoed the recovery: its key stays.',
+  'agent.key_recovery_cancelled': (payload) =>
+    `The recovery ended${CANCELLED[String(payload.reason)] ?? ''}.`,
+  'agent.key_recovered': () => 'The recovery took effect: the agent has a new key.',
   'agent.directory_proven': () => 'The agent signed its published key set.',
   'channel.verified': (payload, labelOf) => `${channel(payload, labelOf)} was verified.`,
   'channel.stale': (payload, labelOf) =>
@@ -50,12 +65,22 @@ function ownerUpdated({ username, displayName, verifiedName }: Payload): string[
 const STALE: Readonly<Record<string, string>> = {
   'not-found': 'the proof was missing for three days',
   expired: 'it expired',
+  'key-replaced': 'the key that proved it was replaced',
   'key-compromised': 'the key was reported as compromised',
 }
 
 const REMOVED: Readonly<Record<string, string>> = {
   owner: ' by you',
   'proven-by-another': ': another owner verified it',
+}
+
+const CANCELLED: Readonly<Record<string, string>> = {
+  owner: ': you cancelled it',
+  rotated: ': the agent replaced its key itself',
+  contested: ': you contested a rotation',
+  revoked: ': the certificate was revoked',
+  key_compromised: ': its new key was reported as compromised',
+  key_taken: ': its new key was claimed by another agent meanwhile',
 }
 
 /**

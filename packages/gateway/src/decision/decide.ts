@@ -37,7 +37,7 @@ export interface Verdict {
 /**
  * Evaluates the rules. A pure function that never throws.
  * The order: identification (callers without a DID are decided by their level alone), deny list, reachability of the service, existence of the agent, status, proof of
- * possession, allow list, grade, level.
+ * possession, age of the key, allow list, grade, level.
  * @param header the name of the identification header, used in messages
  * @param result null if the request names no agent
  */
@@ -138,6 +138,10 @@ function decideForAgent(
   })
   if (!rules.statuses.includes(status)) return refuse(403, reason('status-refused', status))
   if (rules.requireProof && !proven) return refuse(401, reason('proof-required'))
+  const keyAge = Math.max(0, Math.floor(agent.keyAgeSeconds ?? 0))
+  if (keyAge < rules.minimumKeyAgeSeconds) {
+    return refuse(403, reason('key-too-young', keyAge, rules.minimumKeyAgeSeconds))
+  }
   if (rules.allow.includes(agent.did)) {
     return { ...EMPTY_VERDICT, action: 'allow', reasons: [reason('allow-list'), ...more], agent }
   }

@@ -21,6 +21,8 @@ export interface AgentData {
   readonly identityMethod: string | null
   /** Null if the policy does not depend on it. */
   readonly grade: Grade | null
+  /** Seconds since its key became the current one; absent if the policy does not depend on it. */
+  readonly keyAgeSeconds?: number | undefined
   /** The current key; absent if the gateway accepts neither signatures nor sessions. */
   readonly key?: AgentKey | undefined
   /** The number of the current key among the keys of the agent, from 1; absent with `key`. */

@@ -23,6 +23,8 @@ export const REASON_MESSAGES = {
     `The grade of this agent is ${grade}, and ${minimum} is needed.`,
   'grade-unknown': (minimum: Grade) =>
     `The grade of this agent is not known, and ${minimum} is needed.`,
+  'key-too-young': (seconds: number, minimum: number) =>
+    `The key of this agent is ${seconds} seconds old, and ${minimum} are needed.`,
   'owner-verified': (provider: string) =>
     `The certificate is active, and its owner was verified by ${provider}.`,
   'owner-unverified': () => 'The certificate is active, and its owner is not verified.',

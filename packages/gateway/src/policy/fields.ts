@@ -137,6 +137,12 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     defaultValue: null,
     description: 'Agents of a worse grade are refused. Costs a second question to the service',
   },
+  minimumKeyAgeSeconds: {
+    read: numberBetween(0, 2_592_000),
+    defaultValue: 0,
+    description:
+      'Agents whose key is younger are refused: the owner can contest a rotation for 72 hours (259200). Costs a further question to the service',
+  },
   identityMethods: {
     read: nullable(
       listOf(

@@ -33,6 +33,8 @@ export interface Rules {
   readonly statuses: readonly AgentStatus[]
   /** Agents with a worse grade are refused. Null: any grade. */
   readonly minimumGrade: Grade | null
+  /** Agents whose key was replaced, or claimed, less than this ago are refused, even if they are on the allow list. */
+  readonly minimumKeyAgeSeconds: number
   /** Owners verified by another provider count as unverified. Null: any provider. */
   readonly identityMethods: readonly string[] | null
   /** DIDs that are admitted regardless of level and grade, if their status is allowed. */

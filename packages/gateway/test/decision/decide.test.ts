@@ -51,6 +51,27 @@ type Row = [
 const ROWS: readonly Row[] = [
   ['nobody', {}, { kind: 'none' }, null, 'deny 401 none no-identification'],
   [
+    'a key that is too young, on the allow list',
+    { allow: [DID], minimumKeyAgeSeconds: 60 },
+    PROVEN,
+    answered({ keyAgeSeconds: 59.9 }),
+    'deny 403 - key-too-young session-proven',
+  ],
+  [
+    'a key that is old enough',
+    { minimumKeyAgeSeconds: 60 },
+    PROVEN,
+    answered({ keyAgeSeconds: 60 }),
+    'allow - verified owner-verified session-proven',
+  ],
+  [
+    'a key of unknown age',
+    { minimumKeyAgeSeconds: 1 },
+    PROVEN,
+    answered({}),
+    'deny 403 - key-too-young session-proven',
+  ],
+  [
     'nobody, let in',
     { levels: { none: 'allow' } },
     { kind: 'none' },

@@ -13,8 +13,9 @@ export const agentObjectSchema = (naming: Naming) =>
       keyThumbprint: Type.String({ description: 'RFC 7638, SHA-256, base64url' }),
       keySequence: Type.Integer({
         minimum: 1,
-        description: 'the number of the key among the keys of the agent, from 1',
+        description: 'the number of the key among the keys of the agent, from 1; it only grows',
       }),
+      keyChangedAt: timestamp(),
       didWeb: Type.String({ pattern: '^did:web:' }),
       identityLevel: Type.String({ description: 'identity provider, or `unverified`' }),
       statusChangedAt: timestamp(),

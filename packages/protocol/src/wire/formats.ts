@@ -26,6 +26,21 @@ export const signature = () =>
     description: 'an Ed25519 signature: 64 bytes in padded standard base64, 88 characters',
   })
 
+/** A number among the keys of an agent. */
+export const keySequence = (description: string) =>
+  Type.Integer({ minimum: 1, maximum: 2_147_483_647, description })
+
+/** When a key operation was signed. */
+export const issuedAt = () =>
+  Type.Integer({
+    minimum: 0,
+    maximum: 9_999_999_999,
+    description: 'when it was signed, in Unix seconds; at most 5 minutes off',
+  })
+
+export const keyThumbprint = (description = 'RFC 7638, SHA-256, base64url') =>
+  Type.String({ description })
+
 export const status = () => Type.Enum([...AGENT_STATUSES], { type: 'string' })
 
 /** The tier of a channel: 2 for a domain or an agent-to-agent endpoint, 1 for a chat or a runtime (contract 2.4). */

@@ -1,22 +1,14 @@
 import { type Static, Type } from 'typebox'
 import type { Naming } from '../naming.ts'
-import { did, signature, status, timestamp } from './formats.ts'
+import { did, issuedAt, keySequence, signature, status, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 
 /** `POST /api/v1/agent/{agent}/renounce` */
 export const renounceRequestSchema = () =>
   Type.Object(
     {
-      sequence: Type.Integer({
-        minimum: 1,
-        maximum: 2_147_483_647,
-        description: 'the number of the current key: keySequence of the agent object',
-      }),
-      issuedAt: Type.Integer({
-        minimum: 0,
-        maximum: 9_999_999_999,
-        description: 'when it was signed, in Unix seconds; at most 5 minutes off',
-      }),
+      sequence: keySequence('the number of the current key: keySequence of the agent object'),
+      issuedAt: issuedAt(),
       signature: signature(),
     },
     { additionalProperties: false },

@@ -19,6 +19,7 @@ const agent = {
   publicKey: KEY,
   keyThumbprint: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
   keySequence: 1,
+  keyChangedAt: '2026-11-20T00:00:00.000Z',
   didWeb: `did:web:agents.example:agent:${card.svcDid}`,
   identityLevel: 'eid',
   statusChangedAt: TIME,

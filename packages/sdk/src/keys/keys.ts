@@ -4,7 +4,7 @@ import { pemOf, seedOfPem, unusable } from './pkcs8.ts'
 import type { NewKey, PrivateJwk, Signer } from './signer.ts'
 
 /**
- * Generates a key. Store `pem` or `jwk` as a secret: an agent that loses its key loses its DID.
+ * Generates a key. Store `pem` or `jwk` as a secret: without it, the owner has to recover the DID.
  * On Node, Bun and Deno, `keyFromFile` of `@countersign/sdk/node` does both.
  */
 export async function newKey(): Promise<NewKey> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { CountersignError } from '../errors.ts'
@@ -20,7 +20,7 @@ export interface KeyFileOptions {
 
 /** Options of `writeKeyFile`. */
 export interface WriteKeyFileOptions {
-  /** Replace an existing file: the previous key is lost, and with it its DIDs. Default: false. */
+  /** Replace an existing file: the previous key is lost, and its owner has to recover its DIDs. Default: false. */
   readonly replace?: boolean
 }
 
@@ -74,13 +74,29 @@ export async function writeKeyFile(
     if (replace || !hasCode(error, 'EEXIST')) throw error
     throw new CountersignError(
       'KEY_EXISTS',
-      `${path} exists, and whoever loses a key loses its DID. Choose another file.`,
+      `${path} exists, and an agent without its key needs its owner to recover the DID. Choose another file.`,
       { cause: error },
     )
   } finally {
     await rm(draft, { force: true })
   }
   await syncDirectory(directory)
+}
+
+/**
+ * Moves a key file to the place of another, whose key is kept in `<path>.previous`. There is a key at `path` at every moment.
+ * @returns the path of the former key
+ */
+export async function adoptKeyFile(from: string, path: string): Promise<string> {
+  const previous = `${path}.previous`
+  const former = await readFile(path, 'utf8').catch((error) => {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  })
+  if (former !== null) await writeKeyFile(previous, former, { replace: true })
+  await rename(from, path)
+  await syncDirectory(dirname(path))
+  return previous
 }
 
 /**

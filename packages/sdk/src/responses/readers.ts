@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import { type Read, readerOf, type Shape } from './read-schema.ts'
 import * as schemas from './schemas.ts'
 import type {
+  AgentKeys,
   AgentObject,
   Card,
   Claimed,
@@ -11,10 +12,13 @@ import type {
   DirectoryProof,
   GradeReport,
   Lookup,
+  Recovering,
   Renounced,
+  Rotated,
   RuntimeChallenge,
   RuntimeProof,
   Verification,
+  Vetoed,
 } from './types.ts'
 
 /**
@@ -68,6 +72,19 @@ export const readRenounced: ReaderFor<Renounced> = (naming) => wireReader(schema
 /** `PUT /api/v1/agent/{did}/directory-proof` */
 export const readDirectoryProof: ReaderFor<DirectoryProof> = (naming) =>
   wireReader(schemas.DIRECTORY_PROOF, naming)
+/** `POST /api/v1/agent/{did}/keys` */
+export const readRotated: ReaderFor<Rotated> = (naming) => wireReader(schemas.ROTATED, naming)
+
+/** `POST /api/v1/agent/{did}/recover` */
+export const readRecovering: ReaderFor<Recovering> = (naming) =>
+  wireReader(schemas.RECOVERING, naming)
+
+/** `POST /api/v1/agent/{did}/recovery/veto` */
+export const readVetoed: ReaderFor<Vetoed> = (naming) => wireReader(schemas.VETOED, naming)
+
+/** `GET /api/v1/agent/{did}/keys` */
+export const readAgentKeys: ReaderFor<AgentKeys> = (naming) =>
+  wireReader(schemas.AGENT_KEYS, naming)
 
 /** `POST /api/agents/{did}/runtime/challenge` */
 export const readRuntimeChallenge: ReaderFor<RuntimeChallenge> = (naming) =>

@@ -1,4 +1,5 @@
 import {
+  agentKeysSchema,
   agentObjectSchema,
   cardSchema,
   claimResponseSchema,
@@ -8,10 +9,13 @@ import {
   gradeAnswerSchema,
   lookupSchema,
   namingFor,
+  recoverResponseSchema,
   renouncedSchema,
+  rotatedSchema,
   runtimeChallengeSchema,
   runtimeProofSchema,
   verifyResponseSchema,
+  vetoedSchema,
 } from '@countersign/protocol'
 
 /**
@@ -30,5 +34,9 @@ export const GRADE_REPORT = gradeAnswerSchema(naming)
 export const CLAIMED = claimResponseSchema(naming)
 export const RENOUNCED = renouncedSchema(naming)
 export const DIRECTORY_PROOF = directoryProofSchema(naming)
+export const ROTATED = rotatedSchema(naming)
+export const RECOVERING = recoverResponseSchema(naming)
+export const VETOED = vetoedSchema(naming)
+export const AGENT_KEYS = agentKeysSchema(naming)
 export const RUNTIME_CHALLENGE = runtimeChallengeSchema(naming)
 export const RUNTIME_PROOF = runtimeProofSchema(naming)

@@ -89,8 +89,10 @@ export interface AgentObject extends Card {
   readonly publicKey: string
   /** JWK thumbprint (RFC 7638) with SHA-256, base64url. */
   readonly keyThumbprint: string
-  /** The number of the key among the keys of the agent, from 1. */
+  /** The number of the key among the keys of the agent, from 1. It only grows. */
   readonly keySequence: number
+  /** When the key became the current one. */
+  readonly keyChangedAt: string
   readonly didWeb: string
   /** The identity provider, or `unverified`. */
   readonly identityLevel: string
@@ -203,6 +205,61 @@ export interface DirectoryProof {
   /** The JWK thumbprint of the key that signed. */
   readonly keyid: string
   readonly expiresAt: string
+}
+
+/** An agent after its key was replaced. */
+export interface Rotated {
+  readonly did: string
+  /** The number of the new key. */
+  readonly keySequence: number
+  readonly keyChangedAt: string
+}
+
+/** A redeemed recovery token: the new key becomes the current one later. */
+export interface Recovering {
+  readonly did: string
+  /** The number that the new key will have. */
+  readonly keySequence: number
+  /** When the new key becomes the current one. */
+  readonly effectiveAt: string
+}
+
+/** An agent after its key has vetoed a recovery. */
+export interface Vetoed {
+  readonly did: string
+  readonly keySequence: number
+}
+
+/** The keys of an agent, former and current, and its pending recovery. */
+export interface AgentKeys {
+  readonly did: string
+  /** The number of the current key. */
+  readonly keySequence: number
+  readonly keyChangedAt: string
+  /** Oldest first. */
+  readonly keys: readonly {
+    readonly sequence: number
+    /** JWK thumbprint (RFC 7638) with SHA-256, base64url. */
+    readonly keyThumbprint: string
+    readonly from: string
+    /** Null: it is the current key. */
+    readonly until: string | null
+    /** `retired`: it was replaced. `compromised`: it was reported, for every agent that has it. */
+    readonly state: 'current' | 'retired' | 'compromised'
+    /** How it became the current key. */
+    readonly changedBy: 'claim' | 'rotation' | 'recovery' | 'contest'
+  }[]
+  /** A recovery that has not taken effect; null: none is pending. */
+  readonly recovery: {
+    readonly reason: 'key_lost' | 'key_compromised'
+    readonly startedAt: string
+    /** When an agent redeemed the token; null: none has. */
+    readonly redeemedAt: string | null
+    /** When the new key becomes the current one. */
+    readonly effectiveAt: string | null
+    /** Of the new key. */
+    readonly keyThumbprint: string | null
+  } | null
 }
 
 /** A challenge with which one agent can prove that it is running. */

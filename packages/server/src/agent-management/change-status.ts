@@ -5,6 +5,7 @@ import {
   type OwnerAgent,
   type Tail,
 } from '@countersign/protocol'
+import { keysOfAgent } from '../agents/agent-key-table.ts'
 import { agentByTail } from '../agents/agent-table.ts'
 import { requireOwn, tailOf } from '../agents/require-own-agent.ts'
 import type { AgentRow, Database, Tx } from '../core/database/database.ts'
@@ -72,13 +73,22 @@ async function requireAgent(tx: Tx, tail: Tail): Promise<AgentRow> {
  */
 async function changeKeySuspension(
   tx: Tx,
-  { public_key: key, status }: AgentRow,
+  agent: AgentRow,
   { to, reason, by }: StatusRequest,
   at: number,
 ): Promise<boolean> {
   if (by === 'owner') return false
-  if (to === 'active') return liftKeySuspension(tx, key, reason, at)
-  return to === 'suspended' && status !== 'revoked' && suspendKey(tx, key, reason, at)
+  if (to !== 'active') {
+    const { public_key: key, status } = agent
+    return to === 'suspended' && status !== 'revoked' && suspendKey(tx, key, reason, at)
+  }
+  if (await liftKeySuspension(tx, agent.public_key, reason, at)) return true
+  // A recovery may have replaced the key that was suspended. The agent itself is still suspended then.
+  let isLifted = false
+  for (const { public_key: key } of await keysOfAgent(tx.db, agent)) {
+    isLifted = (await liftKeySuspension(tx, key, reason, at)) || isLifted
+  }
+  return isLifted && agent.status !== 'suspended'
 }
 
 async function changeAgent(

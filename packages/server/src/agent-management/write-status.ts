@@ -1,16 +1,19 @@
 import { type AgentStatus, KEY_COMPROMISED, keyThumbprint } from '@countersign/protocol'
-import { insertCompromisedKey } from '../agents/agent-key-table.ts'
+import { insertCompromisedKey, markCompromised } from '../agents/agent-key-table.ts'
 import {
+  agentByTail,
   type StatusChange,
   touchAgent,
   unrevokedAgentsOfKey,
   updateStatus,
 } from '../agents/agent-table.ts'
+import { recoveriesTo } from '../agents/key-recovery-table.ts'
 import { regradeAgent } from '../agents/regrade.ts'
 import { expireAnsweredChannels, stopChecks } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
 import { appendNotification } from '../core/database/notification-table.ts'
+import { endRecovery } from './end-recovery.ts'
 
 /** A status, why, and who sets it. */
 export interface NewStatus extends Pick<StatusChange, 'to' | 'reason' | 'setBy'> {
@@ -26,7 +29,7 @@ const EVENT_TYPES: Readonly<Record<AgentStatus, EventType>> = {
 
 /**
  * Writes a status change that was checked before, within the caller's transaction: the status, its event, the grade,
- * and on revocation the end of channel checks.
+ * and on revocation the end of channel checks and of a pending recovery.
  * @param at milliseconds since the Unix epoch
  */
 export async function writeStatus(
@@ -50,14 +53,17 @@ export async function writeStatus(
     })
   }
   await regradeAgent(tx, { ...agent, status: to }, at)
-  if (to === 'revoked') await stopChecks(tx, tail)
+  if (to !== 'revoked') return
+  await stopChecks(tx, tail)
+  await endRecovery(tx, agent, { reason: 'revoked' }, at)
 }
 
 /**
- * Revokes an agent within the caller's transaction. With the reason `key_compromised`, it also burns the agent's key.
+ * Revokes an agent within the caller's transaction. With the reason `key_compromised`, it also revokes the owner's other agents
+ * with the key, and burns the key.
  * @param agent not revoked
  * @param at milliseconds since the Unix epoch
- * @returns the tails of the revoked agents: this one and, if the key was burned, the owner's other agents with the key
+ * @returns the tails of the revoked agents
  */
 export async function revokeAgent(
   tx: Tx,
@@ -65,42 +71,59 @@ export async function revokeAgent(
   revocation: Omit<NewStatus, 'to'>,
   at: number,
 ): Promise<string[]> {
+  const revoked = [agent]
   await writeStatus(tx, agent, { to: 'revoked', ...revocation }, at)
-  const isCompromised = revocation.reason === KEY_COMPROMISED
-  const siblings = isCompromised ? await burnKey(tx, agent, revocation, at) : []
-  return [agent, ...siblings].map(({ tail }) => tail)
+  if (revocation.reason === KEY_COMPROMISED) {
+    for (const sibling of await unrevokedAgentsOfKey(tx.db, agent.public_key)) {
+      if (sibling.owner_id !== agent.owner_id) continue
+      await writeStatus(tx, sibling, { to: 'revoked', ...revocation }, at)
+      revoked.push(sibling)
+    }
+    await burnKey(tx, agent.public_key, at, revoked)
+  }
+  return revoked.map(({ tail }) => tail)
 }
 
 /**
- * Burns the key of an agent that was just revoked: no agent with it stays verified, and no claim of it succeeds again.
- * Revokes the owner's other agents with this key and suspends those of other owners, whose DIDs are not this owner's to end.
- * @returns the owner's other agents
+ * Burns a key: no agent with it stays verified, no pending recovery makes it current, and nobody can use it for an agent
+ * again. Suspends the active agents that have it, of all owners.
+ * @param at milliseconds since the Unix epoch
+ * @param revoked agents that had the key and were revoked in this transaction
  */
-async function burnKey(
+export async function burnKey(
   tx: Tx,
-  revoked: AgentRow,
-  revocation: Omit<NewStatus, 'to'>,
+  key: Uint8Array,
   at: number,
-): Promise<AgentRow[]> {
-  const holders = await unrevokedAgentsOfKey(tx.db, revoked.public_key)
-  const siblings = holders.filter(({ owner_id }) => owner_id === revoked.owner_id)
-  const reason = KEY_COMPROMISED
+  revoked: readonly AgentRow[] = [],
+): Promise<void> {
+  const holders = await unrevokedAgentsOfKey(tx.db, key)
+  const suspended = { to: 'suspended', reason: KEY_COMPROMISED, setBy: 'service' } as const
   for (const agent of holders) {
-    if (siblings.includes(agent)) await writeStatus(tx, agent, { to: 'revoked', ...revocation }, at)
-    else if (agent.status === 'active') {
-      await writeStatus(tx, agent, { to: 'suspended', reason, setBy: 'service' }, at)
-    }
+    if (agent.status === 'active') await writeStatus(tx, agent, suspended, at)
   }
-  for (const agent of [revoked, ...holders]) await recordCompromisedKey(tx, agent, at)
-  return siblings
+  await markCompromised(tx, key)
+  for (const agent of [...revoked, ...holders]) await recordCompromisedKey(tx, agent, at)
+  for (const { tail } of await recoveriesTo(tx.db, key)) {
+    const agent = await agentByTail(tx.db, tail)
+    if (agent !== undefined) await endRecovery(tx, agent, { reason: KEY_COMPROMISED }, at)
+  }
 }
 
 async function recordCompromisedKey(tx: Tx, agent: AgentRow, at: number): Promise<void> {
   if (!(await insertCompromisedKey(tx, agent, at))) return
-  const { tail, owner_id: ownerId, key_sequence: keySequence } = agent
+  await appendCompromised(tx, agent, { sequence: agent.key_sequence, key: agent.public_key }, at)
+  await expireAnsweredChannels(tx, agent, 'key-compromised', at)
+}
+
+/** Appends `agent.key_compromised` for a key that an agent has or had. */
+export async function appendCompromised(
+  tx: Tx,
+  { tail, owner_id: ownerId }: Pick<AgentRow, 'tail' | 'owner_id'>,
+  { sequence, key }: { readonly sequence: number; readonly key: Uint8Array },
+  at: number,
+): Promise<void> {
   const seq = tx.nextSeq()
   await touchAgent(tx, tail, { at, version: seq })
-  const payload = { keySequence, keyThumbprint: keyThumbprint(agent.public_key) }
+  const payload = { keySequence: sequence, keyThumbprint: keyThumbprint(key) }
   await appendEvent(tx, { seq, at, type: 'agent.key_compromised', tail, ownerId, payload })
-  await expireAnsweredChannels(tx, agent, at)
 }

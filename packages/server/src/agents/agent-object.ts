@@ -15,6 +15,7 @@ export function agentObjectOf(site: Site, view: AgentView, now: number): AgentOb
     publicKey: encodeBase64(agent.publicKey),
     keyThumbprint: keyThumbprint(agent.publicKey),
     keySequence: agent.profile.keySequence,
+    keyChangedAt: timestamp(agent.profile.keyChangedAt),
     didWeb: didWebOf(site.host, did),
     identityLevel: identityLevelOf(owner, now),
     statusChangedAt: timestamp(agent.profile.statusChangedAt),

@@ -15,7 +15,7 @@ const MULTIKEY = 'https://w3id.org/security/multikey/v1'
 const JWK = 'https://w3id.org/security/jwk/v1'
 
 /**
- * The DID document in the contract's form (4.7). For a suspended agent, `authentication` is empty; `verificationMethod` stays,
+ * The DID document in the contract's form (4.7), in which the current key is always `#key-1`. For a suspended agent, `authentication` is empty; `verificationMethod` stays,
  * because the contract gives it one entry. For a revoked agent, everything is empty.
  */
 export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
@@ -45,8 +45,8 @@ export function didDocumentOf(site: Site, agent: AgentRecord): DidDocument {
  */
 export function resolvableDidDocumentOf(site: Site, agent: AgentRecord): ResolvableDidDocument {
   const { did, id } = identifiersOf(site, agent)
-  const multikey = `${id}#key-1`
-  const jwk = `${id}#key-1-jwk`
+  const multikey = `${id}#key-${agent.profile.keySequence}`
+  const jwk = `${multikey}-jwk`
   const keys = ifActive(agent, [multikey, jwk])
   return {
     '@context': [DID_V1, MULTIKEY, JWK],

@@ -8,6 +8,7 @@ import {
 } from '@countersign/protocol'
 import type { Db } from '../core/database/database.ts'
 import type { Site } from '../core/site.ts'
+import { timestamp } from '../core/timestamp.ts'
 import type { AgentView } from './agent-record.ts'
 import { tailOfUsername } from './agent-table.ts'
 import type { AgentReadModel } from './read-model/agent-read-model.ts'
@@ -59,9 +60,32 @@ export function findAgentByTail(deps: ReadDeps, text: string): Promise<AgentView
   return findOrThrow(deps, { kind: 'tail', tail })
 }
 
-/** @throws CodedError NOT_FOUND, UNAVAILABLE */
+/** @throws CodedError NOT_FOUND, also for a key that was replaced or reported as compromised; UNAVAILABLE */
 export async function findOrThrow(deps: ReadDeps, reference: AgentReference): Promise<AgentView> {
-  const view = await deps.readModel.find(reference)
+  const { readModel } = deps
+  const view = await readModel.find(reference)
+  if (reference.kind === 'key') await assertInUse(readModel, reference.publicKey, view)
   if (view !== null) return view
   throw new CodedError('NOT_FOUND', 'There is no agent with this DID or key.')
+}
+
+/**
+ * Checks that a key was not replaced or burned. An agent with a burned key is never active, so an active one costs no query.
+ * @param view the agent that has the key, or null
+ * @throws CodedError NOT_FOUND, with the time in its message
+ */
+export async function assertInUse(
+  readModel: AgentReadModel,
+  publicKey: Uint8Array,
+  view: AgentView | null,
+): Promise<void> {
+  if (view?.agent.status === 'active') return
+  const end = await readModel.endOfKey(publicKey)
+  if (end === null) return
+  const since = timestamp(end.valid_until)
+  if (end.state === 'compromised') {
+    const message = `This key was reported as compromised. It has not been valid since ${since}.`
+    throw new CodedError('NOT_FOUND', message)
+  }
+  if (view === null) throw new CodedError('NOT_FOUND', `This key was replaced at ${since}.`)
 }

@@ -164,13 +164,18 @@ export async function eraseChannels(
  * Makes the channels stale that an agent proved by a signature of its key alone. Call it when the key was compromised: whoever
  * has the key may have given those answers.
  */
-export async function expireAnsweredChannels(tx: Tx, agent: AgentRow, at: number): Promise<void> {
+export async function expireAnsweredChannels(
+  tx: Tx,
+  agent: AgentRow,
+  reason: 'key-compromised' | 'key-replaced',
+  at: number,
+): Promise<void> {
   for (const channel of await channelsOfAgent(tx.db, agent.tail)) {
     const isFresh = channel.stale_since === null && (channel.fresh_until ?? at) > at
     if (channel.proven_by !== ANSWER || !isFresh) continue
     await updateChannel(tx, channel.id, { stale_since: at })
     await scheduleExpiry(tx, channel.id, null)
-    const payload = { reason: 'key-compromised' }
+    const payload = { reason }
     await recordChannelEvent(tx, agent, { channel, type: 'channel.stale', payload, at })
   }
 }

@@ -1,7 +1,7 @@
+import { CONTEST_WINDOW_MS } from '@countersign/protocol'
 import { SqliteAdapter, sql } from 'kysely'
-import { isCompromised } from '../agents/agent-key-table.ts'
 import { thumbprintBytes } from '../agents/key-thumbprint-table.ts'
-import { suspensionOfKey } from '../agents/suspended-key-table.ts'
+import { type KeyUse, keyUseOf } from '../agents/key-use.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
 import type {
   AgentRow,
@@ -58,32 +58,24 @@ export interface DecodedClaim {
 }
 
 /** The data that decide the outcome of a claim. They cannot change during the write transaction that reads them. */
-export interface ClaimState {
+export interface ClaimState extends KeyUse {
   readonly token: ClaimTokenRow | undefined
   /** The verifications of the owner to whom the token was issued. */
   readonly verifications: readonly IdentityVerificationRow[]
-  /** Whether an agent that is not revoked has this key and label. */
-  readonly isPairTaken: boolean
-  /** Whether another owner has an agent with this key that is not revoked. False if `checksOtherOwners` was false. */
-  readonly isHeldByOtherOwner: boolean
-  /** Whether any agent has reported this key as compromised. */
-  readonly isKeyCompromised: boolean
-  /** Whether the operator has suspended this key. */
-  readonly isKeySuspended: boolean
 }
 
 /**
  * Reads the states of several claims, in the order of the claims. In PostgreSQL, where each statement costs a round trip, all
  * claims share two statements. In SQLite, each claim uses prepared statements.
- * @param checksOtherOwners whether to read `isHeldByOtherOwner`
+ * @param at milliseconds since 1970
  */
 export function claimStates(
   tx: Tx,
   claims: readonly DecodedClaim[],
-  checksOtherOwners: boolean,
+  at: number,
 ): Promise<ClaimState[]> {
   const read = isSqlite(tx.db) ? claimStatesInSqlite : claimStatesInPostgres
-  return read(tx.db, claims, checksOtherOwners)
+  return read(tx.db, claims, at)
 }
 
 /** The rows that successful claims write. */
@@ -111,45 +103,22 @@ function isSqlite(db: Db): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }
 
-const selectLivePair = prepared<{ key: Uint8Array; label: string }, { seq: number }>((db, param) =>
-  db
-    .selectFrom('agents')
-    .select('seq')
-    .where('public_key', '=', param('key'))
-    .where('agent_id', '=', param('label'))
-    .where('pair_slot', '=', 0),
-)
-
-const selectOtherOwner = prepared<{ key: Uint8Array; owner: number }, { seq: number }>(
-  (db, param) =>
-    db
-      .selectFrom('agents')
-      .select('seq')
-      .where('public_key', '=', param('key'))
-      .where('owner_id', '!=', param('owner'))
-      .where('status', '!=', 'revoked')
-      .limit(1),
-)
+/** No owner has this id. */
+const NOBODY = -1
 
 async function claimStatesInSqlite(
   db: Db,
   claims: readonly DecodedClaim[],
-  checksOtherOwners: boolean,
+  at: number,
 ): Promise<ClaimState[]> {
   const states: ClaimState[] = []
-  for (const { tokenHash, publicKey: key, agentId: label } of claims) {
+  for (const { tokenHash, publicKey, agentId } of claims) {
     const token = await tokenByHash(db, tokenHash)
-    const owner = token?.owner_id
+    const ownerId = token?.owner_id
     states.push({
       token,
-      verifications: owner === undefined ? [] : await verificationsOfOwner(db, owner),
-      isPairTaken: (await selectLivePair(db, { key, label })).length > 0,
-      isHeldByOtherOwner:
-        checksOtherOwners &&
-        owner !== undefined &&
-        (await selectOtherOwner(db, { key, owner })).length > 0,
-      isKeyCompromised: await isCompromised(db, key),
-      isKeySuspended: (await suspensionOfKey(db, key)) !== undefined,
+      verifications: ownerId === undefined ? [] : await verificationsOfOwner(db, ownerId),
+      ...(await keyUseOf(db, { publicKey, agentId, ownerId: ownerId ?? NOBODY }, null, at)),
     })
   }
   return states
@@ -157,8 +126,11 @@ async function claimStatesInSqlite(
 
 type StateRow = (ClaimTokenRow | { readonly hash: null }) & {
   readonly pair_taken: boolean
+  readonly pair_reserved: boolean
   /** Null if there is no such token. */
   readonly held_by_another: boolean | null
+  /** Null if there is no such token. */
+  readonly reserved_by_another: boolean | null
   readonly key_compromised: boolean
   readonly key_suspended: boolean
 }
@@ -166,7 +138,7 @@ type StateRow = (ClaimTokenRow | { readonly hash: null }) & {
 async function claimStatesInPostgres(
   db: Db,
   claims: readonly DecodedClaim[],
-  checksOtherOwners: boolean,
+  at: number,
 ): Promise<ClaimState[]> {
   const hashes = claims.map(({ tokenHash }) => tokenHash)
   const keys = claims.map(({ publicKey }) => publicKey)
@@ -175,9 +147,16 @@ async function claimStatesInPostgres(
     sql<StateRow>`select token.*,
         exists (select from agents
           where public_key = claim.key and agent_id = claim.label and pair_slot = 0) as pair_taken,
-        ${checksOtherOwners}::boolean and exists (select from agents
+        exists (select from agent_keys join agents using (tail)
+          where agent_keys.public_key = claim.key and state = 'retired' and agent_id = claim.label
+            and status <> 'revoked' and valid_until > ${at - CONTEST_WINDOW_MS}::bigint)
+          as pair_reserved,
+        exists (select from agents
           where public_key = claim.key and owner_id <> token.owner_id and status <> 'revoked')
           as held_by_another,
+        exists (select from agent_keys join agents using (tail)
+          where agent_keys.public_key = claim.key and state = 'retired'
+            and owner_id <> token.owner_id) as reserved_by_another,
         exists (select from agent_keys
           where public_key = claim.key and state = 'compromised') as key_compromised,
         exists (select from suspended_keys where public_key = claim.key) as key_suspended
@@ -194,6 +173,9 @@ async function claimStatesInPostgres(
     token: row.hash === null ? undefined : row,
     verifications: (row.hash === null ? undefined : verifications.get(row.owner_id)) ?? [],
     isPairTaken: row.pair_taken,
+    isPairReserved: row.pair_reserved,
+    isReservedByOtherOwner: row.reserved_by_another === true,
+    isOwnFormerKey: false,
     isHeldByOtherOwner: row.held_by_another === true,
     isKeyCompromised: row.key_compromised,
     isKeySuspended: row.key_suspended,
@@ -219,6 +201,7 @@ const insert = prepared<NewAgent & Pick<AgentRow, 'key_thumbprint'>, object>((db
     key_sequence: 1,
     key_changed_at: null,
     key_thumbprint: param('key_thumbprint'),
+    key_changed_by: null,
     agent_id: param('agent_id'),
     owner_id: param('owner_id'),
     status: 'active',

@@ -7,6 +7,7 @@ import {
   type Naming,
   randomTail,
 } from '@countersign/protocol'
+import { type KeyReuse, keyUseRefusal } from '../agents/key-use.ts'
 import { factsOfVerification } from '../agents/read-model/rows.ts'
 import type { Batch, ClaimTokenRow, Outcome, Tx } from '../core/database/database.ts'
 import type { NewEvent } from '../core/database/event-table.ts'
@@ -20,8 +21,7 @@ import {
 
 export interface MintDeps {
   readonly naming: Naming
-  /** `any` if two owners may hold live certificates of the same key, else `owner`. */
-  readonly keyReuse: 'owner' | 'any'
+  readonly keyReuse: KeyReuse
   readonly now: () => number
   readonly randomBytes: (count: number) => Uint8Array
 }
@@ -53,14 +53,14 @@ export async function mint(
   claims: readonly DecodedClaim[],
 ): Promise<Outcome<Did>[]> {
   const at = deps.now()
-  const states = await claimStates(tx, claims, deps.keyReuse === 'owner')
+  const states = await claimStates(tx, claims, at)
   const earlier = new EarlierMints()
   const agents: NewAgent[] = []
   const tokenHashes: Uint8Array[] = []
   const outcomes = claims.map((claim, i): Outcome<Did> => {
     const { tokenHash, publicKey, agentId } = claim
     const state = earlier.applyTo(states[i] as ClaimState, claim)
-    const refusal = refusalOf(deps, state, at)
+    const refusal = tokenRefusal(state.token, at) ?? keyUseRefusal(deps.keyReuse, state)
     if (refusal !== null) return { error: refusal }
     const owner = (state.token as ClaimTokenRow).owner_id
     const tail = randomTail(deps.randomBytes)
@@ -76,38 +76,6 @@ export async function mint(
     await insertMinted(tx, { tokenHashes, agents, events: agents.map(claimedEvent) }, at)
   }
   return outcomes
-}
-
-function refusalOf(
-  { keyReuse }: MintDeps,
-  { token, isKeyCompromised, isKeySuspended, isHeldByOtherOwner, isPairTaken }: ClaimState,
-  at: number,
-): CodedError | null {
-  const refusal = tokenRefusal(token, at)
-  if (refusal !== null) return refusal
-  if (isKeyCompromised) {
-    return new CodedError(
-      'KEY_ALREADY_CLAIMED',
-      'This key was reported as compromised, so nobody can claim it again. Make a new key.',
-    )
-  }
-  if (isKeySuspended) {
-    return new CodedError(
-      'KEY_ALREADY_CLAIMED',
-      'The operator suspended this key. Nobody can claim it until they lift the suspension.',
-    )
-  }
-  if (keyReuse === 'owner' && isHeldByOtherOwner) {
-    return new CodedError(
-      'KEY_ALREADY_CLAIMED',
-      'Another owner has a certificate of this key. Use another key, or wait until that certificate is revoked.',
-    )
-  }
-  if (!isPairTaken) return null
-  return new CodedError(
-    'KEY_ALREADY_CLAIMED',
-    'This key has a certificate under this agentId. Choose another agentId, or revoke that one.',
-  )
 }
 
 /** The error for a token that cannot be redeemed (NOT_FOUND or TOKEN_EXPIRED), or null. */

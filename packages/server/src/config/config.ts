@@ -16,6 +16,7 @@ import {
   parseBaseUrl,
   parseCidrs,
   parseDatabaseUrl,
+  parseDuration,
   parseInteger,
   parseLoopbackHosts,
   parseMailFrom,
@@ -37,6 +38,7 @@ const RATE_LIMITS = {
   ...{ 'sign-ins': '30/m', 'recovery-codes': '20/h', 'sign-ups': '20/h', 'channel-checks': '10/m' },
   ...{ verifications: '6000/m', reads: '60000/m', changes: '600/m', pictures: '120/m' },
 } as const
+const MAX_RECOVERY_DELAY_MS = 14 * 24 * 60 * 60 * 1000
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
 /** The service's settings (docs/configuration.md). */
@@ -69,6 +71,8 @@ export interface Settings {
   readonly metricsPort: number | null
   /** `any`: two owners may have live certificates for the same key. */
   readonly keyReuse: 'owner' | 'any'
+  /** How long after its redemption the recovery of a key takes effect. */
+  readonly recoveryDelayMs: number
   /** Maximum number of agents in the read model. */
   readonly readModelAgents: number
   /** How long the service answers lookups without confirmation that it knows the latest writes of other nodes. */
@@ -222,6 +226,12 @@ export function readSettings(env: Env): Settings {
       'a port from 0 to 65535, or off',
     ).value,
     keyReuse: read('KEY_REUSE', 'owner', oneOf(['owner', 'any'] as const), 'owner or any'),
+    recoveryDelayMs: read(
+      'RECOVERY_DELAY',
+      '72h',
+      (text) => parseDuration(text, MAX_RECOVERY_DELAY_MS),
+      'a number of seconds, minutes, hours or days (such as 90s, 72h, 14d), at most 14 days, or 0',
+    ),
     readModelAgents: read(
       'READ_MODEL_AGENTS',
       '2000000',

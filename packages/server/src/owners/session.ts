@@ -69,6 +69,8 @@ export async function startSession(
     readonly passkeyId?: string
     /** The sign-up itself starts the session: the owner needs no notification of it. */
     readonly isNewAccount?: true
+    /** The id of the provider, if `method` is `provider`. */
+    readonly provider?: string
   },
 ): Promise<string> {
   const token = Buffer.from(deps.randomBytes(TOKEN_BYTES)).toString('base64url')
@@ -87,6 +89,7 @@ export async function startSession(
     last_seen_at: at,
     expires_at: at + SESSION_LIFETIME_MS,
     passkey_id: owner.passkeyId ?? null,
+    provider: owner.provider ?? null,
   })
   if (!owner.isNewAccount) await notifyOfSignIn(tx, id, owner, at)
   return token

@@ -109,8 +109,13 @@ export async function signUpWithProvider(
     if (!linked) throw alreadyLinked()
     await replaceRecoveryCodes(tx, owner.id, hashes, at)
     await scheduleExpiry(tx, owner.id, at)
-    const session = { id: owner.id, method: 'provider', browser, isNewAccount: true } as const
-    const token = await startSession(deps, tx, session)
+    const token = await startSession(deps, tx, {
+      id: owner.id,
+      method: 'provider',
+      browser,
+      isNewAccount: true,
+      provider: provider as string,
+    })
     return { owner, token, recoveryCodes: codes }
   })
 }
@@ -130,7 +135,8 @@ async function signInOrBeginSignUp(
 ): Promise<ProviderOutcome> {
   const token = await deps.db.write(async (tx) => {
     const known = await signInIdentity(tx.db, provider, subjectHash)
-    return known && startSession(deps, tx, { id: known.owner_id, method: 'provider', browser })
+    if (known === undefined) return undefined
+    return startSession(deps, tx, { id: known.owner_id, method: 'provider', browser, provider })
   })
   if (token === undefined) {
     const state = { subjectHash: Buffer.from(subjectHash).toString('base64url') }

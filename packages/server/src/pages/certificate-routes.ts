@@ -5,6 +5,7 @@ import { pageHeaders } from '../core/http/page-headers.ts'
 import { pageParam } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
 import { errorResponsesAt } from '../core/http/wants-page.ts'
+import { pendingRecovery } from '../keys/list-keys.ts'
 import { certificateOf } from './certificate.ts'
 import type { PageRouteContext } from './page-route-context.ts'
 import { contextFor } from './visitor.ts'
@@ -29,7 +30,8 @@ export function certificateRoute(app: App, context: PageRouteContext): void {
     handler: async (request, reply) => {
       const found = await findAgentForPage(read, request.params.agent as string)
       const view = await withCurrentChannels(read.db, found)
-      const certificate = certificateOf(read.site, view, read.now())
+      const recovery = await pendingRecovery(read.db, view.agent.tail)
+      const certificate = certificateOf(read.site, view, recovery, read.now())
       const html = pages.make.certificatePage(
         await contextFor(context, request, reply),
         certificate,

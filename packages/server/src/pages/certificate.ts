@@ -1,4 +1,5 @@
 import {
+  type AgentKeys,
   type AgentObject,
   type Assurance,
   type ChannelFact,
@@ -30,6 +31,8 @@ export interface Certificate {
   /** The channel that counts for the grade. */
   readonly strongestChannel: CertifiedChannel | null
   readonly grade: GradeResult
+  /** A recovery that will replace the key; null: none is pending. */
+  readonly recovery: AgentKeys['recovery']
 }
 
 export interface CertifiedChannel extends PublicChannel {
@@ -37,7 +40,12 @@ export interface CertifiedChannel extends PublicChannel {
   readonly checkedAt: string
 }
 
-export function certificateOf(site: Site, view: AgentView, now: number): Certificate {
+export function certificateOf(
+  site: Site,
+  view: AgentView,
+  recovery: Certificate['recovery'],
+  now: number,
+): Certificate {
   const { agent, owner } = view
   const { channels } = agent.profile
   const { verifications } = owner
@@ -58,6 +66,7 @@ export function certificateOf(site: Site, view: AgentView, now: number): Certifi
       .map((each) => certifiedChannel(site, each)),
     strongestChannel: channel && certifiedChannel(site, channel),
     grade,
+    recovery,
   }
 }
 

@@ -12,7 +12,7 @@ const DAY_MS = 24 * 3_600_000
 export function sampleCertificate(site: Site, now: number): Certificate {
   // Whole days, so that the page and its ETag change once a day.
   const today = now - (now % DAY_MS)
-  const certificate = certificateOf(site, sampleView(today), now)
+  const certificate = certificateOf(site, sampleView(today), null, now)
   const certificateUrl = `${site.baseUrl}/sample`
   const agent = {
     ...certificate.agent,

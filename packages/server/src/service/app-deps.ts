@@ -9,7 +9,6 @@ import type {
 } from '@countersign/protocol'
 import type { Logger } from 'pino'
 import { proveDirectory } from '../agent-management/directory-proof.ts'
-import { renounce } from '../agent-management/renounce.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import type { ChannelSources } from '../channels/deps.ts'
 import { answerRuntime, challengeRuntime } from '../channels/runtime-answer.ts'
@@ -27,6 +26,9 @@ import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { siteOf } from '../core/site.ts'
+import { recover, vetoRecovery } from '../keys/recover.ts'
+import { renounce } from '../keys/renounce.ts'
+import { rotate } from '../keys/rotate.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
 import { checkSignedRequest, verifySignedRequest } from '../verification/verify-signed-request.ts'
@@ -78,6 +80,8 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
   const claimDeps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
   const verifyDeps = { readModel, ed25519, site, now }
   const pepper = loadPepper(settings.dataDir)
+  const recoveryDelayMs = settings.recoveryDelayMs
+  const keyDeps = { db, readModel, ed25519, site, keyReuse, recoveryDelayMs, now }
   const runtimeDeps = { db, readModel, ed25519, site, pepper, now, randomBytes }
   return {
     log,
@@ -96,10 +100,15 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
         answerRuntime(runtimeDeps, reference, answer),
     },
     renounce: (reference: string, request: RenounceRequest) =>
-      renounce({ db, ed25519, site, now }, reference, request),
+      renounce(keyDeps, reference, request),
     proveDirectory: (reference: string, request: DirectoryProofRequest) =>
       proveDirectory({ db, ed25519, site, now }, reference, request),
     directoryKey,
+    keys: {
+      rotate: (reference, request) => rotate(keyDeps, reference, request),
+      recover: (reference, request) => recover(keyDeps, reference, request),
+      vetoRecovery: (reference, request) => vetoRecovery(keyDeps, reference, request),
+    },
     isReady: () => state.phase === 'ready',
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),
@@ -127,6 +136,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       providers,
       channelSources,
       mailDelivery: settings.mail?.kind ?? null,
+      keyReuse,
       now,
       randomBytes,
     },

@@ -11,7 +11,6 @@ import {
   type DirectoryProofRouteDeps,
   directoryProofRoute,
 } from '../agent-management/directory-proof-routes.ts'
-import { type RenounceRouteDeps, renounceRoute } from '../agent-management/renounce-routes.ts'
 import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
 import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
@@ -43,6 +42,8 @@ import { rejectFlood } from '../core/limits/reject-flood.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
+import { type KeyRouteDeps, keyHistoryRoute, keyRoutes } from '../keys/key-routes.ts'
+import { type RenounceRouteDeps, renounceRoute } from '../keys/renounce-routes.ts'
 import type { VerifyReceived } from '../pages/check-request.ts'
 import { developmentMailRoute } from '../pages/development-mail-routes.ts'
 import { apiModel } from '../pages/docs/api-model.ts'
@@ -68,6 +69,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly renounce: RenounceRouteDeps['renounce']
   readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
   readonly directoryKey: ServiceDirectoryDeps['directoryKey']
+  readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
   readonly reportDatabase: HealthDeps['reportDatabase']
@@ -162,6 +164,8 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   claimRoute(app, { naming, claim: deps.claim })
   runtimeRoutes(app, naming, deps.runtime)
   renounceRoute(app, { naming, renounce: deps.renounce })
+  keyHistoryRoute(app, { ...deps.read, db: deps.owners.db })
+  keyRoutes(app, naming, deps.keys)
   identifyRoute(app, deps.read)
   cardRoute(
     app,

@@ -2,6 +2,7 @@ import { CodedError } from '@countersign/protocol'
 import cookie from '@fastify/cookie'
 import type { FastifyRequest } from 'fastify'
 import { ownAgentRoutes } from '../agent-management/agent-routes.ts'
+import type { KeyReuse } from '../agents/key-use.ts'
 import { channelsRoutes } from '../channels/channel-routes.ts'
 import type { ChannelDeps } from '../channels/deps.ts'
 import { issueTokenRoutes } from '../claims/claim-routes.ts'
@@ -11,6 +12,7 @@ import type { BroadcasterDeps } from '../dashboard/agent-event-broadcaster.ts'
 import { sessionRoutes } from '../dashboard/session-routes.ts'
 import { streamRoute } from '../dashboard/stream-routes.ts'
 import { identityRoutes } from '../identity/identity-routes.ts'
+import { ownKeyRoutes } from '../keys/own-key-routes.ts'
 import type { NotificationDeps } from '../notifications/notification-deps.ts'
 import { notificationRoutes } from '../notifications/notification-routes.ts'
 import { accountRoutes } from '../owners/account-routes.ts'
@@ -19,7 +21,9 @@ import { rejectCrossOrigin, SignedIn } from '../owners/owner-routes.ts'
 import { signInRoutes } from '../owners/sign-in-routes.ts'
 import { deletionRoute, exportRoute } from '../privacy/privacy-routes.ts'
 
-export type OwnerScopeDeps = NotificationDeps & ChannelDeps & BroadcasterDeps
+export type OwnerScopeDeps = NotificationDeps &
+  ChannelDeps &
+  BroadcasterDeps & { readonly keyReuse: KeyReuse }
 
 /** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
 export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
@@ -44,6 +48,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     identityRoutes(owners, context)
     issueTokenRoutes(owners, context)
     ownAgentRoutes(owners, context)
+    ownKeyRoutes(owners, context)
     streamRoute(owners, context)
     channelsRoutes(owners, context)
   })

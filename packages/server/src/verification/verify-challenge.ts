@@ -14,6 +14,7 @@ import {
 } from '@countersign/protocol'
 import type { AgentView } from '../agents/agent-record.ts'
 import { displayNameOf } from '../agents/card.ts'
+import { assertInUse } from '../agents/find-agent.ts'
 import { identityLevelOf } from '../agents/identity-of-owner.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
 import type { Ed25519Verifier } from '../core/crypto/ed25519.ts'
@@ -79,7 +80,7 @@ function decodeValidKey(text: string): Uint8Array {
 
 /**
  * Finds the agent that the request names, or without a DID the preferred agent of the key.
- * @throws CodedError NOT_FOUND, also if the named agent has another key
+ * @throws CodedError NOT_FOUND, also if the named agent has another key, or the key was replaced or reported
  */
 async function findHolder(
   deps: VerifyDeps,
@@ -89,8 +90,11 @@ async function findHolder(
   const tail = did === undefined ? null : parseDidOrTail(deps.site.naming, did)
   const reference: AgentReference =
     tail === null ? { kind: 'key', publicKey } : { kind: 'tail', tail }
-  const view = await deps.readModel.find(reference)
-  if (view !== null && Buffer.compare(view.agent.publicKey, publicKey) === 0) return view
+  const found = await deps.readModel.find(reference)
+  const hasKey = found !== null && Buffer.compare(found.agent.publicKey, publicKey) === 0
+  const view = hasKey ? found : null
+  await assertInUse(deps.readModel, publicKey, view)
+  if (view !== null) return view
   throw new CodedError(
     'NOT_FOUND',
     did === undefined

@@ -23,6 +23,17 @@ export async function verifyKey(
   return jsonOf<Verified>(answer)
 }
 
+/** Asserts that a key that was reported as compromised verifies nobody. @param svcDid one of its DIDs; none: any */
+export async function assertBurned(
+  service: TestService,
+  key: TestKey,
+  svcDid?: string,
+): Promise<void> {
+  const body = { ...verifyBody(key), ...(svcDid && { svcDid }) }
+  const answer = await post(service, '/api/v1/agent/verify', body)
+  assertRefused(answer, 404, 'NOT_FOUND', /reported as compromised/)
+}
+
 export async function statusOf(
   service: TestService,
   did: string,

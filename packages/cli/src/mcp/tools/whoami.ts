@@ -1,6 +1,6 @@
-import { encodeBase64 } from '@countersign/protocol'
+import { encodeBase64, RECOVERY_REASONS } from '@countersign/protocol'
 import { z } from 'zod'
-import { certificateRows, ownCertificate } from '../../certificate.ts'
+import { certificateRows, ownCertificate, recoveryRows } from '../../certificate.ts'
 import { fields } from '../../output.ts'
 import { certificateResult, certificateSchema } from '../certificate-result.ts'
 import { argumentsOf, defineTool, READS } from '../tool.ts'
@@ -13,14 +13,38 @@ export const whoami = defineTool({
 Fails with NO_KEY or NOT_FOUND while you have no certificate. Changes nothing and never returns the private key.`,
   annotations: READS,
   input: argumentsOf({}),
-  output: z.strictObject({ ...certificateSchema, publicKey: z.string(), service: z.string() }),
+  output: z.strictObject({
+    ...certificateSchema,
+    publicKey: z.string(),
+    keySequence: z.number().describe('How many keys this DID has had, with this one'),
+    keyChangedAt: z.string(),
+    recovery: z
+      .strictObject({
+        reason: z.enum(RECOVERY_REASONS),
+        startedAt: z.string(),
+        redeemedAt: z.string().nullable(),
+        effectiveAt: z.string().nullable().describe('When another key replaces yours'),
+        keyThumbprint: z.string().nullable(),
+      })
+      .nullable()
+      .describe(
+        'A recovery by your owner that will replace your key. Tell the person you work for',
+      ),
+    service: z.string(),
+  }),
   async run(_args, { cli, service }) {
     const publicKey = encodeBase64((await cli.ownKey()).publicKey)
     const lookup = await ownCertificate(cli.registry(), publicKey, cli.command)
     const { id, status } = lookup.certificate
-    const rows = [...certificateRows(service, lookup), ['Public key', publicKey] as const]
+    const { keySequence, keyChangedAt, recovery } = await cli.registry().keys(id)
+    const rows = [
+      ...certificateRows(service, lookup),
+      ['Public key', publicKey] as const,
+      ...recoveryRows(recovery, `${cli.command} veto ${id}`),
+    ]
+    const key = { publicKey, keySequence, keyChangedAt, recovery: recovery && { ...recovery } }
     return {
-      data: { ...certificateResult(service, lookup), publicKey, service: service.origin },
+      data: { ...certificateResult(service, lookup), ...key, service: service.origin },
       text: `You are ${id} (${status}).\n${fields(rows)}`,
     }
   },

@@ -170,6 +170,14 @@ export class AgentReadModel {
   }
 
   /**
+   * What became of a key that an agent has had, from the database; null if no agent has replaced or reported it.
+   * @throws StorageFailure
+   */
+  endOfKey(publicKey: Uint8Array): ReturnType<DatabaseFallback['endOfKey']> {
+    return this.#fallback.endOfKey(publicKey)
+  }
+
+  /**
    * Applies the events that this process has committed. Resolves when everything committed before the call is applied. If
    * that fails, lookups fail until an attempt succeeds.
    */

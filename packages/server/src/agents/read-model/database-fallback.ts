@@ -1,6 +1,7 @@
 import type { Tail } from '@countersign/protocol'
 import type { Db, EventRow } from '../../core/database/database.ts'
 import type { Replica } from '../../core/database/postgres/replica.ts'
+import { endOfKey } from '../agent-key-table.ts'
 import type { AgentRecord, OwnerRecord } from '../agent-record.ts'
 import { agentByTail, preferredTailOfKey } from '../agent-table.ts'
 import type { AgentIndex } from './agent-index.ts'
@@ -37,6 +38,11 @@ export class DatabaseFallback {
       return tail === undefined ? null : recordByTail(db, tail)
     }
     return this.#read(work, (agent) => agent?.status === 'active')
+  }
+
+  /** What became of a key that an agent has had. */
+  endOfKey(publicKey: Uint8Array): ReturnType<typeof endOfKey> {
+    return endOfKey(this.#primary, publicKey)
   }
 
   /** @throws Error if there is no such owner */

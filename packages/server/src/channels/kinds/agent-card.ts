@@ -56,7 +56,6 @@ type UncheckedExtension = { readonly uri?: unknown; readonly params?: unknown }
  */
 export async function isSignedBy(proof: Proof, card: AgentCard): Promise<boolean> {
   const key = createPublicKey({ key: { ...jwkOf(proof.publicKey) }, format: 'jwk' })
-  const keyIds = acceptedKeyIds(proof)
   for (const each of card.signatures.slice(0, MAX_SIGNATURES)) {
     if (!isRecord(each)) continue
     const { protected: header, signature } = each
@@ -64,15 +63,19 @@ export async function isSignedBy(proof: Proof, card: AgentCard): Promise<boolean
     const jws = { protected: header, signature, payload: base64url.encode(card.canonical) }
     const options = { algorithms: ['EdDSA', 'Ed25519'] }
     const verified = await flattenedVerify(jws, key, options).catch(() => null)
-    if (keyIds.includes(String(verified?.protectedHeader?.kid))) return true
+    if (verified && namesKey(proof, String(verified.protectedHeader?.kid))) return true
   }
   return false
 }
 
-/** The accepted values of `kid`: the verification methods of the agent's DID document, and the key's thumbprint (RFC 7638). */
-function acceptedKeyIds({ baseUrl, did, publicKey }: Proof): readonly string[] {
+/**
+ * Whether `kid` names the key: by its thumbprint (RFC 7638), or as a verification method of the agent's DID documents, which count
+ * keys differently.
+ */
+function namesKey({ baseUrl, did, publicKey }: Proof, kid: string): boolean {
   const id = didWebOf(new URL(baseUrl).host, did)
-  return [`${id}#key-1`, `${id}#key-1-jwk`, keyThumbprint(publicKey)]
+  if (kid === keyThumbprint(publicKey)) return true
+  return kid.startsWith(id) && /^#key-[1-9]\d{0,9}(?:-jwk)?$/.test(kid.slice(id.length))
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -3,11 +3,13 @@ import type {
   Assurance,
   CheckOutcome,
   Grade,
+  KeyChange,
   SignInMethod,
   StatusSetter,
   Tier,
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
+import type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
 import type {
   EmailAddressRow,
   EmailOutboxRow,
@@ -15,6 +17,8 @@ import type {
   NotificationRow,
 } from './notification-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
+
+export type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
 
 /**
  * The tables, as the newest migration leaves them. Times are milliseconds since the Unix epoch. Keys and hashes are raw
@@ -27,6 +31,7 @@ export interface Tables {
   agents: AgentRow
   agent_keys: AgentKeyRow
   suspended_keys: SuspendedKeyRow
+  key_recoveries: KeyRecoveryRow
   channels: ChannelRow
   channel_checks: ChannelCheckRow
   channel_leases: ChannelLeaseRow
@@ -111,6 +116,8 @@ export interface AgentRow {
   key_changed_at: number | null
   /** The JWK thumbprint of the current key. Whatever changes `public_key` sets it too, or to null: the service fills it in. */
   key_thumbprint: Uint8Array | null
+  /** How the current key became current; null: by the claim. */
+  key_changed_by: KeyChange | null
   agent_id: string
   owner_id: number
   status: AgentStatus
@@ -180,27 +187,6 @@ export interface ChannelLeaseRow {
   /** Random identifier of the check that holds the lease. */
   holder: string | null
   held_until: number
-}
-
-/** A key that an agent no longer uses. */
-export interface AgentKeyRow {
-  tail: string
-  /** The number of the key among the agent's keys, from 1. */
-  sequence: number
-  /** 32 bytes. */
-  public_key: Uint8Array
-  /** `retired` concerns this agent only. `compromised` concerns the key, whichever agents have or had it. */
-  state: 'retired' | 'compromised'
-  valid_from: number
-  valid_until: number
-}
-
-/** A key that the operator has suspended, whichever agents have or had it. */
-export interface SuspendedKeyRow {
-  /** 32 bytes. */
-  public_key: Uint8Array
-  reason: string | null
-  suspended_at: number
 }
 
 export interface EventRow {
@@ -273,6 +259,8 @@ export interface SessionRow {
   expires_at: number
   /** The credential id of the passkey that started it. Null for other methods, and for sessions of older releases. */
   passkey_id: string | null
+  /** The id of the provider that it was started with. Null for other methods, and for sessions of older releases. */
+  provider: string | null
 }
 
 export interface ApiKeyRow {

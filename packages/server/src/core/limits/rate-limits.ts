@@ -78,6 +78,9 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   answerRuntime: [verifications],
   renounce: [verifications],
   proveDirectory: [verifications],
+  rotateKey: [verifications],
+  recoverKey: [verifications],
+  vetoRecovery: [verifications],
 }
 
 /** The rate limits of a route; none for health checks, preflights, suspension and revocation. */

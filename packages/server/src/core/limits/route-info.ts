@@ -29,7 +29,7 @@ export function hooksOf<T>(hooks: T | T[] | undefined): T[] {
  */
 const EXEMPT_OPERATIONS = new Set([
   ...['healthz', 'readyz', 'lookup', 'identify'],
-  ...['revokeAgent', 'suspendAgent', 'revokeAllAgents', 'signOut'],
+  ...['revokeAgent', 'suspendAgent', 'revokeAllAgents', 'contestKeys', 'signOut'],
 ])
 
 const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
@@ -40,6 +40,9 @@ const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   answerRuntime: 'claims',
   renounce: 'claims',
   proveDirectory: 'claims',
+  rotateKey: 'claims',
+  recoverKey: 'claims',
+  vetoRecovery: 'claims',
   accountStream: 'streams',
   setAvatar: 'pictures',
 }

@@ -4,7 +4,7 @@ import type { FaceProps } from './certificate-face.tsx'
 import { Clause } from './sheet.tsx'
 
 /** The public key and the identifiers of the agent. */
-export function KeyClause({ context, certificate: { agent } }: FaceProps) {
+export function KeyClause({ context, certificate: { agent, recovery } }: FaceProps) {
   const did = agent[context.site.naming.didField]
   return (
     <Clause id="key" title="Key and identifiers">
@@ -26,6 +26,23 @@ export function KeyClause({ context, certificate: { agent } }: FaceProps) {
         <KeyValue name="Public key (Ed25519, base64)">
           <CopyField value={agent.publicKey} what="the public key" />
         </KeyValue>
+        {agent.keySequence > 1 && (
+          <KeyValue name="Key number">
+            {agent.keySequence}, since <Day at={agent.keyChangedAt} exact />
+          </KeyValue>
+        )}
+        {recovery !== null && (
+          <KeyValue name="Pending recovery">
+            {RECOVERY_WORDS[recovery.reason]}{' '}
+            {recovery.effectiveAt === null ? (
+              'No new key has been named yet.'
+            ) : (
+              <>
+                A new key takes effect on <Day at={recovery.effectiveAt} exact />.
+              </>
+            )}
+          </KeyValue>
+        )}
         <KeyValue name="did:web">
           <CopyField value={agent.didWeb} what="the did:web" />
         </KeyValue>
@@ -33,6 +50,11 @@ export function KeyClause({ context, certificate: { agent } }: FaceProps) {
     </Clause>
   )
 }
+
+const RECOVERY_WORDS = {
+  key_lost: 'The owner reported this key as lost.',
+  key_compromised: 'The owner reported this key as compromised.',
+} as const
 
 /** The dates of the certificate. */
 export function DatesClause({ certificate: { agent } }: Pick<FaceProps, 'certificate'>) {

@@ -99,6 +99,7 @@ function agentRow(i: number): AgentRow {
     tail: randomTail(randomBytes),
     public_key: new Uint8Array(randomBytes(32)),
     key_sequence: i % 37 === 0 ? 2 : 1,
+    key_changed_by: null,
     key_changed_at: i % 37 === 0 ? claimed_at + 3 : null,
     key_thumbprint: null,
     agent_id: 'main',

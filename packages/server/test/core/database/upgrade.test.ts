@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { type Card, randomTail } from '@countersign/protocol'
+import { type AgentKeys, type Card, randomTail } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
 import { ask, post } from '../../../../../test/support/ask.ts'
 import { newKey, type TestKey } from '../../../../../test/support/key.ts'
+import { recoveryBody, rotationBody } from '../../../../../test/support/key-operations.ts'
 import { ON_POSTGRES } from '../../../../../test/support/postgres.ts'
 import { withRaw } from '../../../../../test/support/raw-database.ts'
 import { verifyBody } from '../../../../../test/support/refused-posts.ts'
@@ -16,13 +17,24 @@ import {
   type TestService,
 } from '../../../../../test/support/service.ts'
 import { setStatus } from '../../../../../test/support/set-status.ts'
+import { signInBy } from '../../../../../test/support/sign-in-by.ts'
 import { until } from '../../../../../test/support/until.ts'
 import { keysOfAgent } from '../../../src/agents/agent-key-table.ts'
 import { agentByTail } from '../../../src/agents/agent-table.ts'
 import { unverifyOwner } from '../../../src/identity/record-verification.ts'
 
+/** Reverts a database to the schema before migration 0016: keys are not replaced yet. */
+const BEFORE_RECOVERIES = `
+  DROP TABLE key_recoveries;
+  ALTER TABLE agents DROP COLUMN key_changed_by;
+  ALTER TABLE agent_keys DROP COLUMN changed_by;
+  ALTER TABLE sessions DROP COLUMN provider;
+  UPDATE facts SET value = replace(value, ',0016-key-recoveries', '') WHERE name = 'schema_expansions';
+`
+
 /** Reverts a database to the schema after migration 0008, before the table of keys. */
 const BEFORE_KEYS = `
+  ${BEFORE_RECOVERIES}
   DROP TABLE agent_keys;
   ALTER TABLE agents DROP COLUMN key_sequence;
   ALTER TABLE agents DROP COLUMN key_changed_at;
@@ -259,6 +271,56 @@ test("migrating suspends the keys of agents that the operator had suspended, and
   assert.equal((await claim(keys.owner)).status, 200)
   await setStatus(after, dids.operator, 'active', null, 'operator')
   assert.equal((await claim(keys.operator)).status, 200)
+})
+
+test('a database from before keys could be replaced has the history of each key, and replaces keys', async (t) => {
+  const before = await startTestService(t)
+  const owner = await before.operator.addVerifiedOwner()
+  const [key, burned, next] = [newKey(), newKey(), newKey()]
+  const did = await claimAgent(before, owner, key, 'a')
+  const revoked = await claimAgent(before, owner, burned, 'b')
+  await setStatus(before, revoked, 'revoked', 'key_compromised')
+  const before0016 = { ...before.env, BASE_URL: before.url }
+  const shown = await ask(before, `/api/v1/agent/${did}/keys`)
+  await before.stop()
+  await withRaw(before.settings, (raw) => raw.exec(BEFORE_RECOVERIES))
+
+  const after = await startTestService(t, before0016)
+
+  assert.equal((await ask(after, `/api/v1/agent/${did}/keys`)).text, shown.text)
+  const { keys } = jsonOf<AgentKeys>(await ask(after, `/api/v1/agent/${revoked}/keys`))
+  assert.deepEqual(
+    keys.map(({ sequence, state, changedBy }) => [sequence, state, changedBy]),
+    [[1, 'compromised', 'claim']],
+  )
+  const body = rotationBody({ url: before.url }, did, { old: key, next, sequence: 2 })
+  assert.equal((await post(after, `/api/v1/agent/${did}/keys`, body)).status, 200)
+  const old = await post(after, '/api/v1/agent/verify', verifyBody(key))
+  assertRefused(old, 404, 'NOT_FOUND', /replaced/)
+})
+
+test('a recovery whose agent a node of the release before has revoked does not take effect', async (t) => {
+  const service = await startTestService(t, { RECOVERY_DELAY: '1s' })
+  const { operator, settings } = service
+  const ownerId = await operator.addVerifiedOwner()
+  const did = await claimAgent(service, ownerId)
+  const owner = await signInBy(service, ownerId, Date.now)
+  const recovery = { reason: 'key_lost' }
+  const started = await owner.post(`/api/account/agents/${did}/recovery`, recovery)
+  const token = jsonOf(started).recoveryToken as string
+  const body = recoveryBody(service, did, { token, next: newKey(), sequence: 2 })
+  assert.equal((await post(service, `/api/v1/agent/${did}/recover`, body)).status, 200)
+  await withRaw(settings, (raw) =>
+    raw.exec(
+      `UPDATE agents SET status = 'revoked', pair_slot = seq WHERE tail = '${did.slice(-24)}'`,
+    ),
+  )
+  await until(async () => {
+    service.tick()
+    const { recovery } = jsonOf(await ask(service, `/api/v1/agent/${did}/keys`))
+    return recovery === null
+  })
+  assert.equal(jsonOf(await ask(service, `/api/v1/agent/${did}/keys`)).keySequence, 1)
 })
 
 function bytesOf({ publicKey }: TestKey): Buffer {

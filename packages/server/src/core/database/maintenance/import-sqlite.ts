@@ -232,6 +232,7 @@ export const TABLE_KEYS = {
   agents: ['seq'],
   agent_keys: ['tail', 'sequence'],
   suspended_keys: ['public_key'],
+  key_recoveries: ['tail'],
   channels: ['id'],
   channel_checks: ['channel_id', 'at'],
   channel_leases: ['channel_id'],

@@ -13,6 +13,7 @@ import { keyThumbprints } from './0012-key-thumbprints.ts'
 import { apiKeys } from './0013-api-keys.ts'
 import { notifications } from './0014-notifications.ts'
 import { batchesAndActivity } from './0015-batches-and-activity.ts'
+import { keyRecoveries } from './0016-key-recoveries.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   apiKeys,
   notifications,
   batchesAndActivity,
+  keyRecoveries,
 ]

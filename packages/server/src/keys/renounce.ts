@@ -1,26 +1,24 @@
 import {
   CodedError,
-  decodeSignature,
-  KEY_OPERATION_TOLERANCE_SECONDS,
   RENOUNCED_BY_AGENT,
   type Renounced,
   type RenounceRequest,
-  renounceMessage,
-  type Tail,
 } from '@countersign/protocol'
+import { revokeAgent } from '../agent-management/write-status.ts'
 import { isCompromised } from '../agents/agent-key-table.ts'
-import { agentByTail } from '../agents/agent-table.ts'
 import { tailOf } from '../agents/require-own-agent.ts'
-import type { Ed25519Verifier } from '../core/crypto/ed25519.ts'
-import type { AgentRow, Db, Tx } from '../core/database/database.ts'
-import type { CoreDeps } from '../core/deps.ts'
+import type { AgentRow, Tx } from '../core/database/database.ts'
 import { didOfAgent } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { revokeAgent } from './write-status.ts'
+import {
+  assertRecent,
+  assertSigned,
+  decodeSigned,
+  type KeyOperationDeps,
+  requireAgent,
+} from './signed-operation.ts'
 
-export interface RenounceDeps extends Pick<CoreDeps, 'db' | 'site' | 'now'> {
-  readonly ed25519: Ed25519Verifier
-}
+type RenounceDeps = Pick<KeyOperationDeps, 'db' | 'site' | 'now' | 'ed25519'>
 
 /**
  * Revokes an agent at the request of whoever holds its key, so that an agent that was tricked into a stranger's claim can
@@ -34,21 +32,19 @@ export async function renounce(
   reference: string,
   { sequence, issuedAt, signature }: RenounceRequest,
 ): Promise<Renounced> {
-  const { db, site, ed25519, now } = deps
+  const { db, site, now } = deps
   const tail = tailOf(site.naming, reference)
-  const signed = decodeSignature(signature)
-  if (signed === null) throw new CodedError('VALIDATION_ERROR', 'The signature is malformed.')
+  const signed = decodeSigned(signature)
   assertRecent(issuedAt, now())
   const { public_key: publicKey } = await requireAgent(db.read, tail)
   const did = didOfAgent(site, tail)
-  const service = site.baseUrl
-  const message = renounceMessage(site.naming, { service, did, sequence, publicKey, issuedAt })
-  if (!(await ed25519.verify(publicKey, message, signed))) {
-    throw new CodedError(
-      'INVALID_SIGNATURE',
-      `The signature is not one of this agent’s current key over the renunciation of ${did} at ${service}.`,
-    )
-  }
+  const target = { service: site.baseUrl, did, sequence, oldKey: publicKey, newKey: null, issuedAt }
+  const whose = 'this agent’s current key'
+  await assertSigned(
+    deps,
+    { operation: 'renounce', ...target },
+    { key: publicKey, signature: signed, whose },
+  )
   const agent = await db.write(async (tx) => {
     await revokeRenounced(tx, await requireAgent(tx.db, tail), { sequence, publicKey, at: now() })
     return requireAgent(tx.db, tail)
@@ -59,20 +55,6 @@ export async function renounce(
     statusReason: agent.status_reason,
     statusChangedAt: timestamp(agent.status_changed_at),
   }
-}
-
-function assertRecent(issuedAt: number, now: number): void {
-  if (Math.abs(now / 1000 - issuedAt) <= KEY_OPERATION_TOLERANCE_SECONDS) return
-  throw new CodedError(
-    'VALIDATION_ERROR',
-    `issuedAt is more than 5 minutes off: the time of this service is ${Math.floor(now / 1000)}.`,
-  )
-}
-
-async function requireAgent(db: Db, tail: Tail): Promise<AgentRow> {
-  const agent = await agentByTail(db, tail)
-  if (agent !== undefined) return agent
-  throw new CodedError('NOT_FOUND', 'There is no agent with this DID.')
 }
 
 async function revokeRenounced(

@@ -1,0 +1,28 @@
+import type { SignedChallenge } from './keys/signed-challenge.ts'
+import type { Signer } from './keys/signer.ts'
+import type { Registry } from './registry.ts'
+import type { AudienceOptions } from './signed-requests/audiences.ts'
+
+/** Options of an Agent. */
+export interface AgentOptions {
+  /** The service that certifies it. */
+  readonly registry: Registry
+  /** `newKey()`, `keyFromPem`, `keyFromJwk`, `keyFromText`, `keyFromFile` of `@countersign/sdk/node`, or your own. */
+  readonly signer: Signer
+  /** Its DID, if it is known; `claim` and `whoami` find it out. */
+  readonly did?: string | undefined
+  /**
+   * The origins that `fetch` and `sign` sign requests for, such as `https://shop.example`; https, on loopback also http. Default: none.
+   * Every recipient of a signature can use it as proof, so never take an origin from the text of a site or a model.
+   */
+  readonly audiences?: readonly (string | URL | AudienceOptions)[] | undefined
+  /** The public address of the service (its `BASE_URL`), if the Registry uses an internal one. Default: that of the Registry. */
+  readonly issuer?: string | URL | undefined
+  /** The clock of signatures, in milliseconds since 1970. Default: the system's. */
+  readonly now?: (() => number) | undefined
+}
+
+/** An agent's answer to a challenge, with its DID if that is known. */
+export interface AgentAnswer extends SignedChallenge {
+  readonly did?: string
+}

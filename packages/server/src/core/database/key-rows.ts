@@ -1,0 +1,40 @@
+import type { KeyChange, RecoveryReason } from '@countersign/protocol'
+
+/** A key that an agent no longer uses. */
+export interface AgentKeyRow {
+  tail: string
+  /** The number of the key among the agent's keys, from 1. */
+  sequence: number
+  /** 32 bytes. */
+  public_key: Uint8Array
+  /** `retired` concerns this agent only. `compromised` concerns the key, whichever agents have or had it. */
+  state: 'retired' | 'compromised'
+  valid_from: number
+  valid_until: number
+  /** How it became current; null: by the claim. */
+  changed_by: KeyChange | null
+}
+
+/** A key that the operator has suspended, whichever agents have or had it. */
+export interface SuspendedKeyRow {
+  /** 32 bytes. */
+  public_key: Uint8Array
+  reason: string | null
+  suspended_at: number
+}
+
+/** A recovery that has not taken effect. An agent has at most one. */
+export interface KeyRecoveryRow {
+  tail: string
+  reason: RecoveryReason
+  started_at: number
+  /** SHA-256 of the recovery token. A fresh token replaces it. */
+  token_hash: Uint8Array
+  token_expires_at: number
+  token_used_at: number | null
+  /** 32 bytes; null until an agent has redeemed the token. */
+  new_key: Uint8Array | null
+  redeemed_at: number | null
+  /** When the new key becomes current. */
+  effective_at: number | null
+}
