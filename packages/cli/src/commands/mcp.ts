@@ -6,7 +6,7 @@ import type { McpContext } from '../mcp/tool.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
-Tools: claim, whoami, show_card, sign_challenge, rotate_key, fetch, sign_in, lookup_agent, verify_agent, explain_grade.
+Tools: claim, whoami, show_card, sign_challenge, fetch, sign_in, rotate_key, lookup_agent, verify_agent, explain_grade.
 None returns the private key.
 Over standard input and output, for a host that starts the server itself; the README shows how to add it. Or with --http,
 for hosts that connect to it: at /mcp, on this machine alone, for whoever has the bearer token. It is made for each run

@@ -19,10 +19,9 @@ const REFRESH_MS = 5_000
 /** Agents beyond this are forgotten, the oldest first. */
 const MAX_AGENTS = 10_000
 
-/** What is known of an agent's key: its thumbprint, its number, and when the service was last asked because a request named another one. */
+/** What is known of an agent's key: its thumbprint, and when the service was last asked because a request named another one. */
 interface KnownKey {
   readonly thumbprint: string
-  readonly sequence: number
   readonly refreshedAt: number
 }
 
@@ -47,15 +46,12 @@ export function registryKeys(registry: Registry, options: RegistryKeysOptions = 
     if (isOther && now() - last.refreshedAt < REFRESH_MS) return 'unknown-key'
     try {
       const agent = await registry.agent(tail, { signal, staleIfErrorMs })
-      // An old response that somebody replays, or a service restored from a backup, must not bring a former key back.
-      if (last !== undefined && agent.keySequence < last.sequence) return 'unknown-key'
+      // An earlier key comes from a stale cache, an old response that somebody replays, or a service restored from a backup.
+      if (!recordKeySequence(registry, agent.did, agent.keySequence)) return 'directory-unavailable'
       remember(known, tail, {
         thumbprint: agent.keyThumbprint,
-        sequence: agent.keySequence,
         refreshedAt: agent.keyThumbprint === keyid ? Number.NEGATIVE_INFINITY : now(),
       })
-      // An earlier key: the answer comes from a stale cache or replica.
-      if (!recordKeySequence(registry, agent.did, agent.keySequence)) return 'directory-unavailable'
       const publicKey = decodeKey(agent.publicKey)
       if (agent.keyThumbprint !== keyid || publicKey === null) return 'unknown-key'
       return { publicKey, did: agent.did, status: agent.status }
