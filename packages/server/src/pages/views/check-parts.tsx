@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 const TABS = [
   { path: '/check', title: 'An agent' },
   { path: '/check/request', title: 'A signed request' },
+  { path: '/console', title: 'A gateway policy' },
 ] as const
 
 /** Leads from one check page to the other. */
