@@ -111,7 +111,9 @@ function SimulationView({ simulation, limit }: SimulationProps) {
           </ul>
         </Row>
         <Row name="Proof">
-          {PROOF_WORDS[decision.proof]}
+          {decision.directory === null
+            ? PROOF_WORDS[decision.proof]
+            : 'The signature of the request, by a key of the directory. The caller is no agent.'}
           {decision.signature?.reason != null && (
             <span className="block">
               The signature does not count: <Code>{decision.signature.reason}</Code>.
@@ -120,9 +122,13 @@ function SimulationView({ simulation, limit }: SimulationProps) {
         </Row>
         {decision.did !== null && (
           <Row name="Agent">
-            <a href={`/agent/${decision.did}`} className={LINK}>
-              {decision.did}
-            </a>
+            {decision.status === null ? (
+              decision.did
+            ) : (
+              <a href={`/agent/${decision.did}`} className={LINK}>
+                {decision.did}
+              </a>
+            )}
           </Row>
         )}
         {denial === null ? (

@@ -6,7 +6,7 @@ import { SelectField, TextArea, TextField } from './fields.tsx'
 
 type Options = readonly (readonly [value: string, label: string])[]
 
-const ROW = 'grid gap-5 sm:grid-cols-2'
+const ROW = 'grid items-end gap-5 sm:grid-cols-2'
 
 function Group({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (

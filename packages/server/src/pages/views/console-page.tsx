@@ -55,7 +55,7 @@ export function consolePage(context: PageContext, data: ConsoleData): string {
         <div className="space-y-4">
           <SubmitButton>Decide and show configuration</SubmitButton>
           <p className="text-sm/6 text-soft">
-            Nothing is stored. The console does not contact your site or other hosts.
+            Nothing is stored. The console does not contact your site or any other.
           </p>
         </div>
       </form>
