@@ -11,7 +11,7 @@ import { newKey } from '../../../../test/support/key.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { signedHeaders } from '../../../../test/support/sign-request.ts'
-import { textOf } from './support/html.ts'
+import { textOf, unescaped } from './support/html.ts'
 
 const ROOT = join(import.meta.dirname, '../../../..')
 const FORM = 'application/x-www-form-urlencoded'
@@ -30,12 +30,7 @@ async function decideAt(service: TestService, fields: Fields): Promise<string> {
 /** The texts of the code blocks: the code of four frameworks, and the file of countersign-gateway. */
 function configurations(html: string): string[] {
   return [...html.matchAll(/<pre tabindex="0"><code>(.*?)<\/code>/gis)].map(([, text = '']) =>
-    text
-      .replaceAll(/&quot;/g, '"')
-      .replaceAll(/&#x27;/g, "'")
-      .replaceAll(/&lt;/g, '<')
-      .replaceAll(/&gt;/g, '>')
-      .replaceAll(/&amp;/g, '&'),
+    unescaped(text),
   )
 }
 
@@ -47,12 +42,12 @@ function fileOf(html: string): { service: string; audiences?: string[]; policy?:
 function shown(html: string): { title: string; reasons: string[]; lines: string[] } {
   const text = html.slice(html.indexOf('id="result"'), html.indexOf('aria-label="Configuration"'))
   const [, title = ''] = /<p class="text-2xl[^>]*>(.*?)<\/p>/.exec(text) ?? []
-  const reasons = [...text.matchAll(/\(<!-- -->([a-z-]+)<!-- -->\)|\(([a-z-]+)\)/g)]
+  const reasons = [...text.replaceAll('<!-- -->', '').matchAll(/>\(([a-z-]+)\)</g)]
   const lines = [...text.matchAll(/<code class="block[^>]*>(.*?)<\/code>/g)]
   return {
     title,
-    reasons: reasons.map(([, a, b]) => a ?? b ?? ''),
-    lines: lines.map(([, line = '']) => line.replaceAll('<!-- -->', '')),
+    reasons: reasons.map(([, code = '']) => code),
+    lines: lines.map(([, line = '']) => unescaped(line.replaceAll('<!-- -->', ''))),
   }
 }
 
