@@ -8,7 +8,7 @@ import { SubmitButton } from './fields.tsx'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'
 
-export interface ConsoleData {
+interface ConsoleData {
   readonly form: ConsoleForm
   /** Null before the form was sent. */
   readonly answer: ConsoleAnswer | null
