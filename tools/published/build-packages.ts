@@ -105,7 +105,8 @@ function completePackage(published: PublishedPackage, modules: readonly string[]
 }
 
 /** The workspace's manifest, with built files in `exports` and without the fields that only the workspace needs. */
-function manifestOf({ name, publishedName, bundled, dependencies, isBundle }: PublishedPackage) {
+function manifestOf(published: PublishedPackage) {
+  const { name, publishedName, entries, bundled, dependencies, isBundle } = published
   const { private: _, devDependencies: __, scripts: ___, exports, ...manifest } = readManifest(name)
   const known = Object.assign(
     {},
@@ -114,7 +115,7 @@ function manifestOf({ name, publishedName, bundled, dependencies, isBundle }: Pu
   return {
     ...manifest,
     name: publishedName,
-    ...(exports === undefined ? {} : { exports: builtExports(exports) }),
+    ...(exports === undefined ? {} : { exports: builtExports(exports, entries) }),
     files: [
       ...(manifest.bin === undefined ? [] : ['bin']),
       isBundle ? 'THIRD-PARTY-LICENSES' : 'lib',
@@ -123,10 +124,12 @@ function manifestOf({ name, publishedName, bundled, dependencies, isBundle }: Pu
   }
 }
 
-function builtExports(sources: Readonly<Record<string, string>>) {
-  const exports = Object.entries(sources).map(([key, source]) => {
-    const file = source.replace(/^\.\/src\/(.*)\.ts$/, './lib/$1')
-    return [key, { types: `${file}.d.ts`, default: `${file}.js` }]
+/** Only entries: what the workspace exports for itself alone is not built. */
+function builtExports(sources: Readonly<Record<string, string>>, entries: readonly string[]) {
+  const exports = Object.entries(sources).flatMap(([key, source]) => {
+    const entry = source.replace(/^\.\/src\/(.*)\.ts$/, '$1')
+    if (!entries.includes(entry)) return []
+    return [[key, { types: `./lib/${entry}.d.ts`, default: `./lib/${entry}.js` }]]
   })
   return Object.fromEntries(exports)
 }

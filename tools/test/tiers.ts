@@ -33,7 +33,7 @@ export const ALL_ONLY = [
   'packages/server/test/nodes/{partition,synchronous-standby}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
-  'packages/server/test/pages/{browser,nothing-moves,pictures,preview-thread}.test.ts',
+  'packages/server/test/pages/{browser,console-browser,nothing-moves,pictures,preview-thread}.test.ts',
   'packages/server/test/pages/docs/docs-browser.test.ts',
   'packages/server/test/providers/login-page.test.ts',
   'packages/server/test/service/{logs,stop}.test.ts',

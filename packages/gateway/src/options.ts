@@ -1,7 +1,10 @@
 import type { NamingOptions, NonceStore, Registry } from '@countersign/sdk'
 
-/** A `Registry` of any copy of the SDK: the gateway's package contains one, and the site may have installed another. */
-export type RegistryClient = Pick<Registry, keyof Registry>
+/**
+ * What a gateway uses of a `Registry`, of any copy of the SDK: the gateway's package contains one, and the site may have installed
+ * another.
+ */
+export type RegistryClient = Pick<Registry, 'service' | 'naming' | 'lookup' | 'grade' | 'agent'>
 
 import type { Decision } from './decision/decision.ts'
 import type { PolicyInput } from './policy/policy.ts'

@@ -145,7 +145,8 @@ const MAX_HEADERS = 200
 const HEADER_LINE = /^(:?[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}):(.*)$/
 
 /** @throws CodedError VALIDATION_ERROR */
-function requestOf({ method, url, headers, audience }: RequestForm): SignedRequest {
+export function requestOf(form: Omit<RequestForm, 'body'>): SignedRequest {
+  const { method, url, headers, audience } = form
   const sent = url.trim()
   const verb = method.trim()
   if (!METHOD.test(verb)) throw refusal('Enter the method as your site received it, such as GET.')

@@ -5,6 +5,7 @@ import type { ConcurrencyLimiter } from '../core/limits/concurrency-limiter.ts'
 import { badgeRoute, previewRoute, qrRoute } from './badge-routes.ts'
 import { certificateRoute } from './certificate-routes.ts'
 import { checkRoutes } from './check-routes.ts'
+import { consoleRoutes } from './console/console-routes.ts'
 import type { PageRouteContext } from './page-route-context.ts'
 import { PreviewImages } from './preview-images.ts'
 import { startRoutes } from './start-routes.ts'
@@ -38,6 +39,7 @@ export async function servePages(
   }
   startRoutes(app, context)
   await checkRoutes(app, context)
+  await consoleRoutes(app, context)
   certificateRoute(app, context)
   badgeRoute(app, context)
   previewRoute(app, context)

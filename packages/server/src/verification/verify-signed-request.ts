@@ -94,7 +94,7 @@ function keysOf({ site, readModel }: VerifyDeps): KeyLookup {
 const ABSOLUTE = /^(https?):\/\/([^/?#]*)(.*)$/s
 
 /** Splits the URL without parsing it: `URL` would normalize what the verifier has to compare as it was received. */
-function rawRequestOf({ method, url, headers }: SignedRequest): RawRequest {
+export function rawRequestOf({ method, url, headers }: SignedRequest): RawRequest {
   const [, scheme, authority = '', target = ''] = ABSOLUTE.exec(url) ?? []
   return {
     method,

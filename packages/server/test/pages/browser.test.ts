@@ -40,6 +40,7 @@ async function scene(t: { after(end: () => unknown): void }): Promise<Scene> {
     start: '/',
     check: '/check',
     'check of a request': '/check/request',
+    console: '/console',
     sample: '/sample',
     'check of an agent': '/check?agent=the-active',
     'check of a revoked agent': `/check?agent=${dids.revoked}`,

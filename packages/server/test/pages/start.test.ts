@@ -35,7 +35,15 @@ test('the start page addresses every role and uses the names of the deployment',
     assert.ok(text.includes(each), each)
   }
   assert.doesNotMatch(html, /svc:|svc-|ServiceID|localhost/)
-  for (const href of ['/dashboard', '/check', '/docs', '/docs/api', '/openapi.json', '/skill.md']) {
+  for (const href of [
+    '/dashboard',
+    '/check',
+    '/console',
+    '/docs',
+    '/docs/api',
+    '/openapi.json',
+    '/skill.md',
+  ]) {
     assert.ok(html.includes(`href="${href}"`), href)
   }
   assert.match(metaOf(html, 'title'), /^Acme: /)
@@ -49,6 +57,7 @@ test('every page has a Content-Security-Policy without inline code and foreign o
     '/check',
     '/check?agent=x',
     '/check/request',
+    '/console',
     '/sample',
     '/docs',
     '/docs/api',

@@ -16,6 +16,7 @@ const PATHS = [
   '/',
   '/check',
   '/check/request',
+  '/console',
   '/sample',
   '/docs/api',
   '/docs/search?q=zzzz',
@@ -60,6 +61,14 @@ test('the public pages have no forbidden words', async (t) => {
     proof(`svc-challenge-v1:${service.url}:${'n'.repeat(72)}`, key.sign('y')),
   ]) {
     const { text } = await post(service, '/check', body, FORM)
+    assert.deepEqual(forbiddenWords(textOf(text)), [])
+  }
+  for (const fields of [
+    { caller: 'header', agent: dids.active, requireProof: 'true', origin: 'https://a.example' },
+    { caller: 'signature', agent: dids.active, origin: 'https://a.example' },
+    { requireProof: 'true' },
+  ]) {
+    const { text } = await post(service, '/console', new URLSearchParams(fields).toString(), FORM)
     assert.deepEqual(forbiddenWords(textOf(text)), [])
   }
   const request = new URLSearchParams({ method: 'GET', url: 'https://a.example/', headers: '' })

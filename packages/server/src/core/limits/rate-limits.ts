@@ -1,5 +1,5 @@
 import type { Rate } from './quota.ts'
-import { isExempt, type RouteInfo } from './route-info.ts'
+import { isCheckPage, isExempt, type RouteInfo } from './route-info.ts'
 
 /** A rate limit. Its quota is the setting of the same name (RATE_LIMITS). */
 export interface RateLimit {
@@ -85,11 +85,11 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
 
 /** The rate limits of a route; none for health checks, preflights, suspension and revocation. */
 export function rateLimitsOf(route: RouteInfo): readonly RateLimit[] {
-  const { operationId, url, method } = route
+  const { operationId, method } = route
   if (operationId === 'lookup' || operationId === 'identify') return [LIMITS.reads]
   if (isExempt(route)) return []
   const own = LIMITS_BY_OPERATION[operationId ?? '']
   if (own !== undefined) return own
   if (method === 'GET') return [LIMITS.reads]
-  return url.startsWith('/check') ? [verifications] : [changes]
+  return isCheckPage(route) ? [verifications] : [changes]
 }

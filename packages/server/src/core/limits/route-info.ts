@@ -52,6 +52,11 @@ export function isExempt({ operationId, method }: RouteInfo): boolean {
   return method === 'OPTIONS' || (operationId !== null && EXEMPT_OPERATIONS.has(operationId))
 }
 
+/** Whether a form of a public page verifies what was pasted into it. */
+export function isCheckPage({ url }: RouteInfo): boolean {
+  return url.startsWith('/check') || url === '/console'
+}
+
 /** The concurrency limiter of a route; null if it has none. */
 export function limiterNameOf(route: RouteInfo): LimiterName | null {
   const { operationId, url, method } = route
@@ -61,6 +66,6 @@ export function limiterNameOf(route: RouteInfo): LimiterName | null {
   const own = LIMITER_BY_OPERATION[operationId ?? '']
   if (own !== undefined) return own
   if (method === 'GET') return 'reads'
-  if (url.startsWith('/check')) return 'verifications'
+  if (isCheckPage(route)) return 'verifications'
   return /^\/api\/sign-(in|up)(\/|$)/.test(url) ? 'sign-ins' : 'changes'
 }

@@ -3,20 +3,21 @@ import { StatusIcon } from '@countersign/ui'
 import type { ReactNode } from 'react'
 
 const TABS = [
-  { path: '/check', title: 'An agent' },
-  { path: '/check/request', title: 'A signed request' },
+  { path: '/check', title: 'Agent' },
+  { path: '/check/request', title: 'Signed request' },
+  { path: '/console', title: 'Gateway policy' },
 ] as const
 
 /** Leads from one check page to the other. */
 export function CheckTabs({ path }: { readonly path: (typeof TABS)[number]['path'] }) {
   return (
-    <nav aria-label="What to check" className="flex gap-6 border-b border-line">
+    <nav aria-label="What to check" className="flex gap-5 border-b border-line">
       {TABS.map((tab) => (
         <a
           key={tab.path}
           href={tab.path}
           aria-current={tab.path === path ? 'page' : undefined}
-          className={`-mb-px border-b-2 py-2 ${tab.path === path ? 'border-accent font-medium text-accent' : 'border-transparent hover:text-accent'}`}
+          className={`-mb-px border-b-2 py-2 whitespace-nowrap ${tab.path === path ? 'border-accent font-medium text-accent' : 'border-transparent hover:text-accent'}`}
         >
           {tab.title}
         </a>

@@ -60,6 +60,34 @@ export function TextArea(props: TextAreaProps) {
   )
 }
 
+interface SelectFieldProps extends Pick<FieldProps, 'id' | 'name' | 'label' | 'hint' | 'value'> {
+  /** Values with their labels. The first one is selected without a `value`, or with another one. */
+  readonly options: readonly (readonly [value: string, label: string])[]
+}
+
+export function SelectField({ id, name, label, hint, value, options }: SelectFieldProps) {
+  const selected = options.find(([each]) => each === value) ?? options[0]
+  return (
+    <div className="min-w-0 space-y-1.5">
+      <Label id={id} label={label} hint={hint} />
+      <select
+        id={id}
+        name={name}
+        defaultValue={selected?.[0]}
+        autoComplete="off"
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        className={`h-12 ${BOX}`}
+      >
+        {options.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
 interface LabelProps {
   readonly id: string
   readonly label: string

@@ -62,8 +62,12 @@ export function Audiences({ context }: { readonly context: PageContext }) {
           ].join('\n')}
         />
         <p>
+          <a href="/console" className={LINK}>
+            Configure a gateway
+          </a>
+          ,{' '}
           <a href="/docs/relying-parties" className={LINK}>
-            Quick start
+            quick start
           </a>
           ,{' '}
           <a href="/docs/api" className={LINK}>

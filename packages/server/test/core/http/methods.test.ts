@@ -34,6 +34,7 @@ async function addressesOf(service: TestService): Promise<[string, readonly stri
     ['/', ['GET', 'HEAD']],
     ['/check', ['GET', 'HEAD', 'POST']],
     ['/check/request', ['GET', 'HEAD', 'POST']],
+    ['/console', ['GET', 'HEAD', 'POST']],
     ['/sample', ['GET', 'HEAD']],
     ['/icon.svg', ['GET', 'HEAD']],
     [`/agent/svc/agent/${did.slice(-24)}/did.json`, READ],

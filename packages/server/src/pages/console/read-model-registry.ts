@@ -1,0 +1,53 @@
+import type { RegistryClient } from '@countersign/gateway/internal'
+import { CodedError } from '@countersign/protocol'
+import { agentObjectOf } from '../../agents/agent-object.ts'
+import { withCurrentChannels } from '../../agents/current-channels.ts'
+import { findAgent, type PageReadDeps } from '../../agents/find-agent.ts'
+import { gradeAnswerOf } from '../../agents/grade.ts'
+import { lookupOf } from '../../agents/lookup.ts'
+import type { SimulatedSigner } from './simulated-signer.ts'
+
+/** The service as a gateway sees it, without HTTP between them. */
+export interface ReadModelRegistry extends RegistryClient {
+  /** Simulates that the service does not answer. */
+  isAway: boolean
+  /** What kept this service itself from answering, which a gateway would take for an unreachable service. */
+  readonly failures: readonly unknown[]
+}
+
+/** @param signer shown as the key of every agent; null: the agents' own */
+export function readModelRegistry(
+  read: PageReadDeps,
+  signer: SimulatedSigner | null,
+): ReadModelRegistry {
+  const { site } = read
+  const failures: unknown[] = []
+  const answer = async <T>(make: () => Promise<T>): Promise<T> => {
+    if (registry.isAway) throw new Error('simulated: the service is unreachable')
+    try {
+      return await make()
+    } catch (error) {
+      if (!(error instanceof CodedError && error.code === 'NOT_FOUND')) failures.push(error)
+      throw error
+    }
+  }
+  const registry: ReadModelRegistry = {
+    isAway: false,
+    failures,
+    service: site.baseUrl,
+    naming: site.naming,
+    lookup: (did) => answer(async () => lookupOf(site, await findAgent(read, did), read.now())),
+    grade: (did) =>
+      answer(async () => {
+        const view = await withCurrentChannels(read.db, await findAgent(read, did))
+        return { ...gradeAnswerOf(site, view, read.now()), did }
+      }),
+    agent: (did) =>
+      answer(async () => ({
+        did,
+        ...agentObjectOf(site, await findAgent(read, did), read.now()),
+        ...(signer && { publicKey: signer.publicKey, keyThumbprint: signer.thumbprint }),
+      })),
+  }
+  return registry
+}

@@ -1,0 +1,163 @@
+import {
+  type Decision,
+  type Denial,
+  denialFor,
+  Gate,
+  type GatewayOptions,
+  type GatewayRequest,
+  isPreflight,
+  isSigned,
+  type Policy,
+  PolicyError,
+} from '@countersign/gateway/internal'
+import { CodedError, type SignedRequest } from '@countersign/protocol'
+import type { PageReadDeps } from '../../agents/find-agent.ts'
+import { rawRequestOf } from '../../verification/verify-signed-request.ts'
+import { type AgentFault, buildRequest, type SimulatedRequest } from './build-request.ts'
+import { configurationsOf, type Target } from './configuration.ts'
+import type { CallerKind, ConsoleForm } from './console-form.ts'
+import { policyOfForm, withoutDefaults } from './policy-of-form.ts'
+import { type ReadModelRegistry, readModelRegistry } from './read-model-registry.ts'
+
+export type ConsoleAnswer =
+  /** What the gateway's reader says about the policy. */
+  | { readonly kind: 'invalid'; readonly mistakes: readonly string[] }
+  | {
+      readonly kind: 'valid'
+      readonly policy: Policy
+      /** What to write into the site's code, or into the file of `countersign-gateway`. */
+      readonly configurations: Readonly<Record<Target, string>>
+      readonly simulation: Simulation
+    }
+
+export type Simulation = Simulated | AgentFault | { kind: 'malformed'; readonly message: string }
+
+interface Simulated {
+  readonly kind: 'decided'
+  readonly caller: CallerKind
+  readonly request: SignedRequest
+  readonly decision: Decision
+  /** Null if the request is passed on. */
+  readonly denial: Denial | null
+  /** The headers that the gateway sets for the site, if the request is passed on. */
+  readonly forwarded: readonly (readonly [name: string, value: string])[]
+}
+
+/**
+ * Decides on the request of the form as a gateway with the policy of the form does. Nothing is fetched or recorded.
+ * @throws CodedError, StorageFailure for faults of the service, never for the input
+ */
+export async function simulate(read: PageReadDeps, form: ConsoleForm): Promise<ConsoleAnswer> {
+  const options = {
+    policy: policyOfForm(form),
+    audiences: form.origin === '' ? [] : [form.origin],
+  }
+  // Without sessions, so that the policy is valid with the configuration that is shown.
+  const policy = readPolicy({ ...options, service: readModelRegistry(read, null) })
+  if (policy instanceof PolicyError) return { kind: 'invalid', mistakes: policy.mistakes }
+  const origins = options.audiences.map((each) => new URL(each).origin)
+  return {
+    kind: 'valid',
+    policy,
+    configurations: configurationsOf(read.site, origins, withoutDefaults(policy)),
+    simulation: await simulateRequest(read, form, options, policy),
+  }
+}
+
+function readPolicy(options: GatewayOptions): Policy | PolicyError {
+  try {
+    return new Gate(options).policy
+  } catch (error) {
+    if (error instanceof PolicyError) return error
+    throw error
+  }
+}
+
+type FormOptions = Required<Pick<GatewayOptions, 'policy' | 'audiences'>>
+
+async function simulateRequest(
+  read: PageReadDeps,
+  form: ConsoleForm,
+  options: FormOptions,
+  policy: Policy,
+): Promise<Simulation> {
+  try {
+    const built = await buildRequest(read, form, policy)
+    if ('kind' in built) return built
+    const registry = readModelRegistry(read, built.signer)
+    const parts = { ...options, ...simulatedParts(built), service: registry }
+    const gate =
+      form.away === '' ? new Gate(parts) : await gateWithoutService(parts, registry, built)
+    return await decideOn(gate, registry, built)
+  } catch (error) {
+    if (!(error instanceof CodedError) || error.code !== 'VALIDATION_ERROR') throw error
+    return { kind: 'malformed', message: error.message }
+  }
+}
+
+/** What a gateway asks besides the service. */
+function simulatedParts({ caller, agent, signer }: SimulatedRequest): Partial<GatewayOptions> {
+  return {
+    // Records nothing.
+    nonces: { record: () => 'fresh' },
+    fetchDirectory: async () => {
+      if (caller === 'directory' && signer !== null) return signer.directory()
+      throw new Error('the console fetches nothing')
+    },
+    ...(caller === 'session' && { sessions: { session: async () => agent } }),
+  }
+}
+
+/** A gateway that got an answer about the agent, which is no longer fresh, before the service became unreachable. */
+async function gateWithoutService(
+  options: GatewayOptions,
+  registry: ReadModelRegistry,
+  built: SimulatedRequest,
+): Promise<Gate> {
+  // Another limit, so that the first request does not count.
+  const limit = { requests: 1_000_000, seconds: 86_400 }
+  const before = new Gate({ ...options, policy: { ...options.policy, limit } })
+  await before.decide(gatewayRequest(before, built.request))
+  registry.isAway = true
+  const laterMs = (before.policy.cacheSeconds + 1) * 1000
+  return new Gate({ ...options, now: () => performance.now() + laterMs }, before)
+}
+
+async function decideOn(
+  gate: Gate,
+  { failures }: ReadModelRegistry,
+  { caller, request }: SimulatedRequest,
+): Promise<Simulation> {
+  const raw = rawRequestOf(request)
+  const { decision, forwarded } = await gate.decide(gatewayRequest(gate, request))
+  if (failures.length > 0) throw failures[0]
+  const accept = fieldsOf(request)('accept')
+  const denial = denialFor(decision, gate, accept, () => raw)
+  const headers = forwarded.map(([name, value]) => [name, value] as const)
+  return { kind: 'decided', caller, request, decision, denial, forwarded: headers }
+}
+
+function gatewayRequest(gate: Gate, request: SignedRequest): GatewayRequest {
+  const field = fieldsOf(request)
+  const raw = rawRequestOf(request)
+  return {
+    method: raw.method,
+    target: raw.target,
+    identification: field(gate.idHeader),
+    authorization: gate.accepts.sessions ? field('authorization') : null,
+    address: () => null,
+    preflight: isPreflight(raw.method, field),
+    signed: isSigned(field),
+    raw: () => raw,
+    // Only the headers were given.
+    readBody: null,
+  }
+}
+
+/** Reads a header by its name in lower case: null if there is none, joined with commas if it is repeated. */
+function fieldsOf({ headers }: SignedRequest): (lower: string) => string | null {
+  return (lower) => {
+    const values = headers.filter(([name = '']) => name.toLowerCase() === lower)
+    return values.length === 0 ? null : values.map(([, value = '']) => value.trim()).join(', ')
+  }
+}

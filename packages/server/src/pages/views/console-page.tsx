@@ -1,0 +1,70 @@
+import type { ConsoleForm } from '../console/console-form.ts'
+import type { ConsoleAnswer } from '../console/simulate.ts'
+import { CheckTabs } from './check-parts.tsx'
+import { ConsoleAnswerView } from './console-answer.tsx'
+import { PolicyFields, RequestFields, RouteFields } from './console-fields.tsx'
+import type { PageContext } from './context.ts'
+import { SubmitButton } from './fields.tsx'
+import { htmlOf } from './html.tsx'
+import { Shell } from './shell.tsx'
+
+interface ConsoleData {
+  readonly form: ConsoleForm
+  /** Null before the form was sent. */
+  readonly answer: ConsoleAnswer | null
+  /** As `npm install` takes it. */
+  readonly gatewayPackage: string
+}
+
+/** Configures a gateway by form, and shows its decision on a request. */
+export function consolePage(context: PageContext, data: ConsoleData): string {
+  const { serviceName } = context
+  const { form, answer } = data
+  return htmlOf(
+    <Shell
+      context={context}
+      title={`Gateway console · ${serviceName}`}
+      description={`Choose which agents of ${serviceName} your site admits, try the policy, and copy the configuration.`}
+      path="/console"
+    >
+      <CheckTabs path="/console" />
+      <h1 className="mt-8 max-w-3xl text-4xl/11 font-bold tracking-tight text-balance sm:text-5xl/14">
+        Gateway console
+      </h1>
+      <p className="mt-4 max-w-2xl text-lg/8 text-pretty">
+        Choose which agents your site admits, see the decision on a request, and copy the
+        configuration for your framework or proxy. Decisions are made by the code of the{' '}
+        <a href="/docs/gateways" className="text-accent underline underline-offset-4">
+          gateway
+        </a>{' '}
+        itself.
+      </p>
+      {answer !== null && (
+        <section id="result" aria-label="Result" className="mt-10 max-w-3xl">
+          <ConsoleAnswerView answer={answer} gatewayPackage={data.gatewayPackage} />
+        </section>
+      )}
+      <form
+        method="post"
+        action="/console#result"
+        className="mt-10 max-w-3xl space-y-10 border-t border-line pt-8"
+      >
+        <PolicyFields form={form} />
+        <RouteFields route={form.route} />
+        <RequestFields form={{ ...form, agent: agentToShow(answer, form) }} context={context} />
+        <div className="space-y-4">
+          <SubmitButton>Decide and show configuration</SubmitButton>
+          <p className="text-sm/6 text-soft">
+            Nothing is stored. The console does not contact your site or any other.
+          </p>
+        </div>
+      </form>
+    </Shell>,
+  )
+}
+
+/** A claim token is a secret, which is not sent back. */
+function agentToShow(answer: ConsoleAnswer | null, { agent }: ConsoleForm): string {
+  const isToken = answer?.kind === 'valid' && answer.simulation.kind === 'token'
+  return isToken ? '' : agent
+}
