@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, post } from '../../../../test/support/ask.ts'
+import { forbiddenWords } from '../../../../test/support/forbidden-words.ts'
 import { newKey } from '../../../../test/support/key.ts'
-import { forbiddenWords } from '../../../../test/support/plain-words.ts'
 import { giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
@@ -65,12 +65,4 @@ test('the public pages have no forbidden words', async (t) => {
   const request = new URLSearchParams({ method: 'GET', url: 'https://a.example/', headers: '' })
   const { text } = await post(service, '/check/request', request.toString(), FORM)
   assert.deepEqual(forbiddenWords(textOf(text)), [])
-})
-
-test('a forbidden word is found in a sentence, with the word to use', () => {
-  assert.deepEqual(forbiddenWords('An operator signs in.'), [])
-  assert.match(
-    forbiddenWords('Whoever runs this.')[0] ?? '',
-    /^“whoever” \(write: .*\) in “Whoever/,
-  )
 })
