@@ -27,7 +27,7 @@ const FORBIDDEN: readonly (readonly [pattern: RegExp, use: string])[] = [
   [/\bways? in\b(?! which)/, 'sign-in method'],
   [/\b(?:certificate|it|agent)s? stands?\b/, 'certificate status'],
   [/\b(?:hosts?|you host) (?:a|the|this) service\b/, 'operator'],
-  [/\bfor (?:the )?hosts\b|\bthe host (?:adds|creates|makes|names|runs|says)\b/, 'the operator'],
+  [/\bfor the host\b|\bthe host (?:adds|creates|makes|names|runs|says)\b/, 'the operator'],
   [/\b(?<!make )rooms?\b/, 'limit, capacity'],
   [/\blookouts?\b/, 'monitor'],
   [/\blate reads?\b/, 'staleness'],
