@@ -13,7 +13,6 @@ const HEADINGS = [
   'Create a claim token',
   'Name the agent',
   'Prove a channel',
-  'Read notifications',
   'Suspend, reactivate, revoke',
 ]
 
@@ -39,7 +38,6 @@ test('the program of docs/owners-api.md works with nothing but fetch', async (t)
       'Name: _svc-challenge.agents.example.com',
       'Type: TXT',
       'agents.example.com is pending',
-      'new_sign_in: New sign-in to your account',
       'revoked',
     ],
   )
