@@ -25,7 +25,7 @@ const FORBIDDEN: readonly (readonly [pattern: RegExp, use: string])[] = [
   [/\bno end is set\b/, 'does not expire'],
   [/\blet(?:s|ting)? you in\b/, 'sign-in method'],
   [/\bways? in\b(?! which)/, 'sign-in method'],
-  [/\b(?:certificate|it|agent)s? stands?\b/, 'certificate status'],
+  [/\b(?:certificate|(?<!as )it|agent)s? stands?\b/, 'certificate status'],
   [/\b(?:hosts?|you host) (?:a|the|this) service\b/, 'operator'],
   [/\bfor the host\b|\bthe host (?:adds|creates|makes|names|runs|says)\b/, 'the operator'],
   [/\b(?<!make )rooms?\b/, 'limit, capacity'],
