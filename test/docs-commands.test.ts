@@ -79,7 +79,7 @@ test('the same with openssl and curl', needs('openssl', 'curl'), async (t) => {
 
 test('the agent of docs/agents.md signs in at the site of docs/relying-parties.md', async (t) => {
   const { service, shell, dir, ownerId, here } = await startDocsFixture(t)
-  const [, , site = ''] = RELYING.takeEach('2. Have it proven')
+  const site = RELYING.take('Sign-in in TypeScript')
   const origin = await startSite(t, dir, here(site))
   const agent = AGENTS.take('With TypeScript')
   writeFileSync(join(dir, 'agent.mjs'), here(agent))
@@ -112,17 +112,22 @@ async function startSite(t: Context, dir: string, code: string): Promise<string>
 
 test(
   'the commands of docs/relying-parties.md look up, challenge and grade',
-  needs('openssl', 'curl'),
+  needs('openssl', 'curl', 'python3'),
   async (t) => {
-    const { service, shell, dir, ownerId } = await startDocsFixture(t)
+    const { service, shell, dir, ownerId, here } = await startDocsFixture(t)
     const key = newKey()
     const did = await claimAgent(service, ownerId, key)
-    await shell.run(`DID=${did} PUBLIC_KEY=${key.publicKey}`)
-    const [lookup = '', identify = ''] = RELYING.takeEach('1. Look a caller up')
-    assert.equal(JSON.parse(await shell.run(lookup)).certificate.id, did)
+    await shell.run(`export DID=${did} PUBLIC_KEY=${key.publicKey} URL`)
+    const [lookup = '', script = '', python = '', identify = ''] =
+      RELYING.takeEach('1. Look up a caller')
+    writeFileSync(join(dir, 'lookup.mjs'), here(script))
+    writeFileSync(join(dir, 'lookup.py'), python)
+    for (const command of [lookup, 'node lookup.mjs', 'python3 lookup.py']) {
+      assert.equal(JSON.parse(await shell.run(command)).certificate.id, did, command)
+    }
     assert.equal(JSON.parse(await shell.run(identify)).suggestedUse, 'full')
 
-    const [ask = '', check = ''] = RELYING.takeEach('2. Have it proven')
+    const [ask = '', check = ''] = RELYING.takeEach('2. Challenge a caller')
     await shell.run(ask)
     const challenge = (await shell.run('echo "$CHALLENGE"')).trim()
     assert.match(challenge, /^svc-challenge-v1:https:\/\/shop\.example:[0-9a-f]{48}$/)
@@ -130,21 +135,28 @@ test(
     assert.equal(JSON.parse(await shell.run(check)).verified, true)
 
     const [described = '', send = ''] = RELYING.takeEach(
-      'Verify a signed request, from any language',
+      '3. Verify a signed request, from any language',
     )
     writeFileSync(join(dir, 'received.json'), await describeSigned(service, did, key, described))
     const { verdict, svcDid, digest } = JSON.parse(await shell.run(send))
     assert.deepEqual([verdict, svcDid, digest], ['verified', did, 'unchecked'])
 
-    assert.equal(JSON.parse(await shell.run(RELYING.take('3. Read the grade'))).grade, 'C')
-    const shown = await shell.run(RELYING.take('4. Show people whom they deal with'))
+    const [grade = '', recompute = ''] = RELYING.takeEach('4. Read the grade')
+    assert.equal(JSON.parse(await shell.run(grade)).grade, 'C')
+    writeFileSync(join(dir, 'grade.mjs'), here(recompute))
+    assert.deepEqual(JSON.parse(await shell.run('node grade.mjs')), { grade: 'C', agrees: true })
+    const shown = await shell.run(RELYING.take('5. Show the agent to people'))
     assert.match(shown, /"certificateUrl":.*<svg/s)
   },
 )
 
-test('every block that these pages assign to this test was run', needs('openssl', 'curl'), () => {
-  for (const each of [AGENTS, RELYING]) each.assertAllTaken()
-})
+test(
+  'every block that these pages assign to this test was run',
+  needs('openssl', 'curl', 'python3'),
+  () => {
+    for (const each of [AGENTS, RELYING]) each.assertAllTaken()
+  },
+)
 
 /** The page's description of a request, with the headers of one that the agent has signed. */
 async function describeSigned(

@@ -10,8 +10,8 @@ import { run, startTestService } from './support/service.ts'
 import { allOf, needs } from './support/tools.ts'
 
 const PAGE = new DocPage('docs/signed-requests.md', import.meta.filename)
-const SHELL = PAGE.take('Sign with openssl and curl')
-const PYTHON = PAGE.take('Sign with Python')
+const SHELL = PAGE.take('Sign a request', 'sh')
+const PYTHON = PAGE.take('Sign a request', 'python')
 
 const ends: (() => unknown)[] = []
 const t = { after: (end: () => unknown) => ends.push(end) }

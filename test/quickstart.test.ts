@@ -43,13 +43,13 @@ test(
     }
 
     await step('Quick start with openssl and curl')
-    await step('The owner')
-    await step("The agent's key")
+    await step('1. Create an owner and a claim token')
+    await step("2. Create the agent's key")
     const publicKey = (await shell.run('echo "$PUBLIC_KEY"')).trim()
-    const did = (await step('Claim')).trim()
+    const did = (await step('3. Claim the certificate')).trim()
     assert.match(did, DID)
 
-    const lookups = await stepJson('Look it up')
+    const lookups = await stepJson('4. Look it up')
     assert.equal(lookups.length, 3)
     for (const lookup of lookups) {
       assert.equal(lookup.verified, true)
@@ -61,7 +61,7 @@ test(
       })
     }
 
-    const [verified] = await stepJson('Challenge it')
+    const [verified] = await stepJson('5. Prove possession of the key')
     assert.deepEqual(verified, {
       verified: true,
       signatureValid: true,
@@ -70,13 +70,13 @@ test(
       agent: { svcDid: did, displayName: `Agent ${did.slice(10, 16)}`, status: 'active' },
     })
 
-    const [card, compactCard] = await stepJson('Its cards')
+    const [card, compactCard] = await stepJson('6. Read its cards')
     assert.equal(card.svcDid, did)
     assert.deepEqual(card.owner, { displayName: 'Ada Lovelace', username: 'ada' })
     assert.equal(card.certificateUrl, `${url}/agent/${did}`)
     assert.equal(compactCard.verificationStatus, 'verified')
 
-    const [document] = await stepJson('Its DID document')
+    const [document] = await stepJson('7. Read its DID document')
     const didWeb = `did:web:localhost%3A${port}:agent:${did}`
     assert.deepEqual(document, {
       '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/suites/jws-2020/v1'],
@@ -108,12 +108,12 @@ test(
     )
     assert.equal(Buffer.from(jwk.publicKeyJwk.x, 'base64url').toString('base64'), publicKey)
 
-    const [identified] = await stepJson('What a gateway sees')
+    const [identified] = await stepJson('8. Identify a caller by its header')
     assert.equal(identified.svcDid, did)
     assert.equal(identified.suggestedUse, 'full')
     assert.equal(identified.proofOfPossession, false)
 
-    const commands = PAGE.take('Take it back').trim().split('\n')
+    const commands = PAGE.take('9. Suspend and revoke it').trim().split('\n')
     const [suspend, reactivate, revoke] = commands as [string, string, string]
     await shell.run(suspend)
     await untilStatus(`http://localhost:${service.env.PORT}`, did, 'suspended')
@@ -126,7 +126,7 @@ test(
     assert.notEqual((await resolve(didWeb)).didResolutionMetadata.error, undefined)
 
     await shell.run('TOKEN=$(npx countersignd token issue ada)')
-    const second = (await step('Claim')).trim()
+    const second = (await step('3. Claim the certificate')).trim()
     assert.match(second, DID)
     assert.notEqual(second, did)
     PAGE.assertAllTaken()

@@ -29,7 +29,7 @@ interface Recipe {
   readonly tool: 'python3' | 'ruby' | 'php'
   readonly module: string
   readonly site: string
-  readonly heading: string
+  readonly language: 'python' | 'ruby' | 'php'
 }
 
 const RECIPES: readonly Recipe[] = [
@@ -37,16 +37,16 @@ const RECIPES: readonly Recipe[] = [
     tool: 'python3',
     module: 'agent_sessions.py',
     site: 'site.py',
-    heading: 'Python and Django',
+    language: 'python',
   },
-  { tool: 'ruby', module: 'agent_sessions.rb', site: 'site.rb', heading: 'Ruby and Rails' },
-  { tool: 'php', module: 'agent_sessions.php', site: 'site.php', heading: 'PHP' },
+  { tool: 'ruby', module: 'agent_sessions.rb', site: 'site.rb', language: 'ruby' },
+  { tool: 'php', module: 'agent_sessions.php', site: 'site.php', language: 'php' },
 ]
 
 /** Writes the code of the page beside a small server, and starts it. @returns its origin */
-async function startRecipe({ tool, module, site, heading }: Recipe, code: string) {
+async function startRecipe({ tool, module, site, language }: Recipe, code: string) {
   const dir = tempDir({ after: (end) => ends.push(end) })
-  assert.match(code.split('\n', 1)[0] ?? '', new RegExp(module), heading)
+  assert.match(code.split('\n', 1)[0] ?? '', new RegExp(module), language)
   writeFileSync(join(dir, module), code)
   copyFileSync(join(ROOT, 'test/support/session-sites', site), join(dir, site))
   const port = tool === 'php' ? await freePort('127.0.0.1') : null
@@ -92,9 +92,9 @@ async function answerOf(sent: Promise<Response>) {
 }
 
 for (const recipe of RECIPES) {
-  const code = PAGE.take(recipe.heading)
+  const code = PAGE.take('Recipes', recipe.language)
   test(
-    `${recipe.heading}: agents sign in, and the session ends with the key`,
+    `${recipe.language}: agents sign in, and the session ends with the key`,
     needs(recipe.tool),
     async () => {
       const url = await startRecipe(recipe, code)

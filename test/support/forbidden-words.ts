@@ -1,36 +1,51 @@
 /**
- * Wordings that no text for people uses, with the standard term for each. `npm test` searches the dashboard's and the
- * pages' sources for them.
+ * Words and phrases that no text for people uses, each with what to write instead. Only patterns that correct English in the
+ * field's standard terms does not need, so plain "keeps", "where" or "host" are not among them.
  */
-export const FORBIDDEN_WORDS: readonly (readonly [RegExp, string])[] = [
-  [/\bwhoever\b/i, 'you, anyone who'],
-  [/\bwhose (it|this) is\b/i, 'the owner'],
-  [/\b(stands?|stood|standing) behind\b/i, 'owner, owner verification'],
-  [/\bwhat it is worth\b/i, 'assurance level, points'],
-  [/\b(comes?|came|gets?|let(s|ting)?) (you )?in (by|with|all the same)\b/i, 'sign in with'],
-  [/\bgood (once|for one|until|for (ten|five|\d+))\b/i, 'works once, expires'],
-  [/\b(is|are) told\b/i, 'sees, receives'],
-  [/\blooked for\b/i, 'checked, next check'],
-  [/\bgoes by\b/i, 'is called, self-declared name'],
-  [/\b(makes?|made|making|proven?|begins?|starts?) anew\b/i, 'again, renew'],
-  [/\bnothing yet\b/i, 'no … yet'],
-  [/\ball the same\b/i, '(leave out)'],
-  [/\bto be proven\b/i, 'pending'],
-  [/\bin force\b/i, 'valid'],
-  [/\bin order\b(?! to)/i, 'valid'],
-  [/\bways? in\b/i, 'sign-in method'],
-  [/\bno end is set\b/i, 'does not expire'],
-  [/\bhow (it|its certificate) stands\b/i, 'status'],
-  [/\bfor good\b/i, 'permanently'],
-  [/\bcounts? no more\b/i, 'is no longer verified'],
-  [/\btake(n|s)? away\b/i, 'removed'],
-  [/\bin other hands\b/i, 'compromised'],
+const FORBIDDEN: readonly (readonly [pattern: RegExp, use: string])[] = [
+  [/\bwhoever\b/, 'you, anyone who, the operator'],
+  [/\bwhose (?:it|this) is\b/, 'the owner'],
+  [/\bthose who\b/, 'the operator, the owner, relying parties'],
+  [/\b(?:stands?|stood|standing) (?:behind|for you)\b/, 'owns, the owner of, your verifications'],
+  [/\bwhat (?:it|they|this|that) (?:is|are) worth\b/, 'assurance level'],
+  [/\b(?:comes?|came|gets?) in (?:by|with|all the same)\b/, 'signs in with'],
+  [/\bgood (?:once|until|for (?:one|ten|five|\d+))\b/, 'single-use, valid until, expires'],
+  [/\b(?:is|are) told\b/, 'receives, sees'],
+  [/\blooked for\b/, 'checked, next check'],
+  [/\bgo(?:es)? by\b/, 'is called, self-declared name'],
+  [/\banew\b/, 'again, a new one, renews'],
+  [/(?<=[a-z,] )facts?(?=[ .,;])/, 'payload, settings, metadata, data'],
+  [/\bnothing yet\b/, 'no … yet'],
+  [/\ball the same\b/, 'still (or leave it out)'],
+  [/\bto be proven\b/, 'pending'],
+  [/\b(?:have|having|has) it proven\b/, 'proof of possession'],
+  [/\bproof that (?:it|they) holds? the key\b/, 'proof of possession'],
+  [/\b(?:in|into) force\b/, 'valid, active'],
+  [/\b(?:are|be|is) in order\b(?! (?:to|of))/, 'valid'],
+  [/\bno end is set\b/, 'does not expire'],
+  [/\blet(?:s|ting)? you in\b/, 'sign-in method'],
+  [/\bways? in\b(?! which)/, 'sign-in method'],
+  [/\b(?:certificate|(?<!as )it|agent)s? stands?\b/, 'certificate status'],
+  [/\b(?:hosts?|you host) (?:a|the|this) service\b/, 'operator'],
+  [/\bfor the host\b|\bthe host (?:adds|creates|makes|names|runs|says)\b/, 'the operator'],
+  [/\b(?<!make )rooms?\b/, 'limit, capacity'],
+  [/\blookouts?\b/, 'monitor'],
+  [/\blate reads?\b/, 'staleness'],
+  [/\bvouch(?:es|ed|ing)?\b/, 'certifies, answers'],
+  [/\bfor good\b/, 'permanently'],
+  [/\bcounts? no more\b/, 'is no longer verified'],
+  [/\btak(?:es?|en|ing) (?:it |them )?away\b/, 'removes'],
+  [/\bin other hands\b/, 'compromised'],
 ]
 
-/** @returns a sentence for each forbidden wording in the text */
-export function forbiddenWordsIn(text: string): string[] {
-  return FORBIDDEN_WORDS.flatMap(([pattern, better]) => {
-    const found = pattern.exec(text)?.[0]
-    return found === undefined ? [] : [`“${found}”: write ${better}`]
-  })
+/** @returns each forbidden word of a text for people, in its context and with what to write instead */
+export function forbiddenWords(text: string): string[] {
+  const flowing = text.replaceAll(/\s+/g, ' ')
+  const lower = flowing.toLowerCase()
+  return FORBIDDEN.flatMap(([pattern, use]) =>
+    [...lower.matchAll(new RegExp(pattern, 'g'))].map(({ index, 0: word }) => {
+      const around = flowing.slice(Math.max(0, index - 40), index + word.length + 40)
+      return `“${word}” (write: ${use}) in “${around}”`
+    }),
+  )
 }

@@ -18,10 +18,18 @@ test('the generated parts of docs/ are up to date: npx node tools/write-docs.ts'
 test('the SDK reference has every export with its signature and doc comment', () => {
   const reference = sdkReference(ROOT)
   for (const name of ['Agent', 'Registry', 'agentSignIn', 'CountersignError', 'keyFromFile']) {
-    assert.ok(reference.includes(`## ${name}\n`), name)
+    assert.ok(reference.includes(`\n### ${name}\n`), name)
   }
   assert.match(reference, /### Agent\.claim\n\n```ts\nclaim\(/)
   assert.match(reference, /- Throws CountersignError TOKEN_EXPIRED/)
+  const tasks = [...reference.matchAll(/^## (.+)$/gm)].map(([, title]) => title)
+  assert.deepEqual(tasks.slice(0, 3), [
+    'Create an agent',
+    'Keys',
+    'Claim and renounce a certificate',
+  ])
+  const headings = [...reference.matchAll(/^### (.+)$/gm)].map(([, name]) => name)
+  assert.deepEqual(headings, [...new Set(headings)])
   assert.doesNotMatch(reference, /#signer|private key is kept/)
 })
 

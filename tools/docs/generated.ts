@@ -11,37 +11,34 @@ export interface Generated {
   write(root: string, page: string): string
 }
 
+/** The files of deploy/ for each proxy, with their languages. */
+const DEPLOY_FILES = {
+  nginx: [['nginx/countersign.conf', 'nginx']],
+  caddy: [['caddy/Caddyfile', 'caddy']],
+  traefik: [['traefik/countersign.yml', 'yaml']],
+  haproxy: [
+    ['haproxy/haproxy.cfg', 'haproxy'],
+    ['haproxy/countersign.lua', 'lua'],
+  ],
+  envoy: [['envoy/envoy.yaml', 'yaml']],
+} as const
+
+const PROXIES = Object.keys(DEPLOY_FILES) as (keyof typeof DEPLOY_FILES)[]
+
 /** All such pages except docs/channels.md, which tools/channel-docs.ts generates. */
 export const GENERATED: readonly Generated[] = [
   { file: 'deploy/grafana/countersign.json', write: dashboardJson },
-  {
-    file: 'docs/gateways.md',
-    write: (root, page) => withPart(page, 'deploy', deploySection(root)),
-  },
+  ...PROXIES.map((proxy) => ({
+    file: `docs/gateways-${proxy}.md`,
+    write: (root: string, page: string) => withPart(page, 'deploy', deployFiles(root, proxy)),
+  })),
   { file: 'docs/sdk.md', write: (root, page) => withPart(page, 'sdk', sdkReference(root)) },
 ]
-/** The files of deploy/, grouped by proxy. */
-const PROXIES: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
-  ['nginx', [['nginx/countersign.conf', 'nginx']]],
-  ['Caddy', [['caddy/Caddyfile', 'caddy']]],
-  ['Traefik', [['traefik/countersign.yml', 'yaml']]],
-  [
-    'HAProxy',
-    [
-      ['haproxy/haproxy.cfg', 'haproxy'],
-      ['haproxy/countersign.lua', 'lua'],
-    ],
-  ],
-  ['Envoy', [['envoy/envoy.yaml', 'yaml']]],
-]
 
-/** Includes the files of deploy/ in the page. */
-function deploySection(root: string): string {
-  const block = (path: string, language: string) => {
+function deployFiles(root: string, proxy: keyof typeof DEPLOY_FILES): string {
+  const block = ([path, language]: readonly [string, string]) => {
     const text = readFileSync(join(root, 'deploy', path), 'utf8').trimEnd()
     return `\`deploy/${path}\`\n\n\`\`\`${language}\n${text}\n\`\`\``
   }
-  return PROXIES.map(([proxy, files]) =>
-    [`### ${proxy}`, ...files.map(([path, language]) => block(path, language))].join('\n\n'),
-  ).join('\n\n')
+  return DEPLOY_FILES[proxy].map(block).join('\n\n')
 }

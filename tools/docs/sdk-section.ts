@@ -6,47 +6,76 @@ import {
   type SourceFile as Tree,
 } from 'typescript/unstable/ast'
 import { type DocComment, docCommentOf } from './doc-comment.ts'
-import { type Entry, type Export, sdkEntries } from './sdk-sources.ts'
+import { type Export, sdkEntries } from './sdk-sources.ts'
+import { SDK_TASKS } from './sdk-tasks.ts'
 
-/** The SDK reference, generated from its sources: the declaration and doc comment of each export. */
+/** A piece of the reference: a function, a class without its members, a member, or a type. */
+interface Piece {
+  readonly name: string
+  /** The class of a member. */
+  readonly owner: string | null
+  readonly text: string
+}
+
+/**
+ * The SDK reference, grouped by task and generated from its sources: the declaration and doc comment of each export.
+ * @throws Error if a function or class is in no task, or a task names something that does not exist
+ */
 export function sdkReference(root: string): string {
-  return sdkEntries(root).map(entrySection).join('\n\n')
+  const pieces = sdkEntries(root).flatMap(({ specifier, exports }) =>
+    exports.flatMap((each) => piecesOf(each, specifier)),
+  )
+  const byName = new Map(pieces.map((each) => [each.name, each]))
+  const taken = new Set(SDK_TASKS.flatMap(({ names }) => names))
+  for (const name of taken) {
+    if (!byName.has(name))
+      throw new Error(`tools/docs/sdk-tasks.ts: the SDK does not export ${name}`)
+  }
+  const sections = SDK_TASKS.map(({ title, intro, names }) => {
+    const more = pieces.filter(
+      ({ name, owner }) => owner !== null && names.includes(owner) && !taken.has(name),
+    )
+    const listed = names.map((name) => byName.get(name) as Piece)
+    for (const { name } of more) taken.add(name)
+    return [`## ${title}`, intro, ...[...listed, ...more].map(({ text }) => text)].join('\n\n')
+  })
+  const rest = pieces.filter(({ name }) => !taken.has(name))
+  const homeless = rest.find(({ name }) => /^[a-z]/.test(name))
+  if (homeless !== undefined)
+    throw new Error(`Add ${homeless.name} to a task in tools/docs/sdk-tasks.ts`)
+  if (rest.length > 0) {
+    sections.push(['## Other types', ...rest.map(({ text }) => text)].join('\n\n'))
+  }
+  return sections.join('\n\n')
 }
 
-function entrySection({ specifier, exports }: Entry): string {
-  const types = exports.filter(({ node }) => !isCallable(node))
-  const callable = exports.filter(({ node }) => isCallable(node))
-  return [
-    ...callable.map((each) => callableSection(each, specifier)),
-    ...(types.length === 0 ? [] : [`## Types of ${specifier}`, ...types.map(typeSection)]),
-  ].join('\n\n')
-}
-
-function isCallable(node: Node): boolean {
-  return isClassDeclaration(node) || isFunctionDeclaration(node)
-}
-
-function callableSection({ name, node, tree }: Export, specifier: string): string {
-  const heading = `## ${name}\n\nFrom \`${specifier}\`.`
-  const doc = docCommentOf(tree, node)
-  if (!isClassDeclaration(node))
-    return [heading, code(signature(tree, node)), docText(doc)].join('\n\n')
+function piecesOf({ name, node, tree }: Export, specifier: string): Piece[] {
+  const heading = `### ${name}`
+  const from = `From \`${specifier}\`.`
+  const doc = docText(docCommentOf(tree, node))
+  const piece = (text: readonly string[]): Piece => ({ name, owner: null, text: joined(text) })
+  if (isFunctionDeclaration(node)) return [piece([heading, from, code(signature(tree, node)), doc])]
+  if (!isClassDeclaration(node)) return [piece([heading, from, doc, typeText(tree, node)])]
   const members = node.members.filter((each) => isPublic(each))
   return [
-    heading,
-    docText(doc),
-    ...members.map((each) => {
-      const text = [code(signature(tree, each)), docText(docCommentOf(tree, each))]
-      return [`### ${name}${titleOf(each)}`, ...text].join('\n\n')
+    piece([heading, from, doc]),
+    ...members.map((each): Piece => {
+      const member = `${name}${titleOf(each)}`
+      const about = docText(docCommentOf(tree, each))
+      const text = joined([`### ${member}`, code(signature(tree, each)), about])
+      return { name: member, owner: name, text }
     }),
-  ].join('\n\n')
+  ]
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n\n')
 }
 
 /** Types are shown completely, with members and their comments. */
-function typeSection({ name, node, tree }: Export): string {
+function typeText(tree: Tree, node: Node): string {
   const text = tree.text.slice(node.getStart(tree), node.end).replace(/^export /, '')
-  const declared = /Default: `(?:svc|ServiceID)`/.test(text) ? keepNames(code(text)) : code(text)
-  return [`### ${name}`, docText(docCommentOf(tree, node)), declared].join('\n\n')
+  return /Default: `(?:svc|ServiceID)`/.test(text) ? keepNames(code(text)) : code(text)
 }
 
 function isPublic(member: Node & { readonly name?: Node | undefined }): boolean {
@@ -79,7 +108,7 @@ function docText({ text, params, returns, throws }: DocComment): string {
     ...(returns === null ? [] : [`- Returns ${returns}`]),
     ...(throws === null ? [] : [`- Throws ${throws}`]),
   ]
-  const all = list.length === 0 ? text : `${text}\n\n${list.join('\n')}`
+  const all = [text, list.join('\n')].filter((part) => part !== '').join('\n\n')
   return escapeHtml(all)
 }
 
@@ -91,12 +120,12 @@ function code(text: string): string {
   return `\`\`\`ts\n${flush}\n\`\`\``
 }
 
-/** Defaults are keepNames even if a deployment uses other names. */
+/** Defaults are shown as they are even if a deployment uses other names. */
 function keepNames(text: string): string {
   return `<!-- keep -->\n${text}\n<!-- /keep -->`
 }
 
-/** Escapes text that looks like HTML. Code spans are keepNames as they are. */
+/** Escapes text that looks like HTML. Code spans stay as they are. */
 function escapeHtml(text: string): string {
   return text
     .split(/(`[^`]*`)/)

@@ -21,7 +21,7 @@ export const ALL_ONLY = [
   'packages/*/test/published.test.ts',
   'packages/cli/test/mcp/{secrecy,stdio}.test.ts',
   'packages/{gateway,sdk}/test/readme.test.ts',
-  'packages/gateway/test/forward-auth/{command,nonces,path-fuzz,proxies}.test.ts',
+  'packages/gateway/test/forward-auth/{command,docs,nonces,path-fuzz,proxies}.test.ts',
   'packages/protocol/test/runs-anywhere.test.ts',
   'packages/sdk/test/in-browser.test.ts',
   'packages/server/test/cli/book-postgres.test.ts',

@@ -137,7 +137,7 @@ export class Agent {
   }
 
   /**
-   * Gives up the certificate: revokes the DID of this agent, for good. The key is not burned and can be claimed again. Use it
+   * Gives up the certificate: revokes the DID of this agent. This cannot be undone. The key can be claimed again. Use it
    * to leave an owner whose claim token was redeemed by mistake.
    * @throws CountersignError NO_DID if this object does not know its DID; UNUSABLE_KEY if the DID has another key;
    *   FORBIDDEN if the key was reported as compromised
@@ -289,7 +289,7 @@ export class Agent {
 
   /**
    * `fetch` that signs requests to the agent's `audiences` as `sign` does; to other origins it sends neither a signature nor the
-   * identification header. It follows redirects within the origin, each signed anew, and fails on others. If the site answers 401 to the
+   * identification header. It follows redirects within the origin, signs each of them, and fails on others. If the site answers 401 to the
    * first request after `useKey`, it signs and sends the request once more. If it names a sign-in endpoint at the same origin in
    * `WWW-Authenticate`, the agent signs in there and sends the request once more, with the session instead of a signature. Sessions
    * are in memory, one for each audience, and are renewed in the same way. It is bound to this object.

@@ -17,8 +17,8 @@ export interface ContentDigestOptions {
 
 /**
  * Checks the body of a request behind a gateway that cannot see bodies, such as nginx with countersign-gateway. The gateway passes
- * the digest that the agent signed in `X-ServiceID-Content-Digest` (RFC 9530). Call it before you use a body that has to be
- * proven. It reads a clone of a `Request`, up to 10 MiB.
+ * the digest that the agent signed in `X-ServiceID-Content-Digest` (RFC 9530). Call it before you trust
+ * the body. It reads a clone of a `Request`, up to 10 MiB.
  * @throws CountersignError INVALID_SIGNATURE if the body has another digest, or there is a body without the header;
  *   PAYLOAD_TOO_LARGE; INVALID_ARGUMENT if `idHeader` is not a header name
  */

@@ -6,7 +6,7 @@ export interface SessionClaims {
   readonly did: string
   /** The owner's identity provider, or `unverified`. */
   readonly identityLevel: string
-  /** The number of the key with which it signed in. The session ends with the key: an agent with a higher number signs in anew. */
+  /** The number of the key with which it signed in. The session ends with the key: an agent with a higher number must sign in again. */
   readonly keySequence: number
   /** Milliseconds since 1970. */
   readonly issuedAt: number

@@ -55,7 +55,7 @@ export function requestToSign(input: string | URL | Request, init?: RequestInit)
 }
 
 /**
- * Fetches with a signature, and follows redirects within the origin, each hop signed anew. `fetch` itself would forward the
+ * Fetches with a signature, and follows redirects within the origin, each hop with its own signature. `fetch` itself would forward the
  * signature, the identification and the body to another origin.
  * @throws CountersignError REDIRECT
  */
