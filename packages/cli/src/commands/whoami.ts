@@ -5,8 +5,8 @@ import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
-Where the key has several certificates, the one that speaks for it is shown: active before suspended before revoked,
-then the oldest. Exit code 3: the key has none.`
+If the key has several certificates, the command shows one: active before suspended before revoked, then the oldest.
+Exit code 3: the key has no certificate.`
 
 /** `countersign whoami`: the certificate of the agent's own key. */
 export function whoamiCommand(program: Command, cli: Invocation): void {
