@@ -53,7 +53,7 @@ test(
     const owner = await signIn(service, ownerId)
     const place = { kind: 'runtime', handleOrDomain: 'home-server' }
     await owner.post(`/api/account/agents/${identified.svcDid}/channels`, place)
-    assert.match(await step('Tell the service that you run'), /^home-server counts until /)
+    assert.match(await step('Tell the service that you run'), /^home-server is verified until /)
   },
 )
 

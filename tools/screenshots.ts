@@ -62,7 +62,7 @@ async function takeAll(t: { after(end: () => unknown): void }): Promise<void> {
     await page.getByText('Travel assistant').first().waitFor()
     await take(page, `agents-${colorScheme}`, 900)
     await page.goto(`${service.url}/dashboard/claim`)
-    await page.getByRole('button', { name: 'Make a claim token' }).click()
+    await page.getByRole('button', { name: 'Create claim token', exact: true }).click()
     await page.getByRole('timer').waitFor()
     await take(page, `claim-${colorScheme}`, 1160)
   }

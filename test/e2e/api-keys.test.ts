@@ -37,6 +37,9 @@ test(
     await page.getByRole('button', { name: 'Revoke the API key' }).click()
     await page.getByText('No API keys yet.').waitFor()
     assert.equal(await status(), 401)
+    await page.goto(`${service.url}/dashboard/activity`)
+    await page.getByText('API key created. Scopes: ').waitFor()
+    await page.getByText('API key revoked. Scopes: ').waitFor()
     assert.deepEqual(problems, [])
   },
 )

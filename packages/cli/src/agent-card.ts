@@ -37,13 +37,13 @@ export async function readAgentCard(text: string, source: string): Promise<ReadC
       card as unknown as Parameters<typeof canonicalizeAgentCard>[0],
     )
   } catch (cause) {
-    throw new Failure('USAGE', `${source} is no agent card of A2A 1.0.`, { cause })
+    throw new Failure('USAGE', `${source} is not an A2A 1.0 agent card.`, { cause })
   }
   const dids = didsIn(JSON.parse(canonical))
   if (dids.length > 0) return { card, canonical, dids }
   throw new Failure(
     'USAGE',
-    `${source} names no agent: put the extension that the agent's owner has been given (its uri ends in ${A2A_IDENTITY_PATH}) into capabilities.extensions.`,
+    `${source} has no identity extension. Add the extension that the dashboard shows to the owner (its uri ends in ${A2A_IDENTITY_PATH}) to capabilities.extensions.`,
   )
 }
 
@@ -74,7 +74,7 @@ function parseObject(text: string, source: string): AgentCard {
   } catch {
     // The error below covers this as well.
   }
-  throw new Failure('USAGE', `${source} holds no JSON object.`)
+  throw new Failure('USAGE', `${source} is not a JSON object.`)
 }
 
 function didsIn({ capabilities }: CanonicalCard): string[] {

@@ -5,8 +5,8 @@ import type { Field } from './output.ts'
 /** Each status in words. */
 export const STATUS_WORDS: Readonly<Record<AgentStatus, string>> = {
   active: 'active',
-  suspended: 'suspended: not valid for now',
-  revoked: 'revoked: no longer valid, for good',
+  suspended: 'suspended (temporarily not valid)',
+  revoked: 'revoked (permanently not valid)',
 }
 
 /** The absolute URL of the certificate page. */
@@ -57,7 +57,7 @@ export async function ownCertificate(
     if (codeOf(cause) !== 'NOT_FOUND') throw cause
     throw new Failure(
       'NOT_FOUND',
-      `Your key ${publicKey} has no certificate at ${registry.service}. Have the agent's owner issue a claim token, then: ${command} claim <token>`,
+      `Your key ${publicKey} has no certificate at ${registry.service}. Ask the owner for a claim token, then run: ${command} claim <token>`,
       { cause },
     )
   }

@@ -53,7 +53,7 @@ export function audienceOf(challenge: string): string | null {
 export function wrongAudience(named: string, audience: string): Failure {
   return new Failure(
     'WRONG_AUDIENCE',
-    `Nothing was signed: the challenge is for ${named}, and you talk to ${audience}. Somebody may be relaying it to you.`,
+    `Nothing was signed: the challenge is for ${named}, but you are connected to ${audience}. It may be relayed by an attacker.`,
   )
 }
 
@@ -97,14 +97,14 @@ export function reasonNotVerified({
   certified,
   agent,
 }: Verification): string | null {
-  if (!signatureValid) return 'The signature is not one of this key over this challenge.'
-  if (!certified) return 'The signature is good, but the key has no certificate.'
+  if (!signatureValid) return 'The signature does not match this key and challenge.'
+  if (!certified) return 'The signature is valid, but the key has no certificate.'
   if (agent.status !== 'active') {
-    return `The signature is good, but the certificate is ${agent.status}.`
+    return `The signature is valid, but the certificate is ${agent.status}.`
   }
   return verified
     ? null
-    : 'The signature is good, but the service does not call the agent verified.'
+    : 'The signature is valid, but the service does not report the agent as verified.'
 }
 
 /** @throws Failure USAGE if the text cannot name an agent */
@@ -112,6 +112,6 @@ export function assertReference(agent: string): void {
   if (referenceKind(agent) !== null) return
   throw new Failure(
     'USAGE',
-    'Name an agent by its DID (a short name, :agent: and 24 base58 characters), by those 24 characters alone, or by its public key (32 bytes in padded standard base64).',
+    'Give an agent as a DID (a short name, :agent: and 24 base58 characters), the last 24 characters of a DID, or a public key (32 bytes in padded standard base64).',
   )
 }

@@ -88,7 +88,7 @@ function describeSdkError(error: CountersignError): ReportedError {
       const reason = describeError(cause).message
       return {
         code,
-        message: `${reason} Whether the claim went through is unknown: countersign whoami tells, and trying again is safe.`,
+        message: `${reason} The outcome of the claim is unknown. Run countersign whoami to check it. It is safe to claim again.`,
         requestId,
       }
     }

@@ -27,7 +27,7 @@ interface SharedOptions {
 export function takesService(command: Command): Command {
   return command.option(
     '--url <url>',
-    `the service (COUNTERSIGN_URL; default: the one that npx has this command from, else ${DEFAULT_URL})`,
+    `the service (COUNTERSIGN_URL; default: the service that this package was downloaded from, else ${DEFAULT_URL})`,
   )
 }
 
@@ -35,7 +35,7 @@ export function takesService(command: Command): Command {
 export function takesKey(command: Command): Command {
   return command.option(
     '--key <file>',
-    'the key of the agent (COUNTERSIGN_KEY; default: ~/.countersign/agent.pem)',
+    'the key file of the agent (COUNTERSIGN_KEY; default: ~/.countersign/agent.pem)',
   )
 }
 
@@ -143,7 +143,7 @@ export class Invocation {
 
   /** Warns that other users of the machine can read a key file. */
   readonly onExposed = (path: string): void => {
-    this.warn(`other users of this machine may have read ${path}: chmod 600 it`)
+    this.warn(`other users of this machine can read ${path}. Run: chmod 600 ${path}`)
   }
 
   /**
@@ -155,7 +155,7 @@ export class Invocation {
       return await keyFromFile(this.keyFile, { create, onExposed: this.onExposed })
     } catch (cause) {
       if (codeOf(cause) !== 'NO_KEY') throw cause
-      const message = `There is no key at ${this.keyFile}. Make one: ${this.command} keygen`
+      const message = `There is no key at ${this.keyFile}. Create one with: ${this.command} keygen`
       throw new Failure('NO_KEY', message, { cause })
     }
   }
@@ -186,11 +186,13 @@ export class Invocation {
       // The message does not repeat the value: it could contain a password.
       throw new Failure(
         'USAGE',
-        'The service is an http or https address without path, query or credentials: --url or COUNTERSIGN_URL.',
+        'The address of the service (--url or COUNTERSIGN_URL) must be http or https, without path, query or credentials.',
       )
     }
     if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
-      this.warn(`${url.origin} is not https: others can read and change what passes.`)
+      this.warn(
+        `${url.origin} is not https. Others on the network can read and change the traffic.`,
+      )
     }
     return url
   }

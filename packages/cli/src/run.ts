@@ -24,25 +24,25 @@ import { printableLines } from './output.ts'
 import { VERSION } from './version.ts'
 
 const HELP = `
-An agent gets its DID and proves that it holds the key:
-  $ countersign keygen
-  $ countersign claim svc-verify-…        a token that its owner has issued
-  $ countersign whoami
-  $ countersign fetch <url>               send a signed request, which proves to the site that you hold the key
-  $ countersign sign --audience <origin> '<challenge>'    the same where a site sends a challenge
-  $ countersign runtime                   the answer to the service, now and then: the agent is running
-  $ countersign mcp                       all of this as tools for a model (Model Context Protocol)
+For agents:
+  $ countersign keygen                    generate a key
+  $ countersign claim svc-verify-…        redeem a claim token from the owner
+  $ countersign whoami                    show your DID and certificate
+  $ countersign fetch <url>               send a signed request, which proves that you hold the key
+  $ countersign sign --audience <origin> '<challenge>'    sign a challenge that a site sent
+  $ countersign runtime                   renew the runtime channel, for example once a week
+  $ countersign mcp                       serve these commands as tools for a model (Model Context Protocol)
 
-Someone else decides whether to trust it:
-  $ countersign lookup <did>              whether its certificate is good, and its owner verified
-  $ countersign verify <did>              whether a caller is that agent: makes a challenge, says what to do with it
+For relying parties:
+  $ countersign lookup <did>              show the certificate status and the owner's identity level
+  $ countersign verify <did>              verify that a caller holds the agent's key, with a challenge
 
-Results go to standard output, errors and warnings to standard error; with --json both are JSON, one value a line.
+Results go to standard output, errors and warnings to standard error. With --json, both are JSON, one value per line.
 
 Exit codes: 0 done, 1 failure, 2 wrong usage or key, 3 not found, 4 refused or not verified,
             5 service unreachable or unavailable`
 
-const USE_HELP = '(add --help for how to use it)'
+const USE_HELP = '(see --help)'
 
 /**
  * Runs `countersign`.
@@ -71,7 +71,7 @@ function buildProgram(io: Io, json: boolean) {
   let command = program
   const invocation = new Invocation(io, () => command.optsWithGlobals())
   program
-    .description('The command of agents and of those who meet them: keys, DIDs, certificates.')
+    .description('Manage the identity of an agent, and verify the identity of other agents.')
     .version(VERSION)
     .addHelpText('after', HELP)
     .showHelpAfterError(USE_HELP)
@@ -107,7 +107,7 @@ function buildProgram(io: Io, json: boolean) {
   verifyCommand(program, invocation)
   resolveCommand(program, invocation)
   for (const each of [program, ...program.commands]) {
-    each.option('--json', 'print the result as JSON and nothing else')
+    each.option('--json', 'print the result as JSON')
   }
   return { program, invocation }
 }

@@ -24,13 +24,13 @@ export function parseSiteUrl(text: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password) {
     throw new Failure(
       'USAGE',
-      'The address is an https URL without credentials, such as https://shop.example/orders.',
+      'The address must be an https URL without credentials, such as https://shop.example/orders.',
     )
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     throw new Failure(
       'USAGE',
-      `${url.origin} is not https: others could read the signed request and send it again. Only this machine may be http.`,
+      `${url.origin} is not https: others could read and replay the signed request. Use https; http is allowed only on loopback.`,
     )
   }
   return url
@@ -48,7 +48,7 @@ export function requestOf({ method, url, headers, body }: SiteRequest): Request 
     const fields = new Headers(headers.map(([name, value]): [string, string] => [name, value]))
     return new Request(url, { method, headers: fields, body })
   } catch (cause) {
-    const message = 'This is no request that can be sent: check the method and the headers.'
+    const message = 'The request is not valid. Check the method and the headers.'
     throw new Failure('USAGE', message, { cause })
   }
 }
@@ -83,9 +83,13 @@ export function noResponse(url: string, error: unknown): Failure {
   const why = typeof code === 'string' ? ` (${code})` : ''
   return NEVER_CONNECTED.has(code)
     ? new Failure('UNREACHABLE', `${origin} cannot be reached${why}.`, { cause: error })
-    : new Failure('NO_ANSWER', `${origin} closed the connection without a whole response${why}.`, {
-        cause: error,
-      })
+    : new Failure(
+        'NO_ANSWER',
+        `${origin} closed the connection before the response was complete${why}.`,
+        {
+          cause: error,
+        },
+      )
 }
 
 const NEVER_CONNECTED = new Set<unknown>([

@@ -13,7 +13,10 @@ suite('countersign', () => {
       assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
     }
     assert.match(stdout, /Exit codes: 0 done, 1 failure, 2 .*, 3 .*, 4 .*,\n\s+5 /)
-    assert.match((await cli.run('sign', '--help')).stdout, /a newline at the end is signed too/)
+    assert.match(
+      (await cli.run('sign', '--help')).stdout,
+      /A trailing newline is part of the challenge/,
+    )
     assert.match((await cli.run('--version')).stdout, /^\d+\.\d+\.\d+\n$/)
   })
 
@@ -75,6 +78,6 @@ suite('countersign', () => {
     assert.deepEqual([publicKey, challenge], [JSON.parse(made.stdout).publicKey, 'hello'])
     const refused = await execute(['keygen'])
     assert.deepEqual([refused.code, refused.stdout], [4, ''])
-    assert.match(refused.stderr, /^countersign: .*agent\.pem exists/)
+    assert.match(refused.stderr, /^countersign: .*agent\.pem already exists/)
   })
 })

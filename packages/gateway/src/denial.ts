@@ -106,12 +106,12 @@ const NOTHING_HERE = 'There is nothing at this address.'
 
 const TITLES: Readonly<Record<Refusal['status'], string>> = {
   400: 'Bad request',
-  401: 'Agents identify themselves here',
-  402: 'Payment is required',
-  403: 'This agent is not let in',
+  401: 'Agent authentication required',
+  402: 'Payment required',
+  403: 'Access denied',
   404: 'Not found',
   429: 'Too many requests',
-  503: 'Agents cannot be checked at the moment',
+  503: 'Agent verification is not available',
 }
 
 function htmlPage(title: string, message: string, requestId: string): string {

@@ -145,7 +145,7 @@ test('a minimum grade causes a second request, which is cached for as long as th
   })
   const { status, decision } = await strict({ ServiceID: did })
   assert.deepEqual([status, decision.grade, decision.reasons[0].code], [403, 'C', 'grade-too-low'])
-  assert.match(decision.reasons[0].message, /is C, and B is needed/)
+  assert.match(decision.reasons[0].message, /is C\. This site requires B or better/)
   assert.deepEqual(
     counter.asked.map(({ url }) => url?.split('/').at(-1)).sort(),
     [did, 'grade'].map((each) => each.replaceAll(':', '%3A')).sort(),

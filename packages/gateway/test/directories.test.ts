@@ -302,12 +302,12 @@ test('a policy lists https addresses at host names of the internet, and needs au
     'bots.example',
     7,
   ]) {
-    assert.match(mistakesOf([{ url }]).join(), /directories\[0\]\.url takes an https address/)
+    assert.match(mistakesOf([{ url }]).join(), /directories\[0\]\.url must be an https address/)
   }
   assert.match(
     mistakesOf([{ url: BOTS, profile: 'all' }]).join(),
-    /profile takes `strict` or `wba`/,
+    /profile must be `strict` or `wba`/,
   )
-  assert.match(mistakesOf({ url: BOTS }).join(), /directories takes a list/)
-  assert.match(mistakesOf([{ url: BOTS }], []).join(), /policy\.directories needs `audiences`/)
+  assert.match(mistakesOf({ url: BOTS }).join(), /directories must be a list/)
+  assert.match(mistakesOf([{ url: BOTS }], []).join(), /policy\.directories requires `audiences`/)
 })

@@ -104,10 +104,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
       signature: null,
     })
     assert.deepEqual(codesOf(agent), ['owner-verified', 'header-only'])
-    assert.match(
-      agent.reasons[1]?.message ?? '',
-      /does not prove that the caller holds the agent's key/,
-    )
+    assert.match(agent.reasons[1]?.message ?? '', /does not prove possession of the agent's key/)
   })
 
   test(`${name}: a refusal is an error envelope with the right Vary header`, async (t) => {
@@ -168,7 +165,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
     // The strictest of all rules, of which the first one refuses with 404.
     assert.equal((await error('/%68idden/x'))[0], 404)
     const page = await ask(url, { accept: 'text/html' })
-    assert.match(page.text, /<title>Payment is required<[\s\S]*shop\.example\/&#60;licences&#62;/)
+    assert.match(page.text, /<title>Payment required<[\s\S]*shop\.example\/&#60;licences&#62;/)
     await seen(url, { ServiceID: agents.unverified })
     assert.equal((await error('/x', { ServiceID: agents.unverified }))[0], 429)
   })

@@ -29,7 +29,7 @@ test('a session is proof of possession with or without the header, and the heade
     const { status, decision } = await visit(headers)
     assert.equal(status, 200)
     assert.deepEqual([decision.did, decision.proofOfPossession], [did, true])
-    assert.match(decision.reasons[1]?.message ?? '', /proved the agent's key/)
+    assert.match(decision.reasons[1]?.message ?? '', /proved possession of the agent's key/)
   }
   const { response, decision } = await visit({ ServiceID: did })
   assert.deepEqual([response.status, decision.proofOfPossession], [401, false])

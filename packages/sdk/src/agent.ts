@@ -238,13 +238,13 @@ export class Agent {
     if (parsed === null) {
       throw new CountersignError(
         'NOT_A_CHALLENGE',
-        `This is no challenge of the form ${this.#naming.challengePrefix}<audience>:<nonce>, so it does not say who asks.`,
+        `This is not a challenge of the form ${this.#naming.challengePrefix}<audience>:<nonce>, so it names no audience.`,
       )
     }
     if (parsed.audience !== origin) {
       throw new CountersignError(
         'WRONG_AUDIENCE',
-        `This challenge is by ${parsed.audience}, and this agent talks to ${origin}: somebody may be passing it on.`,
+        `This challenge is for ${parsed.audience}, but this agent is connected to ${origin}. It may be relayed by an attacker.`,
       )
     }
     return this.#answerTo(challenge)
@@ -260,7 +260,7 @@ export class Agent {
   async answerUnbound(challenge: string): Promise<AgentAnswer> {
     refuseForeignText(challenge)
     if (BOUND_CHALLENGE.test(challenge)) {
-      const message = 'This challenge names who asks: answer it with answer(), which checks that.'
+      const message = 'This challenge names an audience. Use answer(), which checks it.'
       throw new CountersignError('WRONG_AUDIENCE', message)
     }
     return this.#answerTo(challenge)
@@ -362,7 +362,7 @@ export class Agent {
     const { origin } = new URL(url)
     const audience = this.#audiences.get(origin)
     if (audience !== undefined) return audience
-    const message = `This agent does not sign for ${origin}: it is none of its audiences.`
+    const message = `This agent does not sign for ${origin}: it is not one of its audiences.`
     throw new CountersignError('WRONG_AUDIENCE', message)
   }
 
@@ -447,7 +447,7 @@ export class Agent {
 
 function checkedSigner(signer: Signer): Signer {
   if (signer.publicKey.length === 32) return signer
-  throw new CountersignError('UNUSABLE_KEY', 'The public key of the signer is not 32 bytes.')
+  throw new CountersignError('UNUSABLE_KEY', 'The public key of the signer must be 32 bytes.')
 }
 
 function refuseForeignText(text: string): void {

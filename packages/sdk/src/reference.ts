@@ -52,6 +52,6 @@ export function about<T>(
 function invalid(didPrefix: string): CountersignError {
   return new CountersignError(
     'INVALID_ARGUMENT',
-    `An agent is named by its DID (${didPrefix} and 24 base58 characters), by those 24 characters alone, or by its public key in base64.`,
+    `Give an agent as a DID (${didPrefix} and 24 base58 characters), the last 24 characters of a DID, or a public key in base64.`,
   )
 }

@@ -160,7 +160,10 @@ export class Registry {
    */
   get naming(): Names {
     if (this.#naming === null) {
-      throw new CountersignError('INVALID_ARGUMENT', 'This Registry is for any deployment.')
+      throw new CountersignError(
+        'INVALID_ARGUMENT',
+        'This Registry is for any deployment and has no names.',
+      )
     }
     const { shortName, idHeader } = this.#naming
     return { shortName, idHeader }

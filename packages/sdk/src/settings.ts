@@ -31,11 +31,11 @@ function serviceUrl(address: string | URL): URL {
   // The message does not repeat the address: it could contain a password.
   throw new CountersignError(
     'INVALID_ARGUMENT',
-    'The service is an http or https address without path, query or credentials, such as https://id.example.',
+    'The address of the service must be http or https, without path, query or credentials, such as https://id.example.',
   )
 }
 
 function atLeast(least: number, value: number, name: string): number {
   if (value >= least) return value
-  throw new CountersignError('INVALID_ARGUMENT', `${name} is a number of at least ${least}`)
+  throw new CountersignError('INVALID_ARGUMENT', `${name} must be a number of at least ${least}`)
 }

@@ -9,7 +9,7 @@ import { type Field, fields, printable } from '../output.ts'
 /** `countersign card [did]` (contract 4.5). */
 export function cardCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('card')))
-    .description('show the card of an agent: yours where you name none')
+    .description('show the card of an agent (default: your own)')
     .argument('[agent]', 'a DID, its last 24 characters, or a public key in base64')
     .action((agent?: string) => showCard(agent, cli))
 }
@@ -30,7 +30,7 @@ function rowsOf(card: Card): Field[] {
     ['DID', card.did],
     ...(card.username === null ? [] : [['Username', card.username] as const]),
     ['Status', STATUS_WORDS[card.status]],
-    ['Grade', `${card.grade} (A is best, E is least)`],
+    ['Grade', `${card.grade} (A is best, E is lowest)`],
     ...ownerRows(card),
     [
       'Identity',

@@ -5,8 +5,8 @@ import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
-The owner issues the token on the dashboard (the host: countersignd token issue <owner>). It is good for one agent,
-once, within 10 minutes. A refused claim does not use it up.
+The owner creates the token on the dashboard; the operator can create one with countersignd token issue <owner>.
+It is single-use, for one agent, valid for 10 minutes. A refused claim does not use it up.
 
 One key can hold several certificates, each under a label of its own:
   $ countersign claim svc-verify-… --agent-id support-bot`
@@ -19,9 +19,13 @@ interface ClaimOptions {
 /** `countersign claim <token>` (contract 4.4). */
 export function claimCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('claim')))
-    .description('redeem a claim token: the key gets a certificate and a DID')
-    .argument('<token>', 'what the owner has issued, such as svc-verify-…')
-    .option('--agent-id <label>', 'which of the agents of this key: your own word for it', 'main')
+    .description('redeem a claim token to get a certificate and a DID')
+    .argument('<token>', 'the claim token from the owner, such as svc-verify-…')
+    .option(
+      '--agent-id <label>',
+      'a label of your choice that distinguishes agents with the same key',
+      'main',
+    )
     .option('--create-key', 'create the key first if there is none; never replaces one')
     .addHelpText('after', HELP)
     .action((token: string, options: ClaimOptions) => claim(token, options, cli))
@@ -48,10 +52,10 @@ async function claim(
       ['Public key', publicKey],
     ]),
     '',
-    'Everyone can check it now. Next:',
+    'Anyone can look it up now. Next:',
     fields([
       [`${cli.command} card`, 'what others see'],
-      [`${cli.command} sign --help`, 'prove to someone that you hold the key'],
+      [`${cli.command} sign --help`, 'prove that you hold the key'],
     ]),
   ]
   const raw = registry.rawOf(claimed) as object

@@ -15,11 +15,11 @@ const HELP = `
 Signs the request (RFC 9421, Web Bot Auth), which proves to the site that you hold the key, and sends it:
   $ countersign fetch https://shop.example/orders -d '{"item":1}' -H 'Content-Type: application/json'
 
-It signs for the site in the address that you give, and for no other: redirects within that site are followed, each signed
-anew, and others are refused (exit code 4). https only, on this machine also http.
+The signature is valid only for the site in the address. Redirects within that site are followed and signed again; other
+redirects are refused (exit code 4). The address must be https; on loopback, http is allowed.
 
-The body of the response goes to standard output byte by byte, also with --json, which is for errors. Every status of 400 and
-above has its body too, a line on standard error and an exit code, so that scripts need not read the status:
+The body of the response is written to standard output unchanged, even with --json, which applies to errors only. If the
+status is 400 or above, a line on standard error reports it, and the exit code is:
   0 below 400; 3 for 404 and 410; 5 for 429, 5xx or no response; 4 for every other 4xx`
 
 interface FetchOptions extends RequestOptions {
@@ -33,7 +33,7 @@ export function fetchCommand(program: Command, cli: Invocation): void {
   takesRequest(
     takesKey(takesService(program.command('fetch')))
       .description('send a signed request to a site, as curl would')
-      .argument('<url>', 'the address; its site is the one that the request is signed for')
+      .argument('<url>', 'the address; the request is signed for its origin only')
       .option('-X, --request <method>', 'the method (default: GET, with a body POST)'),
   )
     .option('-i, --include', 'print the status and the headers of the response before its body')

@@ -8,7 +8,7 @@ import { type Invocation, takesKey } from '../invocation.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
-The key file is PKCS#8 in PEM, for you alone (0600), and goes both ways:
+The key file is PKCS#8 in PEM with mode 0600, compatible with openssl. An existing key is not overwritten without --force.
   $ openssl genpkey -algorithm ed25519 -out agent.pem && countersign keygen --from agent.pem
   $ openssl pkey -in ~/.countersign/agent.pem -pubout`
 
@@ -20,9 +20,9 @@ interface KeygenOptions {
 /** `countersign keygen`: generates or imports the key of an agent. It never prints the private key. */
 export function keygenCommand(program: Command, cli: Invocation): void {
   takesKey(program.command('keygen'))
-    .description('make the key of an agent, and never overwrite one')
-    .option('--from <pem>', 'import an Ed25519 private key, such as openssl makes')
-    .option('--force', 'replace the key that is there: it is lost, and what it was claimed for')
+    .description('generate the key of an agent')
+    .option('--from <pem>', 'import an Ed25519 private key in PEM, for example from openssl')
+    .option('--force', 'replace an existing key; its certificates can no longer be used')
     .addHelpText('after', HELP)
     .action((options: KeygenOptions) => keygen(options, cli))
 }
@@ -33,14 +33,14 @@ async function keygen({ from, force = false }: KeygenOptions, cli: Invocation): 
   await writeKey(keyFile, key.pem, force)
   const publicKey = encodeBase64(key.publicKey)
   const text = [
-    cli.heading(from === undefined ? 'A new key' : 'The key is imported'),
+    cli.heading(from === undefined ? 'Key generated' : 'Key imported'),
     '',
     fields([
       ['Public key', publicKey],
       ['Key file', keyFile],
     ]),
     '',
-    'Keep the file secret: whoever has it is this agent. Next, with a token from its owner:',
+    'Keep the file secret: anyone who has it can act as this agent. Next, with a claim token from the owner:',
     `  ${cli.command} claim <token>`,
   ]
   cli.print({ publicKey, keyFile }, text.join('\n'))
@@ -63,7 +63,7 @@ async function writeKey(path: string, pem: string, replace: boolean): Promise<vo
     if (codeOf(cause) !== 'KEY_EXISTS') throw cause
     throw new Failure(
       'KEY_EXISTS',
-      `${path} exists, and an agent without its key needs its owner to recover the DID. Choose another file with --key, or replace it with --force.`,
+      `${path} already exists. Choose another file with --key, or replace it with --force. An agent without its key needs its owner to recover the DID.`,
       { cause },
     )
   }

@@ -5,8 +5,8 @@ import { type Invocation, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
-Exit code 0 says that there is such an agent, whatever its status; 3 that there is none. A DID is not a proof: anyone
-can name one. Whether a caller holds its key: countersign verify <did>`
+Exit code 0: the agent exists, whatever its status. Exit code 3: there is no such agent. A DID alone proves nothing,
+since anyone can send one. To check that a caller holds the key, use: countersign verify <did>`
 
 /** `countersign lookup <did|tail|key>` (contract 4.1, 4.2). */
 export function lookupCommand(program: Command, cli: Invocation): void {

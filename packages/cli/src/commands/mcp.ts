@@ -7,15 +7,16 @@ import { fields } from '../output.ts'
 
 const HELP = `
 Tools: claim, whoami, show_card, sign_challenge, fetch, sign_in, rotate_key, lookup_agent, verify_agent, explain_grade.
-None returns the private key.
-Over standard input and output, for a host that starts the server itself; the README shows how to add it. Or with --http,
-for hosts that connect to it: at /mcp, on this machine alone, for whoever has the bearer token. It is made for each run
-and printed once, or taken from COUNTERSIGN_MCP_TOKEN.
+No tool returns the private key.
 
-A model can be talked into signing anything. So sign_challenge signs nothing but challenges that name who asks, and only
-for whom the model says it talks to; --audience keeps it to the sites that you name. --allow-plain-challenges lifts the
-first: a signature on a challenge that names nobody can be passed on to anyone. fetch and sign_in call no other sites than
-those of --audience, so without it none.`
+Transport: standard input and output by default, for hosts that start the server themselves (the README shows the
+configuration). With --http, hosts connect to /mcp, by default on loopback only, with a bearer token. The token comes from
+COUNTERSIGN_MCP_TOKEN; if that is not set, a new one is generated for each run and printed once.
+
+Prompt injection can make a model request a signature. sign_challenge therefore signs only challenges that name an
+audience, and only if it is the audience that the model passes. --audience restricts it to the sites that you list.
+--allow-plain-challenges also signs challenges without an audience: anyone who gets such a signature can use it. fetch and
+sign_in call only the sites of --audience; without --audience, they call none.`
 
 interface McpOptions {
   readonly audience: readonly string[]
@@ -28,17 +29,22 @@ interface McpOptions {
 /** `countersign mcp`: an agent's identity as tools for a model (Model Context Protocol). */
 export function mcpCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('mcp')))
-    .description('serve all of this as tools to a model (Model Context Protocol)')
+    .description('serve these commands as tools for a model (Model Context Protocol)')
     .option(
       '--audience <origin>',
-      'a site that fetch and sign_in may call; sign_challenge then signs for these alone; may be repeated',
+      'a site that fetch and sign_in may call; restricts sign_challenge to these sites; may be repeated',
       append,
       [],
     )
-    .option('--allow-plain-challenges', 'sign challenges that do not name who asks as well')
-    .option('--http [port]', 'over streamable HTTP instead (default port: 8808; 0: a free one)')
-    .option('--host <address>', 'where to listen with --http (default: 127.0.0.1)')
-    .option('--allow-host <name>', 'a further name that clients use; may be repeated', append, [])
+    .option('--allow-plain-challenges', 'also sign challenges that name no audience')
+    .option('--http [port]', 'serve over streamable HTTP (default port: 8808; 0: any free port)')
+    .option('--host <address>', 'the IP address to listen on with --http (default: 127.0.0.1)')
+    .option(
+      '--allow-host <name>',
+      'another host name that clients use; may be repeated',
+      append,
+      [],
+    )
     .addHelpText('after', HELP)
     .action((options: McpOptions) => mcp(options, cli))
 }
@@ -50,7 +56,7 @@ async function mcp(options: McpOptions, cli: Invocation): Promise<void> {
   const context = createContext(cli, options)
   if (http !== undefined) return serveOverHttp({ http, host, allowHost }, context)
   if (options.host !== undefined || allowHost.length > 0) {
-    throw new Failure('USAGE', '--host and --allow-host go with --http.')
+    throw new Failure('USAGE', '--host and --allow-host require --http.')
   }
   const { serveStdio } = await import('../mcp/server.ts')
   await serveStdio(context)
@@ -62,16 +68,18 @@ async function serveOverHttp(flags: HttpFlags, context: McpContext): Promise<voi
   const settings = readHttpSettings(flags, cli.io.env.COUNTERSIGN_MCP_TOKEN)
   const { token, tokenIsNew, isLocal } = settings
   if (!isLocal) {
-    cli.warn('others can connect, and without https in front of it they can read the token.')
+    cli.warn(
+      'other machines can connect. Put https in front of the server, or they can read the token.',
+    )
   }
   const { serveHttp } = await import('../mcp/serve-http.ts')
   const onListening = (url: string) => {
     const rows = fields([
       ['Endpoint', url],
-      ['Token', tokenIsNew ? token : 'the one in COUNTERSIGN_MCP_TOKEN'],
+      ['Token', tokenIsNew ? token : 'from COUNTERSIGN_MCP_TOKEN'],
     ])
     const result = tokenIsNew ? { url, token } : { url }
-    cli.print(result, `${cli.heading('The tools are served over HTTP')}\n\n${rows}`)
+    cli.print(result, `${cli.heading('MCP server is listening')}\n\n${rows}`)
   }
   await serveHttp(context, { ...settings, onListening })
 }

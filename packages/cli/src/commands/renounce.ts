@@ -5,14 +5,14 @@ import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
-Use it to leave an owner whom you do not know, for example if you were tricked into redeeming a stranger's claim token.
-The DID is revoked for good, with the reason renounced_by_agent. The key can be claimed again, by an owner of your choice.`
+Use it to leave an owner that you do not trust, for example if you were tricked into redeeming a stranger's claim token.
+The DID is revoked permanently, with the reason renounced_by_agent. The key can then be claimed for another owner.`
 
 /** `countersign renounce <did>`: revokes the agent's own certificate. */
 export function renounceCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('renounce')))
-    .description('give up the certificate of your key: your DID is revoked, for good')
-    .argument('<did>', 'your whole DID, since this cannot be undone: countersign whoami shows it')
+    .description('permanently revoke your own certificate and DID')
+    .argument('<did>', 'your full DID (countersign whoami shows it); this cannot be undone')
     .addHelpText('after', HELP)
     .action((did: string) => renounce(did, cli))
 }

@@ -21,7 +21,7 @@ export function takesRequest(command: Command): Command {
     .option('-H, --header <line>', "such as 'Accept: text/plain'; may be repeated", append, [])
     .option(
       '-d, --data <data>',
-      'the body, as it is; @file reads a file, @- standard input; repeated ones are joined by &',
+      'the body; @file reads a file, @- standard input; repeated values are joined by &',
       append,
       [],
     )
@@ -32,7 +32,7 @@ export function takesRequest(command: Command): Command {
     )
     .option(
       '--signature-agent <url>',
-      'where your key is published, for the dialects legacy and origin: an origin of your own',
+      'the origin at which you publish your key; required for the dialects legacy and origin',
     )
 }
 

@@ -7,7 +7,7 @@ import { type Invocation, takesService } from '../invocation.ts'
 import { jsonText } from '../output.ts'
 
 const HELP = `
-A revoked agent has a document too, with no key in it: it is printed, and the exit code is 4.`
+The document of a revoked agent contains no keys. It is printed, and the exit code is 4.`
 
 /** `countersign resolve <did>` (contract 4.7). */
 export function resolveCommand(program: Command, cli: Invocation): void {
@@ -26,7 +26,7 @@ async function resolve(text: string, cli: Invocation): Promise<void> {
   if (text.startsWith('did:web:')) assertSameHost(text, document)
   const raw = registry.rawOf(document)
   cli.print(raw, jsonText(raw, 2))
-  if (revoked) throw new Failure('REVOKED', 'This agent is revoked: nothing it signs counts.')
+  if (revoked) throw new Failure('REVOKED', 'This agent is revoked. Do not accept its signatures.')
 }
 
 /** The DID within a did:web (`did:web:{host}:agent:{did}`); null if the text is not the did:web of an agent. */
@@ -38,5 +38,8 @@ function didOfDidWeb(text: string): string | null {
 /** Only the host in a did:web is authoritative for it. */
 function assertSameHost(didWeb: string, { id }: DidDocument): void {
   if (id.toLowerCase() === didWeb.toLowerCase()) return
-  throw new Failure('USAGE', `This service answers for ${id}. Ask the one in ${didWeb}: --url`)
+  throw new Failure(
+    'USAGE',
+    `This service is authoritative for ${id} only. To resolve ${didWeb}, give its service with --url.`,
+  )
 }

@@ -14,19 +14,19 @@ import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
-The owner adds a runtime channel on the dashboard first. Run this where the agent runs: the service asks a question, the
-key answers it, and the channel counts for 30 days. Keep it fresh by cron, once a week (crontab -e):
+Prerequisite: the owner has added a runtime channel on the dashboard. Run this command where the agent runs. It signs a
+challenge of the service, and the channel is then verified for 30 days. To renew it weekly, use cron (crontab -e):
   17 4 * * 1  countersign runtime
-or by a systemd timer with OnCalendar=weekly and Persistent=true for a service with ExecStart=countersign runtime.
+or a systemd timer with OnCalendar=weekly and Persistent=true for a service with ExecStart=countersign runtime.
 
-Signs nothing but a challenge of the service that you name: one that names another is refused (exit code 4), since it
-might be passed on to you by somebody in between.`
+It signs only a challenge of the service at --url. A challenge that names another service may be relayed by an attacker,
+and is refused (exit code 4).`
 
 /** `countersign runtime [did]`: proves that the agent is running and holds its key (docs/channels.md). */
 export function runtimeCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('runtime')))
     .description('prove to the service that the agent is running')
-    .argument('[agent]', 'which agent, where your key has several: its DID or the end of it')
+    .argument('[agent]', 'the DID, or its last 24 characters, if your key has several agents')
     .addHelpText('after', HELP)
     .action((agent?: string) => proveRuntime(agent, cli))
 }
@@ -44,10 +44,10 @@ async function proveRuntime(agent: string | undefined, cli: Invocation): Promise
     ['DID', did],
     ['Runtime', handleOrDomain],
     ['Answered', checkedAt],
-    ['Counts until', freshUntil],
-    ['Grade', `${grade} (A is best, E is least)`],
+    ['Valid until', freshUntil],
+    ['Grade', `${grade} (A is best, E is lowest)`],
   ] as const
-  const title = cli.heading(`${handleOrDomain} counts until ${freshUntil}`)
+  const title = cli.heading(`${handleOrDomain} is verified until ${freshUntil}`)
   cli.print(registry.rawOf(proof), `${title}\n\n${fields(rows)}`)
 }
 
@@ -67,12 +67,12 @@ async function didToProve(
 function assertChallengeOf(service: URL, naming: Naming, challenge: string): void {
   const parsed = parseChallenge(naming, challenge)
   if (parsed === null) {
-    const what = `wants a text signed that is no ${naming.challengePrefix}… challenge`
+    const what = `sent a text to sign that is not a ${naming.challengePrefix}… challenge`
     throw unexpectedAnswer(service, what)
   }
   if (parsed.audience === service.origin) return
   throw new Failure(
     'ANOTHER_SERVICE',
-    `${service.origin} wants a challenge of ${parsed.audience} signed: nothing was. If that is the service's own address, use it: --url ${parsed.audience}`,
+    `Nothing was signed: ${service.origin} sent a challenge of ${parsed.audience}. If that is the address of the service, use: --url ${parsed.audience}`,
   )
 }

@@ -8,9 +8,9 @@ import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { jsonText } from '../output.ts'
 
 const HELP = `
-Adds a signature (JWS, Ed25519, over the canonical card) to an Agent Card of A2A 1.0, which names this agent by the
-extension that its owner has been given, and prints the card. Publish it as it is: of a card that is changed, the
-signature is void. Asks the service whose key the named DID has; refuses (exit code 4) where it is another's.`
+Adds a signature (JWS, Ed25519, over the canonical card) to an A2A 1.0 agent card and prints the card. The card must contain
+the identity extension, which the dashboard shows to the owner. Publish the signed card unchanged: any change invalidates
+the signature. If the DID in the card has another key at the service, the command refuses to sign (exit code 4).`
 
 /** Error codes for a DID that the service did not issue, or that has the short name of another service. */
 const UNKNOWN_DID: readonly string[] = ['NOT_FOUND', 'VALIDATION_ERROR']
@@ -22,9 +22,9 @@ interface SignCardOptions {
 /** `countersign sign-card <file>`: signs an A2A agent card, which proves an agent-to-agent channel. */
 export function signCardCommand(program: Command, cli: Invocation): void {
   takesKey(takesService(program.command('sign-card')))
-    .description('sign the A2A agent card that names you')
+    .description('sign the A2A agent card that contains your DID')
     .argument('<file>', 'the agent card, JSON')
-    .option('-o, --output <file>', 'write the signed card there; it may be the same file')
+    .option('-o, --output <file>', 'write the signed card to this file; it may be the input file')
     .addHelpText('after', HELP)
     .action((file: string, options: SignCardOptions) => signCard(file, options, cli))
 }
@@ -57,7 +57,7 @@ async function findKeyId(
   }
   throw new Failure(
     'ANOTHER_AGENT',
-    `The card names ${dids.join(', ')}. At ${registry.service}, your key is not that agent's, or the agent is not active.`,
+    `The card names ${dids.join(', ')}. At ${registry.service}, that agent has another key or is not active.`,
   )
 }
 

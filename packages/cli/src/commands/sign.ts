@@ -7,16 +7,16 @@ import { Failure } from '../errors.ts'
 import { type Invocation, takesKey } from '../invocation.ts'
 
 const HELP = `
-Signs the UTF-8 bytes of the challenge, nothing before or after, and prints the signature in base64 alone. With - the
-challenge is read from standard input to its end, exactly as it comes: a newline at the end is signed too.
+Signs the UTF-8 bytes of the challenge and prints only the signature, in base64. With -, the challenge is read from
+standard input up to the end. A trailing newline is part of the challenge.
   $ printf %s '<challenge>' | countersign sign --audience https://shop.example -
 
-Name the site that you talk to by --audience: only a challenge for it, <name>-challenge-v1:<origin>:<nonce>, is signed.
-Take the origin from the address that you connected to, never from the challenge: the site may be relaying another's.
---unbound signs a challenge that names no site. Anyone who gets the signature can use it.
+Give the origin of the site that you are connected to with --audience. Only a challenge for that origin is signed:
+<name>-challenge-v1:<origin>:<nonce>. Never copy the origin from the challenge: the site may be relaying a challenge of
+another site. --unbound signs a challenge that names no origin. Anyone who gets that signature can use it.
 
-Asks no service. Refuses (exit code 4) a challenge for another site, and texts that a signature would put in force
-elsewhere: claims, the signing input of a JWS (RFC 7515), signature bases of HTTP requests (RFC 9421), key operations.`
+Works offline. Refused with exit code 4: challenges for another site, claims, JWS signing inputs (RFC 7515), signature bases
+of HTTP requests (RFC 9421), key operations.`
 
 interface SignOptions {
   readonly audience?: string
@@ -27,8 +27,11 @@ interface SignOptions {
 export function signCommand(program: Command, cli: Invocation): void {
   takesKey(program.command('sign'))
     .description('sign a challenge, to prove that you hold the key')
-    .argument('<challenge>', 'the text that someone has sent you, or - for standard input')
-    .option('--audience <origin>', 'the site that you talk to, such as https://shop.example')
+    .argument('<challenge>', 'the challenge that you received, or - to read it from standard input')
+    .option(
+      '--audience <origin>',
+      'the origin of the site that you are connected to, such as https://shop.example',
+    )
     .option('--unbound', 'sign a challenge that names no site')
     .addHelpText('after', HELP)
     .action((challenge: string, options: SignOptions) => sign(challenge, options, cli))
@@ -50,7 +53,7 @@ function expectedAudience({ audience, unbound }: SignOptions): string | null {
   if ((audience === undefined) === (unbound === undefined)) {
     throw new Failure(
       'USAGE',
-      'Give --audience <origin>, the address at which you reach the site that asks, or --unbound if its challenge names no site.',
+      'Give --audience <origin> with the origin of the site that sent the challenge, or --unbound if the challenge names no site.',
     )
   }
   return audience === undefined ? null : parseOrigin(audience, '--audience')
@@ -62,7 +65,7 @@ function assertExpected(challenge: string, audience: string | null): void {
   if (audience !== null && named === null) {
     throw new Failure(
       'NOT_A_CHALLENGE',
-      'Nothing was signed: this challenge names no site, which would be <name>-challenge-v1:<origin>:<nonce>. If you accept that the signature can be used anywhere: --unbound',
+      'Nothing was signed: this challenge does not name a site (<name>-challenge-v1:<origin>:<nonce>). To sign it anyway, use --unbound. Anyone who gets the signature can then use it.',
     )
   }
   if (audience !== null && named !== null && named !== audience)
@@ -70,7 +73,7 @@ function assertExpected(challenge: string, audience: string | null): void {
   if (audience === null && BOUND_CHALLENGE.test(challenge)) {
     throw new Failure(
       'WRONG_AUDIENCE',
-      'Nothing was signed: this challenge names a site. Give the address at which you reach that site: --audience <origin>',
+      'Nothing was signed: this challenge names a site. Give the origin at which you reach that site: --audience <origin>',
     )
   }
 }

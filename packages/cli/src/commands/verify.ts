@@ -15,11 +15,11 @@ import { type Invocation, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
-First without options: makes a challenge and says what to do with it. Then with what the agent has answered:
+Without options, the command creates a challenge for you to send to the agent. Then verify the signature that it returns:
   $ countersign verify <did> --challenge '<challenge>' --signature '<signature>'
 
-Exit code 0 means VERIFIED and nothing else does; 4: not verified, 3: no such agent. Use each challenge once: a replayed
-answer proves nothing.`
+Exit code 0: VERIFIED; 4: not verified; 3: no such agent. Only exit code 0 means verified. Use each challenge once: a
+replayed signature proves nothing.`
 
 interface VerifyOptions {
   readonly challenge?: string
@@ -29,10 +29,10 @@ interface VerifyOptions {
 /** `countersign verify <did|key>` (contract 4.3). */
 export function verifyCommand(program: Command, cli: Invocation): void {
   takesService(program.command('verify'))
-    .description('check by a challenge that someone holds the key of an agent')
+    .description('verify that a caller holds the key of an agent')
     .argument('<agent>', 'a DID, its last 24 characters, or a public key in base64')
-    .option('--challenge <text>', 'the challenge that the agent was sent')
-    .option('--signature <base64>', 'what the agent has answered')
+    .option('--challenge <text>', 'the challenge that you sent to the agent')
+    .option('--signature <base64>', 'the signature that the agent returned')
     .addHelpText('after', HELP)
     .action((agent: string, options: VerifyOptions) => verify(agent, options, cli))
 }
@@ -58,13 +58,13 @@ function printChallenge(agent: string, cli: Invocation): void {
   const lines = [
     cli.heading(challenge),
     '',
-    'Send it to the agent. It signs it by',
+    'Send this challenge to the agent. The agent signs it with',
     `  countersign sign --unbound '${challenge}'`,
-    'or by',
+    'or with',
     `  printf %s '${challenge}' > challenge.txt`,
     '  openssl pkeyutl -sign -rawin -inkey agent.pem -in challenge.txt | openssl base64 -A',
     '',
-    'Then check what it answers, once:',
+    'Then verify the signature, once:',
     `  ${cli.command} verify ${agent}${url} --challenge '${challenge}' --signature '<signature>'`,
   ]
   cli.print({ agent, challenge }, lines.join('\n'))
@@ -87,7 +87,7 @@ function printResult(verification: Verification, raw: unknown, cli: Invocation):
   const reason = reasonNotVerified(verification)
   const lines = [
     cli.verdict(reason === null, reason === null ? 'VERIFIED' : 'NOT VERIFIED'),
-    reason ?? 'Whoever signed this challenge holds the key of this agent.',
+    reason ?? 'The signer holds the key of this agent.',
     '',
     fields([
       ['DID', agent.did],

@@ -5,8 +5,8 @@ import { type Invocation, takesKey, takesService } from '../invocation.ts'
 import { fields } from '../output.ts'
 
 const HELP = `
-Where the key has several certificates, the one that speaks for it is shown: active before suspended before revoked,
-then the oldest. Exit code 3: the key has none. If the owner has started a recovery that would replace the key, it is shown.`
+If the key has several certificates, the command shows one: active before suspended before revoked, then the oldest.
+Exit code 3: the key has no certificate. If the owner has started a recovery that would replace the key, it is shown.`
 
 /** `countersign whoami`: the certificate of the agent's own key. */
 export function whoamiCommand(program: Command, cli: Invocation): void {

@@ -6,12 +6,14 @@ import { certificateUrl } from '../certificate.ts'
 /** The output of tools for a lookup (contract 4.1). It contains no free text by others. */
 export const certificateSchema = {
   did: z.string(),
-  status: z.enum(AGENT_STATUSES).describe('Anything but active: do not rely on it'),
-  verified: z.boolean().describe('Whether the certificate is active. Not that its owner is known'),
+  status: z.enum(AGENT_STATUSES).describe('If it is not active, do not rely on the agent'),
+  verified: z
+    .boolean()
+    .describe('Whether the certificate is active. It does not mean that the owner is verified'),
   ownerIdentity: z
     .enum(['verified', 'unverified'])
-    .describe('Whether the owner has proved who they are'),
-  identityMethod: z.string().nullable().describe('By which identity provider'),
+    .describe("Whether the owner's identity is verified"),
+  identityMethod: z.string().nullable().describe('The identity provider'),
   claimedAt: z.string(),
   certificateUrl: z.string().describe('The public certificate page'),
 }

@@ -26,10 +26,13 @@ export function checkRequest(request: IncomingMessage, rules: GuardRules): Refus
   const { host = '', origin, authorization = '' } = request.headers
   const { hostnames, token } = rules
   if (!hostnames.includes(URL.parse(`http://${host}`)?.hostname ?? '')) {
-    return refuse(403, 'This server does not answer under that Host.')
+    return refuse(
+      403,
+      'The Host header is not a name of this server. Add the name with --allow-host.',
+    )
   }
   if (origin !== undefined && URL.parse(origin)?.host !== host.toLowerCase()) {
-    return refuse(403, 'This server does not answer pages of that Origin.')
+    return refuse(403, 'Requests from this Origin are not allowed.')
   }
   const [, given] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
   if (given === undefined || !isSame(given, token)) {
@@ -43,7 +46,7 @@ export function checkRequest(request: IncomingMessage, rules: GuardRules): Refus
   }
   if (request.method === 'POST') return null
   // Without sessions and server messages there is no stream to GET and no session to DELETE.
-  return refuse(405, 'This server answers POST alone.', { allow: 'POST' })
+  return refuse(405, 'Only POST is allowed.', { allow: 'POST' })
 }
 
 function refuse(status: number, message: string, headers: Record<string, string> = {}): Refusal {

@@ -38,10 +38,11 @@ export function readHttpSettings(flags: HttpFlags, envToken: string | undefined)
   const port = http === true ? DEFAULT_PORT : Number(http)
   if (http !== true && !/^\d{1,5}$/.test(http)) throw usage('--http takes a port, 0 to 65535.')
   if (port > 65535) throw usage('--http takes a port, 0 to 65535.')
-  if (isIP(host) === 0) throw usage('--host is an IP address of this machine, such as 127.0.0.1.')
+  if (isIP(host) === 0)
+    throw usage('--host takes an IP address of this machine, such as 127.0.0.1.')
   if (EVERYWHERE.includes(host) && allowHost.length === 0) {
     throw usage(
-      'A server on every address needs to know its name: --allow-host, such as agent.example.com. It is what protects it against DNS rebinding.',
+      'To listen on every address, give the host name of the server with --allow-host, such as agent.example.com. It protects against DNS rebinding.',
     )
   }
   const bracketed = isIP(host) === 6 ? `[${host}]` : host
@@ -62,13 +63,13 @@ export function readHttpSettings(flags: HttpFlags, envToken: string | undefined)
 function hostnameOf(text: string): string {
   const url = URL.parse(`http://${text}`)
   if (url !== null && url.port === '' && url.href === `http://${url.hostname}/`) return url.hostname
-  throw usage('--allow-host is the name that clients use, without scheme or port.')
+  throw usage('--allow-host takes the host name that clients use, without scheme or port.')
 }
 
 function requireToken(token: string): string {
   if (TOKEN_PATTERN.test(token)) return token
   throw usage(
-    'COUNTERSIGN_MCP_TOKEN is too easy to guess or cannot stand in a header: 32 to 512 letters, digits and . _ ~ + / = -, such as openssl rand -hex 32 makes.',
+    'COUNTERSIGN_MCP_TOKEN must be 32 to 512 letters, digits and . _ ~ + / = -. Create one with: openssl rand -hex 32',
   )
 }
 

@@ -34,7 +34,7 @@ export function createContext(
   if (allowPlainChallenges && audience.length > 0) {
     throw new Failure(
       'USAGE',
-      '--audience and --allow-plain-challenges exclude each other: a plain challenge names no audience.',
+      '--audience and --allow-plain-challenges cannot be combined: a plain challenge names no audience.',
     )
   }
   return {
@@ -134,10 +134,10 @@ export async function agentOrSelf(agent: string | undefined, cli: Invocation): P
 /** @throws Failure WRONG_AUDIENCE if the operator does not let the agent sign requests for this site */
 export function assertAudience(origin: string, { audiences }: McpContext): void {
   if (audiences.includes(origin)) return
-  const allowed = audiences.length === 0 ? 'no site' : `${audiences.join(', ')} alone`
+  const allowed = audiences.length === 0 ? 'no site' : `${audiences.join(', ')} only`
   throw new Failure(
     'WRONG_AUDIENCE',
-    `Nothing was sent: the person who runs this server lets it sign requests for ${allowed} (--audience).`,
+    `Nothing was sent: the operator of this server allows signed requests to ${allowed} (--audience).`,
   )
 }
 
@@ -151,9 +151,9 @@ export const READS: ToolAnnotations = {
 
 /** The next step after an error, if its message does not say it. */
 const NEXT_STEP: Readonly<Record<string, string>> = {
-  NO_KEY: 'The tool claim makes a key as well, when it redeems a token that the owner has issued.',
+  NO_KEY: 'The tool claim creates a key when it redeems a claim token from the owner.',
   KEY_ALREADY_CLAIMED:
-    'Trying again does not help. Unless the key is compromised or suspended, whoami tells what it is, and the owner may choose another agentId.',
+    'Do not retry. Call whoami to see the existing certificate. Unless the key is compromised or suspended, it can be claimed under another agentId.',
   TOKEN_EXPIRED: 'Ask the owner for a fresh token.',
   UNREACHABLE: 'Nothing was sent. Trying again later is safe.',
 }
@@ -165,5 +165,5 @@ function errorText(error: unknown, { cli }: McpContext): string {
   if (code !== 'FAILURE') return `${code}: ${visible(message)}${request}${hint}`
   // The message of an unexpected error could contain anything, so only the operator gets it.
   cli.log(visible(message))
-  return `${code}: Something went wrong on this machine. The log of countersign mcp, its standard error, says what.`
+  return `${code}: An unexpected error occurred on this machine. See the log of countersign mcp (its standard error).`
 }

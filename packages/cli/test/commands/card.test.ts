@@ -35,7 +35,7 @@ suite('card', () => {
     for (const line of [
       `  DID          ${cli.did}`,
       '  Status       active',
-      '  Grade        C (A is best, E is least)',
+      '  Grade        C (A is best, E is lowest)',
       '  Owner        Owner ada (ada), self-declared name',
       '  Reached at   no verified channel',
       `  Certificate  ${service.url}/agent/${cli.did}`,
@@ -62,7 +62,7 @@ Helps.
   DID          ${CARD.svcDid}
   Username     helper
   Status       active
-  Grade        C (A is best, E is least)
+  Grade        C (A is best, E is lowest)
   Owner        no profile
   Identity     not verified
   Reached at   helper.example (domain)

@@ -163,7 +163,7 @@ suite('claim', () => {
       const result = await claimAt(url)
       assert.equal(result.code, 5)
       assert.equal(errorIn(result).code, 'OUTCOME_UNKNOWN')
-      assert.match(errorIn(result).message, /unknown: countersign whoami tells/)
+      assert.match(errorIn(result).message, /unknown\. Run countersign whoami/)
     }
     const failed = await claimAt(inDoubt.at(-1) as string)
     assert.equal(errorIn(failed).requestId, 'req_1')

@@ -95,9 +95,9 @@ suite('keygen', () => {
       writeFileSync(junk, 'no key\n')
       const cases = [
         [await opensslKey(cli.home, ...encrypted), /is encrypted/],
-        [await opensslKey(cli.home, '-algorithm', 'ed448'), /is no Ed25519 private key/],
+        [await opensslKey(cli.home, '-algorithm', 'ed448'), /is not an Ed25519 private key/],
         [publicOnly, /is a public key/],
-        [junk, /no private key in PEM/],
+        [junk, /not a private key in PEM/],
       ] as const
       for (const [file, message] of cases) {
         const refused = await cli.run('keygen', '--from', file, '--json')
@@ -116,7 +116,10 @@ suite('keygen', () => {
     chmodSync(cli.keyFile, 0o644)
     const people = await cli.run('sign', '--unbound', 'x')
     assert.equal(people.code, 0)
-    assert.match(people.stderr, /^countersign: warning: other users .*agent\.pem: chmod 600 it\n$/)
+    assert.match(
+      people.stderr,
+      /^countersign: warning: other users .*\. Run: chmod 600 .*agent\.pem\n$/,
+    )
     const program = await cli.run('sign', '--unbound', 'x', '--json')
     assert.match(JSON.parse(program.stderr).warning.message, /chmod 600/)
     assert.equal(JSON.parse(program.stdout).signature, people.stdout.trim())

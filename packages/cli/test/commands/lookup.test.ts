@@ -22,7 +22,10 @@ suite('lookup', () => {
     await changeStatus(service, did, 'suspend')
     const suspended = await cli.run('lookup', did)
     assert.equal(suspended.code, 0)
-    assert.match(suspended.stdout, / is suspended\n[\s\S]*Status {7}suspended: not valid for now/)
+    assert.match(
+      suspended.stdout,
+      / is suspended\n[\s\S]*Status {7}suspended \(temporarily not valid\)/,
+    )
   })
 
   test('percent-encodes a key with every letter that a path would mistake', async (t) => {

@@ -27,7 +27,10 @@ suite('resolve', () => {
     const revoked = await cli.run('resolve', did)
     assert.equal(revoked.code, 4)
     assert.deepEqual(JSON.parse(revoked.stdout).verificationMethod, [])
-    assert.equal(revoked.stderr, 'countersign: This agent is revoked: nothing it signs counts.\n')
+    assert.equal(
+      revoked.stderr,
+      'countersign: This agent is revoked. Do not accept its signatures.\n',
+    )
     const json = await cli.run('resolve', didWeb, '--json')
     assert.deepEqual([json.code, errorIn(json).code], [4, 'REVOKED'])
     assert.equal(JSON.parse(json.stdout).id, didWeb)

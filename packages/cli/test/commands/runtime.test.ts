@@ -37,11 +37,11 @@ suite('runtime', () => {
     const { code, stdout, stderr } = await cli.run('runtime')
 
     assert.deepEqual([code, stderr], [0, ''])
-    const until = /^home-server counts until (\S+)\n/.exec(stdout)?.[1] as string
+    const until = /^home-server is verified until (\S+)\n/.exec(stdout)?.[1] as string
     const days = (Date.parse(until) - Date.now()) / DAY_MS
     assert.ok(days > 29.9 && days <= 30, until)
-    assert.match(stdout, new RegExp(`^  DID {11}${did}$`, 'm'))
-    assert.match(stdout, /^ {2}Grade {9}B \(A is best, E is least\)$/m)
+    assert.match(stdout, new RegExp(`^  DID {10}${did}$`, 'm'))
+    assert.match(stdout, /^ {2}Grade {8}B \(A is best, E is lowest\)$/m)
     const card = await (await fetch(`${service.url}/api/agents/${did}/card`)).json()
     const shown = (card as { channels: object[] }).channels
     assert.deepEqual(shown, [{ kind: 'runtime', handleOrDomain: 'home-server' }])
@@ -122,7 +122,10 @@ suite('runtime', () => {
     const people = await cli.run('runtime', '--url', between)
 
     assert.deepEqual([people.code, people.stdout], [4, ''])
-    assert.match(people.stderr, /wants a challenge of http:\/\/localhost:\d+ signed: nothing was/)
+    assert.match(
+      people.stderr,
+      /Nothing was signed: \S+ sent a challenge of http:\/\/localhost:\d+\./,
+    )
     const program = await cli.run('runtime', cli.did, '--url', between, '--json')
     assert.deepEqual([program.code, errorIn(program).code], [4, 'ANOTHER_SERVICE'])
     const asked = passed.filter((each) => each.startsWith('POST'))
@@ -158,7 +161,7 @@ suite('runtime', () => {
     for (challenge of texts) {
       const refused = await cli.run('runtime', did, '--url', impostor, '--json')
       assert.deepEqual([refused.code, errorIn(refused).code], [1, 'UNEXPECTED_ANSWER'], challenge)
-      assert.match(errorIn(refused).message, /wants a text signed that is no svc-challenge-v1:/)
+      assert.match(errorIn(refused).message, /sent a text to sign that is not a svc-challenge-v1:/)
     }
     assert.equal(posts, texts.length, 'nothing was sent after the challenge')
   })

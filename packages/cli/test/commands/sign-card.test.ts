@@ -160,13 +160,16 @@ suite('sign-card', () => {
     const uri = 'https://id.example/a2a/identity/v1'
     const did = `svc:agent:${'7'.repeat(24)}`
     for (const [text, words] of [
-      ['', /holds no JSON object/],
-      ['[]', /holds no JSON object/],
-      ['null', /holds no JSON object/],
-      [cardOf('https://id.example/other', did), /names no agent.*\/a2a\/identity\/v1/],
-      [cardOf(uri, 'somebody'), /names no agent/],
-      [cardOf(uri, undefined), /names no agent/],
-      [{ ...cardOf(uri, did), capabilities: { extensions: [null] } }, /is no agent card/],
+      ['', /is not a JSON object/],
+      ['[]', /is not a JSON object/],
+      ['null', /is not a JSON object/],
+      [cardOf('https://id.example/other', did), /has no identity extension.*\/a2a\/identity\/v1/],
+      [cardOf(uri, 'somebody'), /has no identity extension/],
+      [cardOf(uri, undefined), /has no identity extension/],
+      [
+        { ...cardOf(uri, did), capabilities: { extensions: [null] } },
+        /is not an A2A 1\.0 agent card/,
+      ],
     ] as const) {
       const refused = await cli.run('sign-card', writeCard(cli, text), '--json')
       assert.deepEqual([refused.code, refused.stdout], [2, ''])

@@ -75,10 +75,7 @@ suite('verify', () => {
     }
     const forged = await verify(did, newKey().sign('c'))
     assert.deepEqual([forged.code, forged.stdout], [4, 'NOT VERIFIED\n'])
-    assert.match(
-      forged.stderr,
-      /^countersign: The signature is not one of this key .*\(req_\w+\)\n$/,
-    )
+    assert.match(forged.stderr, /^countersign: The signature .*\(req_\w+\)\n$/)
     const forgedJson = await verify(did, newKey().sign('c'), '--json')
     assert.deepEqual([forgedJson.code, forgedJson.stdout], [4, ''])
     assert.equal(errorIn(forgedJson).code, 'INVALID_SIGNATURE')

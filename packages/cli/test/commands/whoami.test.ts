@@ -25,7 +25,7 @@ suite('whoami', () => {
     await changeStatus(service, did, 'revoke')
     const revoked = await cli.run('whoami')
     assert.equal(revoked.code, 0)
-    assert.match(revoked.stdout, /\(revoked\)[\s\S]*Status {7}revoked: no longer valid, for good/)
+    assert.match(revoked.stdout, /\(revoked\)[\s\S]*Status {7}revoked \(permanently not valid\)/)
   })
 
   test('says that the key has no certificate, and what to do', async (t) => {

@@ -171,7 +171,7 @@ suite('countersign mcp --http', () => {
     assert.deepEqual(await once(child, 'close'), [0, null])
     assert.match(
       output,
-      /^The tools are served over HTTP\n\n {2}Endpoint {2}http:\/\/127\.0\.0\.1:\d+\/mcp\n {2}Token {5}[\w-]{43}\n$/,
+      /^MCP server is listening\n\n {2}Endpoint {2}http:\/\/127\.0\.0\.1:\d+\/mcp\n {2}Token {5}[\w-]{43}\n$/,
     )
   })
 

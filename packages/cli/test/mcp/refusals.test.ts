@@ -109,7 +109,7 @@ suite('countersign mcp refuses', () => {
     }
     const both = await cli.run('mcp', '--allow-plain-challenges', '--audience', SHOP)
     assert.deepEqual([both.code, both.stdout], [2, ''])
-    assert.match(both.stderr, /exclude each other/)
+    assert.match(both.stderr, /cannot be combined/)
   })
 
   test('what is not in the schema, without repeating it', async (t) => {
@@ -138,7 +138,7 @@ suite('countersign mcp refuses', () => {
       assert.doesNotMatch(refusal, /0f0f/)
     }
     assert.match(await agent.refusal('claim', { token: TOKEN, agentId: 'a\nb' }), /^USAGE: /)
-    assert.match(await agent.refusal('lookup_agent', { agent: 'Zoë' }), /^USAGE: Name an agent/)
+    assert.match(await agent.refusal('lookup_agent', { agent: 'Zoë' }), /^USAGE: Give an agent/)
     for (const half of [{}, { challenge: 'c' }, { signature: 's' }]) {
       const refusal = await agent.refusal('verify_agent', { agent: NOBODY, ...half })
       assert.match(refusal, /^USAGE: Give audience/)
@@ -161,7 +161,7 @@ suite('countersign mcp refuses', () => {
     const theirs = await service.operator.issueToken(other)
     assert.match(
       await agent.refusal('claim', { token: theirs, agentId: 'x' }),
-      /^KEY_ALREADY_CLAIMED: Another owner .*\(request req_\w+\)\nTrying again does not help/,
+      /^KEY_ALREADY_CLAIMED: Another owner .*\(request req_\w+\)\nDo not retry\./,
     )
     const superseded = await service.operator.issueToken(one)
     await service.operator.issueToken(one)
@@ -229,7 +229,7 @@ suite('countersign mcp refuses', () => {
     const crossed = { agent: did, challenge: forOther, signature: key.sign(forOther) }
     const { fresh, reason } = await site.data('verify_agent', crossed)
     assert.equal(fresh, false)
-    assert.match(String(reason), /not made here for this agent/)
+    assert.match(String(reason), /not created here for this agent/)
 
     const own = { agent: did, challenge: 'mine', signature: key.sign('mine') }
     const plain = await site.data('verify_agent', own)
@@ -292,11 +292,11 @@ suite('countersign mcp refuses', () => {
       return host.call('explain_grade', { agent: NOBODY })
     }
     const lie = await explain(answer)
-    assert.match(textOf(lie), /Computed here +E\. The letter does not follow from the evidence/)
+    assert.match(textOf(lie), /Recomputed +E\. The grade does not match its evidence/)
     const { grade, recomputed, agrees } = lie.structuredContent as Record<string, unknown>
     assert.deepEqual([grade, recomputed, agrees], ['A', 'E', false])
     const newer = await explain({ ...answer, policyVersion: 2 })
-    assert.match(textOf(newer), /Computed here +not at all: the service follows policy 2/)
+    assert.match(textOf(newer), /Recomputed +not possible: the service uses policy version 2/)
     assert.equal((newer.structuredContent as Record<string, unknown>).recomputed, null)
   })
 })

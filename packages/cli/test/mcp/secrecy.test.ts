@@ -121,7 +121,7 @@ suite('the private key', () => {
       const answers = stdout.trim().split('\n')
       assert.ok(answers.length > 500)
       assert.ok(stdout.includes('"signature":'), 'something was signed')
-      assert.match(stderr, /may have read/)
+      assert.match(stderr, /other users of this machine can read/)
       assert.deepEqual(found(stdout + stderr, forms), [])
       assert.ok(!/node:internal|\.ts:\d+/.test(stdout + stderr), 'no stack trace')
     })
@@ -160,7 +160,7 @@ suite('the private key', () => {
     const blocked = cliFor(t, { COUNTERSIGN_URL: service.url })
     mkdirSync(blocked.keyFile, { recursive: true })
     const { stdout, stderr } = await blocked.runWithInput(claim, 'mcp')
-    assert.match(stdout, /FAILURE: Something went wrong on this machine\. The log/)
+    assert.match(stdout, /FAILURE: An unexpected error occurred on this machine\. See the log/)
     assert.match(stderr, /^countersign: EISDIR: illegal operation on a directory, read\n$/)
   })
 

@@ -29,7 +29,7 @@ suite('countersign mcp over standard input and output', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line).note.message)
-    assert.deepEqual([...new Set(log)], ['a message that is not understood was ignored'])
+    assert.deepEqual([...new Set(log)], ['ignored a message that is not valid'])
     assert.ok(!stderr.includes('0f0f'))
   })
 

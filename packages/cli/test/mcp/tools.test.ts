@@ -109,7 +109,7 @@ suite('countersign mcp', () => {
     const owner = await service.operator.addVerifiedOwner('holder')
     const cli = cliFor(t, { COUNTERSIGN_URL: service.url })
     const agent = await startStdioHost(t, cli)
-    assert.match(await agent.refusal('whoami'), /^NO_KEY: .*\nThe tool claim makes a key/)
+    assert.match(await agent.refusal('whoami'), /^NO_KEY: .*\nThe tool claim creates a key/)
 
     const token = await service.operator.issueToken(owner)
     const claimed = await agent.data<Certificate>('claim', { token })
@@ -188,7 +188,7 @@ suite('countersign mcp', () => {
       [replayed.verified, replayed.signatureValid, replayed.fresh],
       [false, true, false],
     )
-    assert.match(replayed.reason ?? '', /may be a recording/)
+    assert.match(replayed.reason ?? '', /may be a replay/)
 
     const grade = await site.call('explain_grade', { agent: did })
     const explained = grade.structuredContent as Record<string, unknown>
@@ -210,7 +210,7 @@ suite('countersign mcp', () => {
       untrusted: { channel: handleOrDomain },
     })
     assert.match(textOf(grade), /2 of 2 points: the owner's identity was verified by .*substantial/)
-    assert.match(textOf(grade), /Computed here +A, the same/)
+    assert.match(textOf(grade), /Recomputed +A, equal/)
   })
 
   test('say how to raise a grade, and that it is E without a certificate that is active', async (t) => {
@@ -223,7 +223,7 @@ suite('countersign mcp', () => {
     assert.deepEqual([grade, next], ['D', { grade: 'B', step }])
     await changeStatus(service, cli.did, 'suspend')
     const suspended = await agent.call('explain_grade')
-    assert.match(textOf(suspended), /The certificate is suspended: the grade is E whatever else/)
+    assert.match(textOf(suspended), /The certificate is suspended, so the grade is E/)
     const { status, recomputed, agrees } = suspended.structuredContent as Record<string, unknown>
     assert.deepEqual([status, recomputed, agrees], ['suspended', 'E', true])
     assert.match(textOf(await agent.call('whoami')), /^You are .* \(suspended\)/)

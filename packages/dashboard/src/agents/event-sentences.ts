@@ -44,6 +44,8 @@ const SENTENCES: Readonly<
   'owner.updated': ownerUpdated,
   'owner.suspended': (payload) => `Account suspended by the operator.${reasonClause(payload)}`,
   'owner.reactivated': () => 'Account reactivated by the operator.',
+  'owner.api_key_created': (payload) => `API key created.${scopesClause(payload)}`,
+  'owner.api_key_revoked': (payload) => `API key revoked.${scopesClause(payload)}`,
 }
 
 function by(provider: unknown): string {
@@ -117,6 +119,10 @@ function revoked(payload: Payload): string {
 
 function reasonClause({ reason }: Payload): string {
   return typeof reason === 'string' ? ` Reason: ${reasonText(reason)}.` : ''
+}
+
+function scopesClause({ scopes }: Payload): string {
+  return Array.isArray(scopes) ? ` Scopes: ${scopes.join(', ')}.` : ''
 }
 
 function gradeChanged({ from, to }: Payload): string {

@@ -8,46 +8,47 @@ export interface Reason {
 
 /** The message for each code. Messages contain no secrets, and no data from the agent that was not validated. */
 export const REASON_MESSAGES = {
-  preflight: () => 'A browser asks whether it may ask (a CORS preflight).',
+  preflight: () => 'The request is a CORS preflight.',
   'no-identification': (header: string) =>
-    `The request has no ${header} header, so nobody says which agent this is.`,
+    `The request has no ${header} header, so it identifies no agent.`,
   'identification-unreadable': (header: string) =>
-    `The ${header} header is not one DID, nor the 24 characters of one.`,
+    `The ${header} header must be one DID, or its last 24 characters.`,
   'identification-conflict': (header: string) =>
     `The ${header} header, the session and the signature must name the same agent.`,
-  'agent-unknown': () => 'The service knows no such agent.',
-  'deny-list': () => 'This agent is on the list of those that are refused.',
-  'allow-list': () => 'This agent is on the list of those that are let in.',
+  'agent-unknown': () => 'The service has no such agent.',
+  'deny-list': () => 'This agent is on the deny list.',
+  'allow-list': () => 'This agent is on the allow list.',
   'status-refused': (status: AgentStatus) => `The certificate of this agent is ${status}.`,
   'grade-too-low': (grade: Grade, minimum: Grade) =>
-    `The grade of this agent is ${grade}, and ${minimum} is needed.`,
+    `The grade of this agent is ${grade}. This site requires ${minimum} or better.`,
   'grade-unknown': (minimum: Grade) =>
-    `The grade of this agent is not known, and ${minimum} is needed.`,
+    `The grade of this agent is unknown. This site requires ${minimum} or better.`,
   'key-too-young': (seconds: number, minimum: number) =>
-    `The key of this agent is ${seconds} seconds old, and ${minimum} are needed.`,
+    `The key of this agent is ${seconds} seconds old. This site requires ${minimum}.`,
   'owner-verified': (provider: string) =>
     `The certificate is active, and its owner was verified by ${provider}.`,
   'owner-unverified': () => 'The certificate is active, and its owner is not verified.',
   'provider-not-accepted': (provider: string) =>
-    `The owner was verified by ${provider}, which is not accepted here.`,
+    `The owner was verified by ${provider}, which this site does not accept.`,
   'header-only': (header: string) =>
-    `The ${header} header is what the caller says of itself: it does not prove that the caller holds the agent's key.`,
+    `The caller only sent the ${header} header, which does not prove possession of the agent's key.`,
   'session-proven': () =>
-    "The caller has a session of this site, for which it proved the agent's key when it signed in.",
+    "The caller has a session of this site, and proved possession of the agent's key when it signed in.",
   'session-ended': () =>
-    'The agent has changed its key since it signed in, so the session has ended. Sign in again.',
+    'The session has ended because the agent has changed its key. Sign in again.',
   'signature-proven': () => "The caller signed the request with the agent's key.",
   'signature-invalid': () => 'The signature of the request is not valid.',
   'signature-unverified': () => 'The signature of the request could not be verified.',
   'directory-signed': (url: string) =>
-    `The caller signed the request with a key of ${url}, and is no agent of the service.`,
+    `The caller signed the request with a key of ${url}. It is not an agent of the service.`,
   'proof-required': () =>
-    'The request only names an agent. It has to prove possession of the agent’s key, by a signature or a session.',
-  'service-unreachable': () => 'The service that knows the agents cannot be asked at the moment.',
+    'The request names an agent without proof. Sign the request with the agent’s key, or send a session of this site.',
+  'service-unreachable': () =>
+    'The identity service is not reachable at the moment. Try again later.',
   'answer-stale': (seconds: number) =>
-    `The service cannot be asked at the moment: this is what it said ${seconds} seconds ago.`,
-  'over-limit': (seconds: number) => `Too many requests: try again in ${seconds} seconds.`,
-  'gateway-failed': () => 'The gateway could not decide.',
+    `The identity service is not reachable at the moment. The decision uses its response from ${seconds} seconds ago.`,
+  'over-limit': (seconds: number) => `Too many requests. Try again in ${seconds} seconds.`,
+  'gateway-failed': () => 'The gateway failed to decide. Try again later.',
 } as const
 
 export type ReasonCode = keyof typeof REASON_MESSAGES

@@ -61,14 +61,14 @@ export class ConfigReloader {
     metrics.recordReload('loaded')
     this.#log('info', 'reloaded', { file: this.#file, mode: config.policy.mode })
     if (RESTART.some((name) => config[name] !== previous[name])) {
-      const note = 'Another host, port or store of nonces takes a restart.'
+      const note = 'Restart to change host, port or nonces.'
       this.#log('warn', 'reloaded', { file: this.#file, note })
     }
   }
 
   #reportRefusal(mistakes: readonly string[]): void {
     this.#server.metrics.recordReload('refused')
-    const note = 'The file was not taken: the policy before it goes on.'
+    const note = 'The file has errors and was not loaded. The previous configuration stays active.'
     this.#log('error', 'reload-refused', { file: this.#file, note, mistakes })
   }
 }

@@ -62,7 +62,7 @@ export const CONFIG_FIELDS = {
   service: {
     read: anyText,
     defaultValue: '',
-    description: 'The address of the service, such as `https://id.example`. Needed',
+    description: 'The address of the service, such as `https://id.example`. Required',
   },
   shortName: {
     read: anyText,
@@ -78,35 +78,35 @@ export const CONFIG_FIELDS = {
     read: stringMatching((text) => /^[^\s/]+$/.test(text), 'an address or host name'),
     defaultValue: '127.0.0.1',
     description:
-      'Where to listen. Only proxies should reach it: it believes what they say of requests',
+      'The address to listen on. Only your proxies may reach it, because the gateway trusts their headers',
   },
   port: {
     read: numberBetween(0, 65_535),
     defaultValue: 8181,
-    description: 'Where to listen. 0: at any free port; the log says which',
+    description: 'The port to listen on. 0: any free port, which the log shows',
   },
   logLevel: {
     read: oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
     defaultValue: 'info',
     description:
-      'A line of JSON for each decision: `info` where the request goes on, `warn` where it is refused, or would be',
+      'The lowest level to log. Admitted requests are logged as `info`; requests that are refused, or would be in shadow mode, as `warn`',
   },
   timeoutMs: {
     read: numberBetween(1, 60_000),
     defaultValue: 2000,
-    description: 'How long an answer of the service may take',
+    description: 'The time limit for a response of the service',
   },
   drainSeconds: {
     read: numberBetween(0, 600),
     defaultValue: 1,
     description:
-      'At SIGTERM: how long it goes on answering, and says by `/readyz` and `Connection: close` that it is about to end',
+      'On SIGTERM: how long it continues to serve requests while `/readyz` and `Connection: close` announce the shutdown',
   },
   audiences: {
     read: listOf(origin, 'a list of origins such as `https://shop.example`'),
     defaultValue: [] as readonly string[],
     description:
-      'The origins at which agents reach the site. With them, signatures of requests count as proof',
+      'The origins at which agents reach the site. Required to accept signed requests as proof',
   },
   issuer: {
     read: origin,
@@ -120,7 +120,7 @@ export const CONFIG_FIELDS = {
     ),
     defaultValue: '',
     description:
-      'A Redis for used nonces, shared by all gateways of the site. Needs the package `ioredis`, and a restart when it changes. Default: the memory of this process',
+      'The Redis database for used nonces, shared by all gateways of the site. Requires the package `ioredis`, and a restart if it changes. Default: the memory of this process',
   },
   sessionSecretVariable: {
     read: stringMatching(
@@ -129,19 +129,19 @@ export const CONFIG_FIELDS = {
     ),
     defaultValue: '',
     description:
-      'The environment variable with the secret of sessions (`agentSignIn`, or `signInPath`), at least 32 bytes. Sessions for one of `audiences` then count as proof',
+      'The environment variable with the session secret (of `agentSignIn` or `signInPath`), at least 32 bytes. Sessions for one of `audiences` are then accepted as proof',
   },
   sessionSecretFile: {
     read: anyText,
     defaultValue: '',
     description:
-      'Instead of the variable: a file with the secret. A line break at its end does not belong to it',
+      'The file with the session secret, instead of the variable. A trailing line break is ignored',
   },
   signInPath: {
     read: stringMatching(isSignInPath, 'a path such as `/agent-sign-in`'),
     defaultValue: '',
     description:
-      'Serves the sign-in endpoint at this path, which the proxy sends here, and names it in responses with status 401. Needs a secret and `audiences`. `policy.limit` bounds its requests for each address',
+      'The path of the sign-in endpoint. The proxy must forward it to the gateway, and 401 responses name it. Requires a session secret and `audiences`. `policy.limit` limits its requests for each address',
   },
 } as const satisfies Record<string, Field<FieldValue>>
 
@@ -178,7 +178,7 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
   const { audiences, issuer, nonces } = values
   if (audiences.length === 0) {
     for (const place of placesRequiringProof(policy)) {
-      mistakes.push(`${place}.requireProof needs audiences`)
+      mistakes.push(`${place}.requireProof requires audiences`)
     }
     mistakes.push(...directoryMistakes(policy))
   }

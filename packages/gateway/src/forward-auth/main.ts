@@ -7,7 +7,7 @@ import { type Log, openLog } from './log.ts'
 import { type OpenNonceStore, openNonceStore } from './open-nonce-store.ts'
 import { ForwardAuth } from './server.ts'
 
-const HELP = `Answers proxies that ask whether to let an agent in: nginx, Caddy, Traefik, HAProxy, Envoy.
+const HELP = `Answers authorization requests of proxies: nginx, Caddy, Traefik, HAProxy, Envoy.
 
   countersign-gateway --config gateway.json
 
@@ -18,7 +18,7 @@ const HELP = `Answers proxies that ask whether to let an agent in: nginx, Caddy,
 The file is read again when it changes and at SIGHUP; one that cannot be read leaves the policy as it was.
 SIGTERM ends it once every request is answered. Logs go to standard output, a line of JSON each.
 
-Exit codes: 0 ended as asked, 1 cannot start, 2 wrong usage or file`
+Exit codes: 0 stopped, 1 cannot start, 2 wrong usage or configuration`
 
 /**
  * Runs `countersign-gateway` until it is stopped.
@@ -33,11 +33,11 @@ export async function runGateway(argv: readonly string[]): Promise<number> {
     return 0
   }
   const file = options.config
-  if (file === undefined) return usage('--config says which file to read')
+  if (file === undefined) return usage('Give the configuration file with --config.')
   const read = readFile(file)
   if (read === null) return 2
   if (options.check) {
-    console.log(`${file} is good.`)
+    console.log(`${file} is valid.`)
     return 0
   }
   return serve(file, read.text, read.config)

@@ -32,16 +32,16 @@ export class Metrics {
 
   toString(): string {
     return [
-      `# HELP ${NAME}_decisions_total Decisions, by what the policy says.`,
+      `# HELP ${NAME}_decisions_total Decisions by action, mode, level and source.`,
       `# TYPE ${NAME}_decisions_total counter`,
       ...[...this.#decisions].map(([labels, n]) => `${NAME}_decisions_total{${labels}} ${n}`),
-      `# HELP ${NAME}_proofs_total Decisions, by the deciding reason, the proof and the check of the signature that failed.`,
+      `# HELP ${NAME}_proofs_total Decisions by deciding reason, proof and signature result.`,
       `# TYPE ${NAME}_proofs_total counter`,
       ...[...this.#proofs].map(([labels, n]) => `${NAME}_proofs_total{${labels}} ${n}`),
       `# HELP ${NAME}_sign_ins_total Requests to the sign-in endpoint, by status.`,
       `# TYPE ${NAME}_sign_ins_total counter`,
       ...[...this.#signIns].map(([status, n]) => `${NAME}_sign_ins_total{status="${status}"} ${n}`),
-      `# HELP ${NAME}_reloads_total Changes of the file, by what came of them.`,
+      `# HELP ${NAME}_reloads_total Reloads of the configuration file, by result.`,
       `# TYPE ${NAME}_reloads_total counter`,
       ...Object.entries(this.#reloads).map(
         ([result, n]) => `${NAME}_reloads_total{result="${result}"} ${n}`,

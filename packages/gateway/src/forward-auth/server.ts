@@ -139,7 +139,8 @@ export class ForwardAuth {
     const [path] = url.split('?', 1)
     if (path === '/healthz') answerText(response, 200, 'ok\n')
     else if (path === '/metrics') answerText(response, 200, String(this.metrics))
-    else if (path !== '/readyz') answerText(response, 404, 'Proxies ask below /auth/.\n')
+    else if (path !== '/readyz')
+      answerText(response, 404, 'Not found. Authorization requests go to /auth/.\n')
     else if (this.#draining) answerText(response, 503, 'ending\n')
     else answerText(response, 200, 'ready\n')
   }

@@ -41,9 +41,9 @@ export function readSessions(
   const secret = secretOf(fields, env)
   if (secret === null) {
     if (path === '') return undefined
-    throw new Error('signInPath needs sessionSecretVariable or sessionSecretFile')
+    throw new Error('signInPath requires sessionSecretVariable or sessionSecretFile')
   }
-  if (audiences.length === 0) throw new Error('sessions need audiences')
+  if (audiences.length === 0) throw new Error('sessions require audiences')
   const sites = new Map(
     audiences.map((audience) => [
       audience,
@@ -68,11 +68,11 @@ function readerOf(sites: ReadonlyMap<string, AgentSignIn>): SessionReader {
 function secretOf(fields: SessionFields, env: Env): string | null {
   const { sessionSecretVariable: variable, sessionSecretFile: file } = fields
   if (variable !== '' && file !== '') {
-    throw new Error('sessionSecretVariable and sessionSecretFile exclude each other')
+    throw new Error('sessionSecretVariable and sessionSecretFile cannot be combined')
   }
   if (file !== '') return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
   if (variable === '') return null
   const secret = env[variable]
-  if (!secret) throw new Error(`the environment has no ${variable}`)
+  if (!secret) throw new Error(`the environment variable ${variable} is not set`)
   return secret
 }

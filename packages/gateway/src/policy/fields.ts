@@ -92,7 +92,7 @@ const directory: Reader<PolicyDirectory> = Object.assign(
 const refusalStatus: Reader<402 | 403 | 404> = Object.assign(
   (value: unknown, place: string, { mistakes }: ReadContext) => {
     if (value === 402 || value === 403 || value === 404) return value
-    mistakes.push(`${place} takes ${refusalStatus.accepts}`)
+    mistakes.push(`${place} must be ${refusalStatus.accepts}`)
     return undefined
   },
   { accepts: '`402`, `403` or `404`' },
@@ -122,7 +122,7 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     read: levels,
     defaultValue: SUGGESTED,
     description:
-      'What to do with each level. `none`: no identification header. `unknown`: a header that cannot be read, or names no agent. `directory`: signed with a key of one of `directories`. `unverified`: the owner is not verified. `verified`: the owner is. Levels that are left out stay as they are',
+      'The action for each level. `none`: no identification header. `unknown`: an unreadable header, or an unknown agent. `directory`: signed with a key of one of `directories`. `unverified`: the owner is not verified. `verified`: the owner is verified. Omitted levels keep their value',
   },
   statuses: {
     read: listOf(
@@ -130,12 +130,13 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
       'a list of `active`, `suspended`, `revoked`',
     ),
     defaultValue: ['active'],
-    description: 'Certificates of another status are refused, whatever else speaks for them',
+    description:
+      'Accepted certificate statuses. Agents with another status are refused, even if `allow` lists them',
   },
   minimumGrade: {
     read: nullable(oneOf<Grade>('A', 'B', 'C', 'D', 'E')),
     defaultValue: null,
-    description: 'Agents of a worse grade are refused. Costs a second question to the service',
+    description: 'Agents with a lower grade are refused. Requires a second request to the service',
   },
   minimumKeyAgeSeconds: {
     read: numberBetween(0, 2_592_000),
@@ -153,18 +154,18 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     ),
     defaultValue: null,
     description:
-      'Owners who are verified by another provider count as `unverified`. `null`: any provider',
+      'Accepted identity providers. Owners verified by another provider count as `unverified`. `null`: any provider',
   },
   allow: {
     read: listOf(did, 'a list of DIDs'),
     defaultValue: [],
     description:
-      'Let in whatever their level and grade, if their status is allowed. Anyone can name them: see `requireProof`',
+      'Agents to admit whatever their level and grade, if their status is accepted. Use it with `requireProof`: anyone can send the header of these agents',
   },
   deny: {
     read: listOf(did, 'a list of DIDs'),
     defaultValue: [],
-    description: 'Refused, whatever else speaks for them. Beats `allow`',
+    description: 'Agents to refuse in any case. Takes precedence over `allow`',
   },
   requireProof: {
     read: boolean,
@@ -176,19 +177,19 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     read: nullable(refusal),
     defaultValue: null,
     description:
-      'What a refusal by these rules says instead of 401 or 403 and the reason. `404` hides that there is anything. Does not apply to 429 and 503',
+      'The status and message of refusals, instead of 401 or 403 and the reason. `404` hides that the page exists. Does not apply to 429 and 503',
   },
   unreachable: {
     read: oneOf('deny', 'flag', 'allow', 'stale'),
     defaultValue: 'deny',
     description:
-      'While the service cannot be asked: refuse (503); let in, marked `flag`; let in; or go by the last answer, and refuse where there is none that is young enough',
+      'The action while the service is unreachable. `deny`: refuse with 503. `flag`: admit and mark as `flag`. `allow`: admit. `stale`: use the last response, and refuse if there is none within `maxStaleSeconds`',
   },
   maxStaleSeconds: {
     read: numberBetween(0, 86_400),
     defaultValue: 300,
     description:
-      'How old that last answer may be: so long a revoked agent may stay in while the service is away',
+      'The maximum age of a stale response. A revoked agent can stay admitted for this long while the service is unreachable',
   },
 }
 
@@ -199,24 +200,24 @@ export const POLICY_FIELDS: {
   mode: {
     read: oneOf('enforce', 'shadow'),
     defaultValue: 'enforce',
-    description: '`shadow` decides, tells (`onDecision`, headers, logs) and refuses nobody',
+    description: '`shadow` reports decisions (`onDecision`, headers, logs) and refuses no request',
   },
   limit: {
     read: limit,
     defaultValue: { requests: 60, seconds: 60 },
     description:
-      'For `limit`: so many requests in so many seconds for each agent; where none is known, for each address (IPv6: its /64)',
+      'The rate limit of the action `limit`, for each agent; if no agent is known, for each address (IPv6: /64)',
   },
   cacheSeconds: {
     read: numberBetween(0, 60),
     defaultValue: 5,
     description:
-      'How long an answer of the service is used before it is asked again. A revoked agent is refused within that time',
+      'How long responses of the service are cached. A revoked agent is refused within this time',
   },
   preflight: {
     read: oneOf('pass', 'decide'),
     defaultValue: 'pass',
-    description: 'Whether a CORS preflight is let through, or decided like any request',
+    description: 'Whether CORS preflights pass, or are decided like other requests',
   },
   directories: {
     read: listOf(
@@ -225,7 +226,7 @@ export const POLICY_FIELDS: {
     ),
     defaultValue: [],
     description:
-      '[Key directories](#signers-of-other-directories) of signers that are no agents of the service. `levels.directory` says what to do with them',
+      '[Key directories](#signers-of-other-directories) of signers that are not agents of the service. `levels.directory` is the action for them',
   },
 }
 
@@ -236,10 +237,10 @@ export const ROUTE_FIELDS: {
   path: {
     read: stringMatching(
       (path) => /^\/[^\s?#*]*$/.test(path.replace(/\/\*$/, '/')) && isUnambiguousPath(path),
-      '`/exactly` or `/all/below/*`, as it stands in the URL, with nothing encoded that need not be',
+      '`/exact` or `/prefix/*`, as in the URL, without unnecessary percent-encoding',
     ),
     defaultValue: undefined,
-    description: 'Which requests, in any letter case',
+    description: 'The path of the requests, case-insensitive',
   },
   methods: {
     read: nullable(

@@ -39,7 +39,7 @@ export function placesRequiringProof(policy: Policy): string[] {
 /** The mistake of a policy with directories at a gateway without audiences. */
 export function directoryMistakes({ directories = [] }: Partial<Policy>): string[] {
   return directories.length > 0
-    ? ['policy.directories needs `audiences`: without them, no signature counts']
+    ? ['policy.directories requires `audiences`: without them, no signature is accepted']
     : []
 }
 
@@ -51,7 +51,7 @@ function readRoutes(
 ): readonly Route[] {
   if (input === undefined) return []
   if (!Array.isArray(input)) {
-    context.mistakes.push(`${place}.routes takes a list of routes`)
+    context.mistakes.push(`${place}.routes must be a list of routes`)
     return []
   }
   return input.map((each, i) => {
@@ -60,7 +60,7 @@ function readRoutes(
     const given = record(each, routePlace, known, context)
     const own = readFields(ROUTE_FIELDS, given, routePlace, context, defaultsOf(ROUTE_FIELDS))
     if (!('path' in given)) {
-      context.mistakes.push(`${routePlace}.path takes ${ROUTE_FIELDS.path.read.accepts}`)
+      context.mistakes.push(`${routePlace}.path must be ${ROUTE_FIELDS.path.read.accepts}`)
     }
     return { ...readRules(given, routePlace, context, rules), ...own } as Route
   })

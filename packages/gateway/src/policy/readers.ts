@@ -20,7 +20,7 @@ function reader<T>(
 ): Reader<T> {
   const read = (value: unknown, place: string, context: ReadContext) => {
     const parsed = parse(value, context)
-    if (parsed === undefined) context.mistakes.push(`${place} takes ${accepts}`)
+    if (parsed === undefined) context.mistakes.push(`${place} must be ${accepts}`)
     return parsed
   }
   return Object.assign(read, { accepts })
@@ -69,7 +69,7 @@ export function listOf<T>(read: Reader<T>, accepts: string, minLength = 0): Read
   return Object.assign(
     (value: unknown, place: string, context: ReadContext) => {
       if (!Array.isArray(value) || value.length < minLength) {
-        context.mistakes.push(`${place} takes ${accepts}`)
+        context.mistakes.push(`${place} must be ${accepts}`)
         return undefined
       }
       return value
@@ -88,11 +88,11 @@ export function record(
   { mistakes }: ReadContext,
 ): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    mistakes.push(`${place} takes an object`)
+    mistakes.push(`${place} must be an object`)
     return {}
   }
   for (const name of Object.keys(value)) {
-    if (!known.includes(name)) mistakes.push(`${place}.${name} is not known`)
+    if (!known.includes(name)) mistakes.push(`${place}.${name} is unknown`)
   }
   return value as Record<string, unknown>
 }

@@ -35,13 +35,13 @@ test('an invalid file is refused with a list of every mistake', async (t) => {
   const { code, stderr } = await runGatewayCommand('--config', file)
   assert.equal(code, 2)
   for (const each of [
-    'file.naming is not known',
-    'port takes',
-    'logLevel takes',
-    'policy.mode takes',
-    'policy.deny[0] takes',
+    'file.naming is unknown',
+    'port must be',
+    'logLevel must be',
+    'policy.mode must be',
+    'policy.deny[0] must be',
     'header name',
-    'The service is an http or https address',
+    'The address of the service must be http or https',
   ]) {
     assert.ok(stderr.includes(each), `${each}: ${stderr}`)
   }
@@ -79,7 +79,7 @@ test('--check validates the file without starting a server, and the example is v
   writeFileSync(file, JSON.stringify({ service: 'https://id.example', policy: { routes } }))
   const { code: unproven, stderr } = await runGatewayCommand('--check', '--config', file)
   assert.equal(unproven, 2)
-  assert.match(stderr, /^- policy\.routes\[1\]\.requireProof needs audiences$/m)
+  assert.match(stderr, /^- policy\.routes\[1\]\.requireProof requires audiences$/m)
 })
 
 test('the session secret comes from the environment, and a session is accepted as proof', async (t) => {
@@ -106,7 +106,10 @@ test('the session secret comes from the environment, and a session is accepted a
   assert.equal((await logged(({ action }) => action === 'allow')).proofOfPossession, true)
   const file = join(tempDir(t), 'gateway.json')
   writeFileSync(file, JSON.stringify(settings))
-  assert.match((await runGatewayCommand('--config', file)).stderr, /the environment has no SECRET/)
+  assert.match(
+    (await runGatewayCommand('--config', file)).stderr,
+    /the environment variable SECRET is not set/,
+  )
 })
 
 test('a port in use ends the command with exit code 1', async (t) => {
@@ -143,7 +146,7 @@ test('a changed file is loaded at SIGHUP or by polling, and an invalid file is l
   const refused = await gateway.logged(({ event }) => event === 'reload-refused')
   assert.deepEqual(
     [refused.level, refused.mistakes],
-    ['error', ['policy.levels.none takes `allow`, `limit` or `deny`']],
+    ['error', ['policy.levels.none must be `allow`, `limit` or `deny`']],
   )
   assert.equal((await ask(gateway.url)).status, 200)
   write(withNone('deny'))

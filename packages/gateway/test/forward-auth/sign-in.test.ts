@@ -198,13 +198,14 @@ test('without signInPath nothing is served, and settings that do not fit are ref
   const short = secretFile()
   writeFileSync(short, 'short')
   for (const [settings, mistake] of [
-    [{}, /signInPath needs sessionSecret/],
-    [{ sessionSecretFile: file, audiences: [] }, /sessions need audiences/],
-    [{ sessionSecretFile: file, sessionSecretVariable: 'A' }, /exclude each other/],
+    [{}, /signInPath requires sessionSecret/],
+    [{ sessionSecretFile: file, audiences: [] }, /sessions require audiences/],
+    [{ sessionSecretFile: file, sessionSecretVariable: 'A' }, /cannot be combined/],
     [{ sessionSecretFile: `${file}.none` }, /ENOENT/],
     [{ sessionSecretFile: short }, /at least 32 bytes/],
     ...['/auth/forward', '/metrics', 'in', '//in', '/a"b', '/a/../b', '/a?b', '/'].map(
-      (signInPath) => [{ sessionSecretFile: file, signInPath }, /signInPath takes a path/] as const,
+      (signInPath) =>
+        [{ sessionSecretFile: file, signInPath }, /signInPath must be a path/] as const,
     ),
   ] as const) {
     assert.throws(

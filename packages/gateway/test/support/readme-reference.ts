@@ -23,9 +23,9 @@ export const REFERENCE: Readonly<Record<string, () => string>> = {
     [
       ...table('field', POLICY_FIELDS as Fields),
       ...rows(RULE_FIELDS as Fields),
-      '| `routes` | a list of routes | `[]` | Rules of their own for some requests: the first route that fits counts |',
+      '| `routes` | a list of routes | `[]` | Rules for some requests; the first matching route applies |',
       '',
-      'A route has these, and all fields from `levels` on; what it leaves out is as around it.',
+      'A route has these fields, and all fields from `levels` on. Fields that it omits are inherited from the policy.',
       '',
       ...table('field', ROUTE_FIELDS as Fields),
       '',
@@ -40,7 +40,7 @@ export const REFERENCE: Readonly<Record<string, () => string>> = {
 
 function table(head: string, fields: Fields): string[] {
   return [
-    `| ${head} | takes | default | what it means |`,
+    `| ${head} | type | default | description |`,
     '| --- | --- | --- | --- |',
     ...rows(fields),
   ]

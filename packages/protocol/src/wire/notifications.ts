@@ -17,6 +17,7 @@ export const SECURITY_KINDS = [
   'email_address_added',
   'email_address_removed',
   'verification_removed',
+  'api_key_created',
 ] as const
 
 /** Every kind of notification. Only ever extended, because kinds are stored. */

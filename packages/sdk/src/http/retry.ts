@@ -145,10 +145,10 @@ function networkError(origin: string, error: unknown): CountersignError {
 export function abortedBy(signal: AbortSignal): CountersignError {
   const cause = signal.reason
   return (cause as Error | null)?.name === 'TimeoutError'
-    ? new CountersignError('TIMEOUT', 'No answer within the time that the caller allows.', {
+    ? new CountersignError('TIMEOUT', 'No response within the time limit of the caller.', {
         cause,
       })
-    : new CountersignError('ABORTED', 'The caller has ended the call.', { cause })
+    : new CountersignError('ABORTED', 'The caller aborted the call.', { cause })
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

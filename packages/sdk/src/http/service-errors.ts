@@ -39,7 +39,11 @@ export function errorIn(
   }
   const { origin } = service
   if (status === 429) {
-    return new CountersignError('RATE_LIMITED', `${origin} answers 429: too often.`, details)
+    return new CountersignError(
+      'RATE_LIMITED',
+      `${origin} answers 429: too many requests.`,
+      details,
+    )
   }
   const notJson = /json/.test(mediaType)
     ? `answers ${status} with what is not JSON`

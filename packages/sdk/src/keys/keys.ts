@@ -46,7 +46,7 @@ export async function keyFromText(text: string): Promise<Signer> {
   try {
     jwk = JSON.parse(trimmed)
   } catch {
-    throw unusable('This begins like a JWK and is not JSON.')
+    throw unusable('The text starts like a JWK but is not JSON.')
   }
   return keyFromJwk(jwk)
 }
@@ -64,7 +64,7 @@ function partsOfJwk(jwk: unknown): { seed: Uint8Array; publicKey: Uint8Array } {
   const seed = bytesOf(d)
   const publicKey = bytesOf(x)
   if (kty !== 'OKP' || crv !== 'Ed25519' || publicKey === null) {
-    throw unusable('This is no Ed25519 key in JWK (kty OKP, crv Ed25519, x, d).')
+    throw unusable('This is not a private Ed25519 key in JWK (kty OKP, crv Ed25519, x, d).')
   }
   if (seed === null) throw unusable('This JWK holds a public key; the private one (d) is needed.')
   return { seed, publicKey }

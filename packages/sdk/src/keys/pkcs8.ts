@@ -38,15 +38,15 @@ export function seedOfPem(pem: string): Uint8Array {
   if (body === null) {
     throw unusable(
       pem.includes('BEGIN PUBLIC KEY')
-        ? 'This is a public key; the private one is needed.'
-        : 'This is no private key in PEM (PKCS#8).',
+        ? 'This is a public key. A private key is required.'
+        : 'This is not a private key in PEM (PKCS#8).',
     )
   }
   const der = bytesOfBase64(body[1] as string)
   const seed = der && seedOfDer(der)
   if (seed === null) {
     throw unusable(
-      'This is no Ed25519 private key. Make one: countersign keygen, or openssl genpkey -algorithm ed25519',
+      'This is not an Ed25519 private key. Create one with countersign keygen or openssl genpkey -algorithm ed25519.',
     )
   }
   return seed

@@ -42,7 +42,10 @@ export async function keyFromFile(
   const signer = await readKeyFile(path, onExposed)
   if (signer !== null) return signer
   if (!create) {
-    throw new CountersignError('NO_KEY', `There is no key at ${path}. Make one: { create: true }`)
+    throw new CountersignError(
+      'NO_KEY',
+      `There is no key at ${path}. To create one, pass { create: true }.`,
+    )
   }
   const { pem } = await newKey()
   try {
@@ -138,7 +141,7 @@ async function signerIn(pem: string, path: string): Promise<Signer> {
 }
 
 function emitExposedWarning(path: string): void {
-  process.emitWarning(`Other users of this machine may have read ${path}: chmod 600 it.`, {
+  process.emitWarning(`Other users of this machine can read ${path}. Run: chmod 600 ${path}`, {
     code: 'COUNTERSIGN_KEY_EXPOSED',
   })
 }

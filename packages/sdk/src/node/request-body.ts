@@ -37,7 +37,7 @@ export function bodyOf(request: IncomingMessage, parsed: unknown, rawBody: unkno
   }
   if (left === undefined || left === null) {
     if (!hasBody(request)) return UNCHANGED
-    throw new TypeError('The body of the request was read before, and nothing of it is left.')
+    throw new TypeError('The body of the request was already read and is no longer available.')
   }
   return { content: written(left, request.headers['content-type'] ?? ''), isRewritten: true }
 }

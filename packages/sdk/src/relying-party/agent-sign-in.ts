@@ -85,7 +85,7 @@ const MAX_SESSION_SECONDS = 24 * 60 * 60
 export function agentSignIn(options: AgentSignInOptions): AgentSignIn {
   const { registry, secret, sessionSeconds = 900, admit = () => true, now = Date.now } = options
   if (!(sessionSeconds > 0 && sessionSeconds <= MAX_SESSION_SECONDS)) {
-    throw new CountersignError('INVALID_ARGUMENT', 'sessionSeconds is from 1 second to a day.')
+    throw new CountersignError('INVALID_ARGUMENT', 'sessionSeconds must be from 1 to 86400.')
   }
   const audience = originOf(options.audience, 'The audience')
   const macs = macsOf(Array.isArray(secret) ? secret : [secret])
@@ -95,7 +95,7 @@ export function agentSignIn(options: AgentSignInOptions): AgentSignIn {
   const complete: AgentSignIn['complete'] = async (answer, callOptions) => {
     const verification = await checked(challenges.check(answer, callOptions))
     if (!verification.verified || !(await admit(verification))) {
-      throw notAdmitted('This agent is not admitted here.')
+      throw notAdmitted('This site does not admit this agent.')
     }
     const { identityLevel } = verification
     const { did, publicKey, keySequence } = await registry.agent(verification.agent.did, {

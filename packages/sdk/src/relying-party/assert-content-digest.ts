@@ -36,8 +36,8 @@ export async function assertContentDigest(
   if (field === null ? bytes.length === 0 : isDigestOf(field, bytes)) return
   const message =
     field === null
-      ? 'The request has a body, and no signature covers a digest of it.'
-      : 'The body is not the one that the agent signed.'
+      ? 'The request has a body, but no signature covers its digest.'
+      : 'The body does not match the signed digest.'
   throw new CountersignError('INVALID_SIGNATURE', message)
 }
 
@@ -45,7 +45,7 @@ function headerName(idHeader: string | undefined): string {
   try {
     return namingFor(undefined, idHeader).forwardedHeaders.contentDigest.toLowerCase()
   } catch {
-    throw new CountersignError('INVALID_ARGUMENT', 'idHeader is the name of a header.')
+    throw new CountersignError('INVALID_ARGUMENT', 'idHeader must be the name of a header.')
   }
 }
 

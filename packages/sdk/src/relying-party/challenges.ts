@@ -68,7 +68,7 @@ export function challengesFrom(
       if (!ours || !(await nonces.redeem(parsed.nonce, answer))) {
         throw new CountersignError(
           'CHALLENGE_SPENT',
-          'This challenge was not asked here, is too old, or has been answered. Ask for a new one.',
+          'This challenge was not issued here, has expired or was already used. Request a new one.',
         )
       }
       return registry.verify(answer, options)

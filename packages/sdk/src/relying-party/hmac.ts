@@ -52,7 +52,7 @@ function bytesOfSecret(secret: string | Uint8Array): Uint8Array<ArrayBuffer> {
 function tooShort(): CountersignError {
   return new CountersignError(
     'INVALID_ARGUMENT',
-    `The secret of sessions has at least ${MIN_SECRET_BYTES} bytes. Make one: openssl rand -base64 32`,
+    `The session secret must have at least ${MIN_SECRET_BYTES} bytes. Create one with: openssl rand -base64 32`,
   )
 }
 

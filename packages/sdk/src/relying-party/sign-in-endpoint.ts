@@ -40,7 +40,7 @@ export async function answerSignIn(request: Request, steps: SignInSteps): Promis
 async function answerIn(request: Request): Promise<VerifyRequest> {
   // A form on another site's page cannot send this media type.
   if (!/^application\/json *(;|$)/i.test(request.headers.get('content-type') ?? '')) {
-    throw refused('UNSUPPORTED_MEDIA_TYPE', 'The answer is sent as application/json.')
+    throw refused('UNSUPPORTED_MEDIA_TYPE', 'Send the answer as application/json.')
   }
   const body = parse(await readText(request))
   const { publicKey, challenge, signature, did } = body
@@ -48,7 +48,7 @@ async function answerIn(request: Request): Promise<VerifyRequest> {
   if (!texts.every((each) => typeof each === 'string')) {
     throw refused(
       'VALIDATION_ERROR',
-      'An answer has publicKey, challenge and signature, all texts.',
+      'An answer needs the string members publicKey, challenge and signature.',
     )
   }
   return { publicKey, challenge, signature, ...(did != null && { did }) } as VerifyRequest
@@ -66,7 +66,7 @@ async function readText(request: Request): Promise<string> {
     if (length > MAX_BYTES) {
       // Not cancelled: with node:http that would end the connection before the answer.
       reader?.releaseLock()
-      throw refused('PAYLOAD_TOO_LARGE', `An answer has at most ${MAX_BYTES} bytes.`)
+      throw refused('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_BYTES} bytes.`)
     }
     text += decoder.decode(value, { stream: true })
   }
@@ -86,7 +86,7 @@ function failure(error: unknown): Response {
   const { code, message } = error instanceof CountersignError ? error : { code: '', message: '' }
   const status = STATUS[code]
   if (status === undefined) {
-    const words = 'Agents cannot be checked at the moment. Try again later.'
+    const words = 'Agents cannot be verified at the moment. Try again later.'
     return json(503, envelope('UNAVAILABLE', words))
   }
   const headers: Record<string, string> = status === 405 ? { allow: 'GET, POST' } : {}

@@ -60,7 +60,7 @@ async function recordOnce(
   times: Pick<UsedNonce, 'createdAt' | 'expiresAt'>,
 ): Promise<boolean> {
   if (!(await isSignedChallenge(checkedAnswer(answer)))) {
-    const message = 'The signature is not one of this challenge by this key.'
+    const message = 'The signature does not match this challenge and key.'
     throw new CountersignError('INVALID_SIGNATURE', message)
   }
   const keyid = keyThumbprint(decodeKey(answer.publicKey) as Uint8Array)
@@ -68,6 +68,6 @@ async function recordOnce(
   const hash = encodeBase64Url(new Uint8Array(digest))
   const outcome = await used.record({ keyid, hash, ...times })
   if (outcome === 'fresh' || outcome === 'used') return outcome === 'fresh'
-  const message = 'It cannot be checked at the moment whether this challenge was used.'
+  const message = 'The store of used challenges is not available at the moment. Try again later.'
   throw new CountersignError('UNAVAILABLE', message)
 }

@@ -8,7 +8,7 @@
 export type AgentStatus = 'active' | 'suspended' | 'revoked'
 /** The assurance level of an identity verification, weakest first. */
 export type Assurance = 'low' | 'substantial' | 'high'
-/** A is best, E is least. */
+/** A is best, E is lowest. */
 export type Grade = 'A' | 'B' | 'C' | 'D' | 'E'
 /** 2: a domain or an agent-to-agent endpoint; 1: a chat or a runtime. */
 export type Tier = 1 | 2

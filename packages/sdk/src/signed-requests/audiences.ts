@@ -40,13 +40,15 @@ function audienceOf(each: string | URL | AudienceOptions): [origin: string, Audi
   const { protocol, hostname } = new URL(canonical)
   if (protocol !== 'https:' && !isLoopback(hostname)) {
     throw invalid(
-      'An audience is an https origin: over plain http a signed request can be replayed.',
+      'An audience must be an https origin. Over plain http, a signed request can be replayed.',
     )
   }
   const needsOrigin = dialect === 'legacy' || dialect === 'origin'
   if (signatureAgent === undefined) {
     if (!needsOrigin) return [canonical, { dialect, signatureAgent: null }]
-    throw invalid(`The dialect ${dialect} needs the option signatureAgent: an origin with the key.`)
+    throw invalid(
+      `The dialect ${dialect} requires the option signatureAgent, the origin at which you publish the key.`,
+    )
   }
   const url = String(signatureAgent)
   return [

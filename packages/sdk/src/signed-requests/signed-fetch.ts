@@ -45,7 +45,7 @@ export function requestToSign(input: string | URL | Request, init?: RequestInit)
   const given = new Request(input, init)
   for (const name of ['signature', 'signature-input', 'signature-agent']) {
     if (!given.headers.has(name)) continue
-    const message = `This request already has the header ${name}. An agent signs only requests without it.`
+    const message = `This request already has the header ${name}. Remove it.`
     throw new CountersignError('INVALID_ARGUMENT', message)
   }
   const url = new URL(given.url)

@@ -162,6 +162,6 @@ test('a body that was read without a trace is an error that says so', async (t) 
     assert.equal((await fetch(site, { method: 'POST', body: 'gone', headers })).status, 500)
   }
   const messages = printed.mock.calls.map(({ arguments: [error] }) => String(error))
-  assert.match(messages[0] ?? '', /was read before, and nothing of it is left/)
+  assert.match(messages[0] ?? '', /was already read and is no longer available/)
   assert.match(messages[1] ?? '', /multipart\/form-data; boundary=x cannot be restored/)
 })

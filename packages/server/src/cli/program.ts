@@ -48,9 +48,9 @@ export async function runCountersignd(
   const program = new Command('countersignd')
     .description("The operator's command of Countersign: runs the service and works on its data.")
     .version(VERSION)
-    .option('--json', 'print the result as JSON and nothing else')
+    .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
-    .showHelpAfterError('(add --help for how to use it)')
+    .showHelpAfterError('(see --help)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => stdout.write(text),
@@ -82,9 +82,8 @@ export async function runCountersignd(
 /** Makes subcommands throw instead of exiting, and accept --json after their own name as well. */
 function configureSubcommands(command: Command): void {
   for (const each of command.commands) {
-    each.exitOverride().showHelpAfterError('(add --help for how to use it)')
-    if (each.commands.length === 0)
-      each.option('--json', 'print the result as JSON and nothing else')
+    each.exitOverride().showHelpAfterError('(see --help)')
+    if (each.commands.length === 0) each.option('--json', 'print the result as JSON')
     configureSubcommands(each)
   }
 }

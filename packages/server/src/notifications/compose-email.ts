@@ -69,8 +69,8 @@ async function verificationMessage(
   return {
     subject: `Verify your e-mail address for ${serviceName}`,
     paragraphs: [
-      `The account @${owner.username} of ${serviceName} wants to get notifications at this address. To allow it, open this link within 24 hours and press the button on the page.`,
-      'If this is not your account, ignore this e-mail. The address gets no notifications unless it is verified.',
+      `The account @${owner.username} of ${serviceName} added this address for notifications. To confirm it, open this link within 24 hours and press the button on the page.`,
+      'If this is not your account, ignore this e-mail. Without confirmation, the address receives no notifications.',
     ],
     action: {
       label: 'Verify the address',

@@ -20,7 +20,7 @@ type Describe = (details: NotificationDetails, site: Site) => NotificationText
 const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   verification_expiring: ({ provider, expiresAt }, site) => ({
     title: `Your verification by ${labelOf(provider, site)} expires on ${day(expiresAt)}`,
-    text: 'Verify your identity again before then. If you do not, your agents lose the part of their grade that depends on it.',
+    text: 'Verify your identity again before then. Otherwise, your agents lose the part of their grade that depends on it.',
     link: '/dashboard/identity',
   }),
   verification_expired: ({ provider }, site) => ({
@@ -30,17 +30,17 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   }),
   channel_expiring: (details, site) => ({
     title: `The proof of ${channelOf(details, site)} expires on ${day(details.expiresAt)}`,
-    text: `Prove this channel of your agent ${agentOf(details, site)} again before then. If you do not, it no longer counts for the agent’s grade.`,
+    text: `Verify this channel of your agent ${agentOf(details, site)} again before then. Otherwise, it no longer counts for the agent’s grade.`,
     link: channelLink(details, site),
   }),
   channel_failing: (details, site) => ({
     title: `The proof of ${channelOf(details, site)} was not found`,
-    text: `The channel of your agent ${agentOf(details, site)} counts until ${minute(details.staleAt)} at least. Publish the proof again before then. If further checks do not find it, the channel no longer counts for the agent’s grade.`,
+    text: `The channel of your agent ${agentOf(details, site)} stays verified until at least ${minute(details.staleAt)}. Publish the proof again before then. If further checks do not find it, the channel no longer counts for the agent’s grade.`,
     link: channelLink(details, site),
   }),
   channel_lost: (details, site) => ({
     title: `${capital(channelOf(details, site))} no longer counts for the grade of an agent`,
-    text: `The agent is ${agentOf(details, site)}. Reason: ${LOST[String(details.reason)] ?? 'the channel is no longer proven'}.`,
+    text: `The agent is ${agentOf(details, site)}. Reason: ${LOST[String(details.reason)] ?? 'the channel is no longer verified'}.`,
     link: hasChannel(details) ? channelLink(details, site) : agentLink(details, site),
   }),
   agent_suspended: (details, site) => ({
@@ -65,7 +65,7 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   }),
   new_sign_in: ({ method, browser, signedInAt }) => ({
     title: 'New sign-in to your account',
-    text: `${describeBrowser(String(browser))} signed in with ${METHODS[String(method)] ?? 'another method'} on ${minute(signedInAt)}. The name of the browser is what it says of itself.${IF_NOT_YOU}`,
+    text: `${describeBrowser(String(browser))} signed in with ${METHODS[String(method)] ?? 'another method'} on ${minute(signedInAt)}. The name of the browser is self-declared.${IF_NOT_YOU}`,
     link: '/dashboard/account',
   }),
   recovery_code_used: ({ browser, signedInAt }) => ({
@@ -75,7 +75,7 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   }),
   sign_in_method_added: (details, site) => ({
     title: `${capital(methodOf(details, site))} added to your account`,
-    text: `Whoever has it can sign in.${IF_NOT_YOU}`,
+    text: `It can be used to sign in.${IF_NOT_YOU}`,
     link: '/dashboard/account',
   }),
   sign_in_method_removed: (details, site) => ({
@@ -85,18 +85,23 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
   }),
   email_address_added: ({ domain }) => ({
     title: `An e-mail address at ${domain} was added to your account`,
-    text: `It is verified, and gets your notifications.${IF_NOT_YOU}`,
+    text: `It is verified and receives your notifications.${IF_NOT_YOU}`,
     link: '/dashboard/account',
   }),
   email_address_removed: ({ domain }) => ({
     title: `An e-mail address at ${domain} was removed from your account`,
-    text: `It gets no further notifications.${IF_NOT_YOU}`,
+    text: `It no longer receives notifications.${IF_NOT_YOU}`,
     link: '/dashboard/account',
   }),
   verification_removed: ({ provider }, site) => ({
     title: `Your verification by ${labelOf(provider, site)} was removed`,
     text: `It no longer counts for the grade of your agents.${IF_NOT_YOU}`,
     link: '/dashboard/identity',
+  }),
+  api_key_created: ({ name, scopes, expiresAt }) => ({
+    title: 'An API key was created for your account',
+    text: `Its name is ${selfDeclared(String(name))}. Scopes: ${String(scopes).replaceAll(' ', ', ')}. It expires on ${day(expiresAt)}. If you no longer need it, revoke it.${IF_NOT_YOU}`,
+    link: '/dashboard/account',
   }),
   email_undeliverable: ({ domain }) => ({
     title: `E-mail to your address at ${domain} could not be delivered`,
@@ -106,13 +111,13 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
 }
 
 const IF_NOT_YOU =
-  ' If this was not you, end the session, remove sign-in methods that you do not know, and create new recovery codes.'
+  ' If this was not you, end all other sessions, remove sign-in methods and API keys that you do not know, and create new recovery codes.'
 
 const LOST: Readonly<Record<string, string>> = {
   'not-found': 'checks have not found its proof for three days',
   expired: 'its proof has expired',
   owner: 'it was removed from your account',
-  'proven-by-another': 'another owner has proven that it belongs to them',
+  'proven-by-another': 'another owner has verified it as theirs',
 }
 
 const BY: Readonly<Record<string, string>> = {

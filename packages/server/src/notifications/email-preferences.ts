@@ -36,6 +36,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   email_address_added: 'An e-mail address was added',
   email_address_removed: 'An e-mail address was removed',
   verification_removed: 'An identity verification was removed',
+  api_key_created: 'An API key was created',
 }
 
 /** An owner's e-mail addresses and preferences. */

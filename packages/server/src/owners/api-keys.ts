@@ -13,6 +13,7 @@ import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
 import { hashToken } from '../core/crypto/hash-token.ts'
 import type { ApiKeyRow, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
+import { appendNotification } from '../core/database/notification-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
 import {
@@ -69,6 +70,10 @@ export async function createApiKey(
     }
     await insertApiKey(tx, inserted)
     await append(tx, 'owner.api_key_created', inserted, at)
+    await appendNotification(tx, {
+      ...{ ownerId, kind: 'api_key_created', subject: id, at },
+      details: { name, scopes: inserted.scopes, expiresAt: inserted.expires_at },
+    })
     return inserted
   })
   return { ...describeApiKey(row), secret }

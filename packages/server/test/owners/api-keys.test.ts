@@ -7,6 +7,7 @@ import {
   type ApiKeys,
   type CreatedApiKey,
   MAX_API_KEYS,
+  type Notifications,
 } from '@countersign/protocol'
 import { type Answer, assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask, post } from '../../../../test/support/ask.ts'
@@ -75,6 +76,22 @@ async function ownerOperations(service: TestService) {
       .map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   )
 }
+
+test('the owner is notified of a new key, with its name, scopes and expiry but not the key', async (t) => {
+  const service = await startTestService(t)
+  const owner = await newOwner(service, 'ada')
+  const created = await createKey(owner, ['agents:read', 'claim_tokens:create'])
+  const { notifications } = jsonOf<Notifications>(await owner.get('/api/account/notifications'))
+  const [notification] = notifications.filter(({ kind }) => kind === 'api_key_created')
+  assert.equal(notification?.security, true)
+  assert.equal(notification?.title, 'An API key was created for your account')
+  assert.match(
+    notification?.text ?? '',
+    /^Its name is “CI”\. Scopes: agents:read, claim_tokens:create\./,
+  )
+  assert.match(notification?.text ?? '', / It expires on \d+ \w+ \d{4}\. /)
+  assert.ok(!JSON.stringify(notification).includes(created.secret))
+})
 
 test('each scope admits exactly its operations, and no key reaches what needs a sign-in', async (t) => {
   const service = await startTestService(t)

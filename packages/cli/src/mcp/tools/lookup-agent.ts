@@ -9,8 +9,8 @@ import { agentReference, argumentsOf, defineTool, READS } from '../tool.ts'
 export const lookupAgent = defineTool({
   name: 'lookup_agent',
   title: 'Look up an agent',
-  description: `Whether the certificate of another agent is good, and whether its owner has proved who they are. Use it when somebody names a DID or a public key.
-It says what is known of that DID, not that you talk to its holder: anyone can name a DID. For that, use verify_agent. Fails with NOT_FOUND where there is no such agent. Changes nothing.`,
+  description: `The certificate status of another agent, and whether its owner's identity is verified. Use it when somebody gives you a DID or a public key.
+It does not prove that a caller is that agent: anyone can send a DID. For that, use verify_agent. Fails with NOT_FOUND if there is no such agent. Changes nothing.`,
   annotations: READS,
   input: argumentsOf({ agent: agentReference() }),
   output: z.strictObject(certificateSchema),

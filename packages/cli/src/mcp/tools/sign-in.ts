@@ -11,8 +11,8 @@ const TIMEOUT_MS = 10_000
 export const signIn = defineTool({
   name: 'sign_in',
   title: 'Sign in at a site',
-  description: `Get a session at a site that lets agents sign in: it proves your key there once, and fetch then sends the session with every request to that site. Use it if the site asks for a session; many accept the signature of fetch alone.
-Give the address of the site's sign-in for agents, from its documentation or from www-authenticate in an answer of fetch. It signs in at the sites that the person who runs this server has allowed, and no others. The session token stays in this server: nobody needs it from you.`,
+  description: `Get a session at a site that lets agents sign in: it proves possession of your key once, and fetch then sends the session with every request to that site. Use it if the site requires a session; many accept the signature of fetch alone.
+Give the address of the site's sign-in endpoint for agents, from its documentation or from www-authenticate in a response of fetch. It signs in only at the sites that the operator of this server has allowed. The session token stays in this server: nobody needs it from you.`,
   annotations: {
     readOnlyHint: false,
     destructiveHint: false,
@@ -23,11 +23,13 @@ Give the address of the site's sign-in for agents, from its documentation or fro
     endpoint: z
       .string()
       .max(4096)
-      .describe("The site's sign-in for agents, such as https://shop.example/agent-sign-in"),
+      .describe(
+        "The site's sign-in endpoint for agents, such as https://shop.example/agent-sign-in",
+      ),
   }),
   output: z.strictObject({
-    site: z.string().describe('The origin whose requests now have the session'),
-    did: z.string().describe('As whom you are signed in'),
+    site: z.string().describe('The origin to which fetch sends the session'),
+    did: z.string().describe('The DID that is signed in'),
     expiresAt: z.string().describe('Sign in again after that'),
   }),
   async run({ endpoint }, context) {
@@ -35,7 +37,7 @@ Give the address of the site's sign-in for agents, from its documentation or fro
     assertAudience(url.origin, context)
     const { agent, did } = await ownAgent(context.cli, [url.origin])
     const session = await signInAt(agent, url)
-    if (session.did !== did) throw refusedBy(url, 'gave a session of another agent')
+    if (session.did !== did) throw refusedBy(url, 'returned a session of another agent')
     context.sessions.set(url.origin, session)
     const { expiresAt } = session
     return {
@@ -58,7 +60,7 @@ async function signInAt(agent: Agent, url: URL): Promise<AgentSession> {
     if (error.code === 'NOT_ADMITTED') throw refusedBy(url, 'does not admit this agent')
     throw new Failure(
       'UNEXPECTED_ANSWER',
-      `${url.origin} gave no session${error.status === null ? '' : ` (HTTP ${error.status})`}. Is this the address of its sign-in for agents?`,
+      `${url.origin} returned no session${error.status === null ? '' : ` (HTTP ${error.status})`}. Check that this is its sign-in endpoint for agents.`,
     )
   }
 }

@@ -9,8 +9,8 @@ import { argumentsOf, defineTool, READS } from '../tool.ts'
 export const whoami = defineTool({
   name: 'whoami',
   title: 'Who am I',
-  description: `Your own DID, public key and certificate, as the service has them now. Use it before you tell others who you are, and after a claim whose outcome is unknown.
-Fails with NO_KEY or NOT_FOUND while you have no certificate. Changes nothing and never returns the private key.`,
+  description: `Your own DID, public key and certificate, as the service currently returns them. Use it before you identify yourself to others, and after a claim whose outcome is unknown.
+Fails with NO_KEY or NOT_FOUND if you have no certificate. Changes nothing and never returns the private key.`,
   annotations: READS,
   input: argumentsOf({}),
   output: z.strictObject({
