@@ -115,7 +115,7 @@ test('fetch and sign-request refuse what must not be signed, and repeat no secre
     [site.url, 'header host cannot be set', '-H', 'Host: shop.example'],
     [site.url, 'a name, a colon and a value', '-H', 'secret'],
     [site.url, 'GET request has no body', '-X', 'GET', '-d', 'x'],
-    [site.url, 'no request that can be sent', '-X', 'CONNECT'],
+    [site.url, 'The request is not valid', '-X', 'CONNECT'],
     [site.url, 'file for the body', '-d', '@missing'],
     [site.url, 'legacy needs', '--dialect', 'legacy'],
   ] as const
@@ -156,7 +156,7 @@ test('sign-request prints headers that any client can send, once', async () => {
   assert.equal((await fetch(url, described as RequestInit)).status, 200)
 
   const spaced = await cli.run('sign-request', '--url', `${site.url}/a b`)
-  assert.match(spaced.stderr, /warning: send the request to http.*\/a%20b: it is signed so/)
+  assert.match(spaced.stderr, /warning: send the request to http.*\/a%20b, the address that was signed/)
   const legacy = ['--dialect', 'legacy', '--signature-agent', 'https://agent.example']
   const bare = await cli.run('sign-request', '--url', site.url, ...legacy)
   assert.match(bare.stdout, /^signature-agent: "https:\/\/agent\.example"$/m)

@@ -42,7 +42,7 @@ suite('resolve', () => {
     const cli = cliFor(t, { COUNTERSIGN_URL: service.url })
     const elsewhere = await cli.run('resolve', `did:web:id.example:agent:${did}`, '--json')
     assert.deepEqual([elsewhere.code, elsewhere.stdout], [2, ''])
-    assert.match(errorIn(elsewhere).message, /answers for did:web:localhost%3A\d+:agent:svc/)
+    assert.match(errorIn(elsewhere).message, /authoritative for did:web:localhost%3A\d+:agent:svc/)
     for (const place of ['localhost%3A1', 'id.example:deep:agent']) {
       const other = await cli.run('resolve', `did:web:${place}:agent:${did}`, '--json')
       assert.match(errorIn(other).message, /answers for did:web:localhost/, place)

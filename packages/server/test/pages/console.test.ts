@@ -253,13 +253,13 @@ test('a policy that the gateway refuses is refused in its words, and no input ru
   const markup = '"><script>alert(1)</script>'
   const valid = { caller: 'none' }
   const cases: [Fields, RegExp][] = [
-    [{ mode: markup }, /policy\.mode takes enforce or shadow/],
-    [{ requests: 'many' }, /policy\.limit\.requests takes a number from 1/],
-    [{ origin: markup }, /takes an origin such as/],
+    [{ mode: markup }, /policy\.mode must be enforce or shadow/],
+    [{ requests: 'many' }, /policy\.limit\.requests must be a number from 1/],
+    [{ origin: markup }, /must be an origin such as/],
     [{ origin: '', requireProof: 'true' }, /policy\.requireProof needs audiences/],
-    [{ directory: 'http://bots.example' }, /directories\[0\]\.url takes an https address/],
-    [{ 'route.path': 'orders' }, /routes\[0\]\.path takes/],
-    [{ 'route.path': '/a', 'route.status': '500' }, /refusal\.status takes 402, 403 or 404/],
+    [{ directory: 'http://bots.example' }, /directories\[0\]\.url must be an https address/],
+    [{ 'route.path': 'orders' }, /routes\[0\]\.path must be/],
+    [{ 'route.path': '/a', 'route.status': '500' }, /refusal\.status must be 402, 403 or 404/],
     [{ ...valid, 'route.path': `/${markup}` }, /Refused/],
     [{ ...valid, url: `https://${markup}/` }, /Enter the complete URL/],
     [{ ...valid, method: markup }, /Enter the method/],
