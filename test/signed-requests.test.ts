@@ -117,7 +117,7 @@ test('fetch and sign-request refuse what must not be signed, and repeat no secre
     [site.url, 'GET request has no body', '-X', 'GET', '-d', 'x'],
     [site.url, 'The request is not valid', '-X', 'CONNECT'],
     [site.url, 'file for the body', '-d', '@missing'],
-    [site.url, 'legacy needs', '--dialect', 'legacy'],
+    [site.url, 'legacy requires', '--dialect', 'legacy'],
   ] as const
   for (const [url, message, ...args] of cases) {
     for (const command of [['fetch'], ['sign-request', '--url']]) {
@@ -156,12 +156,15 @@ test('sign-request prints headers that any client can send, once', async () => {
   assert.equal((await fetch(url, described as RequestInit)).status, 200)
 
   const spaced = await cli.run('sign-request', '--url', `${site.url}/a b`)
-  assert.match(spaced.stderr, /warning: send the request to http.*\/a%20b, the address that was signed/)
+  assert.match(
+    spaced.stderr,
+    /warning: send the request to http.*\/a%20b, the address that was signed/,
+  )
   const legacy = ['--dialect', 'legacy', '--signature-agent', 'https://agent.example']
   const bare = await cli.run('sign-request', '--url', site.url, ...legacy)
   assert.match(bare.stdout, /^signature-agent: "https:\/\/agent\.example"$/m)
   const none = await cli.run('sign-request')
-  assert.match(none.stderr, /Name the address of the request: --url/)
+  assert.match(none.stderr, /The address of the request is missing/)
 })
 
 test('sign-request and curl work together in a shell', needs('curl'), async () => {

@@ -11,7 +11,7 @@ import { claimAgent, startTestService } from '../support/service.ts'
 import { BROWSER } from '../support/tools.ts'
 
 /** One page of each layout. Every page, in both themes and widths, is scanned by `npm run test:all`. */
-const PUBLIC = ['/', '/check', '/docs/agents', '/docs/api', '/dashboard/sign-in'] as const
+const PUBLIC = ['/', '/check', '/docs/agents'] as const
 
 test('axe finds nothing on a page of each layout', BROWSER, async (t) => {
   const service = await startTestService(t)
@@ -22,7 +22,7 @@ test('axe finds nothing on a page of each layout', BROWSER, async (t) => {
   const signedIn = await openAsOwner(browser, service, owner)
   const visits = [
     ...[...PUBLIC, `/agent/${did}`].map((path) => ({ path, page: visitor.page })),
-    ...['/dashboard', `/dashboard/agents/${did}`].map((path) => ({ path, page: signedIn.page })),
+    { path: `/dashboard/agents/${did}`, page: signedIn.page },
   ]
   for (const { path, page } of visits) {
     await t.test(path, async () => {

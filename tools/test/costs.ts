@@ -35,6 +35,5 @@ export function recordDurations(results: readonly JobResult[], file: string): vo
       ),
     ]),
   )
-  if (process.env.DUMP) writeFileSync(process.env.DUMP, JSON.stringify(costs))
   writeFileSync(file, `${JSON.stringify(durations, null, 2)}\n`)
 }

@@ -45,7 +45,7 @@ suite('resolve', () => {
     assert.match(errorIn(elsewhere).message, /authoritative for did:web:localhost%3A\d+:agent:svc/)
     for (const place of ['localhost%3A1', 'id.example:deep:agent']) {
       const other = await cli.run('resolve', `did:web:${place}:agent:${did}`, '--json')
-      assert.match(errorIn(other).message, /answers for did:web:localhost/, place)
+      assert.match(errorIn(other).message, /authoritative for did:web:localhost/, place)
     }
     for (const text of [
       `did:web:${did}`,

@@ -255,7 +255,7 @@ test('a policy that the gateway refuses is refused in its words, and no input ru
   const cases: [Fields, RegExp][] = [
     [{ mode: markup }, /policy\.mode must be enforce or shadow/],
     [{ requests: 'many' }, /policy\.limit\.requests must be a number from 1/],
-    [{ origin: markup }, /must be an origin such as/],
+    [{ origin: markup }, /an origin such as/],
     [{ origin: '', requireProof: 'true' }, /policy\.requireProof needs audiences/],
     [{ directory: 'http://bots.example' }, /directories\[0\]\.url must be an https address/],
     [{ 'route.path': 'orders' }, /routes\[0\]\.path must be/],

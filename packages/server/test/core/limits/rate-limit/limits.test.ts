@@ -46,7 +46,15 @@ test('with it /openapi.json lists RATE_LIMITED for every operation that is not e
       .map(({ operationId }) => operationId),
   )
   assert.deepEqual(free.toSorted(), [
-    ...['contestKeys', 'healthz', 'readyz', 'revokeAgent', 'revokeAllAgents', 'signOut', 'suspendAgent'],
+    ...[
+      'contestKeys',
+      'healthz',
+      'readyz',
+      'revokeAgent',
+      'revokeAllAgents',
+      'signOut',
+      'suspendAgent',
+    ],
   ])
   const refusal = document.paths['/api/v1/claim']?.post?.responses['4XX'] as {
     headers?: Record<string, unknown>
