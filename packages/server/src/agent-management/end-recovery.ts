@@ -1,7 +1,8 @@
-import { touchAgent } from '../agents/agent-table.ts'
+import { agentByTail, touchAgent } from '../agents/agent-table.ts'
 import { deleteRecovery } from '../agents/key-recovery-table.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
+import { appendNotification } from '../core/database/notification-table.ts'
 import { cancelJob } from '../core/jobs/job-table.ts'
 
 /** The kind of job that makes the new key of a recovery current. */
@@ -44,7 +45,7 @@ export async function endRecovery(
   return true
 }
 
-/** Appends an event about an agent and stores its number as the agent's version. */
+/** Appends an event about the key of an agent, stores its number as the agent's version, and notifies the owner. */
 export async function appendAgentEvent(
   tx: Tx,
   event: {
@@ -52,10 +53,36 @@ export async function appendAgentEvent(
     readonly ownerId: number
     readonly at: number
     readonly type: EventType
-    readonly payload: object
+    readonly payload: Readonly<Record<string, unknown>>
   },
 ): Promise<void> {
   const seq = tx.nextSeq()
   await touchAgent(tx, event.tail, { at: event.at, version: seq })
   await appendEvent(tx, { seq, ...event })
+  const agent = await agentByTail(tx.db, event.tail)
+  if (agent !== undefined) await notifyOfKeyChange(tx, agent, { seq, ...event })
+}
+
+/** Notifies an owner that the key of an agent changed, or of a step of its recovery. */
+export async function notifyOfKeyChange(
+  tx: Tx,
+  { tail, owner_id: ownerId, agent_id: agentId }: Pick<AgentRow, 'tail' | 'owner_id' | 'agent_id'>,
+  event: {
+    readonly seq: number
+    readonly at: number
+    readonly type: EventType
+    readonly payload: Readonly<Record<string, unknown>>
+  },
+): Promise<void> {
+  await appendNotification(tx, {
+    ownerId,
+    kind: 'agent_key_changed',
+    subject: `${tail}:${event.seq}`,
+    details: { tail, agentId, event: event.type, reason: reasonOf(event.payload) },
+    at: event.at,
+  })
+}
+
+function reasonOf({ reason }: Readonly<Record<string, unknown>>): string | null {
+  return typeof reason === 'string' ? reason : null
 }

@@ -98,7 +98,11 @@ async function restore(
   tx: Tx,
   agent: AgentRow,
   { public_key: newKey }: AgentKey,
-  { keyReuse, payload, at }: { readonly keyReuse: KeyReuse; payload: object; at: number },
+  {
+    keyReuse,
+    payload,
+    at,
+  }: { readonly keyReuse: KeyReuse; payload: Readonly<Record<string, unknown>>; at: number },
 ): Promise<void> {
   const wanted = { publicKey: newKey, agentId: agent.agent_id, ownerId: agent.owner_id }
   const use = await keyUseOf(tx.db, wanted, agent.tail, at)

@@ -1,4 +1,5 @@
 import { type KeyChange, keyThumbprint } from '@countersign/protocol'
+import { notifyOfKeyChange } from '../agent-management/end-recovery.ts'
 import { replaceCurrentKey } from '../agents/agent-key-table.ts'
 import { type KeyReuse, keyUseOf, keyUseRefusal } from '../agents/key-use.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
@@ -29,7 +30,7 @@ export interface Replacement {
   readonly at: number
   readonly type: EventType
   /** Added to the number and the thumbprint of the new key in the event. */
-  readonly payload: object
+  readonly payload: Readonly<Record<string, unknown>>
 }
 
 /** Makes a key the current one of an agent, with the next sequence number, and appends the event. */
@@ -45,6 +46,7 @@ export async function replaceKey(
     throw new Error(`the key of ${tail} changed in the same transaction`)
   }
   const keySequence = agent.key_sequence + 1
-  const facts = { keySequence, keyThumbprint: keyThumbprint(newKey), ...payload }
-  await appendEvent(tx, { seq, at, type, tail, ownerId, payload: facts })
+  const added = { keySequence, keyThumbprint: keyThumbprint(newKey), ...payload }
+  await appendEvent(tx, { seq, at, type, tail, ownerId, payload: added })
+  await notifyOfKeyChange(tx, agent, { seq, at, type, payload })
 }

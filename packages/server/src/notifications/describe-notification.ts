@@ -43,6 +43,14 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
     text: `The agent is ${agentOf(details, site)}. Reason: ${LOST[String(details.reason)] ?? 'the channel is no longer verified'}.`,
     link: hasChannel(details) ? channelLink(details, site) : agentLink(details, site),
   }),
+  agent_key_changed: (details, site) => {
+    const [title, text] = KEY_EVENTS[String(details.event)] ?? KEY_CHANGED
+    return {
+      title,
+      text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} ${text}`,
+      link: agentLink(details, site),
+    }
+  },
   agent_suspended: (details, site) => ({
     title: `An agent was suspended by ${BY[String(details.by)] ?? 'the service'}`,
     text: `The agent is ${agentOf(details, site)}.${reasonOf(details)} Its grade is E until it is active again.`,
@@ -112,6 +120,40 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
 
 const IF_NOT_YOU =
   ' If this was not you, end all other sessions, remove sign-in methods and API keys that you do not know, and create new recovery codes.'
+
+const KEY_CHANGED = ['The key of an agent changed', 'See its key history.'] as const
+
+/** Title and text by the type of the event. */
+const KEY_EVENTS: Readonly<Record<string, readonly [string, string]>> = {
+  'agent.key_rotated': [
+    'An agent replaced its key',
+    'If you did not expect this, contest it within 72 hours: somebody may have used its former key.',
+  ],
+  'agent.key_contested': [
+    'You contested a change of an agent’s key',
+    `Its key history shows which key is current.${IF_NOT_YOU}`,
+  ],
+  'agent.key_recovery_started': [
+    'The recovery of an agent’s key was started',
+    `Give the recovery token to the operator of the agent. You can cancel the recovery until the new key takes effect.${IF_NOT_YOU}`,
+  ],
+  'agent.key_recovery_redeemed': [
+    'The recovery token of an agent was redeemed',
+    'The new key takes effect after the delay of the service. Until then, you can cancel the recovery.',
+  ],
+  'agent.key_recovery_vetoed': [
+    'An agent vetoed the recovery of its key',
+    'Its current key stays. If that key was stolen, start a recovery with the reason key_compromised.',
+  ],
+  'agent.key_recovery_cancelled': [
+    'The recovery of an agent’s key has ended without a new key',
+    'You can start another one.',
+  ],
+  'agent.key_recovered': [
+    'The recovered key of an agent took effect',
+    'The former key no longer works.',
+  ],
+}
 
 const LOST: Readonly<Record<string, string>> = {
   'not-found': 'checks have not found its proof for three days',

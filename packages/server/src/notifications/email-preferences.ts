@@ -25,6 +25,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   channel_lost: 'A channel no longer counts',
   // It would go to the same address.
   email_undeliverable: null,
+  agent_key_changed: 'The key of an agent was replaced, or its recovery goes on',
   agent_revoked: 'An agent was revoked',
   agent_suspended: 'An agent was suspended',
   agents_revoked: 'All agents were revoked',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import type { Notifications } from '@countersign/protocol'
 import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
 import { unchanged } from '../../../../test/support/database-digest.ts'
@@ -83,6 +84,15 @@ suite('recovery', () => {
     await changed()
     await assertProves(service, next, did)
     await assertEnded(service, old, REPLACED)
+    const listed = jsonOf<Notifications>(await owner.get('/api/account/notifications'))
+    const titles = listed.notifications
+      .filter(({ kind }) => kind === 'agent_key_changed')
+      .map(({ title }) => title)
+    assert.deepEqual(titles, [
+      'The recovered key of an agent took effect',
+      'The recovery token of an agent was redeemed',
+      'The recovery of an agent’s key was started',
+    ])
     assert.deepEqual(await historyOf(service, did), [
       [1, 'retired', 'claim'],
       [2, 'current', 'recovery'],
