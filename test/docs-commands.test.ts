@@ -30,7 +30,7 @@ test(
     await shell.run(`CLAIM_TOKEN=${await service.operator.issueToken(ownerId)}`)
     await shell.run(`AUDIENCE=${AUDIENCE} CHALLENGE=svc-challenge-v1:${AUDIENCE}:${NONCE}`)
 
-    assert.match(await step('Get a key'), /^A new key/)
+    assert.match(await step('Get a key'), /^Key generated/)
     assert.match(await step('Claim'), /^This agent is svc:agent:/)
     const shown = await step('See who you are')
     assert.match(shown, /^You are svc:agent:\w{24} \(active\)/)

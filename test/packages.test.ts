@@ -54,7 +54,7 @@ for (const major of [20, 24]) {
     }
 
     const made = await countersign('keygen')
-    assert.match(made, /A new key/)
+    assert.match(made, /Key generated/)
     const [, next = ''] = /(npx -y \S+ claim) <token>/.exec(made) ?? assert.fail(made)
     assert.equal(next, `npx -y ${npx} claim`)
     // Neither --url nor COUNTERSIGN_URL: the service that the command came from is meant.
