@@ -43,7 +43,7 @@ export interface DirectorySignature {
 }
 
 /**
- * Signs a key set with a key that it contains: whoever serves it at `authority` has the key's consent.
+ * Signs a key set with a key that it contains: the holder of the key agrees that `authority` serves it.
  * The signed bytes begin with `"@authority";req: ` and end in the tag, so that they are neither a request's signature base
  * nor an answer to a challenge, a claim or an operation on a key.
  * @param sign signs bytes with pure Ed25519. @returns 64 bytes

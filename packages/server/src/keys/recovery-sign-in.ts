@@ -6,7 +6,7 @@ import { sessionByHash } from '../owners/session-table.ts'
 import { passkeyById, signInIdentitiesOfOwner } from '../owners/sign-in-method-table.ts'
 
 const HOUR_MS = 3_600_000
-/** How long a sign-in method must have existed: whoever has taken over a session could add one. */
+/** How long a sign-in method must have existed: an attacker with a stolen session could add one. */
 const ESTABLISHED_MS = 72 * HOUR_MS
 
 /**

@@ -90,7 +90,7 @@ async function notificationMessage(
   if (notification === undefined || words === null) return null
   const kind = notification.kind as NotificationKind
   const isSecurity = isSecurityKind(kind)
-  // Security kinds were decided when they were queued: whoever changes preferences later may be who they are about.
+  // Security kinds were decided when they were queued: an attacker could change the preferences afterwards.
   if (!isSecurity && !(await wantsEmail(db.read, row.owner_id, kind))) return null
   const { title, text, link } = words
   const token = { addressId: row.address_id, kind }

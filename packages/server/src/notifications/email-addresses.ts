@@ -27,7 +27,7 @@ const RESEND_MS = 2 * 60_000
 
 /** Verification e-mails that one owner can have sent. */
 const OWNER_RATE: Rate = { quota: 5, windowMs: 3_600_000 }
-/** Verification e-mails that one address gets, whoever adds it. */
+/** Verification e-mails that one address gets, from all accounts together. */
 const ADDRESS_RATE: Rate = { quota: 5, windowMs: 24 * 3_600_000 }
 
 type Deps = Pick<NotificationDeps, 'db' | 'pepper' | 'now' | 'randomBytes' | 'mailDelivery'>

@@ -3,7 +3,7 @@ import { appendNotification } from '../core/database/notification-table.ts'
 
 /** What signs an owner in. */
 export type ChangedSignInMethod =
-  /** `name` was chosen by whoever added the passkey. */
+  /** `name` was chosen by the person who added the passkey. */
   | { readonly method: 'passkey'; readonly id: string; readonly name: string }
   | { readonly method: 'provider'; readonly provider: string }
   | { readonly method: 'recovery-codes' }

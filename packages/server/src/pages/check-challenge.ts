@@ -28,7 +28,7 @@ export interface PageChallenge {
 
 /**
  * What is known about the text of a challenge. `own`: a text that does not name this service as its audience, so only
- * whoever wrote it knows whether it was used before. `foreign`: it names this service, which did not create it for this agent.
+ * its author knows whether it was used before. `foreign`: it names this service, which did not create it for this agent.
  */
 export type ChallengeState =
   | { readonly kind: 'open' | 'used'; readonly expiresAt: number }

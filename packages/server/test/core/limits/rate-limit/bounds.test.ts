@@ -80,28 +80,20 @@ test('past 512 pending queries, from however many addresses, each process counts
   whileStalled(async (stall) => {
     const { service, settings } = await start(t, 'sign-ins=30/h')
     const goOn = await stall(t, settings)
-    const froms = Array.from({ length: 512 + 88 }, (_, i) => `203.0.${i >> 8}.${i & 255}`)
+    const froms = Array.from({ length: 600 }, (_, i) => `203.0.${i >> 8}.${i & 255}`)
     const all = beginSignIns(service, froms)
     let most = 0
-    // A busy service also refuses for pressure.
-    const refused = async () => {
-      const reasons = ['sign-ins', 'pressure'] as const
-      const counts = await Promise.all(
-        reasons.map((reason) => figure(service, `countersign_refused_total{reason="${reason}"}`)),
-      )
-      return counts.filter((each) => !Number.isNaN(each)).reduce((sum, each) => sum + each, 0)
-    }
+    let isOver = false
+    all.then(() => (isOver = true)).catch(() => undefined)
+    // A challenge for a sign-in is not stored, so counting is all that these requests write.
     await until(async () => {
       most = Math.max(most, await figure(service, WAITING))
-      return (await refused()) >= 88
-    }, 20_000)
-    // 512 counts, and the writes of 512 concurrent sign-ins.
-    assert.ok(most <= 512 + 512, `${most} writes waited`)
+      return isOver
+    }, 60_000)
+    assert.ok(most > 0 && most <= 512, `${most} counts waited`)
     await goOn()
-    const { 200: admitted = 0, 503: shed = 0, ...others } = statuses(await all)
-    assert.deepEqual(others, {})
-    assert.equal(admitted + shed, froms.length)
-    assert.ok(admitted > 0 && admitted <= 512, `${admitted} were admitted`)
+    // Answered while nothing could be written.
+    assert.deepEqual(statuses(await all), { 200: 600 })
   }))
 
 test('of 300 concurrent wrong claims from one address ten are answered; the others get 429 without being processed', (t) =>
