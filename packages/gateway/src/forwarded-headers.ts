@@ -21,6 +21,7 @@ export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedH
     identityLevel: identityLevel && printable(identityLevel),
     contentDigest: isSigned ? (signature?.contentDigest ?? null) : null,
     directory,
+    issuer: null,
   }
   const names = naming.forwardedHeaders
   return (Object.keys(names) as (keyof typeof names)[]).flatMap((key) => {

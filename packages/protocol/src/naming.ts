@@ -33,10 +33,13 @@ export interface Naming {
       | 'status'
       | 'identityLevel'
       | 'contentDigest'
-      | 'directory',
+      | 'directory'
+      | 'issuer',
       string
     >
   >
+  /** The headers in which an agent sends its certificate and its staple, both covered by the signature of the request. */
+  readonly tokenHeaders: Readonly<Record<'certificate' | 'status', string>>
 }
 
 export const DEFAULT_SHORT_NAME = 'svc'
@@ -79,8 +82,15 @@ export function namingFor(
       identityLevel: `X-${idHeader}-Identity-Level`,
       contentDigest: `X-${idHeader}-Content-Digest`,
       directory: `X-${idHeader}-Directory`,
+      issuer: `X-${idHeader}-Issuer`,
     },
+    tokenHeaders: tokenHeadersOf(idHeader),
   }
+}
+
+/** The headers that carry tokens about an agent, by the identification header. */
+export function tokenHeadersOf(idHeader: string): Naming['tokenHeaders'] {
+  return { certificate: `${idHeader}-Certificate`, status: `${idHeader}-Status` }
 }
 
 /** The naming of the deployment that a DID (`svc:agent:…`) belongs to, or null if the text does not begin like a DID. */

@@ -1,3 +1,4 @@
+import { tokenHeadersOf } from '../naming.ts'
 import {
   fieldValue,
   type HeaderFields,
@@ -95,8 +96,8 @@ const DIGEST_METHODS = new Set(['POST', 'PUT', 'PATCH'])
 
 /** The headers that name an agent and carry its certificate and its status, in lower case. */
 function agentHeaders(idHeader: string): readonly string[] {
-  const name = idHeader.toLowerCase()
-  return [name, `${name}-certificate`, `${name}-status`]
+  const { certificate, status } = tokenHeadersOf(idHeader)
+  return [idHeader, certificate, status].map((each) => each.toLowerCase())
 }
 
 /** Header fields that occur once in a request; repeated, two readers could see different ones. */
