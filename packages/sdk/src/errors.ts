@@ -59,6 +59,14 @@ export type LocalErrorCode =
   | 'CHALLENGE_SPENT'
   /** The agent proved its key, but is not admitted. */
   | 'NOT_ADMITTED'
+  /** It is no token of an issuer that you trust, or its signature, type, claims or times are wrong. */
+  | 'INVALID_TOKEN'
+  /** The certificate was replaced, or its agent revoked. */
+  | 'CERTIFICATE_REVOKED'
+  /** The agent of the certificate is suspended. */
+  | 'CERTIFICATE_SUSPENDED'
+  /** The keys or the status list of an issuer cannot be read. */
+  | 'ISSUER_UNAVAILABLE'
 
 /** Every code that a CountersignError can have: a closed set. */
 export type CountersignErrorCode = ServiceErrorCode | LocalErrorCode

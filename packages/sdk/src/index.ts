@@ -1,5 +1,24 @@
 export { Agent } from './agent.ts'
 export type { AgentAnswer, AgentOptions } from './agent-options.ts'
+export { issuerOrigin } from './certificates/issuer-client.ts'
+export { type IssuerKeys, readIssuerKeySet } from './certificates/key-set.ts'
+export {
+  readStatusList,
+  type StatusList,
+  type StatusListContext,
+  statusIn,
+  type TokenStatus,
+} from './certificates/status-list.ts'
+export {
+  type TrustedIssuer,
+  type VerifiedCertificate,
+  type VerifiedStaple,
+  type VerifyCertificateOptions,
+  type VerifyStapleOptions,
+  verifyCertificate,
+  verifyStaple,
+} from './certificates/verify-certificate.ts'
+export { verifyJwkSignature } from './certificates/verify-jwk-signature.ts'
 export { discoverNaming } from './discover-naming.ts'
 export {
   CountersignError,

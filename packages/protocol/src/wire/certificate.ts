@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { Naming } from '../naming.ts'
 import { did, keySequence, status, timestamp } from './formats.ts'
 import { thumbprint } from './key-set.ts'
+import { nullable } from './nullable.ts'
 
 const coordinate = (description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description })
@@ -37,6 +38,15 @@ export const issuerKeySetSchema = () =>
   )
 export type IssuerKeySet = Static<ReturnType<typeof issuerKeySetSchema>>
 
+const grade = () => Type.Enum(['A', 'B', 'C', 'D', 'E'], { type: 'string' })
+
+const assurance = () =>
+  Type.Unsafe<'low' | 'substantial' | 'high' | null>({
+    type: ['string', 'null'],
+    enum: ['low', 'substantial', 'high', null],
+    description: 'how thoroughly the provider verified the owner; null if it did not',
+  })
+
 const seconds = (description: string) => Type.Integer({ minimum: 0, description })
 
 /** An agent's key as `cnf.jwk` has it (RFC 7800). */
@@ -64,14 +74,10 @@ export const certificateClaimsSchema = (naming: Naming) =>
           idx: Type.Integer({ minimum: 0, description: 'the entry in it' }),
         }),
       }),
-      identityMethod: Type.Union([Type.String(), Type.Null()], {
-        description: 'as in a lookup',
-      }),
+      identityMethod: nullable(Type.String({ description: 'as in a lookup' })),
       identityLevel: Type.Enum(['verified', 'unverified'], { type: 'string' }),
-      assurance: Type.Union([Type.String(), Type.Null()], {
-        description: 'how thoroughly the provider verified the owner: low, substantial or high',
-      }),
-      grade: Type.String({ description: 'A to E' }),
+      assurance: assurance(),
+      grade: grade(),
       policyVersion: Type.Integer({ description: 'of the rules for the grade' }),
       keySequence: keySequence('the number of the key among the agent’s keys'),
       keyChangedAt: timestamp(),
@@ -89,7 +95,7 @@ export const stapleClaimsSchema = (naming: Naming) =>
       sub: did(naming),
       cnf: Type.Object({ jkt: thumbprint('the JWK thumbprint of the agent’s key') }),
       agentStatus: status(),
-      grade: Type.String({ description: 'A to E' }),
+      grade: grade(),
       iat: seconds('Unix seconds'),
       exp: seconds('Unix seconds'),
     },

@@ -1,4 +1,4 @@
-import type { Naming } from '@countersign/protocol'
+import type { CertificateClaims, Naming, StapleClaims } from '@countersign/protocol'
 import type { Static, TSchema } from 'typebox'
 import { type Read, readerOf, type Shape } from './read-schema.ts'
 import * as schemas from './schemas.ts'
@@ -93,3 +93,11 @@ export const readRuntimeChallenge: ReaderFor<RuntimeChallenge> = (naming) =>
 /** `POST /api/agents/{did}/runtime` */
 export const readRuntimeProof: ReaderFor<RuntimeProof> = (naming) =>
   wireReader(schemas.RUNTIME_PROOF, naming)
+
+/** The claims of a certificate. */
+export const readCertificateClaims: ReaderFor<Shape<CertificateClaims>> = (naming) =>
+  wireReader(schemas.CERTIFICATE_CLAIMS, naming)
+
+/** The claims of a staple. */
+export const readStapleClaims: ReaderFor<Shape<StapleClaims>> = (naming) =>
+  wireReader(schemas.STAPLE_CLAIMS, naming)

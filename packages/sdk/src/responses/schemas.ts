@@ -2,6 +2,7 @@ import {
   agentKeysSchema,
   agentObjectSchema,
   cardSchema,
+  certificateClaimsSchema,
   claimResponseSchema,
   compactCardSchema,
   didDocumentSchema,
@@ -14,6 +15,7 @@ import {
   rotatedSchema,
   runtimeChallengeSchema,
   runtimeProofSchema,
+  stapleClaimsSchema,
   verifyResponseSchema,
   vetoedSchema,
 } from '@countersign/protocol'
@@ -40,3 +42,5 @@ export const VETOED = vetoedSchema(naming)
 export const AGENT_KEYS = agentKeysSchema(naming)
 export const RUNTIME_CHALLENGE = runtimeChallengeSchema(naming)
 export const RUNTIME_PROOF = runtimeProofSchema(naming)
+export const CERTIFICATE_CLAIMS = certificateClaimsSchema(naming)
+export const STAPLE_CLAIMS = stapleClaimsSchema(naming)

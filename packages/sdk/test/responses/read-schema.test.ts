@@ -145,6 +145,33 @@ const BODIES: Readonly<Record<keyof typeof schemas, object>> = {
     freshUntil: AT,
     grade: 'B',
   },
+  CERTIFICATE_CLAIMS: {
+    iss: URL_TEXT,
+    sub: DID,
+    iat: 1,
+    exp: 2,
+    jti: 'x',
+    vct: URL_TEXT,
+    cnf: { jwk: { kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43) } },
+    status: { status_list: { uri: URL_TEXT, idx: 1 } },
+    identityMethod: 'in-person',
+    identityLevel: 'verified',
+    assurance: 'high',
+    grade: 'B',
+    policyVersion: 1,
+    keySequence: 1,
+    keyChangedAt: AT,
+    did_web: 'did:web:x',
+  },
+  STAPLE_CLAIMS: {
+    iss: URL_TEXT,
+    sub: DID,
+    cnf: { jkt: 'A'.repeat(43) },
+    agentStatus: 'active',
+    grade: 'B',
+    iat: 1,
+    exp: 2,
+  },
 }
 
 const OTHERS = [
