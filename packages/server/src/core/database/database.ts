@@ -9,7 +9,13 @@ import type {
   Tier,
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
-import type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
+import type {
+  AgentKeyRow,
+  IssuerKeyReportRow,
+  IssuerKeyRow,
+  KeyRecoveryRow,
+  SuspendedKeyRow,
+} from './key-rows.ts'
 import type {
   EmailAddressRow,
   EmailOutboxRow,
@@ -18,7 +24,14 @@ import type {
 } from './notification-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 
-export type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
+export type {
+  AgentKeyRow,
+  IssuerKeyReportRow,
+  IssuerKeyRow,
+  IssuerKeyState,
+  KeyRecoveryRow,
+  SuspendedKeyRow,
+} from './key-rows.ts'
 
 /**
  * The tables, as the newest migration leaves them. Times are milliseconds since the Unix epoch. Keys and hashes are raw
@@ -53,6 +66,8 @@ export interface Tables {
   email_addresses: EmailAddressRow
   email_preferences: EmailPreferenceRow
   email_outbox: EmailOutboxRow
+  issuer_keys: IssuerKeyRow
+  issuer_key_reports: IssuerKeyReportRow
 }
 
 export interface OwnerRow {
