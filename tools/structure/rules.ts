@@ -34,6 +34,7 @@ const FOLDERS = [
   'notifications',
   'keys',
   'status',
+  'certificates',
   'privacy',
   'pages',
   'dashboard',

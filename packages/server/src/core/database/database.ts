@@ -9,7 +9,13 @@ import type {
   Tier,
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
-import type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
+import type {
+  AgentKeyRow,
+  IssuerKeyReportRow,
+  IssuerKeyRow,
+  KeyRecoveryRow,
+  SuspendedKeyRow,
+} from './key-rows.ts'
 import type {
   EmailAddressRow,
   EmailOutboxRow,
@@ -19,7 +25,14 @@ import type {
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 
-export type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
+export type {
+  AgentKeyRow,
+  IssuerKeyReportRow,
+  IssuerKeyRow,
+  IssuerKeyState,
+  KeyRecoveryRow,
+  SuspendedKeyRow,
+} from './key-rows.ts'
 export type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 
 /**
@@ -57,6 +70,8 @@ export interface Tables {
   email_addresses: EmailAddressRow
   email_preferences: EmailPreferenceRow
   email_outbox: EmailOutboxRow
+  issuer_keys: IssuerKeyRow
+  issuer_key_reports: IssuerKeyReportRow
 }
 
 export interface OwnerRow {

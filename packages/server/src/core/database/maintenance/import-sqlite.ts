@@ -218,8 +218,8 @@ function orderOf(table: string): string {
   return TABLE_KEYS[table as keyof typeof TABLE_KEYS].join(', ')
 }
 
-/** Rate limits start fresh: they last minutes. */
-type NotImported = 'rate_counts'
+/** Rate limits start fresh, since they last minutes, and running nodes report on a rotation again. */
+type NotImported = 'rate_counts' | 'issuer_key_reports'
 
 /**
  * Every table with the columns that order its rows. Referenced tables come before those that refer to them.
@@ -254,6 +254,7 @@ export const TABLE_KEYS = {
   email_addresses: ['id'],
   email_preferences: ['owner_id', 'kind'],
   email_outbox: ['id'],
+  issuer_keys: ['id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }
