@@ -22,6 +22,7 @@ import type { Database } from '../core/database/database.ts'
 import { connectionLimit } from '../core/http/connection-limit.ts'
 import type { Listeners } from '../core/http/listeners.ts'
 import { trustedProxies } from '../core/http/trusted-proxies.ts'
+import type { IssuerKeyRing } from '../core/issuer-keys/issuer-keys.ts'
 import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
@@ -52,6 +53,7 @@ export interface ServiceParts {
   readonly providers: Providers
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
+  readonly issuerKeys: IssuerKeyRing
   readonly now: () => number
 }
 
@@ -72,6 +74,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     providers,
     channelSources,
     directoryKey,
+    issuerKeys,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -104,6 +107,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     proveDirectory: (reference: string, request: DirectoryProofRequest) =>
       proveDirectory({ db, ed25519, site, now }, reference, request),
     directoryKey,
+    issuerKeys,
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),

@@ -20,6 +20,7 @@ import { keyHolderRoute } from '../agents/key-holder-routes.ts'
 import { keySetRoute } from '../agents/key-set-routes.ts'
 import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
+import { issuerKeyRoutes } from '../certificates/issuer-key-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
 import { PACKAGES_DIR } from '../config/packages.ts'
@@ -34,6 +35,7 @@ import { honourIfMatch } from '../core/http/if-match.ts'
 import { parseJsonStrictly } from '../core/http/json-body.ts'
 import { MethodGuard } from '../core/http/method-guard.ts'
 import { type AheadOfRouter, type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
+import type { IssuerKeys } from '../core/issuer-keys/issuer-keys.ts'
 import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import { shedLoad } from '../core/limits/load-shedding.ts'
 import { isLimited, limitRates } from '../core/limits/rate-limit-guard.ts'
@@ -69,6 +71,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly renounce: RenounceRouteDeps['renounce']
   readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
   readonly directoryKey: ServiceDirectoryDeps['directoryKey']
+  readonly issuerKeys: IssuerKeys
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
@@ -188,5 +191,6 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   keyHolderRoute(app, { db: deps.owners.db, site: deps.read.site })
   directoryProofRoute(app, { naming, proveDirectory: deps.proveDirectory })
   serviceDirectoryRoute(app, { ...deps.read, directoryKey: deps.directoryKey })
+  issuerKeyRoutes(app, { site: deps.read.site, issuerKeys: deps.issuerKeys })
   healthRoutes(app, deps)
 }

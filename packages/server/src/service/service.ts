@@ -14,6 +14,7 @@ import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import type { WriterTurn } from '../core/database/sqlite/writer-turn.ts'
 import { Listeners } from '../core/http/listeners.ts'
 import { trustedProxies } from '../core/http/trusted-proxies.ts'
+import { IssuerKeyRing } from '../core/issuer-keys/issuer-keys.ts'
 import { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import { openRateLimiter } from '../core/limits/open-rate-limiter.ts'
 import { metricsOf } from '../core/metrics/metrics-server.ts'
@@ -58,7 +59,7 @@ export interface Primary {
  * @param primary null if this process is the whole service. A primary has already locked and checked the data, and serves
  *   the metrics
  * @param timing intervals and the monotonic clock; tests pass their own
- * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, OtherServiceKeyError; Error if the self-test or the check of the
+ * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, OtherServiceKeyError, OtherIssuerKeyError; Error if the self-test or the check of the
  *   database file fails. On any error, everything that was opened is closed
  */
 export async function startService(
@@ -106,6 +107,10 @@ async function start(
   if (primary === null) await db.check()
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
+  const issuerKeys = await IssuerKeyRing.open({
+    ...{ db, dataDir: settings.dataDir, now, elapsed: timing.elapsed },
+    certificateLifetimeMs: settings.certificateLifetimeMs,
+  })
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
 
   const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
@@ -122,6 +127,7 @@ async function start(
     providers,
     channelSources,
     directoryKey,
+    issuerKeys,
     now,
   }
   const deps = appDeps(settings, log, parts)
@@ -136,7 +142,11 @@ async function start(
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
-  startTimers({ db, readModel, now, checks, emails, warnings, every: timing.every }, log, resources)
+  startTimers(
+    { db, readModel, issuerKeys, now, checks, emails, warnings, every: timing.every },
+    log,
+    resources,
+  )
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())

@@ -36,12 +36,13 @@ export function startTimers(
   {
     db,
     readModel,
+    issuerKeys,
     now,
     checks,
     emails,
     warnings,
     every,
-  }: Pick<ServiceParts, 'db' | 'readModel' | 'now'> & {
+  }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'now'> & {
     readonly checks: DueChecks
     /** Null if the service sends no e-mail. */
     readonly emails: DueEmails | null
@@ -65,10 +66,15 @@ export function startTimers(
     poll: (stopping) => fillThumbprints(db, stopping),
     onError: (error) => log.error({ err: error }, 'thumbprints of keys cannot be stored'),
   })
+  const rotation = new WorkLoop({
+    poll: () => issuerKeys.refresh(),
+    onError: (error) => log.error({ err: error }, 'the state of the issuer keys cannot be read'),
+  })
   const stopWork = every(WORK_MS, () => {
     // First, so that a warning precedes what it warns of.
     warnings.run()
     due.run()
+    void rotation.run()
     void thumbprints.run()
     void checks.run()
     void emails?.run()
@@ -76,6 +82,6 @@ export function startTimers(
   resources.defer(async () => {
     stopPolling()
     stopWork()
-    await Promise.all([due.stop(), thumbprints.stop(), warnings.stop()])
+    await Promise.all([due.stop(), thumbprints.stop(), rotation.stop(), warnings.stop()])
   })
 }

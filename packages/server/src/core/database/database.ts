@@ -9,7 +9,13 @@ import type {
   Tier,
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
-import type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
+import type {
+  AgentKeyRow,
+  IssuerKeyReportRow,
+  IssuerKeyRow,
+  KeyRecoveryRow,
+  SuspendedKeyRow,
+} from './key-rows.ts'
 import type {
   EmailAddressRow,
   EmailOutboxRow,
@@ -17,8 +23,17 @@ import type {
   NotificationRow,
 } from './notification-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
+import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 
-export type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
+export type {
+  AgentKeyRow,
+  IssuerKeyReportRow,
+  IssuerKeyRow,
+  IssuerKeyState,
+  KeyRecoveryRow,
+  SuspendedKeyRow,
+} from './key-rows.ts'
+export type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 
 /**
  * The tables, as the newest migration leaves them. Times are milliseconds since the Unix epoch. Keys and hashes are raw
@@ -32,6 +47,8 @@ export interface Tables {
   agent_keys: AgentKeyRow
   suspended_keys: SuspendedKeyRow
   key_recoveries: KeyRecoveryRow
+  status_lists: StatusListRow
+  status_entries: StatusEntryRow
   channels: ChannelRow
   channel_checks: ChannelCheckRow
   channel_leases: ChannelLeaseRow
@@ -53,6 +70,8 @@ export interface Tables {
   email_addresses: EmailAddressRow
   email_preferences: EmailPreferenceRow
   email_outbox: EmailOutboxRow
+  issuer_keys: IssuerKeyRow
+  issuer_key_reports: IssuerKeyReportRow
 }
 
 export interface OwnerRow {

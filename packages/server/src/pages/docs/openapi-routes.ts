@@ -113,6 +113,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],
   linkSignInProvider: ['NOT_FOUND'],
+  statusFeed: ['CURSOR_EXPIRED'],
 }
 
 /**
