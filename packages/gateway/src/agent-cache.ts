@@ -37,6 +37,7 @@ export class AgentCache<Derived> {
   readonly #options: AgentCacheOptions
   readonly #agents = new BoundedMap<string, CacheEntry<Derived>>(MAX_AGENTS)
   readonly #unknownAgents = new BoundedMap<string, CacheEntry<Derived>>(MAX_UNKNOWN_AGENTS)
+  readonly #restrictedAt = new BoundedMap<string, number>(MAX_AGENTS)
   readonly #pending = new Map<string, Promise<LookupResult>>()
   readonly #circuitBreaker = new CircuitBreaker()
 
@@ -60,10 +61,24 @@ export class AgentCache<Derived> {
     return result
   }
 
+  /** What is cached, however old it is, with its age in milliseconds; null if there is nothing. */
+  known(did: string): { readonly agent: AgentData | null; readonly ageMs: number } | null {
+    const entry = this.#get(did)
+    if (entry === undefined) return null
+    return { agent: entry.agent, ageMs: this.#options.now() - entry.requestedAt }
+  }
+
+  /** Forgets an agent that its issuer has restricted: answers to requests from before that do not count. */
+  restrict(did: string): void {
+    this.#agents.delete(did)
+    this.#restrictedAt.set(did, this.#options.now())
+  }
+
   /** Takes over the answers of a cache for the same service, unless they lack a grade or key that is needed here. */
   copyFrom(other: AgentCache<Derived>): void {
     if (this.#options.withGrade && !other.#options.withGrade) return
     if (this.#options.withKey && !other.#options.withKey) return
+    for (const [did, at] of other.#restrictedAt) this.#restrictedAt.set(did, at)
     for (const entries of [other.#agents, other.#unknownAgents]) {
       for (const [did, entry] of entries) this.#set(did, { ...entry, derived: [] })
     }
@@ -76,6 +91,10 @@ export class AgentCache<Derived> {
       const agent = await this.#fetch(did)
       this.#assertNotOlder(did, agent)
       this.#circuitBreaker.recordSuccess()
+      if (requestedAt <= (this.#restrictedAt.get(did) ?? Number.NEGATIVE_INFINITY)) {
+        return this.#unreachable(did)
+      }
+      this.#restrictedAt.delete(did)
       this.#set(did, { agent, requestedAt, derived: [] })
       return { kind: 'answered', agent }
     } catch (error) {
@@ -119,7 +138,8 @@ export class AgentCache<Derived> {
 
   #unreachable(did: string): LookupResult {
     const entry = this.#get(did)
-    if (entry === undefined) return { kind: 'unreachable', last: null }
+    const restricted = this.#restrictedAt.get(did) !== undefined
+    if (entry === undefined) return { kind: 'unreachable', last: null, restricted }
     const ageSeconds = (this.#options.now() - entry.requestedAt) / 1000
     return { kind: 'unreachable', last: { agent: entry.agent, ageSeconds } }
   }

@@ -3,7 +3,7 @@ import type { Decision, Denial } from './decision/decision.ts'
 import type { Outcome } from './decision/outcome.ts'
 import { denialFor, mergeVary } from './denial.ts'
 import { Gate } from './gate.ts'
-import type { GatewayOptions } from './options.ts'
+import type { Closeable, GatewayOptions } from './options.ts'
 import { callOnRefused, headersWithoutBody, type Refused } from './refused.ts'
 import { isSigned } from './request/is-signed.ts'
 import { addForwardedHeaders, headerOf, stripIdentityHeaders } from './request/node-headers.ts'
@@ -39,11 +39,9 @@ export interface ExpressGatewayOptions extends GatewayOptions {
 }
 
 /** An Express 5 middleware. */
-export type GatewayMiddleware = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  next: () => void,
-) => void
+export interface GatewayMiddleware extends Closeable {
+  (request: IncomingMessage, response: ServerResponse, next: () => void): void
+}
 
 /**
  * Admits or refuses agents: `app.use(gateway({ service: 'https://id.example' }))`. The decision is in `request.agent`.
@@ -54,7 +52,7 @@ export function gateway(options: ExpressGatewayOptions): GatewayMiddleware {
   const gate = new Gate(options)
   const { vary } = gate
   const { tlsTerminated = false } = options
-  return (request: NodeRequest, response, next) => {
+  const middleware = (request: NodeRequest, response: ServerResponse, next: () => void) => {
     stripIdentityHeaders(request, gate.isIdentityHeader)
     const target = request.originalUrl ?? request.url ?? '/'
     const raw = () => rawNodeRequest(request, target, tlsTerminated ? 'https' : request.protocol)
@@ -88,6 +86,7 @@ export function gateway(options: ExpressGatewayOptions): GatewayMiddleware {
     if (outcome instanceof Promise) outcome.then(proceed)
     else proceed(outcome)
   }
+  return Object.assign(middleware, { close: () => gate.close() })
 }
 
 function refuse(response: ServerResponse, { status, headers, body }: Denial): void {

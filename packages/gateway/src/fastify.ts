@@ -76,6 +76,7 @@ export function gateway(options: FastifyGatewayOptions): FastifyPluginCallback {
   const plugin: FastifyPluginCallback = (app, _, done) => {
     if (!app.hasRequestDecorator('agent')) app.decorateRequest('agent')
     app.addHook('onRequest', onRequest)
+    app.addHook('onClose', () => gate.close())
     app.addHook('onSend', (_request, reply, payload, done) => {
       reply.header('vary', mergeVary(String(reply.getHeader('vary') ?? ''), vary))
       done(null, payload)

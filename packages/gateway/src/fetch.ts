@@ -1,7 +1,7 @@
 import type { Decision } from './decision/decision.ts'
 import { denialFor } from './denial.ts'
 import { Gate } from './gate.ts'
-import type { GatewayOptions } from './options.ts'
+import type { Closeable, GatewayOptions } from './options.ts'
 import { customResponse, type Refused } from './refused.ts'
 import { isSigned } from './request/is-signed.ts'
 import { isPreflight } from './request/preflight.ts'
@@ -52,7 +52,8 @@ export function gateway(options: FetchGatewayOptions) {
   const gate = new Gate(options)
   const { vary } = gate
   const { onRefused, tlsTerminated = false } = options
-  return <Rest extends unknown[]>(handler: Handler<Rest>) =>
+  const protect =
+    <Rest extends unknown[]>(handler: Handler<Rest>) =>
     async (request: Request, ...rest: Rest): Promise<Response> => {
       const field = (name: string) => request.headers.get(name)
       const raw = () => rawWebRequest(request, tlsTerminated)
@@ -79,4 +80,5 @@ export function gateway(options: FetchGatewayOptions) {
       const own = denial.headers.map(([name, value]): [string, string] => [name, value])
       return new Response(denial.body, { status: denial.status, headers: own })
     }
+  return Object.assign(protect, { close: () => gate.close() } satisfies Closeable)
 }

@@ -9,8 +9,8 @@ export type ForwardedHeaders = readonly (readonly [name: string, value: string, 
  * always set, the others if they are known. In shadow mode the decision starts with `shadow-`, so that no site enforces it.
  */
 export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedHeaders {
-  const { action, mode, verified, proof, did, status, identityLevel, signature, directory } =
-    decision
+  const { action, mode, verified, proof, did, status, identityLevel, signature } = decision
+  const { directory, issuer } = decision
   const isSigned = proof === 'signature' || directory !== null
   const values = {
     decision: mode === 'shadow' ? `shadow-${action}` : action,
@@ -21,7 +21,7 @@ export function forwardedHeaders(naming: Naming, decision: Decision): ForwardedH
     identityLevel: identityLevel && printable(identityLevel),
     contentDigest: isSigned ? (signature?.contentDigest ?? null) : null,
     directory,
-    issuer: null,
+    issuer: status === null ? null : issuer,
   }
   const names = naming.forwardedHeaders
   return (Object.keys(names) as (keyof typeof names)[]).flatMap((key) => {

@@ -4,11 +4,23 @@ import {
   type NonceStore,
   parseDidOrTail,
   type RawRequest,
-  type SignatureResult,
 } from '@countersign/protocol'
 import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@countersign/sdk'
 import { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
+import {
+  type AnonymousCaller,
+  type AnonymousKind,
+  bearerToken,
+  hasEnded,
+  isAt,
+  isBefore,
+  limitKey,
+  type NamedCaller,
+  NO_AUDIENCE,
+  type SessionCaller,
+  signatureOf,
+} from './callers.ts'
 import {
   type Caller,
   decide,
@@ -18,7 +30,7 @@ import {
   type Verdict,
 } from './decision/decide.ts'
 
-import type { AgentData, Decision, RequestSignature } from './decision/decision.ts'
+import type { Basis } from './decision/decision.ts'
 
 import {
   type Outcome,
@@ -29,6 +41,7 @@ import {
 } from './decision/outcome.ts'
 import { reason } from './decision/reasons.ts'
 import { type AcceptedProofs, varyHeader } from './denial.ts'
+import { TrustedIssuer } from './issuers/trusted-issuers.ts'
 import type { DecidedRequest, GatewayOptions, RegistryClient } from './options.ts'
 import type { Policy } from './policy/policy.ts'
 import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
@@ -82,6 +95,9 @@ export class Gate {
   readonly #severalAudiences: boolean
   /** Null without audiences. */
   readonly #signatures: SignatureChecker | null
+  readonly #trusted: readonly TrustedIssuer[]
+  readonly #bases: Readonly<Record<'service' | 'cache', Basis>>
+  readonly #unsubscribe: (() => void) | undefined
   readonly #now: () => number
   readonly #preflightOutcome: Outcome
   /** Parsed identification headers, by their text. */
@@ -99,7 +115,7 @@ export class Gate {
    */
   constructor(options: GatewayOptions, previous?: Gate) {
     const { registry, naming, policy, audiences, issuer, signInUrl } = readOptions(options)
-    const { now = () => performance.now(), timeoutMs = 2000 } = options
+    const { now = monotonic, clock = Date.now, timeoutMs = 2000 } = options
     this.naming = naming
     this.policy = policy
     this.signInUrl = signInUrl
@@ -131,16 +147,35 @@ export class Gate {
       sameDirectories && previous
         ? previous.#directories
         : keyDirectories(policy.directories, { fetch: options.fetchDirectory, now })
-    const [nonces, agents, directories] = [this.#nonces, this.#agents, this.#directories]
+    const { maxStaleSeconds } = policy.offline
+    const trust = { maxStaleSeconds, service: { issuer, base: registry.service }, timeoutMs }
+    this.#trusted = policy.trust.map(
+      (each) => new TrustedIssuer(each, { ...trust, elapsed: now, now: clock }),
+    )
+    this.#bases = {
+      service: { issuer, source: 'service', statusAgeSeconds: 0 },
+      cache: { issuer, source: 'cache', statusAgeSeconds: policy.cacheSeconds },
+    }
     this.#signatures = this.accepts.signatures
-      ? new SignatureChecker({ audiences, issuer, naming, agents, nonces, directories, now })
+      ? new SignatureChecker({
+          ...{ audiences, issuer, naming, now, clock, agents: this.#agents, bases: this.#bases },
+          ...{ nonces: this.#nonces, directories: this.#directories, trusted: this.#trusted },
+        })
       : null
+    const own = this.#trusted.find((each) => each.issuer === issuer)
+    this.#unsubscribe = own?.follower.onRestricted((did) => this.#agents.restrict(did))
     this.#buckets = new TokenBuckets(policy.limit)
     if (previous === undefined) return
     if (previous.#registry === registry) this.#agents.copyFrom(previous.#agents)
     const { requests, seconds } = previous.policy.limit
     const sameLimit = requests === policy.limit.requests && seconds === policy.limit.seconds
     if (sameLimit) this.#buckets = previous.#buckets
+  }
+
+  /** Stops following issuers, unless another gate of this process does. Requests are still decided. */
+  async close(): Promise<void> {
+    this.#unsubscribe?.()
+    await Promise.all(this.#trusted.map((each) => each.release()))
   }
 
   /**
@@ -194,17 +229,21 @@ export class Gate {
       return unverifiedOutcome(this, outcome, NO_AUDIENCE, 401)
     }
     const inShadow = this.policy.mode === 'shadow'
-    const { result, signer, lookup, answeredBy } = await this.#signatures.check(
+    const { result, signer, lookup, basis, certificateFault } = await this.#signatures.check(
       request.raw(),
       (each, found) => inShadow || this.#verdict(rules, each, found).action !== 'deny',
       request.readBody,
     )
     const { status } = result
     const signature = signatureOf(result)
+    if (certificateFault !== null) {
+      const outcome = this.#evaluate(rules, { kind: certificateFault }, null, null)
+      return signedOutcome(this, outcome, signature)
+    }
     if (signer !== null) {
       const other = signedIn !== null && !(signer.kind === 'named' && signer.did === signedIn.did)
       const caller = other ? CONFLICT : signer
-      const outcome = this.#evaluate(rules, caller, other ? null : lookup, answeredBy)
+      const outcome = this.#evaluate(rules, caller, other ? null : lookup, basis)
       return this.#applyLimit(request, signedOutcome(this, outcome, signature))
     }
     if (result.verdict === 'unverified') {
@@ -216,7 +255,7 @@ export class Gate {
       kind: 'signature-invalid',
       status: status === 400 || status === 403 ? status : 401,
     } as const
-    return signedOutcome(this, this.#evaluate(rules, caller, null, answeredBy), signature)
+    return signedOutcome(this, this.#evaluate(rules, caller, null, null), signature)
   }
 
   /**
@@ -231,22 +270,25 @@ export class Gate {
     const caller = this.#callerOf(request.identification, session)
     if (caller.kind !== 'named') {
       const outcomes = this.#anonymousOutcomes[caller.kind]
-      outcomes[rules + 1] ??= this.#evaluate(rules, caller, null, 'cache')
+      outcomes[rules + 1] ??= this.#evaluate(rules, caller, null, null)
       return this.#applyLimit(request, outcomes[rules + 1] as Outcome)
     }
     const cached = this.#agents.getFresh(caller.did)
     if (cached === undefined || isBefore(cached.agent, caller)) {
       return this.#agents.lookup(caller.did).then((result) => {
         const current = hasEnded(caller, result) ? SESSION_ENDED : caller
-        return this.#applyLimit(request, this.#evaluate(rules, current, result, 'service'))
+        return this.#applyLimit(
+          request,
+          this.#evaluate(rules, current, result, this.#bases.service),
+        )
       })
     }
     if (hasEnded(caller, { kind: 'answered', agent: cached.agent })) {
-      return this.#applyLimit(request, this.#evaluate(rules, SESSION_ENDED, null, 'cache'))
+      return this.#applyLimit(request, this.#evaluate(rules, SESSION_ENDED, null, null))
     }
     const index = 2 * (rules + 1) + (caller.proof === 'none' ? 0 : 1)
     const result = { kind: 'answered', agent: cached.agent } as const
-    cached.derived[index] ??= this.#evaluate(rules, caller, result, 'cache')
+    cached.derived[index] ??= this.#evaluate(rules, caller, result, this.#bases.cache)
     return this.#applyLimit(request, cached.derived[index])
   }
 
@@ -273,10 +315,10 @@ export class Gate {
     rules: number,
     caller: Caller,
     result: LookupResult | null,
-    answeredBy: 'service' | 'cache',
+    basis: Basis | null,
   ): Outcome {
-    const source = result?.kind === 'answered' ? answeredBy : null
-    return outcomeOf(this, caller, this.#verdict(rules, caller, result), source)
+    const known = result?.kind === 'answered' || basis === null ? basis : { ...basis, ...UNKNOWN }
+    return outcomeOf(this, caller, this.#verdict(rules, caller, result), known)
   }
 
   #verdict(rules: number, caller: Caller, result: LookupResult | null): Verdict {
@@ -312,15 +354,10 @@ export class Gate {
   }
 }
 
-type NamedCaller = Extract<Caller, { kind: 'named' }>
-/** A caller with a session, and the number of the key with which it signed in. */
-interface SessionCaller extends NamedCaller {
-  readonly keySequence: number
-}
-type AnonymousKind = 'none' | 'unreadable' | 'conflict'
-type AnonymousCaller = Extract<Caller, { kind: AnonymousKind }>
-
 const MAX_CALLERS = 1_000
+/** One function for all gates, so that those of a process share the followers of issuers. */
+const monotonic = () => performance.now()
+const UNKNOWN = { source: null, statusAgeSeconds: null } as const
 const ANONYMOUS: AnonymousCaller = { kind: 'none' }
 const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
 const CONFLICT: AnonymousCaller = { kind: 'conflict' }
@@ -331,56 +368,7 @@ const PREFLIGHT: Verdict = {
   reasons: [reason('preflight')],
   refusal: null,
   agent: null,
-  stale: false,
-}
-
-const NO_AUDIENCE: RequestSignature = {
-  verdict: 'unverified',
-  reason: 'no-audience',
-  keyid: null,
-  signatureAgent: null,
-  profile: null,
-  replay: 'unchecked',
-  digest: 'unchecked',
-  contentDigest: null,
-}
-
-/** For the decision. The digest counts only with the signature. */
-function signatureOf(result: SignatureResult): RequestSignature {
-  const { verdict, reason, keyid, signatureAgent, profile, replay, digest } = result
-  const contentDigest = verdict === 'verified' ? result.contentDigest : null
-  const url = signatureAgent?.url ?? null
-  return { verdict, reason, keyid, signatureAgent: url, profile, replay, digest, contentDigest }
-}
-
-/** Whose rate limit a request takes from; null: its address. */
-function limitKey({ did, status, proofOfPossession, directory }: Decision): string | null {
-  if (directory !== null) return `directory ${directory}`
-  if (did === null || status === null) return null
-  // Separate, so that a caller without proof cannot use up the limit of the agent that it names.
-  return `${proofOfPossession ? 'proven' : 'named'} ${did}`
-}
-
-/** Whether a session was issued for a later key than the cache has. */
-function isBefore(agent: AgentData | null, caller: NamedCaller | SessionCaller): boolean {
-  return 'keySequence' in caller && (agent?.keySequence ?? 0) < caller.keySequence
-}
-
-/** Whether the agent of a session has another key now. */
-function hasEnded(caller: NamedCaller | SessionCaller, result: LookupResult): boolean {
-  if (!('keySequence' in caller)) return false
-  const current = result.kind === 'answered' ? result.agent : (result.last?.agent ?? null)
-  if (current?.keySequence === undefined) return false
-  // While the service is out of reach, an answer from before the session says nothing about it.
-  if (current.keySequence < caller.keySequence) return result.kind === 'answered'
-  return current.keySequence > caller.keySequence
-}
-
-/** Whether an authority, such as `shop.example:443`, is that of an origin. */
-function isAt(authority: string, origin: string): boolean {
-  const { protocol } = new URL(origin)
-  const url = `${protocol}//${authority}`
-  return URL.canParse(url) && new URL(url).origin === origin
+  staleSeconds: null,
 }
 
 /** Null if the framework cannot determine it. */
@@ -390,9 +378,4 @@ function addressOf({ address }: GatewayRequest): string | null {
   } catch {
     return null
   }
-}
-
-/** RFC 6750 section 2.1. */
-function bearerToken(authorization: string | null): string | null {
-  return (authorization && /^Bearer +(\S+)$/i.exec(authorization)?.[1]) || null
 }

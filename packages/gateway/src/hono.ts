@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import type { Decision } from './decision/decision.ts'
 import { denialFor } from './denial.ts'
 import { Gate } from './gate.ts'
-import type { GatewayOptions } from './options.ts'
+import type { Closeable, GatewayOptions } from './options.ts'
 import { customResponse, type Refused } from './refused.ts'
 import { isSigned } from './request/is-signed.ts'
 import { isPreflight } from './request/preflight.ts'
@@ -40,11 +40,11 @@ export interface HonoGatewayOptions extends GatewayOptions {
  * Admits or refuses agents: `app.use(gateway({ service: 'https://id.example' }))`. The decision is in `c.get('agent')`.
  * @throws PolicyError listing every mistake in the options
  */
-export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
+export function gateway(options: HonoGatewayOptions): MiddlewareHandler & Closeable {
   const gate = new Gate(options)
   const { vary } = gate
   const { address = connectionAddress, onRefused, tlsTerminated = false } = options
-  return async (c, next) => {
+  const middleware: MiddlewareHandler = async (c, next) => {
     const request = c.req.raw
     const field = (name: string) => request.headers.get(name)
     const raw = () => rawRequestOf(c, tlsTerminated)
@@ -81,6 +81,7 @@ export function gateway(options: HonoGatewayOptions): MiddlewareHandler {
     if (response !== c.res) c.res = response
     return undefined
   }
+  return Object.assign(middleware, { close: () => gate.close() })
 }
 
 /** With @hono/node-server from what node:http received, since a `Request` has joined headers and a normalized address. */

@@ -9,6 +9,7 @@ export type { Action, Decision, Proof, Refusal, RequestSignature } from './decis
 export type { Reason, ReasonCode } from './decision/reasons.ts'
 export type {
   AgentSessionData,
+  Closeable,
   DecidedRequest,
   GatewayOptions,
   RegistryClient,
@@ -21,6 +22,7 @@ export type {
   Mode,
   Policy,
   PolicyInput,
+  PolicyIssuer,
   RefusalResponse,
   Route,
   Rules,

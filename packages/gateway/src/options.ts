@@ -36,6 +36,12 @@ export interface AgentSessionData {
   readonly audience?: string | undefined
 }
 
+/** What a gateway has besides deciding. */
+export interface Closeable {
+  /** Stops following the issuers of the policy's `trust`. Call it when the server ends: an open feed keeps the process alive. */
+  close(): Promise<void>
+}
+
 /** Options of a gateway. */
 export interface GatewayOptions {
   /** The service that certifies the agents: its URL, such as `https://id.example`, or a Registry. */
@@ -78,6 +84,8 @@ export interface GatewayOptions {
   readonly timeoutMs?: number | undefined
   /** Called with every decision, for logging. Errors that it throws are ignored. */
   readonly onDecision?: ((decision: Decision, request: DecidedRequest) => unknown) | undefined
+  /** The clock of signatures and certificates, in milliseconds since 1970. Default: `Date.now`. */
+  readonly clock?: (() => number) | undefined
   /** A monotonic clock, in milliseconds. Default: `performance.now`. */
   readonly now?: (() => number) | undefined
 }

@@ -1,9 +1,10 @@
 import { type Naming, namingFor } from '@countersign/protocol'
 import { Registry } from '@countersign/sdk'
 import type { GatewayOptions, RegistryClient } from './options.ts'
+import { trustMistakes } from './policy/issuer-fields.ts'
 import type { Policy } from './policy/policy.ts'
 import { collectMistake, PolicyError } from './policy/policy-error.ts'
-import { directoryMistakes, placesRequiringProof, readPolicyAt } from './policy/read-policy.ts'
+import { audienceMistakes, placesRequiringProof, readPolicyAt } from './policy/read-policy.ts'
 
 /** Validated options of a gateway. */
 export interface ReadOptions {
@@ -46,7 +47,8 @@ export function readOptions(options: GatewayOptions): ReadOptions {
       )
     }
   }
-  if (audiences.length === 0) mistakes.push(...directoryMistakes(policy))
+  if (audiences.length === 0) mistakes.push(...audienceMistakes(policy))
+  if (issuer !== null) mistakes.push(...trustMistakes(policy, naming, issuer))
   if (registry === null || issuer === null || mistakes.length > 0) throw new PolicyError(mistakes)
   return { registry, naming, policy, audiences, issuer, signInUrl }
 }

@@ -1,19 +1,24 @@
 import {
-  didOf,
+  fieldValue,
+  headerFields,
+  type KeyLookupFault,
   matchesContentDigest,
   type Naming,
   type NonceStore,
   type ProvenKey,
-  parseDidOrTail,
   type RawRequest,
   requestVerifier,
   type SignatureResult,
+  type SigningKey,
   StructuredFieldError,
 } from '@countersign/protocol'
-import { isSignature, type KeyDirectories } from '@countersign/sdk'
+import { isSignature, type KeyDirectories, type VerifiedCertificate } from '@countersign/sdk'
 import type { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Caller, LookupResult } from './decision/decide.ts'
+import type { Basis } from './decision/decision.ts'
+import type { CertificateFault } from './issuers/evidence.ts'
+import { didOfKeySet, type TrustedIssuer } from './issuers/trusted-issuers.ts'
 import { withTimeLimit } from './time-limit.ts'
 
 export interface SignatureCheckerOptions {
@@ -23,10 +28,16 @@ export interface SignatureCheckerOptions {
   readonly issuer: string
   readonly naming: Naming
   readonly agents: AgentCache<unknown>
+  /** For decisions by an answer of the service. */
+  readonly bases: Readonly<Record<'service' | 'cache', Basis>>
   readonly nonces: NonceStore
   readonly directories: KeyDirectories
+  /** Issuers whose certificates count without a question to the service. */
+  readonly trusted: readonly TrustedIssuer[]
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number
+  /** The clock of signatures, in milliseconds since 1970. */
+  readonly clock: () => number
 }
 
 /** Reads the body of a request. */
@@ -40,18 +51,22 @@ export interface CheckedSignature {
   readonly result: SignatureResult
   /** Who signed; null unless the key is proven. */
   readonly signer: Signer | null
-  /** Null if the signature names no agent of the service. */
+  /** Null if the signature names no agent. */
   readonly lookup: LookupResult | null
-  readonly answeredBy: 'service' | 'cache'
+  readonly basis: Basis | null
+  /** Why the certificate in the request does not count; null if it does, or there is none. */
+  readonly certificateFault: CertificateFault | null
 }
+
+type Found = Pick<CheckedSignature, 'lookup' | 'basis' | 'certificateFault'>
 
 /** How long after asking for an unknown key the service is not asked for another one of the same agent. */
 const REFRESH_MS = 5_000
 const MAX_REFRESHED = 10_000
 
 /**
- * Verifies the signatures of requests. Keys of agents come from the service's answers, never from an address in a request; other keys
- * from the directories that the policy lists.
+ * Verifies the signatures of requests. Keys of agents come from certificates of trusted issuers and from the service's answers, never
+ * from an address in a request; other keys from the directories that the policy lists.
  */
 export class SignatureChecker {
   readonly #options: SignatureCheckerOptions
@@ -70,28 +85,23 @@ export class SignatureChecker {
     admits: (signer: Signer, lookup: LookupResult | null) => boolean,
     readBody: BodyReader | null,
   ): Promise<CheckedSignature> {
-    const { audiences, naming, nonces, directories } = this.#options
-    const found: { lookup: LookupResult | null; answeredBy: 'service' | 'cache' } = {
-      lookup: null,
-      answeredBy: 'cache',
-    }
+    const { audiences, nonces, directories, clock } = this.#options
+    const found = { lookup: null, basis: null, certificateFault: null } as Found
+    const trusted = this.#issuerNamedIn(request)
     const verify = requestVerifier({
       audiences,
-      naming,
+      naming: trusted?.naming ?? this.#options.naming,
       nonces: timely(nonces),
       verifySignature: isSignature,
-      now: Date.now,
-      findKey: async ({ signatureAgent, keyid }) => {
-        const did = this.#didAt(signatureAgent.url)
-        if (did === null) return directories.findKey({ signatureAgent, keyid })
+      now: clock,
+      findKey: async ({ signatureAgent: agent, keyid }) => {
+        const certified =
+          trusted && (await this.#certifiedKey(trusted, request, agent.url, keyid, found))
+        if (certified !== null) return certified
+        const did = this.#didAt(agent.url)
+        if (did === null) return directories.findKey({ signatureAgent: agent, keyid })
         Object.assign(found, await this.#lookup(did, keyid))
-        const agent = found.lookup === null ? null : agentIn(found.lookup)
-        const key = agent?.key
-        if (key?.keyid === keyid) {
-          // No status: the policy decides on it, in `admits`.
-          return { publicKey: key.publicKey, did, status: null }
-        }
-        return found.lookup?.kind === 'answered' ? 'unknown-key' : 'directory-unavailable'
+        return keyIn(found.lookup, did, keyid)
       },
       profile: (agent) => directories.find(agent)?.profile ?? 'strict',
       admit: (key) => {
@@ -106,6 +116,55 @@ export class SignatureChecker {
     return { result, signer, ...found }
   }
 
+  /** The trusted issuer whose agent a request names, before anything is verified: it decides on the names of headers. */
+  #issuerNamedIn({ headers }: RawRequest): TrustedIssuer | null {
+    const { trusted } = this.#options
+    if (trusted.length === 0) return null
+    const agent = fieldValue(headerFields(headers), 'signature-agent') ?? ''
+    return trusted.find(({ issuer }) => agent.includes(`"${issuer}/agent/`)) ?? null
+  }
+
+  /**
+   * The key in the certificate that a request carries.
+   * @returns null if it carries none, so that the service has to be asked
+   */
+  async #certifiedKey(
+    trusted: TrustedIssuer,
+    { headers }: RawRequest,
+    url: string,
+    keyid: string,
+    found: Found,
+  ): Promise<SigningKey | KeyLookupFault | null> {
+    const did = trusted.didAt(url)
+    // Another member of Signature-Agent names the issuer.
+    if (did === null) return 'untrusted-agent'
+    const fields = headerFields(headers)
+    const names = trusted.naming.tokenHeaders
+    const certificate = fieldValue(fields, names.certificate.toLowerCase())
+    if (certificate === null) return trusted.issuer === this.#options.issuer ? null : 'unknown-key'
+    const staple = fieldValue(fields, names.status.toLowerCase())
+    const evidence = await trusted.evidence({ did, keyid, certificate, staple }, (each) =>
+      trusted.issuer === this.#options.issuer ? this.#restrictionOf(each) : null,
+    )
+    if (evidence === 'unavailable') return 'directory-unavailable'
+    if (typeof evidence === 'string') {
+      Object.assign(found, { certificateFault: evidence })
+      return 'unknown-key'
+    }
+    Object.assign(found, evidence)
+    // No status: the policy decides on it, in `admits`.
+    return { publicKey: evidence.publicKey, did, status: null }
+  }
+
+  /** What the service said last of an agent, if that is against its certificate. */
+  #restrictionOf({ did, keySequence }: VerifiedCertificate) {
+    const known = this.#options.agents.known(did)
+    const agent = known?.agent ?? null
+    if (known === null || agent === null) return null
+    if ((agent.keySequence ?? 0) > keySequence) return 'other-key'
+    return agent.status === 'active' ? null : { agent, ageMs: known.ageMs }
+  }
+
   #signerOf({ did, signatureAgent }: Pick<ProvenKey, 'did' | 'signatureAgent'>): Signer | null {
     if (did !== null) return { kind: 'named', did, proof: 'signature' }
     const directory = this.#options.directories.find(signatureAgent)
@@ -115,32 +174,24 @@ export class SignatureChecker {
   /** The agent whose key set is at an address of the service; null if none is. */
   #didAt(url: string): string | null {
     const { issuer, naming } = this.#options
-    const prefix = `${issuer}/agent/`
-    if (!url.startsWith(prefix) || !url.endsWith(KEY_SET)) return null
-    const tail = parseDidOrTail(naming, url.slice(prefix.length, -KEY_SET.length))
-    return tail === null ? null : didOf(naming, tail)
+    return didOfKeySet(issuer, naming, url)
   }
 
   /** Asks the service again if the cached answer has another key, since the agent may have changed it: once in REFRESH_MS. */
-  async #lookup(
-    did: string,
-    keyid: string,
-  ): Promise<{ lookup: LookupResult; answeredBy: 'service' | 'cache' }> {
-    const { agents, now } = this.#options
+  async #lookup(did: string, keyid: string): Promise<Pick<Found, 'lookup' | 'basis'>> {
+    const { agents, bases, now } = this.#options
     const cached = agents.getFresh(did)
     if (cached !== undefined) {
       const refreshedAt = this.#refreshedAt.get(did) ?? Number.NEGATIVE_INFINITY
       const isOther = cached.agent !== null && cached.agent.key?.keyid !== keyid
       if (!isOther || now() - refreshedAt < REFRESH_MS) {
-        return { lookup: { kind: 'answered', agent: cached.agent }, answeredBy: 'cache' }
+        return { lookup: { kind: 'answered', agent: cached.agent }, basis: bases.cache }
       }
       this.#refreshedAt.set(did, now())
     }
-    return { lookup: await agents.lookup(did), answeredBy: 'service' }
+    return { lookup: await agents.lookup(did), basis: bases.service }
   }
 }
-
-const KEY_SET = '/jwks.json'
 
 /** How long a nonce store may take, in milliseconds. */
 const STORE_TIMEOUT_MS = 1_000
@@ -158,8 +209,16 @@ function timely(store: NonceStore): NonceStore {
   }
 }
 
-function agentIn(lookup: LookupResult) {
-  return lookup.kind === 'answered' ? lookup.agent : (lookup.last?.agent ?? null)
+/** The key of an agent as the service has answered, if the signature names it. */
+function keyIn(
+  lookup: LookupResult | null,
+  did: string,
+  keyid: string,
+): SigningKey | KeyLookupFault {
+  const agent = lookup?.kind === 'answered' ? lookup.agent : lookup?.last?.agent
+  // No status: the policy decides on it, in `admits`.
+  if (agent?.key?.keyid === keyid) return { publicKey: agent.key.publicKey, did, status: null }
+  return lookup?.kind === 'answered' ? 'unknown-key' : 'directory-unavailable'
 }
 
 /** Compares the body with the signed digest. Reads it only for a proven agent, so that nobody else makes us buffer it. */

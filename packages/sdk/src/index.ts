@@ -1,5 +1,14 @@
 export { Agent } from './agent.ts'
 export type { AgentAnswer, AgentOptions } from './agent-options.ts'
+export {
+  type FeedContext,
+  type FeedHead,
+  type FeedLineRead,
+  readFeedHead,
+  readFeedLine,
+  readSnapshot,
+  type StatusSnapshot,
+} from './certificates/feed.ts'
 export { issuerOrigin } from './certificates/issuer-client.ts'
 export { type IssuerKeys, readIssuerKeySet } from './certificates/key-set.ts'
 export {
@@ -18,7 +27,6 @@ export {
   verifyCertificate,
   verifyStaple,
 } from './certificates/verify-certificate.ts'
-export { verifyJwkSignature } from './certificates/verify-jwk-signature.ts'
 export { discoverNaming } from './discover-naming.ts'
 export {
   CountersignError,

@@ -1,4 +1,5 @@
 import type { Grade } from '@countersign/sdk'
+import type { CertificateFault } from '../issuers/evidence.ts'
 import type { Level, Rules } from '../policy/policy.ts'
 import { type Action, type AgentData, type Proof, REFUSAL_CODES, type Refusal } from './decision.ts'
 import { type Reason, reason } from './reasons.ts'
@@ -12,6 +13,8 @@ export type Caller =
   | { readonly kind: 'directory'; readonly url: string }
   /** The agent of the session has changed its key since it signed in. */
   | { readonly kind: 'session-ended' }
+  /** The certificate that it sent with its signature does not count. */
+  | { readonly kind: CertificateFault }
   | { readonly kind: 'named'; readonly did: string; readonly proof: Proof }
 
 /** The result of looking an agent up. `agent` is null if the service does not know it. */
@@ -21,6 +24,8 @@ export type LookupResult =
       readonly kind: 'unreachable'
       /** The last answer of the service, if one is cached. */
       readonly last: { readonly agent: AgentData | null; readonly ageSeconds: number } | null
+      /** Whether the agent was restricted after that: then no rule admits it. */
+      readonly restricted?: boolean
     }
 
 /** The result of evaluating the rules, before the rate limit is applied. */
@@ -31,7 +36,8 @@ export interface Verdict {
   readonly refusal: Refusal | null
   /** The data that the verdict is based on; null if there is none. */
   readonly agent: AgentData | null
-  readonly stale: boolean
+  /** The age of the data if they are older than the policy allows while the service is reachable, rounded; else null. */
+  readonly staleSeconds: number | null
 }
 
 /**
@@ -61,6 +67,9 @@ export function decide(
   if (caller.kind === 'session-ended') {
     return deny(customRefusal(rules, 401), [reason('session-ended')])
   }
+  if (isCertificateFault(caller.kind)) {
+    return deny(customRefusal(rules, 401), [reason(caller.kind)])
+  }
   if (caller.kind !== 'named') {
     const code = `identification-${caller.kind}` as const
     return byLevel(rules, 'unknown', 401, [reason(code, header)])
@@ -72,16 +81,22 @@ export function decide(
   if (result?.kind === 'answered') {
     return decideForAgent(rules, proven, result.agent, [proof])
   }
+  if (result?.restricted) return deny(UNAVAILABLE, [reason('service-unreachable'), proof])
   const last = result?.last ?? null
   if (rules.unreachable === 'stale' && last !== null && last.ageSeconds <= rules.maxStaleSeconds) {
-    const age = reason('answer-stale', Math.round(last.ageSeconds))
-    return { ...decideForAgent(rules, proven, last.agent, [age, proof]), stale: true }
+    const staleSeconds = Math.round(last.ageSeconds)
+    const age = reason('answer-stale', staleSeconds)
+    return { ...decideForAgent(rules, proven, last.agent, [age, proof]), staleSeconds }
   }
   const reasons = [reason('service-unreachable'), proof] as const
   if (rules.unreachable === 'flag' || rules.unreachable === 'allow') {
     return { ...EMPTY_VERDICT, action: rules.unreachable, reasons }
   }
   return deny(UNAVAILABLE, reasons)
+}
+
+function isCertificateFault(kind: Caller['kind']): kind is CertificateFault {
+  return kind.startsWith('certificate-')
 }
 
 function proofReason(proof: Proof, header: string): Reason {
@@ -104,7 +119,7 @@ export function strictest(verdicts: readonly Verdict[]): Verdict {
 }
 
 const STRICTNESS: Readonly<Record<Action, number>> = { allow: 0, flag: 1, limit: 2, deny: 3 }
-const EMPTY_VERDICT = { level: null, refusal: null, agent: null, stale: false } as const
+const EMPTY_VERDICT = { level: null, refusal: null, agent: null, staleSeconds: null } as const
 
 const UNAVAILABLE = refusalOf(503, 5)
 

@@ -108,8 +108,15 @@ export interface Decision {
   readonly identityLevel: string | null
   /** Null if it is not known. It is requested only if the policy has a `minimumGrade`. */
   readonly grade: Grade | null
-  /** Where the data comes from: the service, the cache, or a stale cache entry because the service is unreachable. */
-  readonly source: 'service' | 'cache' | 'stale' | null
+  /** The service that certifies the agent, by its public origin; null if the request names no agent. */
+  readonly issuer: string | null
+  /**
+   * Where the data comes from: the agent's certificate with the status list in memory, or with its staple; the service; the cache;
+   * `stale`: any of these, older than the policy allows while the service is reachable.
+   */
+  readonly source: 'certificate' | 'staple' | 'service' | 'cache' | 'stale' | null
+  /** How old the status is at most, in seconds; null if it is not known. */
+  readonly statusAgeSeconds: number | null
   /** How the caller proved that it is this agent. */
   readonly proof: Proof
   /** Whether `proof` is not `none`. */
@@ -122,6 +129,9 @@ export interface Decision {
    */
   readonly directory: string | null
 }
+
+/** What a decision about an agent is based on. */
+export type Basis = Pick<Decision, 'issuer' | 'source' | 'statusAgeSeconds'>
 
 /** A refusal as an HTTP response. */
 export interface Denial {

@@ -2,7 +2,7 @@ import type { Naming } from '@countersign/protocol'
 import { type ForwardedHeaders, forwardedHeaders } from '../forwarded-headers.ts'
 import type { Mode, Policy } from '../policy/policy.ts'
 import { type Caller, refusalOf, type Verdict } from './decide.ts'
-import type { Decision, RequestSignature } from './decision.ts'
+import type { Basis, Decision, RequestSignature } from './decision.ts'
 import { type ReasonCode, reason } from './reasons.ts'
 
 /** A decision with the headers for the site behind the gateway. */
@@ -16,12 +16,12 @@ interface OutcomeContext {
   readonly policy: Pick<Policy, 'mode'>
 }
 
-/** Completes a verdict. @param source where the agent's data comes from, if it is not stale */
+/** Completes a verdict. @param basis what it is based on; null if the caller is no agent */
 export function outcomeOf(
   context: OutcomeContext,
   caller: Caller,
-  { action, level, reasons, refusal, agent, stale }: Verdict,
-  source: 'service' | 'cache' | null,
+  { action, level, reasons, refusal, agent, staleSeconds }: Verdict,
+  basis: Basis | null,
 ): Outcome {
   const named = caller.kind === 'named' ? caller : null
   return freeze(context, {
@@ -36,7 +36,9 @@ export function outcomeOf(
     verified: agent?.verified ?? false,
     identityLevel: agent === null ? null : (agent.identityMethod ?? 'unverified'),
     grade: agent?.grade ?? null,
-    source: stale ? 'stale' : source,
+    issuer: named === null ? null : (basis?.issuer ?? null),
+    source: staleSeconds === null ? (basis?.source ?? null) : 'stale',
+    statusAgeSeconds: staleSeconds ?? basis?.statusAgeSeconds ?? null,
     proof: named?.proof ?? 'none',
     proofOfPossession: (named?.proof ?? 'none') !== 'none',
     signature: null,

@@ -39,6 +39,12 @@ export const REASON_MESSAGES = {
   'signature-proven': () => "The caller signed the request with the agent's key.",
   'signature-invalid': () => 'The signature of the request is not valid.',
   'signature-unverified': () => 'The signature of the request could not be verified.',
+  'certificate-invalid': () =>
+    'The certificate in the request is not one of a trusted issuer for the key that signed the request.',
+  'certificate-expired': () =>
+    'The certificate in the request has expired. Get a new one from its issuer.',
+  'certificate-replaced': () =>
+    'The certificate in the request was replaced or revoked. Get a new one from its issuer.',
   'directory-signed': (url: string) =>
     `The caller signed the request with a key of ${url}. It is not an agent of the service.`,
   'proof-required': () =>

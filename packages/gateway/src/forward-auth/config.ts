@@ -1,9 +1,10 @@
 import { namingFor } from '@countersign/protocol'
 import { memoryNonceStore, type NonceStore, Registry } from '@countersign/sdk'
 import type { Field } from '../policy/fields.ts'
+import { trustMistakes } from '../policy/issuer-fields.ts'
 import type { Policy } from '../policy/policy.ts'
 import { collectMistake, PolicyError } from '../policy/policy-error.ts'
-import { directoryMistakes, placesRequiringProof, readPolicyAt } from '../policy/read-policy.ts'
+import { audienceMistakes, placesRequiringProof, readPolicyAt } from '../policy/read-policy.ts'
 import {
   listOf,
   numberBetween,
@@ -180,7 +181,10 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
     for (const place of placesRequiringProof(policy)) {
       mistakes.push(`${place}.requireProof requires audiences`)
     }
-    mistakes.push(...directoryMistakes(policy))
+    mistakes.push(...audienceMistakes(policy))
+  }
+  if (registry && naming) {
+    mistakes.push(...trustMistakes(policy, naming, issuer || registry.service))
   }
   if (mistakes.length > 0 || registry === null || sessions === null) {
     throw new PolicyError([...new Set(mistakes)])

@@ -25,7 +25,17 @@ export function openLog(level: LogLevel, write: (line: string) => void): Log {
 /** Logs what explains a decision. Leaves out the parts of the request that may contain secrets. */
 export function logDecision(log: Log, decision: Decision, { method, path }: DecidedRequest): void {
   const { action, admitted, mode, level, did, status, identityLevel, grade } = decision
-  const { source, proof, proofOfPossession, signature, directory, refusal, reasons } = decision
+  const {
+    issuer,
+    source,
+    statusAgeSeconds,
+    proof,
+    proofOfPossession,
+    signature,
+    directory,
+    refusal,
+    reasons,
+  } = decision
   log(action === 'deny' ? 'warn' : 'info', 'decision', {
     action,
     admitted,
@@ -35,7 +45,9 @@ export function logDecision(log: Log, decision: Decision, { method, path }: Deci
     status,
     identityLevel,
     grade,
+    issuer,
     source,
+    statusAgeSeconds,
     proof,
     proofOfPossession,
     signature: signature && (signature.reason ?? signature.verdict),

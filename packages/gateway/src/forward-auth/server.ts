@@ -61,7 +61,10 @@ export class ForwardAuth {
 
   /** Switches to another configuration. Requests in progress are still decided by the previous one. */
   use(config: Config): void {
-    this.#gate = new Gate(this.#optionsOf(config), this.#gate)
+    const previous = this.#gate
+    this.#gate = new Gate(this.#optionsOf(config), previous)
+    // After the new one has begun, so that both share the followers of the issuers that stay.
+    void previous.close()
     this.#signIn = signInOf(config)
     this.#config = config
     this.#log.level = config.logLevel
@@ -76,6 +79,7 @@ export class ForwardAuth {
     const deadline = setTimeout(() => this.#server.closeAllConnections(), deadlineMs)
     await new Promise((resolve) => this.#server.close(resolve))
     clearTimeout(deadline)
+    await this.#gate.close()
   }
 
   #optionsOf({ registry, policy, audiences, issuer, sessions, timeoutMs }: Config): GatewayOptions {

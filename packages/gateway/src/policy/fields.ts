@@ -1,5 +1,6 @@
 import { directoryUrl } from '@countersign/protocol'
 import type { AgentStatus, Grade, SignatureProfile } from '@countersign/sdk'
+import { issuer, MAX_STALE_SECONDS, offline } from './issuer-fields.ts'
 import {
   LEVELS,
   type Level,
@@ -227,6 +228,21 @@ export const POLICY_FIELDS: {
     defaultValue: [],
     description:
       '[Key directories](#signers-of-other-directories) of signers that are not agents of the service. `levels.directory` is the action for them',
+  },
+  trust: {
+    read: listOf(
+      issuer,
+      'a list of objects with `issuer` (an https origin), `didPrefix` (such as `svc:agent:`) and, optionally, `jwks` and `idHeader`',
+    ),
+    defaultValue: [],
+    description:
+      '[Issuers](#without-a-question-to-the-service) whose certificates decide without a question to the service, each with the prefix of its DIDs. `jwks` pins its keys. `idHeader` is its identification header if that is not `ServiceID`',
+  },
+  offline: {
+    read: offline,
+    defaultValue: { maxStaleSeconds: MAX_STALE_SECONDS },
+    description:
+      'How old the status of an agent may be that is decided by its certificate. If it is older, `unreachable` decides',
   },
 }
 

@@ -1,4 +1,4 @@
-import type { AgentStatus, Grade, SignatureProfile } from '@countersign/sdk'
+import type { AgentStatus, Grade, IssuerKeys, SignatureProfile } from '@countersign/sdk'
 
 /**
  * How well the owner behind a request is known, from least to most:
@@ -72,6 +72,18 @@ export interface PolicyDirectory {
   readonly profile: SignatureProfile
 }
 
+/** An issuer of certificates that a policy trusts. */
+export interface PolicyIssuer {
+  /** The origin of the service (its `BASE_URL`). */
+  readonly issuer: string
+  /** What its DIDs begin with, such as `svc:agent:`. */
+  readonly didPrefix: string
+  /** Its keys. Null: those that it publishes. */
+  readonly jwks: IssuerKeys | null
+  /** Its identification header, from which the names of those with tokens follow. */
+  readonly idHeader: string
+}
+
 /** A validated policy with all defaults filled in. */
 export interface Policy extends Rules {
   readonly mode: Mode
@@ -82,6 +94,10 @@ export interface Policy extends Rules {
   readonly preflight: 'pass' | 'decide'
   /** Signers with keys from these have the level `directory`. */
   readonly directories: readonly PolicyDirectory[]
+  /** Issuers whose certificates count without a question to the service. */
+  readonly trust: readonly PolicyIssuer[]
+  /** `maxStaleSeconds`: how old the status of an agent may be that is decided by its certificate. */
+  readonly offline: { readonly maxStaleSeconds: number }
   /** The first matching route applies. If none matches, the policy's own rules do. */
   readonly routes: readonly Route[]
 }
@@ -91,11 +107,16 @@ type RulesInput = Partial<Omit<Rules, 'levels'>> & {
 }
 
 /** A policy as you write it. Omitted fields get the defaults listed in README.md. */
-export type PolicyInput = Partial<Omit<Policy, keyof Rules | 'routes' | 'limit' | 'directories'>> &
+export type PolicyInput = Partial<
+  Omit<Policy, keyof Rules | 'routes' | 'limit' | 'directories' | 'trust' | 'offline'>
+> &
   RulesInput & {
     readonly limit?: Partial<Limit>
     readonly directories?: readonly (Pick<PolicyDirectory, 'url'> &
       Partial<Pick<PolicyDirectory, 'profile'>>)[]
+    readonly trust?: readonly (Pick<PolicyIssuer, 'issuer' | 'didPrefix'> &
+      Partial<Pick<PolicyIssuer, 'jwks' | 'idHeader'>>)[]
+    readonly offline?: Partial<Policy['offline']>
     readonly routes?: readonly (RulesInput &
       Pick<Route, 'path'> &
       Partial<Pick<Route, 'methods'>>)[]

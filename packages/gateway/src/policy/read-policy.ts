@@ -22,9 +22,11 @@ export function readPolicy(input: unknown, naming: Naming): Policy {
 export function readPolicyAt(input: unknown, place: string, context: ReadContext): Policy {
   const known = [...Object.keys(RULE_FIELDS), ...Object.keys(POLICY_FIELDS), 'routes']
   const given = record(input ?? {}, place, known, context)
-  const rules = readRules(given, place, context, defaultsOf(RULE_FIELDS))
   const others = readFields(POLICY_FIELDS, given, place, context, defaultsOf(POLICY_FIELDS))
-  const routes = readRoutes(given.routes, place, context, rules)
+  const didPrefixes = (others.trust ?? []).flatMap(({ didPrefix }) => didPrefix ?? [])
+  const withPrefixes = { ...context, didPrefixes }
+  const rules = readRules(given, place, withPrefixes, defaultsOf(RULE_FIELDS))
+  const routes = readRoutes(given.routes, place, withPrefixes, rules)
   return deepFreeze({ ...rules, ...others, routes })
 }
 
@@ -36,11 +38,13 @@ export function placesRequiringProof(policy: Policy): string[] {
   return [...(policy.requireProof ? ['policy'] : []), ...places.flat()]
 }
 
-/** The mistake of a policy with directories at a gateway without audiences. */
-export function directoryMistakes({ directories = [] }: Partial<Policy>): string[] {
-  return directories.length > 0
-    ? ['policy.directories requires `audiences`: without them, no signature is accepted']
-    : []
+/** The mistakes of a policy with directories or trusted issuers at a gateway without audiences. */
+export function audienceMistakes(policy: Partial<Policy>): string[] {
+  return (['directories', 'trust'] as const).flatMap((name) =>
+    (policy[name] ?? []).length > 0
+      ? [`policy.${name} requires \`audiences\`: without them, no signature is accepted`]
+      : [],
+  )
 }
 
 function readRoutes(

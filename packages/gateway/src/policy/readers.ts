@@ -1,9 +1,11 @@
-import { didOf, type Naming, parseDidOrTail } from '@countersign/protocol'
+import { didOf, type Naming, namingOfDid, parseDidOrTail } from '@countersign/protocol'
 
 /** The deployment's names, and the list that collects mistakes. */
 export interface ReadContext {
   readonly naming: Naming
   readonly mistakes: string[]
+  /** What the DIDs of other trusted issuers begin with. */
+  readonly didPrefixes?: readonly string[]
 }
 
 /** Validates a value of a policy. If it is invalid, adds a mistake to the list and returns undefined. */
@@ -51,10 +53,17 @@ export function stringMatching(test: (text: string) => boolean, accepts: string)
 }
 
 /** A DID or its tail. Returns the full DID, the form in which decisions compare agents. */
-export const did = reader('a DID of the service or its 24 characters', (value, { naming }) => {
-  const tail = typeof value === 'string' ? parseDidOrTail(naming, value) : null
-  return tail === null ? undefined : (didOf(naming, tail) as string)
-})
+export const did = reader(
+  'a DID of the service or its 24 characters',
+  (value, { naming, didPrefixes = [] }) => {
+    if (typeof value !== 'string') return undefined
+    const tail = parseDidOrTail(naming, value)
+    if (tail !== null) return didOf(naming, tail) as string
+    const other = namingOfDid(value)
+    const isTrusted = other !== null && didPrefixes.includes(other.didPrefix)
+    return isTrusted && other.didPattern.test(value) ? value : undefined
+  },
+)
 
 export function nullable<T>(read: Reader<T>): Reader<T | null> {
   return Object.assign(

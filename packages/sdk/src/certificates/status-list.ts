@@ -10,8 +10,8 @@ import {
   verifyToken,
 } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
-import { inflate } from './inflate.ts'
-import { bytesOf, verifyJwkSignature } from './verify-jwk-signature.ts'
+import { inflateBase64Url } from './inflate.ts'
+import { verifyJwkSignature } from './verify-jwk-signature.ts'
 
 /** `valid`; `suspended`, which may end; `invalid`: replaced or revoked, for good. */
 export type TokenStatus = 'valid' | 'suspended' | 'invalid'
@@ -91,9 +91,8 @@ function assertListOf(issuer: string, uri: string): void {
 async function bytesIn(list: unknown): Promise<Uint8Array | null> {
   if (typeof list !== 'object' || list === null) return null
   const { bits, lst } = list as Readonly<Record<string, unknown>>
-  if (bits !== STATUS_BITS || typeof lst !== 'string' || !/^[A-Za-z0-9_-]+$/.test(lst)) return null
-  if (lst.length % 4 === 1) return null
-  const bytes = await inflate(bytesOf(lst), STATUS_LIST_BYTES)
+  if (bits !== STATUS_BITS || typeof lst !== 'string') return null
+  const bytes = await inflateBase64Url(lst, STATUS_LIST_BYTES)
   return bytes?.length === STATUS_LIST_BYTES ? bytes : null
 }
 

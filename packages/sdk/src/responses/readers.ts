@@ -1,4 +1,12 @@
-import type { CertificateClaims, Naming, StapleClaims } from '@countersign/protocol'
+import type {
+  CertificateClaims,
+  FeedChange,
+  FeedHeadClaims,
+  Naming,
+  Snapshot,
+  SnapshotClaims,
+  StapleClaims,
+} from '@countersign/protocol'
 import type { Static, TSchema } from 'typebox'
 import { type Read, readerOf, type Shape } from './read-schema.ts'
 import * as schemas from './schemas.ts'
@@ -101,3 +109,19 @@ export const readCertificateClaims: ReaderFor<Shape<CertificateClaims>> = (namin
 /** The claims of a staple. */
 export const readStapleClaims: ReaderFor<Shape<StapleClaims>> = (naming) =>
   wireReader(schemas.STAPLE_CLAIMS, naming)
+
+/** A change in the feed of status changes. */
+export const readFeedChangeLine: ReaderFor<Shape<FeedChange>> = (naming) =>
+  wireReader(schemas.FEED_CHANGE, naming)
+
+/** The claims of a head of the feed. */
+export const readFeedHeadClaims: ReaderFor<Shape<FeedHeadClaims>> = (naming) =>
+  wireReader(schemas.FEED_HEAD_CLAIMS, naming)
+
+/** `GET /api/v1/snapshot` */
+export const readSnapshotBody: ReaderFor<Shape<Snapshot>> = (naming) =>
+  wireReader(schemas.SNAPSHOT, naming)
+
+/** The claims of the manifest of a snapshot. */
+export const readSnapshotClaims: ReaderFor<Shape<SnapshotClaims>> = (naming) =>
+  wireReader(schemas.SNAPSHOT_CLAIMS, naming)

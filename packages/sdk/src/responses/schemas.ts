@@ -7,6 +7,8 @@ import {
   compactCardSchema,
   didDocumentSchema,
   directoryProofSchema,
+  feedChangeSchema,
+  feedHeadClaimsSchema,
   gradeAnswerSchema,
   lookupSchema,
   namingFor,
@@ -15,6 +17,8 @@ import {
   rotatedSchema,
   runtimeChallengeSchema,
   runtimeProofSchema,
+  snapshotClaimsSchema,
+  snapshotSchema,
   stapleClaimsSchema,
   verifyResponseSchema,
   vetoedSchema,
@@ -44,3 +48,7 @@ export const RUNTIME_CHALLENGE = runtimeChallengeSchema(naming)
 export const RUNTIME_PROOF = runtimeProofSchema(naming)
 export const CERTIFICATE_CLAIMS = certificateClaimsSchema(naming)
 export const STAPLE_CLAIMS = stapleClaimsSchema(naming)
+export const FEED_CHANGE = feedChangeSchema()
+export const FEED_HEAD_CLAIMS = feedHeadClaimsSchema()
+export const SNAPSHOT = snapshotSchema()
+export const SNAPSHOT_CLAIMS = snapshotClaimsSchema()

@@ -1,0 +1,75 @@
+import { type IssuerJwk, readBody } from '@countersign/protocol'
+import { readIssuerKeySet } from '@countersign/sdk'
+
+const TIME_LIMIT_MS = 10_000
+const MAX_KEY_SET_BYTES = 64 * 1024
+const MAX_LIST_BYTES = 128 * 1024
+/** About 1,500 lists of the largest size. */
+const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024
+
+/** The service has no longer what the cursor refers to: the lists have to be read again. */
+export class CursorExpired extends Error {
+  override readonly name = 'CursorExpired'
+}
+
+/** What a gateway asks of an issuer. No request names an agent or a site. */
+export class IssuerRequests {
+  readonly #base: string
+
+  /** @param base the address of the service, without a slash at the end */
+  constructor(base: string) {
+    this.#base = base
+  }
+
+  /** @throws Error if the answer is no key set */
+  async keys(signal: AbortSignal): Promise<readonly IssuerJwk[]> {
+    const path = '/.well-known/jwks.json'
+    const text = await this.#text(path, 'application/json', MAX_KEY_SET_BYTES, signal)
+    const keys = readIssuerKeySet(JSON.parse(text))
+    if (keys === null) throw new Error('the issuer has no key set')
+    return keys
+  }
+
+  /** @returns a status list token */
+  statusList(list: number, signal: AbortSignal): Promise<string> {
+    return this.#text(`/status/${list}`, 'application/statuslist+jwt', MAX_LIST_BYTES, signal)
+  }
+
+  async snapshot(signal: AbortSignal): Promise<unknown> {
+    const path = '/api/v1/snapshot'
+    return JSON.parse(await this.#text(path, 'application/json', MAX_SNAPSHOT_BYTES, signal))
+  }
+
+  /**
+   * Opens the feed, which stays open.
+   * @param head the cursor
+   * @throws CursorExpired
+   */
+  async feed(head: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const response = await this.#get(
+      `/api/v1/feed?after=${encodeURIComponent(head)}`,
+      'text/event-stream',
+      signal,
+    )
+    if (response.status === 200 && response.body !== null) return response.body
+    await response.body?.cancel()
+    if (response.status === 410) throw new CursorExpired()
+    throw new Error(`the feed answers ${response.status}`)
+  }
+
+  async #text(path: string, accept: string, maxBytes: number, signal: AbortSignal) {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(TIME_LIMIT_MS)])
+    const response = await this.#get(path, accept, limit)
+    const body = response.status === 200 ? await readBody(response, maxBytes) : null
+    if (body === null || body === 'too-large') {
+      await response.body?.cancel().catch(() => undefined)
+      throw new Error(`${path} answers ${response.status}`)
+    }
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  }
+
+  #get(path: string, accept: string, signal: AbortSignal): Promise<Response> {
+    const headers = { accept }
+    return fetch(`${this.#base}${path}`, { headers, redirect: 'manual', signal })
+  }
+}
