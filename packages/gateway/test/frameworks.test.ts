@@ -30,6 +30,7 @@ const FORGED = {
   X_ServiceID_DID: 'svc:agent:forged',
   'X-SERVICEID_Status': 'forged',
   'X-ServiceID-Identity-Level': 'forged',
+  'X-ServiceID-Issuer': 'https://forged.example',
   'X.ServiceID.Extra': 'forged',
 }
 
@@ -82,6 +83,7 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
         'x-serviceid-did': did,
         'x-serviceid-status': 'active',
         'x-serviceid-identity-level': 'in-person',
+        'x-serviceid-issuer': service.url,
       })
     }
     const { agent } = await seen(url, { ServiceID: did })
@@ -98,7 +100,9 @@ for (const [name, start] of Object.entries(FRAMEWORKS)) {
       identityLevel: 'in-person',
       directory: null,
       grade: null,
+      issuer: service.url,
       source: 'cache',
+      statusAgeSeconds: 5,
       proof: 'none',
       proofOfPossession: false,
       signature: null,

@@ -84,6 +84,8 @@ export async function send(url: string, request: Request, changes: Changes = {})
 /** A signer that is no agent of the service, and signs whatever it is told to. */
 export interface ForeignSigner {
   readonly keyid: string
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
   readonly jwk: Readonly<Record<string, string>>
   /** Signs as agents do. */
   sign(url: string, init?: RequestInit): Promise<Request>
@@ -96,10 +98,14 @@ export interface ForeignSigner {
   signParts(request: Request, components: string, params: string, keyid?: string): Promise<Request>
 }
 
-/** @param signatureAgent where it says that its key is published */
+/**
+ * @param signatureAgent where it says that its key is published
+ * @param now the clock of its signatures
+ */
 export function foreignSigner(
   signatureAgent: SignatureAgent,
   { privateKey, publicKey } = generateKeyPairSync('ed25519'),
+  now: () => number = Date.now,
 ): ForeignSigner {
   const jwk = publicKey.export({ format: 'jwk' }) as { x: string }
   const bytes = new Uint8Array(Buffer.from(jwk.x, 'base64url'))
@@ -107,6 +113,7 @@ export function foreignSigner(
   const signBytes = async (message: Uint8Array) => new Uint8Array(sign(null, message, privateKey))
   return {
     keyid,
+    publicKey: bytes,
     jwk: { ...jwk },
     async sign(url, init) {
       const request = new Request(url, init)
@@ -119,7 +126,7 @@ export function foreignSigner(
           sign: signBytes,
           signatureAgent,
           naming: namingFor(),
-          createdAt: Date.now(),
+          createdAt: now(),
           nonce: randomBytes(18).toString('base64url'),
         },
       )
