@@ -31,6 +31,7 @@ import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
 import { rotate } from '../keys/rotate.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
+import type { Status } from '../status/open-status.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
 import { checkSignedRequest, verifySignedRequest } from '../verification/verify-signed-request.ts'
 import type { AppDeps } from './app.ts'
@@ -54,6 +55,7 @@ export interface ServiceParts {
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
   readonly issuerKeys: IssuerKeyRing
+  readonly status: Status
   readonly now: () => number
 }
 
@@ -75,6 +77,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     channelSources,
     directoryKey,
     issuerKeys,
+    status,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -108,6 +111,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       proveDirectory({ db, ed25519, site, now }, reference, request),
     directoryKey,
     issuerKeys,
+    status,
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),
