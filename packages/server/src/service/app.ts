@@ -20,6 +20,8 @@ import { keyHolderRoute } from '../agents/key-holder-routes.ts'
 import { keySetRoute } from '../agents/key-set-routes.ts'
 import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
+import { certificateRoutes } from '../certificates/certificate-routes.ts'
+import type { Issuer } from '../certificates/issue.ts'
 import { issuerKeyRoutes } from '../certificates/issuer-key-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
@@ -72,6 +74,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
   readonly directoryKey: ServiceDirectoryDeps['directoryKey']
   readonly issuerKeys: IssuerKeys
+  readonly issuer: Issuer
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
@@ -191,6 +194,7 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   keyHolderRoute(app, { db: deps.owners.db, site: deps.read.site })
   directoryProofRoute(app, { naming, proveDirectory: deps.proveDirectory })
   serviceDirectoryRoute(app, { ...deps.read, directoryKey: deps.directoryKey })
+  certificateRoutes(app, { site: deps.read.site, issuer: deps.issuer })
   issuerKeyRoutes(app, { site: deps.read.site, issuerKeys: deps.issuerKeys })
   healthRoutes(app, deps)
 }

@@ -23,6 +23,7 @@ import type {
   NotificationRow,
 } from './notification-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
+import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 
 export type {
   AgentKeyRow,
@@ -32,6 +33,7 @@ export type {
   KeyRecoveryRow,
   SuspendedKeyRow,
 } from './key-rows.ts'
+export type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 
 /**
  * The tables, as the newest migration leaves them. Times are milliseconds since the Unix epoch. Keys and hashes are raw
@@ -45,6 +47,8 @@ export interface Tables {
   agent_keys: AgentKeyRow
   suspended_keys: SuspendedKeyRow
   key_recoveries: KeyRecoveryRow
+  status_lists: StatusListRow
+  status_entries: StatusEntryRow
   channels: ChannelRow
   channel_checks: ChannelCheckRow
   channel_leases: ChannelLeaseRow

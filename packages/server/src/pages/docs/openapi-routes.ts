@@ -131,6 +131,7 @@ function errorsOf(method: string, operation: Operation, isLimited: boolean): Err
     UNAUTHENTICATED: owners,
     FORBIDDEN: owners,
     RECENT_SIGN_IN_REQUIRED: summary.includes('recent sign-in'),
+    CURSOR_EXPIRED: true,
     PRECONDITION_FAILED: true,
     PAYLOAD_TOO_LARGE: changes,
     UNSUPPORTED_MEDIA_TYPE: changes,

@@ -233,6 +233,8 @@ export const TABLE_KEYS = {
   agent_keys: ['tail', 'sequence'],
   suspended_keys: ['public_key'],
   key_recoveries: ['tail'],
+  status_lists: ['list'],
+  status_entries: ['list', 'idx'],
   channels: ['id'],
   channel_checks: ['channel_id', 'at'],
   channel_leases: ['channel_id'],
