@@ -7,8 +7,10 @@ import { acceptPepperCommand } from './accept-pepper.ts'
 import { acceptServiceKeyCommand } from './accept-service-key.ts'
 import { agentCommands } from './agent.ts'
 import { backupCommands } from './backup.ts'
+import { changeBaseUrlCommand } from './change-base-url.ts'
 import { doctorCommand } from './doctor.ts'
 import { importCommand } from './import.ts'
+import { issuerKeyCommands } from './issuer-key.ts'
 import { ReportedFailure } from './output.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider.ts'
@@ -66,6 +68,8 @@ export async function runCountersignd(
   importCommand(program, env)
   acceptPepperCommand(program, env)
   acceptServiceKeyCommand(program, env)
+  issuerKeyCommands(program, env)
+  changeBaseUrlCommand(program, env)
   doctorCommand(program, env)
   configureSubcommands(program)
   try {

@@ -10,6 +10,7 @@ import type {
 import type { Logger } from 'pino'
 import { proveDirectory } from '../agent-management/directory-proof.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
+import { Issuer } from '../certificates/issue.ts'
 import type { ChannelSources } from '../channels/deps.ts'
 import { answerRuntime, challengeRuntime } from '../channels/runtime-answer.ts'
 import { claim } from '../claims/claim.ts'
@@ -86,7 +87,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
   const claimDeps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
   const verifyDeps = { readModel, ed25519, site, now }
   const pepper = loadPepper(settings.dataDir)
-  const recoveryDelayMs = settings.recoveryDelayMs
+  const { recoveryDelayMs, certificateLifetimeMs } = settings
   const keyDeps = { db, readModel, ed25519, site, keyReuse, recoveryDelayMs, now }
   const runtimeDeps = { db, readModel, ed25519, site, pepper, now, randomBytes }
   return {
@@ -112,6 +113,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     directoryKey,
     issuerKeys,
     status,
+    issuer: new Issuer({ readModel, site, now, db, issuerKeys, certificateLifetimeMs }),
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),

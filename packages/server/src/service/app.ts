@@ -20,6 +20,8 @@ import { keyHolderRoute } from '../agents/key-holder-routes.ts'
 import { keySetRoute } from '../agents/key-set-routes.ts'
 import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
+import { certificateRoutes } from '../certificates/certificate-routes.ts'
+import type { Issuer } from '../certificates/issue.ts'
 import { issuerKeyRoutes } from '../certificates/issuer-key-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
@@ -76,6 +78,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly directoryKey: ServiceDirectoryDeps['directoryKey']
   readonly issuerKeys: IssuerKeys
   readonly status: Pick<Status, 'heads' | 'feed' | 'tokens'>
+  readonly issuer: Issuer
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
@@ -198,6 +201,7 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   statusListRoute(app, { site: deps.read.site, ...deps.status })
   snapshotRoute(app, { site: deps.read.site, ...deps.status })
   feedRoute(app, { site: deps.read.site, ...deps.status })
+  certificateRoutes(app, { site: deps.read.site, issuer: deps.issuer })
   issuerKeyRoutes(app, { site: deps.read.site, issuerKeys: deps.issuerKeys })
   healthRoutes(app, deps)
 }

@@ -20,6 +20,7 @@ import { openRateLimiter } from '../core/limits/open-rate-limiter.ts'
 import { metricsOf } from '../core/metrics/metrics-server.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { openPerspectives } from '../core/network/open-perspectives.ts'
+import { assertSameBaseUrl } from '../core/same-base-url.ts'
 import { assertSamePepper } from '../identity/pepper-check.ts'
 import { DueEmails } from '../notifications/send-due-emails.ts'
 import { smtpMailer } from '../notifications/smtp-mailer.ts'
@@ -60,7 +61,7 @@ export interface Primary {
  * @param primary null if this process is the whole service. A primary has already locked and checked the data, and serves
  *   the metrics
  * @param timing intervals and the monotonic clock; tests pass their own
- * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, OtherServiceKeyError, OtherIssuerKeyError; Error if the self-test or the check of the
+ * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, OtherServiceKeyError, OtherIssuerKeyError, OtherBaseUrlError; Error if the self-test or the check of the
  *   database file fails. On any error, everything that was opened is closed
  */
 export async function startService(
@@ -106,6 +107,7 @@ async function start(
   const db = await openDatabase(settings.database, now, primary?.writerTurn)
   resources.defer(() => db.close())
   if (primary === null) await db.check()
+  await assertSameBaseUrl(db, settings.baseUrl)
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
   const issuerKeys = await IssuerKeyRing.open({
