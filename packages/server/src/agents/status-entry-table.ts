@@ -196,23 +196,17 @@ export async function closeLists(tx: Tx): Promise<void> {
   await tx.db.updateTable('status_lists').set({ is_closed: 1 }).execute()
 }
 
-/** The entries of a list that are not valid. */
-export function restrictedEntries(
+/** The entries of a list with `from` <= idx < `to` that have a row. @param onlyRestricted leaves out those that are valid */
+export function entriesBetween(
   db: Db,
   list: number,
+  range: { readonly from: number; readonly to: number; readonly onlyRestricted: boolean },
 ): Promise<Pick<StatusEntryRow, 'idx' | 'value'>[]> {
-  return db
+  const entries = db
     .selectFrom('status_entries')
     .select(['idx', 'value'])
     .where('list', '=', list)
-    .where(restricted)
-    .execute()
-}
-
-/** All allocated entries of a list. */
-export function allocatedEntries(
-  db: Db,
-  list: number,
-): Promise<Pick<StatusEntryRow, 'idx' | 'value'>[]> {
-  return db.selectFrom('status_entries').select(['idx', 'value']).where('list', '=', list).execute()
+    .where('idx', '>=', range.from)
+    .where('idx', '<', range.to)
+  return (range.onlyRestricted ? entries.where(restricted) : entries).execute()
 }

@@ -32,6 +32,7 @@ import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
 import { rotate } from '../keys/rotate.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
+import type { Status } from '../status/open-status.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
 import { checkSignedRequest, verifySignedRequest } from '../verification/verify-signed-request.ts'
 import type { AppDeps } from './app.ts'
@@ -55,6 +56,7 @@ export interface ServiceParts {
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
   readonly issuerKeys: IssuerKeyRing
+  readonly status: Status
   readonly now: () => number
 }
 
@@ -76,6 +78,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     channelSources,
     directoryKey,
     issuerKeys,
+    status,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -109,6 +112,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       proveDirectory({ db, ed25519, site, now }, reference, request),
     directoryKey,
     issuerKeys,
+    status,
     issuer: new Issuer({ readModel, site, now, db, issuerKeys, certificateLifetimeMs }),
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),

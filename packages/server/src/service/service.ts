@@ -27,6 +27,7 @@ import { smtpMailer } from '../notifications/smtp-mailer.ts'
 import { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import type { StartProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
+import { openStatus } from '../status/open-status.ts'
 import { type AppDeps, createApp } from './app.ts'
 import { appDeps, type ServiceState } from './app-deps.ts'
 import { gaugesOf } from './gauges.ts'
@@ -114,6 +115,11 @@ async function start(
     certificateLifetimeMs: settings.certificateLifetimeMs,
   })
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
+  const status = await openStatus({
+    ...{ db, readModel, issuerKeys, now, baseUrl: settings.baseUrl.origin },
+    onError: (err) => log.error({ err }, 'the status lists cannot be loaded'),
+  })
+  resources.defer(() => status.state.stop())
 
   const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
@@ -130,6 +136,7 @@ async function start(
     channelSources,
     directoryKey,
     issuerKeys,
+    status,
     now,
   }
   const deps = appDeps(settings, log, parts)
@@ -138,14 +145,14 @@ async function start(
   const emails = openEmails(settings, log, deps)
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
-    ...{ db, readModel, loadShedder, rateLimiter, state, now, checks },
+    ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
     emails,
   })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
   startTimers(
-    { db, readModel, issuerKeys, now, checks, emails, warnings, every: timing.every },
+    { db, readModel, issuerKeys, status, now, checks, emails, warnings, every: timing.every },
     log,
     resources,
   )

@@ -114,6 +114,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],
   linkSignInProvider: ['NOT_FOUND'],
+  statusFeed: ['CURSOR_EXPIRED'],
 }
 
 /**
@@ -132,7 +133,6 @@ function errorsOf(method: string, operation: Operation, isLimited: boolean): Err
     UNAUTHENTICATED: owners,
     FORBIDDEN: owners,
     RECENT_SIGN_IN_REQUIRED: summary.includes('recent sign-in'),
-    CURSOR_EXPIRED: true,
     PRECONDITION_FAILED: true,
     PAYLOAD_TOO_LARGE: changes,
     UNSUPPORTED_MEDIA_TYPE: changes,
