@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
-import type { CertificateClaims, IssuerKeySet, StapleClaims } from '@countersign/protocol'
+import { createPublicKey, verify } from 'node:crypto'
+import type {
+  CertificateClaims,
+  IssuerKeySet,
+  StapleClaims,
+  VerifyWithJwk,
+} from '@countersign/protocol'
 import type { Answer } from './answer.ts'
 import { type Ask, ask } from './ask.ts'
 import type { TestService } from './service.ts'
@@ -46,4 +52,12 @@ export function decodeJws<T = CertificateClaims>(
 
 export function stapleClaims(token: string): StapleClaims {
   return decodeJws<StapleClaims>(token).claims
+}
+
+/** Verifies with node:crypto, as a verifier of tokens does. */
+export const verifyWithJwk: VerifyWithJwk = (jwk, message, signature) => {
+  const key = createPublicKey({ key: { ...jwk }, format: 'jwk' })
+  return jwk.kty === 'OKP'
+    ? verify(null, message, key, signature)
+    : verify('sha256', message, { key, dsaEncoding: 'ieee-p1363' }, signature)
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   type CertificateClaims,
   didWebOf,
@@ -33,8 +32,8 @@ export interface ClaimsInput {
 export function certificateClaimsOf(
   { site, view, now, knownUntil }: ClaimsInput,
   { list, idx, allocatedAt }: StatusReference,
-  { kid, lifetimeMs }: { readonly kid: string; readonly lifetimeMs: number },
-): CertificateClaims {
+  lifetimeMs: number,
+): Omit<CertificateClaims, 'jti'> {
   const { agent } = view
   const { keySequence, keyChangedAt } = agent.profile
   const { grade, policyVersion, verification, changedAt, expiresAt } = evidenceOf(view, now)
@@ -45,7 +44,7 @@ export function certificateClaimsOf(
     CERTIFICATE_PERIOD_MS,
   )
   const did = didOfAgent(site, agent.tail)
-  const claims = {
+  return {
     iss: site.baseUrl,
     sub: did,
     iat: seconds(issuedAt),
@@ -62,8 +61,6 @@ export function certificateClaimsOf(
     keyChangedAt: timestamp(keyChangedAt),
     did_web: didWebOf(site.host, did),
   }
-  const { iss, sub, iat, exp, ...others } = claims
-  return { iss, sub, iat, exp, jti: identifierOf(kid, claims), ...others }
 }
 
 /** The claims of a staple: the status and grade of an agent, for 15 minutes. */
@@ -121,10 +118,4 @@ function issuedAtOf(changedAt: number, knownUntil: number, periodMs: number): nu
 
 function seconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000)
-}
-
-/** A `jti` of 128 bits that all nodes compute alike. */
-function identifierOf(kid: string, claims: object): string {
-  const text = kid + JSON.stringify(claims)
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }

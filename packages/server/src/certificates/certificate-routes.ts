@@ -23,7 +23,7 @@ export function certificateRoutes(app: App, { site, issuer }: CertificateRouteDe
     url: '/api/v1/agent/:agent/certificate',
     cacheControl: REVALIDATE,
     schema: {
-      operationId: 'certificate',
+      operationId: 'agentCertificate',
       summary: 'A signed certificate of an active agent, which anyone can verify offline',
       tags: ['resolve'],
       params: agentParam('agent'),
@@ -42,9 +42,10 @@ export function certificateRoutes(app: App, { site, issuer }: CertificateRouteDe
     },
     handler: async (params: { agent: string }, reply, accept, query) => {
       const certificate = await issuer.certificate(params.agent, algorithmIn(query))
-      const type = preferredType(accept, [JWT_TYPE, SD_JWT_TYPE]) ?? JWT_TYPE
-      reply.type(type)
-      return type === JWT_TYPE ? certificate : `${certificate}~`
+      const isSdJwt = prefersSdJwt(accept)
+      const body = isSdJwt ? `${certificate}~` : certificate
+      reply.type(isSdJwt ? SD_JWT_TYPE : JWT_TYPE).header('etag', tagOf(body))
+      return body
     },
   })
 
@@ -52,7 +53,7 @@ export function certificateRoutes(app: App, { site, issuer }: CertificateRouteDe
     url: '/api/v1/agent/:agent/staple',
     cacheControl: REVALIDATE,
     schema: {
-      operationId: 'staple',
+      operationId: 'agentStaple',
       summary: 'The signed status and grade of an agent, valid for 15 minutes',
       tags: ['resolve'],
       params: agentParam('agent'),
@@ -66,7 +67,7 @@ export function certificateRoutes(app: App, { site, issuer }: CertificateRouteDe
     },
     handler: async (params: { agent: string }, reply, _accept, query) => {
       const staple = await issuer.staple(params.agent, algorithmIn(query))
-      reply.type(JWT_TYPE)
+      reply.type(JWT_TYPE).header('etag', tagOf(staple))
       return staple
     },
   })
@@ -83,6 +84,16 @@ export function certificateRoutes(app: App, { site, issuer }: CertificateRouteDe
     },
     handler: async () => body,
   })
+}
+
+function prefersSdJwt(accept: string | undefined): boolean {
+  if (!accept?.toLowerCase().includes(SD_JWT_TYPE)) return false
+  return preferredType(accept, [JWT_TYPE, SD_JWT_TYPE]) === SD_JWT_TYPE
+}
+
+/** The end of the signature, of which no two are alike. */
+function tagOf(token: string): string {
+  return `"${token.slice(-32)}"`
 }
 
 function algorithmQuery() {

@@ -28,11 +28,11 @@ export class Issuer {
    * @throws CodedError VALIDATION_ERROR, NOT_FOUND, UNAVAILABLE; AGENT_NOT_ACTIVE with the status; StorageFailure if the node is stale
    */
   async certificate(reference: string, alg: JwsAlgorithm): Promise<string> {
-    const { site, certificateLifetimeMs: lifetimeMs, issuerKeys } = this.#deps
+    const { site, certificateLifetimeMs } = this.#deps
     const knownUntil = this.#knownUntil()
     const { view, entry } = await this.#certifiable(reference)
     const input = { site, view, now: this.#deps.now(), knownUntil }
-    const claims = certificateClaimsOf(input, entry, { kid: issuerKeys.kid(alg), lifetimeMs })
+    const claims = certificateClaimsOf(input, entry, certificateLifetimeMs)
     return this.#sign(TOKEN_TYPES.certificate, view, claims, alg)
   }
 
@@ -77,7 +77,8 @@ export class Issuer {
   }
 
   #sign(typ: TokenType, { agent }: AgentView, claims: object, alg: JwsAlgorithm): Promise<string> {
-    return this.#signed.token(`${typ} ${agent.tail} ${alg}`, { typ, claims, alg })
+    const identified = typ === TOKEN_TYPES.certificate
+    return this.#signed.token(`${typ} ${agent.tail} ${alg}`, { typ, claims, alg, identified })
   }
 }
 

@@ -3,7 +3,6 @@ import {
   CodedError,
   type IssuerKeySet,
   type JwsAlgorithm,
-  signJws,
   type TokenType,
 } from '@countersign/protocol'
 import { type Database, type Db, type IssuerKeyRow, StorageFailure } from '../database/database.ts'
@@ -119,8 +118,10 @@ export class IssuerKeyRing implements IssuerKeys {
 
   async sign(typ: TokenType, payload: object, alg: JwsAlgorithm = 'EdDSA'): Promise<string> {
     const signer = this.#signer()
-    const header = { alg, kid: signer.jwks[alg].kid, typ }
-    return signJws(header, payload, (message) => signer.sign(alg, message))
+    // As signJws of the protocol does it, with Node's base64url, which takes a tenth of the time.
+    const header = JSON.stringify({ alg, kid: signer.jwks[alg].kid, typ })
+    const input = `${base64Url(header)}.${base64Url(JSON.stringify(payload))}`
+    return `${input}.${base64Url(signer.sign(alg, Buffer.from(input, 'latin1')))}`
   }
 
   /** Reads the state of the keys, reports on a rotation, and does what is due. Call it about once a second. */
@@ -195,4 +196,8 @@ export class IssuerKeyRing implements IssuerKeys {
     if (this.#parts.elapsed() - this.#state.readAt <= MAX_AGE_MS) return this.#state
     throw new StorageFailure('The state of the issuer keys cannot be read.')
   }
+}
+
+function base64Url(data: string | Uint8Array): string {
+  return Buffer.from(data as string).toString('base64url')
 }
