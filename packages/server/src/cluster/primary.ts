@@ -7,6 +7,7 @@ import { openServiceKey } from '../core/crypto/service-keys.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import { ensureIssuerKey } from '../core/issuer-keys/rotation.ts'
+import { assertSameBaseUrl } from '../core/same-base-url.ts'
 import { type RunningProvider, startDevelopmentProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
 import { listenForMetrics } from '../service/metrics-port.ts'
@@ -59,6 +60,7 @@ async function prepareData(settings: Settings, resources: AsyncDisposableStack):
   const db = await openDatabase(database, Date.now)
   try {
     await db.check()
+    await assertSameBaseUrl(db, settings.baseUrl)
     await openServiceKey({ db, dataDir }, 'directory')
     await ensureIssuerKey({ db, dataDir, now: Date.now })
   } finally {

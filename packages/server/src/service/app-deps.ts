@@ -10,6 +10,7 @@ import type {
 import type { Logger } from 'pino'
 import { proveDirectory } from '../agent-management/directory-proof.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
+import { Issuer } from '../certificates/issue.ts'
 import type { ChannelSources } from '../channels/deps.ts'
 import { answerRuntime, challengeRuntime } from '../channels/runtime-answer.ts'
 import { claim } from '../claims/claim.ts'
@@ -31,6 +32,7 @@ import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
 import { rotate } from '../keys/rotate.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
+import type { Status } from '../status/open-status.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
 import { checkSignedRequest, verifySignedRequest } from '../verification/verify-signed-request.ts'
 import type { AppDeps } from './app.ts'
@@ -54,6 +56,7 @@ export interface ServiceParts {
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
   readonly issuerKeys: IssuerKeyRing
+  readonly status: Status
   readonly now: () => number
 }
 
@@ -75,6 +78,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     channelSources,
     directoryKey,
     issuerKeys,
+    status,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -83,7 +87,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
   const claimDeps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
   const verifyDeps = { readModel, ed25519, site, now }
   const pepper = loadPepper(settings.dataDir)
-  const recoveryDelayMs = settings.recoveryDelayMs
+  const { recoveryDelayMs, certificateLifetimeMs } = settings
   const keyDeps = { db, readModel, ed25519, site, keyReuse, recoveryDelayMs, now }
   const runtimeDeps = { db, readModel, ed25519, site, pepper, now, randomBytes }
   return {
@@ -108,6 +112,8 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       proveDirectory({ db, ed25519, site, now }, reference, request),
     directoryKey,
     issuerKeys,
+    status,
+    issuer: new Issuer({ readModel, site, now, db, issuerKeys, certificateLifetimeMs }),
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),

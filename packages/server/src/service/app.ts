@@ -20,6 +20,8 @@ import { keyHolderRoute } from '../agents/key-holder-routes.ts'
 import { keySetRoute } from '../agents/key-set-routes.ts'
 import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
+import { certificateRoutes } from '../certificates/certificate-routes.ts'
+import type { Issuer } from '../certificates/issue.ts'
 import { issuerKeyRoutes } from '../certificates/issuer-key-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
@@ -56,6 +58,9 @@ import { emailLinkRoutes } from '../pages/email-link-routes.ts'
 import { loadPages, type Pages } from '../pages/load.ts'
 import { packageRoutes } from '../pages/package-routes.ts'
 import { servePages } from '../pages/page-routes.ts'
+import { feedRoute } from '../status/feed-routes.ts'
+import type { Status } from '../status/open-status.ts'
+import { snapshotRoute, statusListRoute } from '../status/status-routes.ts'
 import { verifyRequestRoute, verifyRoute } from '../verification/verify-routes.ts'
 import { type ServiceDirectoryDeps, serviceDirectoryRoute } from './directory-routes.ts'
 import { type HealthDeps, healthRoutes } from './health-routes.ts'
@@ -72,6 +77,8 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
   readonly directoryKey: ServiceDirectoryDeps['directoryKey']
   readonly issuerKeys: IssuerKeys
+  readonly status: Pick<Status, 'heads' | 'feed' | 'tokens'>
+  readonly issuer: Issuer
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
@@ -191,6 +198,10 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   keyHolderRoute(app, { db: deps.owners.db, site: deps.read.site })
   directoryProofRoute(app, { naming, proveDirectory: deps.proveDirectory })
   serviceDirectoryRoute(app, { ...deps.read, directoryKey: deps.directoryKey })
+  statusListRoute(app, { site: deps.read.site, ...deps.status })
+  snapshotRoute(app, { site: deps.read.site, ...deps.status })
+  feedRoute(app, { site: deps.read.site, ...deps.status })
+  certificateRoutes(app, { site: deps.read.site, issuer: deps.issuer })
   issuerKeyRoutes(app, { site: deps.read.site, issuerKeys: deps.issuerKeys })
   healthRoutes(app, deps)
 }

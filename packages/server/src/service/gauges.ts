@@ -12,7 +12,7 @@ import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
   ServiceParts,
-  'db' | 'readModel' | 'loadShedder' | 'rateLimiter' | 'state' | 'now'
+  'db' | 'readModel' | 'status' | 'loadShedder' | 'rateLimiter' | 'state' | 'now'
 > & {
   readonly checks: DueChecks
   readonly emails: DueEmails | null
@@ -21,7 +21,7 @@ type MeasuredParts = Pick<
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
 export function gaugesOf(
   settings: Settings,
-  { db, readModel, loadShedder, rateLimiter, state, now, checks, emails }: MeasuredParts,
+  { db, readModel, status, loadShedder, rateLimiter, state, now, checks, emails }: MeasuredParts,
 ): Gauges {
   const writes = new WriteMetrics()
   db.onTransaction((end) => writes.observe(end))
@@ -46,6 +46,8 @@ export function gaugesOf(
     jobsLate: () => jobsLate({ db, now }),
     channelChecks: () => checks.ended,
     channelChecksLate: () => secondsLate({ db, now }),
+    statusAgeSeconds: () => status.feed.ageSeconds,
+    feedSubscribers: () => status.feed.subscribers,
     emails:
       emails === null
         ? null

@@ -20,12 +20,14 @@ import { openRateLimiter } from '../core/limits/open-rate-limiter.ts'
 import { metricsOf } from '../core/metrics/metrics-server.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { openPerspectives } from '../core/network/open-perspectives.ts'
+import { assertSameBaseUrl } from '../core/same-base-url.ts'
 import { assertSamePepper } from '../identity/pepper-check.ts'
 import { DueEmails } from '../notifications/send-due-emails.ts'
 import { smtpMailer } from '../notifications/smtp-mailer.ts'
 import { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import type { StartProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
+import { openStatus } from '../status/open-status.ts'
 import { type AppDeps, createApp } from './app.ts'
 import { appDeps, type ServiceState } from './app-deps.ts'
 import { gaugesOf } from './gauges.ts'
@@ -59,7 +61,7 @@ export interface Primary {
  * @param primary null if this process is the whole service. A primary has already locked and checked the data, and serves
  *   the metrics
  * @param timing intervals and the monotonic clock; tests pass their own
- * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, OtherServiceKeyError, OtherIssuerKeyError; Error if the self-test or the check of the
+ * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, OtherServiceKeyError, OtherIssuerKeyError, OtherBaseUrlError; Error if the self-test or the check of the
  *   database file fails. On any error, everything that was opened is closed
  */
 export async function startService(
@@ -105,6 +107,7 @@ async function start(
   const db = await openDatabase(settings.database, now, primary?.writerTurn)
   resources.defer(() => db.close())
   if (primary === null) await db.check()
+  await assertSameBaseUrl(db, settings.baseUrl)
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
   const issuerKeys = await IssuerKeyRing.open({
@@ -112,6 +115,11 @@ async function start(
     certificateLifetimeMs: settings.certificateLifetimeMs,
   })
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
+  const status = await openStatus({
+    ...{ db, readModel, issuerKeys, now, baseUrl: settings.baseUrl.origin },
+    onError: (err) => log.error({ err }, 'the status lists cannot be loaded'),
+  })
+  resources.defer(() => status.state.stop())
 
   const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
@@ -128,6 +136,7 @@ async function start(
     channelSources,
     directoryKey,
     issuerKeys,
+    status,
     now,
   }
   const deps = appDeps(settings, log, parts)
@@ -136,14 +145,14 @@ async function start(
   const emails = openEmails(settings, log, deps)
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
-    ...{ db, readModel, loadShedder, rateLimiter, state, now, checks },
+    ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
     emails,
   })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
   startTimers(
-    { db, readModel, issuerKeys, now, checks, emails, warnings, every: timing.every },
+    { db, readModel, issuerKeys, status, now, checks, emails, warnings, every: timing.every },
     log,
     resources,
   )

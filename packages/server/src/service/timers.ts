@@ -5,6 +5,7 @@ import { JobRunner } from '../core/jobs/run-jobs.ts'
 import { WorkLoop } from '../core/jobs/work-loop.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
+import { HEAD_INTERVAL_MS } from '../status/status-feed.ts'
 import type { ServiceParts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
@@ -37,12 +38,13 @@ export function startTimers(
     db,
     readModel,
     issuerKeys,
+    status,
     now,
     checks,
     emails,
     warnings,
     every,
-  }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'now'> & {
+  }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'status' | 'now'> & {
     readonly checks: DueChecks
     /** Null if the service sends no e-mail. */
     readonly emails: DueEmails | null
@@ -79,9 +81,11 @@ export function startTimers(
     void checks.run()
     void emails?.run()
   })
+  const stopHeads = every(HEAD_INTERVAL_MS, () => void status.feed.tick())
   resources.defer(async () => {
     stopPolling()
     stopWork()
+    stopHeads()
     await Promise.all([due.stop(), thumbprints.stop(), rotation.stop(), warnings.stop()])
   })
 }

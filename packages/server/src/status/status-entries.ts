@@ -23,6 +23,8 @@ export interface StatusReference {
   /** The number of the list, whose address is `<BASE_URL>/status/<list>`. */
   readonly list: number
   readonly idx: number
+  /** When the entry was allocated, in milliseconds since 1970. */
+  readonly allocatedAt: number
 }
 
 /** The address of a status list. @param baseUrl without a slash at the end */
@@ -58,8 +60,8 @@ function isUsable(entry: StatusEntryRow, content: CertifiedContent): boolean {
   return entry.value === 0 && isSameContent(contentOfEntry(entry), content)
 }
 
-function referenceOf({ list, idx }: StatusEntryRow): StatusReference {
-  return { list, idx }
+function referenceOf({ list, idx, allocated_at }: StatusEntryRow): StatusReference {
+  return { list, idx, allocatedAt: allocated_at }
 }
 
 /** The node may be behind: what the certificate states is compared with the database before it gets an entry. */

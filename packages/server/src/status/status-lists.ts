@@ -93,9 +93,8 @@ export class StatusLists {
     known.set(idx, status)
   }
 
-  /** The numbers of all lists, ascending. */
-  get numbers(): number[] {
-    return [...this.#lists.keys()].toSorted((a, b) => a - b)
+  has(list: number): boolean {
+    return this.#lists.has(list)
   }
 
   /** The value of an entry; null if there is no such list or entry. */

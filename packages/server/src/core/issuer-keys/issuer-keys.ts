@@ -3,7 +3,6 @@ import {
   CodedError,
   type IssuerKeySet,
   type JwsAlgorithm,
-  signJws,
   type TokenType,
 } from '@countersign/protocol'
 import { type Database, type Db, type IssuerKeyRow, StorageFailure } from '../database/database.ts'
@@ -16,6 +15,7 @@ import {
   isPublished,
   isRemovable,
   jwksOf,
+  KEY_SET_LIFETIME_MS,
   readReadiness,
 } from './rotation.ts'
 
@@ -88,7 +88,8 @@ export class IssuerKeyRing implements IssuerKeys {
   readonly #node = randomUUID()
   readonly #pairs = new Map<string, IssuerKeyPair>()
   #state: State
-  #heldSince: number | null = null
+  /** Since when this process holds the published key: by `now`, and by `elapsed`. */
+  #held: { readonly at: number; readonly elapsed: number } | null = null
   #reported: { readonly id: string; readonly at: number; readonly held: boolean } | null = null
 
   private constructor(parts: Parts) {
@@ -117,8 +118,10 @@ export class IssuerKeyRing implements IssuerKeys {
 
   async sign(typ: TokenType, payload: object, alg: JwsAlgorithm = 'EdDSA'): Promise<string> {
     const signer = this.#signer()
-    const header = { alg, kid: signer.jwks[alg].kid, typ }
-    return signJws(header, payload, (message) => signer.sign(alg, message))
+    // As signJws of the protocol does it, with Node's base64url, which takes a tenth of the time.
+    const header = JSON.stringify({ alg, kid: signer.jwks[alg].kid, typ })
+    const input = `${base64Url(header)}.${base64Url(JSON.stringify(payload))}`
+    return `${input}.${base64Url(signer.sign(alg, Buffer.from(input, 'latin1')))}`
   }
 
   /** Reads the state of the keys, reports on a rotation, and does what is due. Call it about once a second. */
@@ -139,9 +142,11 @@ export class IssuerKeyRing implements IssuerKeys {
 
   async #isReady(next: IssuerKeyRow | undefined): Promise<boolean> {
     if (next === undefined) return false
-    const now = this.#parts.now()
-    const { activeFrom } = await readReadiness(this.#parts.db.read, next, now)
-    return activeFrom !== null && activeFrom <= now
+    const { db, now, elapsed } = this.#parts
+    // A clock that is ahead must not activate a key that verifiers do not know yet.
+    if (this.#held === null || elapsed() - this.#held.elapsed < KEY_SET_LIFETIME_MS) return false
+    const { activeFrom } = await readReadiness(db.read, next, now())
+    return activeFrom !== null && activeFrom <= now()
   }
 
   #apply(rows: readonly IssuerKeyRow[], readAt: number): void {
@@ -165,13 +170,14 @@ export class IssuerKeyRing implements IssuerKeys {
   }
 
   async #report({ id }: IssuerKeyRow): Promise<void> {
-    const { db, now } = this.#parts
+    const { db, now, elapsed } = this.#parts
     const at = now()
     const held = this.#pairs.has(id)
     const last = this.#reported?.id === id ? this.#reported : null
     if (last !== null && last.held === held && Math.abs(at - last.at) < REPORT_EVERY_MS) return
-    if (last?.held !== held) this.#heldSince = held ? at : null
-    const report = { key_id: id, node: this.#node, held_since: this.#heldSince, seen_at: at }
+    if (last?.held !== held) this.#held = held ? { at, elapsed: elapsed() } : null
+    const held_since = this.#held?.at ?? null
+    const report = { key_id: id, node: this.#node, held_since, seen_at: at }
     await db.write((tx) => writeIssuerKeyReport(tx, report))
     this.#reported = { id, at, held }
   }
@@ -190,4 +196,8 @@ export class IssuerKeyRing implements IssuerKeys {
     if (this.#parts.elapsed() - this.#state.readAt <= MAX_AGE_MS) return this.#state
     throw new StorageFailure('The state of the issuer keys cannot be read.')
   }
+}
+
+function base64Url(data: string | Uint8Array): string {
+  return Buffer.from(data as string).toString('base64url')
 }
