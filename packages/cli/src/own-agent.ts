@@ -13,11 +13,13 @@ export interface OwnAgent {
 /**
  * The agent of the key file, ready to sign requests to the audiences. Asks the service for its DID and for the names of the
  * deployment.
+ * @param certificates whether its requests carry its certificate
  * @throws Failure NO_KEY; NOT_FOUND if the key has no certificate; CountersignError
  */
 export async function ownAgent(
   cli: Invocation,
   audiences: readonly (string | AudienceOptions)[],
+  certificates = false,
 ): Promise<OwnAgent> {
   const signer = await cli.ownKey()
   const [{ certificate }, registry] = await Promise.all([
@@ -25,5 +27,5 @@ export async function ownAgent(
     cli.registryWithNames(),
   ])
   const { id: did, status } = certificate
-  return { agent: new Agent({ registry, signer, did, audiences }), did, status }
+  return { agent: new Agent({ registry, signer, did, audiences, certificates }), did, status }
 }

@@ -1,6 +1,7 @@
 import { EXIT } from '@countersign/protocol'
 import { Command, CommanderError } from 'commander'
 import { cardCommand } from './commands/card.ts'
+import { certificateCommand } from './commands/certificate.ts'
 import { claimCommand } from './commands/claim.ts'
 import { fetchCommand } from './commands/fetch.ts'
 import { keygenCommand } from './commands/keygen.ts'
@@ -36,6 +37,7 @@ For agents:
 For relying parties:
   $ countersign lookup <did>              show the certificate status and the owner's identity level
   $ countersign verify <did>              verify that a caller holds the agent's key, with a challenge
+  $ countersign certificate verify <file> verify a signed certificate, also without a network
 
 Results go to standard output, errors and warnings to standard error. With --json, both are JSON, one value per line.
 
@@ -106,6 +108,7 @@ function buildProgram(io: Io, json: boolean) {
   lookupCommand(program, invocation)
   verifyCommand(program, invocation)
   resolveCommand(program, invocation)
+  certificateCommand(program, invocation)
   for (const each of [program, ...program.commands]) {
     each.option('--json', 'print the result as JSON')
   }

@@ -18,6 +18,11 @@ export interface AgentOptions {
   readonly audiences?: readonly (string | URL | AudienceOptions)[] | undefined
   /** The public address of the service (its `BASE_URL`), if the Registry uses an internal one. Default: that of the Registry. */
   readonly issuer?: string | URL | undefined
+  /**
+   * Whether signed requests carry the agent's certificate and its staple, so that sites can decide without a question to the service.
+   * Default: false.
+   */
+  readonly certificates?: boolean | undefined
   /** The clock of signatures, in milliseconds since 1970. Default: the system's. */
   readonly now?: (() => number) | undefined
 }

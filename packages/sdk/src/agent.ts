@@ -18,6 +18,7 @@ import {
   signRequest,
 } from '@countersign/protocol'
 import type { AgentAnswer, AgentOptions } from './agent-options.ts'
+import { AgentTokens } from './certificates/agent-tokens.ts'
 import { CountersignError } from './errors.ts'
 import { endRequest, type KeyHolder, recoverRequest, rotateRequest } from './key-operations.ts'
 import { isTrusted } from './keys/ed25519.ts'
@@ -53,6 +54,8 @@ export class Agent {
   readonly #audiences: ReadonlyMap<string, Audience>
   readonly #issuer: string
   readonly #now: () => number
+  /** Null: requests carry no certificate. */
+  readonly #tokens: AgentTokens | null
   /** Origins that may still know this agent by its previous key; null until the key changes. */
   #acceptedNewKey: Set<string> | null = null
   #sessions = new SiteSessions()
@@ -70,6 +73,7 @@ export class Agent {
     this.#audiences = audiencesOf(audiences)
     this.#issuer = originOf(issuer, 'The issuer')
     this.#now = options.now ?? Date.now
+    this.#tokens = options.certificates ? new AgentTokens(registry, this.#naming, this.#now) : null
   }
 
   /** 32 bytes in padded standard base64. */
@@ -85,6 +89,7 @@ export class Agent {
     this.#signer = checkedSigner(signer)
     this.#signerCheck = null
     this.#acceptedNewKey = new Set()
+    this.#tokens?.forget()
     this.#sessions = new SiteSessions()
   }
 
@@ -303,7 +308,9 @@ export class Agent {
     const sessions = this.#sessions
     return signedFetch(request, {
       sign: (each, body) => this.#signRequest(each, body),
-      mayRetry: (origin, status) => this.#mayHavePreviousKey(origin, status),
+      mayRetry: (origin, status) =>
+        this.#mayHavePreviousKey(origin, status) ||
+        (status === 401 && this.#tokens?.renewAfterRefusal() === true),
       sessionOf: (origin) => sessions.get(origin, this.#now()),
       endSession: (origin, session) => sessions.end(origin, session),
       signInAfter: (response, each, refused) => this.#signInAfter(response, each, refused),
@@ -371,6 +378,8 @@ export class Agent {
     const did = this.#requireDid()
     const headers = new Headers(request.headers)
     headers.set(this.#naming.idHeader, did)
+    for (const [name, value] of (await this.#tokens?.headersFor(did)) ?? [])
+      headers.set(name, value)
     const keySet = agentKeySetUrl(this.#issuer, did.slice(this.#naming.didPrefix.length))
     const { method, url } = request
     try {

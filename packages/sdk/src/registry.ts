@@ -2,7 +2,7 @@ import { type Naming, namingOfDid, parseDidOrTail } from '@countersign/protocol'
 import { discoverNaming } from './discover-naming.ts'
 import { CountersignError } from './errors.ts'
 import { abortedBy, claimError, isTransient, type MayRetry, wasNotProcessed } from './http/retry.ts'
-import { DID_JSON } from './http/send-request.ts'
+import { DID_JSON, JWT } from './http/send-request.ts'
 import { ServiceClient } from './http/service-client.ts'
 import { checkedAnswer, type SignedChallenge } from './keys/signed-challenge.ts'
 import { namingOf } from './naming.ts'
@@ -25,6 +25,7 @@ import {
   readRotated,
   readRuntimeChallenge,
   readRuntimeProof,
+  readToken,
   readVerification,
   readVetoed,
 } from './responses/readers.ts'
@@ -196,6 +197,26 @@ export class Registry {
   /** The grade with its evidence and the next step up. `recomputeGrade` checks it. */
   grade(agent: string, options?: CallOptions): Promise<GradeReport> {
     return this.#get(agent, '/grade', readGradeReport, options)
+  }
+
+  /**
+   * The signed certificate of an active agent (docs/certificates.md), which `verifyCertificate` verifies without a question to the
+   * service. Valid for 24 hours.
+   * @throws CountersignError AGENT_NOT_ACTIVE
+   */
+  certificate(agent: string, options?: CallOptions): Promise<string> {
+    return this.#token(agent, 'certificate', options)
+  }
+
+  /** The signed status of an agent, valid for 15 minutes (`verifyStaple`). */
+  staple(agent: string, options?: CallOptions): Promise<string> {
+    return this.#token(agent, 'staple', options)
+  }
+
+  async #token(agent: string, kind: string, options: CallOptions | undefined): Promise<string> {
+    const { segment } = referenceTo(this.#naming, agent)
+    const request = { path: `/api/v1/agent/${segment}/${kind}`, accept: JWT }
+    return (await this.#client.get(request, readToken, options)).token
   }
 
   /** The DID document (contract 4.7). That of a revoked agent contains no key, that of a suspended one no `authentication`. */

@@ -26,6 +26,7 @@ interface FetchOptions extends RequestOptions {
   readonly request?: string
   readonly include?: true
   readonly output?: string
+  readonly certificate?: true
 }
 
 /** `countersign fetch <url>`: sends a signed request. */
@@ -38,6 +39,10 @@ export function fetchCommand(program: Command, cli: Invocation): void {
   )
     .option('-i, --include', 'print the status and the headers of the response before its body')
     .option('-o, --output <file>', 'write the response to a file')
+    .option(
+      '--certificate',
+      'send the certificate and its status along, so that the site need not ask',
+    )
     .addHelpText('after', HELP)
     .action((url: string, options: FetchOptions) => fetchSite(url, options, cli))
 }
@@ -45,7 +50,11 @@ export function fetchCommand(program: Command, cli: Invocation): void {
 async function fetchSite(text: string, options: FetchOptions, cli: Invocation): Promise<void> {
   const described = await readRequest(text, options.request ?? null, options, cli)
   const request = requestOf(described)
-  const { agent, did, status } = await ownAgent(cli, [audienceFor(described.url, options)])
+  const { agent, did, status } = await ownAgent(
+    cli,
+    [audienceFor(described.url, options)],
+    options.certificate,
+  )
   if (status !== 'active') cli.warn(`${did} is ${STATUS_WORDS[status]}. Sites will refuse it.`)
   const response = await fetchSigned(agent, request)
   cli.exitCode = exitCodeFor(response.status)

@@ -15,7 +15,7 @@ export interface ServiceRequest {
   readonly alsoOk?: readonly number[]
 }
 
-/** A response that is a success or 304. The body is parsed JSON, not yet checked; `undefined` for a 304. */
+/** A response that is a success or 304. The body is parsed JSON or the text of a token, not yet checked; `undefined` for a 304. */
 export interface ServiceResponse {
   readonly status: number
   readonly headers: Headers
@@ -32,6 +32,7 @@ export interface Transport {
 
 const JSON_TYPE = 'application/json'
 export const DID_JSON = 'application/did+json'
+export const JWT = 'application/jwt'
 
 /**
  * Sends one request. It does not follow redirects: a claim or a signature is meant for the named service only.
@@ -60,7 +61,7 @@ export async function sendRequest(
   const bytes = await readResponse(response, maxBytes, service)
   const mediaType = mediaTypeOf(response.headers)
   const isJson = mediaType === JSON_TYPE || mediaType === DID_JSON
-  const parsed = isJson ? parseJson(bytes) : undefined
+  const parsed = isJson ? parseJson(bytes) : mediaType === JWT ? textOf(bytes) : undefined
   if ((status === 200 || alsoOk.includes(status)) && parsed !== undefined) {
     return { status, headers: response.headers, body: parsed }
   }
@@ -107,7 +108,16 @@ function mediaTypeOf(headers: Headers): string {
 /** @returns undefined if it is not JSON in UTF-8 */
 function parseJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return JSON.parse(textOf(bytes) ?? '')
+  } catch {
+    return undefined
+  }
+}
+
+/** @returns undefined if it is not UTF-8 */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     return undefined
   }

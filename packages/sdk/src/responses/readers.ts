@@ -8,7 +8,7 @@ import type {
   StapleClaims,
 } from '@countersign/protocol'
 import type { Static, TSchema } from 'typebox'
-import { type Read, readerOf, type Shape } from './read-schema.ts'
+import { type Read, readerOf, type Shape, UnexpectedShape } from './read-schema.ts'
 import * as schemas from './schemas.ts'
 import type {
   AgentKeys,
@@ -125,3 +125,9 @@ export const readSnapshotBody: ReaderFor<Shape<Snapshot>> = (naming) =>
 /** The claims of the manifest of a snapshot. */
 export const readSnapshotClaims: ReaderFor<Shape<SnapshotClaims>> = (naming) =>
   wireReader(schemas.SNAPSHOT_CLAIMS, naming)
+
+/** A token in compact form, as text. */
+export const readToken: Read<{ readonly token: string }> = (body) => {
+  if (typeof body === 'string' && body.split('.').length === 3) return { token: body }
+  throw new UnexpectedShape('answers without a token')
+}
