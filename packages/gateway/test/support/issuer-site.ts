@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { deflateSync } from 'node:zlib'
 import { type FeedChange, parseJws, type StatusValue, TOKEN_TYPES } from '@countersign/protocol'
+import { refusal } from '../../../../test/support/impostor.ts'
 import { type TestIssuer, testIssuer } from '../../../../test/support/test-issuer.ts'
 import { until } from '../../../../test/support/until.ts'
 
@@ -118,7 +119,10 @@ export async function startIssuerSite(t: Test, now: () => number = Date.now): Pr
       open.add(response)
       followed += 1
       response.once('close', () => open.delete(response))
-    } else response.writeHead(404).end()
+    } else {
+      response.writeHead(404, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(refusal('NOT_FOUND')))
+    }
   })
   t.after(() => close(server))
   return site

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
+import { namingFor, namingOfDid } from '@countersign/protocol'
 import type { Decision } from '../../src/decision/decision.ts'
 import { agentOf, gateway } from '../../src/fetch.ts'
 import type { GatewayOptions } from '../../src/options.ts'
@@ -97,5 +98,6 @@ export function signed(
   headers.set(idHeader, did)
   if (certificate !== undefined) headers.set(`${idHeader}-Certificate`, certificate)
   if (staple !== undefined) headers.set(`${idHeader}-Status`, staple)
-  return signer.sign(`${SHOP}/orders`, { ...init, headers })
+  const naming = namingFor(namingOfDid(did)?.shortName, idHeader)
+  return signer.sign(`${SHOP}/orders`, { ...init, headers }, naming)
 }

@@ -6,6 +6,7 @@ import {
   headerFields,
   isInnerList,
   keyThumbprint,
+  type Naming,
   namingFor,
   parseDictionary,
   readComponents,
@@ -88,7 +89,7 @@ export interface ForeignSigner {
   readonly publicKey: Uint8Array
   readonly jwk: Readonly<Record<string, string>>
   /** Signs as agents do. */
-  sign(url: string, init?: RequestInit): Promise<Request>
+  sign(url: string, init?: RequestInit, naming?: Naming): Promise<Request>
   /**
    * Signs other components or parameters than agents do.
    * @param components as in `Signature-Input`, such as `"@authority" "signature-agent";key="sig1"`
@@ -115,7 +116,7 @@ export function foreignSigner(
     keyid,
     publicKey: bytes,
     jwk: { ...jwk },
-    async sign(url, init) {
+    async sign(url, init, naming = namingFor()) {
       const request = new Request(url, init)
       const body = new Uint8Array(await request.clone().arrayBuffer())
       const { method, headers } = request
@@ -125,7 +126,7 @@ export function foreignSigner(
           publicKey: bytes,
           sign: signBytes,
           signatureAgent,
-          naming: namingFor(),
+          naming,
           createdAt: now(),
           nonce: randomBytes(18).toString('base64url'),
         },

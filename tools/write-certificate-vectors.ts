@@ -1,0 +1,8 @@
+import { writeFileSync } from 'node:fs'
+import { vectors } from './certificate-vectors/vectors.ts'
+
+// npx node tools/write-certificate-vectors.ts: writes vectors/certificates.json.
+writeFileSync(
+  `${import.meta.dirname}/../vectors/certificates.json`,
+  `${JSON.stringify(vectors, null, 2)}\n`,
+)
