@@ -26,11 +26,16 @@ export async function openEpoch(db: Database): Promise<string> {
  */
 export async function beginEpoch(tx: Tx, known: ReadonlySet<string>, at: number): Promise<void> {
   const current = await readSetting(tx.db, EPOCH_SETTING)
-  if (current !== null && !known.has(current)) return
+  if (current === null || known.has(current)) await replaceEpoch(tx, at)
+}
+
+/** Begins a new epoch, of which all nodes learn. @param at milliseconds since 1970 @returns the epoch */
+export async function replaceEpoch(tx: Tx, at: number): Promise<string> {
   const epoch = await writeEpoch(tx)
   const seq = tx.nextSeq()
   const type = 'status.epoch_began'
   await appendEvent(tx, { seq, at, type, tail: null, ownerId: null, payload: { epoch } })
+  return epoch
 }
 
 async function writeEpoch(tx: Tx): Promise<string> {

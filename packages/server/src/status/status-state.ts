@@ -150,9 +150,13 @@ export class StatusState {
   #assertLoaded(): Loaded {
     if (!this.#deps.readModel.isFresh) throw new StorageFailure('The events cannot be followed.')
     if (this.#loaded !== null) return this.#loaded
-    throw new CodedError('UNAVAILABLE', 'The status lists are loaded. Try again in a second.', {
-      retryAfterSeconds: 1,
-    })
+    throw new CodedError(
+      'UNAVAILABLE',
+      'The status lists are being loaded. Try again in a second.',
+      {
+        retryAfterSeconds: 1,
+      },
+    )
   }
 
   #apply(events: readonly EventRow[]): void {
