@@ -49,7 +49,7 @@ export interface GatewayMiddleware extends Closeable {
  * @throws PolicyError listing every mistake in the options
  */
 export function gateway(options: ExpressGatewayOptions): GatewayMiddleware {
-  const gate = new Gate(options)
+  const gate = new Gate({ ...options, followsIssuers: true })
   const { vary } = gate
   const { tlsTerminated = false } = options
   const middleware = (request: NodeRequest, response: ServerResponse, next: () => void) => {

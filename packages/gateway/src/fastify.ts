@@ -34,7 +34,7 @@ export interface FastifyGatewayOptions extends GatewayOptions {
  * @throws PolicyError listing every mistake in the options
  */
 export function gateway(options: FastifyGatewayOptions): FastifyPluginCallback {
-  const gate = new Gate(options)
+  const gate = new Gate({ ...options, followsIssuers: true })
   const { vary } = gate
   const { tlsTerminated = false } = options
 

@@ -49,7 +49,7 @@ export function agentOf(request: Request): Decision {
  * @throws PolicyError listing every mistake in the options
  */
 export function gateway(options: FetchGatewayOptions) {
-  const gate = new Gate(options)
+  const gate = new Gate({ ...options, followsIssuers: true })
   const { vary } = gate
   const { onRefused, tlsTerminated = false } = options
   const protect =

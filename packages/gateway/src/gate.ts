@@ -71,6 +71,15 @@ export interface GatewayRequest {
   readonly readBody: BodyReader | null
 }
 
+/** What an adapter adds to the options of a gateway. */
+export interface GateOptions extends GatewayOptions {
+  /**
+   * Whether to follow the issuers of the policy's `trust`. Default: false, so that a policy that is only examined opens no connection;
+   * certificates in requests then do not count.
+   */
+  readonly followsIssuers?: boolean
+}
+
 /** Makes the decisions. The framework adapters and the forward-auth server are built on it. */
 export class Gate {
   readonly naming: Naming
@@ -113,7 +122,7 @@ export class Gate {
    * @param previous the gate that this one replaces. Its cache and rate limits are kept where they still apply.
    * @throws PolicyError listing every mistake in the options
    */
-  constructor(options: GatewayOptions, previous?: Gate) {
+  constructor(options: GateOptions, previous?: Gate) {
     const { registry, naming, policy, audiences, issuer, signInUrl } = readOptions(options)
     const { now = monotonic, clock = Date.now, timeoutMs = 2000 } = options
     this.naming = naming
@@ -149,7 +158,8 @@ export class Gate {
         : keyDirectories(policy.directories, { fetch: options.fetchDirectory, now })
     const { maxStaleSeconds } = policy.offline
     const trust = { maxStaleSeconds, service: { issuer, base: registry.service }, timeoutMs }
-    this.#trusted = policy.trust.map(
+    const followed = options.followsIssuers ? policy.trust : []
+    this.#trusted = followed.map(
       (each) => new TrustedIssuer(each, { ...trust, elapsed: now, now: clock }),
     )
     this.#bases = {

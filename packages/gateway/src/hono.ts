@@ -41,7 +41,7 @@ export interface HonoGatewayOptions extends GatewayOptions {
  * @throws PolicyError listing every mistake in the options
  */
 export function gateway(options: HonoGatewayOptions): MiddlewareHandler & Closeable {
-  const gate = new Gate(options)
+  const gate = new Gate({ ...options, followsIssuers: true })
   const { vary } = gate
   const { address = connectionAddress, onRefused, tlsTerminated = false } = options
   const middleware: MiddlewareHandler = async (c, next) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../../../test/support/until.ts'
+import { Gate } from '../src/gate.ts'
 import { PolicyError } from '../src/index.ts'
 import { FRAMEWORKS, type Seen } from './support/frameworks.ts'
 import { type IssuerSite, startIssuerSite } from './support/issuer-site.ts'
@@ -230,4 +231,18 @@ test('two issuers of one prefix, and other mistakes in trust, are reported at th
   assert.throws(() => startOfflineSite(t, [site], unheard), /policy\.trust requires/)
   const offline = { maxStaleSeconds: 1 }
   assert.throws(() => startOfflineSite(t, [site], { policy: { offline } }), /maxStaleSeconds/)
+})
+
+test('a policy that is only examined opens no connection', async (t) => {
+  const site = await startIssuerSite(t)
+  const trust = [{ issuer: site.origin, didPrefix: 'svc:agent:' }]
+  const options = { service: site.origin, audiences: [SHOP], policy: { ...PROVEN, trust } }
+  const examined = new Gate(options)
+  assert.deepEqual(examined.policy.trust[0]?.issuer, site.origin)
+  // A gateway that follows shows that there was time for it.
+  startOfflineSite(t, [await startIssuerSite(t)])
+  const followed = startOfflineSite(t, [site])
+  await site.untilFollowed()
+  await followed.close()
+  assert.equal(site.asked.filter((path) => path === '/api/v1/feed').length, 1)
 })

@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { NonceStore } from '@countersign/sdk'
 import type { Outcome } from '../decision/outcome.ts'
-import { Gate } from '../gate.ts'
-import type { GatewayOptions } from '../options.ts'
+import { Gate, type GateOptions } from '../gate.ts'
 import type { Config } from './config.ts'
 import { type Log, logDecision } from './log.ts'
 import { Metrics } from './metrics.ts'
@@ -82,9 +81,10 @@ export class ForwardAuth {
     await this.#gate.close()
   }
 
-  #optionsOf({ registry, policy, audiences, issuer, sessions, timeoutMs }: Config): GatewayOptions {
+  #optionsOf({ registry, policy, audiences, issuer, sessions, timeoutMs }: Config): GateOptions {
     return {
       service: registry,
+      followsIssuers: true,
       policy,
       timeoutMs,
       audiences,
