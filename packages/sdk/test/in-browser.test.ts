@@ -18,7 +18,8 @@ const PAGE = `<!doctype html><title>A page</title>
 <script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>`
 
 const SCRIPT = `async ({ service, pem, did }) => {
-  const { Agent, isSignedChallenge, keyFromPem, newKey, Registry } = await import('@countersign/sdk')
+  const { Agent, isSignedChallenge, keyFromPem, newKey, Registry, verifyCertificate } =
+    await import('@countersign/sdk')
   const registry = new Registry(service)
   const agent = new Agent({ registry, signer: await keyFromPem(pem) })
   const audience = location.origin
@@ -30,6 +31,7 @@ const SCRIPT = `async ({ service, pem, did }) => {
     signed: await isSignedChallenge(answer),
     verified: (await registry.verify(answer)).verified,
     status: first.certificate.status,
+    certified: (await verifyCertificate(await registry.certificate(did), { issuers: [service] })).did,
     revalidated: (await registry.lookup(did)) === first,
     made: (await newKey()).publicKey.length,
     moved: await new Registry(audience, { retries: 0 }).lookup(did).catch((error) => error.code),
@@ -62,6 +64,7 @@ test(
       signed: true,
       verified: true,
       status: 'active',
+      certified: did,
       revalidated: true,
       made: 32,
       moved: 'PROTOCOL',

@@ -58,6 +58,7 @@ for (const [name, command] of Object.entries(RUNTIMES)) {
       session: claimed,
       proof: ['verified', 'checked', 'checked', 'replay'],
       fetched: 200,
+      certified: [claimed, claimed],
       grade: true,
       sameKey: true,
       revoked: false,

@@ -10,6 +10,7 @@ import {
   newKey,
   Registry,
   recomputeGrade,
+  verifyCertificate,
   verifyRequest,
 } from '@countersign/sdk'
 import { keyFromFile } from '@countersign/sdk/node'
@@ -44,6 +45,11 @@ const code = (promise) =>
     () => 'none',
     (error) => error.code,
   )
+const es256 = await fetch(`${service}/api/v1/agent/${did}/certificate?alg=ES256`)
+const certificates = [await registry.certificate(did), await es256.text()]
+const certified = await Promise.all(
+  certificates.map((each) => verifyCertificate(each, { issuers: [service] })),
+)
 const silent = new Registry(service, { timeoutMs: 20, fetch: () => new Promise(() => {}) })
 const nobody = new Registry('http://127.0.0.1:1', { retries: 0 })
 
@@ -60,6 +66,7 @@ console.log(
     session: (await signIn.session(session.token)).did,
     proof: [proof.verdict, proof.replay, proof.digest, (await check(copy)).reason],
     fetched: (await signing.fetch(`${service}/api/v1/identify`)).status,
+    certified: certified.map((each) => each.did),
     grade: recomputeGrade(await registry.grade(did)).agrees,
     sameKey: (await keyFromPem(made.pem)).publicKey.join() === made.publicKey.join(),
     revoked: (await registry.resolve(did)).revoked,
