@@ -9,7 +9,8 @@ import { loadOwner } from '../agents/read-model/rows.ts'
 import { exportChannels } from '../channels/describe-channels.ts'
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { timestamp, timestampOrNull } from '../core/timestamp.ts'
+import { exportKeys } from '../keys/list-keys.ts'
 import { describeAddresses, describeChoices } from '../notifications/email-preferences.ts'
 import { exportNotifications } from '../notifications/list-notifications.ts'
 import { listApiKeys } from '../owners/api-keys.ts'
@@ -116,10 +117,6 @@ function describeRecords(records: Records, session: Session) {
   }
 }
 
-function timestampOrNull(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : timestamp(milliseconds)
-}
-
 async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<ExportedAgent> {
   for (let before = ALL; ; ) {
     const filter = { ownerId, before, status: null, containing: null }
@@ -140,6 +137,7 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
     publicKey: encodeBase64(row.public_key),
     avatar: picture === undefined ? null : encodeBase64(picture.webp),
     channels: await exportChannels(db.read, row.tail, now()),
+    ...(await exportKeys(db.read, row)),
     history: history.map(describeEvent),
   }
 }
