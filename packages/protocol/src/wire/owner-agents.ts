@@ -24,7 +24,7 @@ export const ownerAgentSchema = (naming: Naming) =>
       statusSetBy: Type.Enum([...STATUS_SETTERS], {
         type: 'string',
         description:
-          'who set it; agent: it renounced its certificate; service: another owner reported the key as compromised',
+          'who set it; agent: it renounced its certificate; service: its key was reported as compromised',
       }),
       updatedAt: timestamp(),
       hasAvatar: Type.Boolean({ description: 'false: the picture is drawn from the DID' }),
