@@ -9,6 +9,7 @@ import type {
   Tier,
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
+import type { AccountActivityRow } from './account-activity-table.ts'
 import type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
 import type {
   EmailAddressRow,
@@ -50,6 +51,7 @@ export interface Tables {
   rate_counts: RateCountRow
   released_usernames: ReleasedUsernameRow
   notifications: NotificationRow
+  account_activity: AccountActivityRow
   email_addresses: EmailAddressRow
   email_preferences: EmailPreferenceRow
   email_outbox: EmailOutboxRow
