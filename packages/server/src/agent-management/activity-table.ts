@@ -1,11 +1,11 @@
 import type { ActivityKind } from '@countersign/protocol'
 import { sql } from 'kysely'
 import {
-  type AccountActivityRow,
   type ActivityPosition,
   accountActivityBefore,
 } from '../core/database/account-activity-table.ts'
 import type { AgentRow, Db, EventRow } from '../core/database/database.ts'
+import type { AccountActivityRow } from '../core/database/notification-rows.ts'
 
 export interface ActivityFilter {
   readonly ownerId: number

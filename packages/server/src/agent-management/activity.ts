@@ -1,10 +1,8 @@
 import { type Activity, type ActivityQuery, didOf, type Naming } from '@countersign/protocol'
 import { displayNameOf } from '../agents/card.ts'
-import type {
-  AccountActivityRow,
-  ActivityPosition,
-} from '../core/database/account-activity-table.ts'
+import type { ActivityPosition } from '../core/database/account-activity-table.ts'
 import type { AgentRow, EventRow } from '../core/database/database.ts'
+import type { AccountActivityRow } from '../core/database/notification-rows.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { activityOfOwner, agentsByTails } from './activity-table.ts'

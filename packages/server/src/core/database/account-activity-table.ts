@@ -1,19 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
-
-/** Something that an owner, or somebody in their name, did to the account. Unlike an event, it is deleted with the account. */
-export interface AccountActivityRow {
-  id: number
-  owner_id: number
-  /** The last event before it, which decides its place among the owner's events. */
-  after_seq: number
-  /** Milliseconds since the Unix epoch. */
-  at: number
-  /** An `AccountActivityType`, or one of a newer release. */
-  type: string
-  /** JSON. */
-  details: string
-}
+import type { AccountActivityRow } from './notification-rows.ts'
 
 export type AccountActivityType =
   | 'owner.signed_up'

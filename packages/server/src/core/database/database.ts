@@ -9,9 +9,9 @@ import type {
   Tier,
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
-import type { AccountActivityRow } from './account-activity-table.ts'
 import type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
 import type {
+  AccountActivityRow,
   EmailAddressRow,
   EmailOutboxRow,
   EmailPreferenceRow,
