@@ -9,19 +9,10 @@ import { type ConsoleForm, EMPTY_FORM, fieldOf, readConsoleForm } from './consol
 import { formOfLink } from './console-link.ts'
 import { editedForm } from './edit-lists.ts'
 import { loadPolicy } from './load-policy.ts'
-import { type ConsoleAnswer, policyMistakes, simulate } from './simulate.ts'
+import { type ConsoleState, policyMistakes, simulate } from './simulate.ts'
 
 /** The policy and a pasted one, and the headers of a request up to Node's 16 KiB, percent-encoded. */
 const FORM_LIMIT = 192 * 1024
-
-/** What the page shows. */
-export interface ConsoleState {
-  readonly form: ConsoleForm
-  /** Null if nothing is to be decided yet. */
-  readonly answer: ConsoleAnswer | null
-  /** Why a pasted policy was not loaded, or not completely, in sentences. */
-  readonly problems: readonly string[]
-}
 
 /** /console: a policy by form, what a gateway with it decides, and its configuration. The service stores nothing. */
 export async function consoleRoutes(app: App, context: PageRouteContext): Promise<void> {

@@ -29,6 +29,15 @@ import { type SortedMistakes, sortMistakes } from './field-mistakes.ts'
 import { type ReadModelRegistry, readModelRegistry } from './read-model-registry.ts'
 import { withoutDefaults } from './without-defaults.ts'
 
+/** What the page shows. */
+export interface ConsoleState {
+  readonly form: ConsoleForm
+  /** Null if nothing is to be decided yet. */
+  readonly answer: ConsoleAnswer | null
+  /** Why a pasted policy was not loaded, or not completely, in sentences. */
+  readonly problems: readonly string[]
+}
+
 export type ConsoleAnswer =
   /** What the gateway's reader says about the policy. */
   | { readonly kind: 'invalid'; readonly mistakes: SortedMistakes }

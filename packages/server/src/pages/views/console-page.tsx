@@ -1,6 +1,6 @@
 import type { ConsoleForm } from '../console/console-form.ts'
-import type { ConsoleState } from '../console/console-routes.ts'
 import type { FieldMistakes } from '../console/field-mistakes.ts'
+import type { ConsoleState } from '../console/simulate.ts'
 import { CheckTabs } from './check-parts.tsx'
 import { ConsoleAnswerView } from './console-answer.tsx'
 import { PolicyFields, RouteFields } from './console-fields.tsx'
