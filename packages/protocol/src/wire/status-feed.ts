@@ -13,7 +13,7 @@ export const feedHeadLineSchema = () =>
   Type.Object({
     head: Type.String({
       description:
-        'a JWS of the type svc-feed+jwt. It is also the cursor from which the feed continues: after=<head>',
+        'a signed head, a JWS. It is also the cursor from which the feed continues: after=<head>',
     }),
   })
 export type FeedHeadLine = Static<ReturnType<typeof feedHeadLineSchema>>
