@@ -16,8 +16,7 @@ import { isSignature, type KeyDirectories, type VerifiedCertificate } from '@cou
 import type { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Caller, LookupResult } from './decision/decide.ts'
-import type { Basis } from './decision/decision.ts'
-import type { CertificateFault } from './issuers/evidence.ts'
+import type { Basis, CertificateFault } from './decision/decision.ts'
 import { didOfKeySet, type TrustedIssuer } from './issuers/trusted-issuers.ts'
 import { withTimeLimit } from './time-limit.ts'
 

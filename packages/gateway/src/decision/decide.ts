@@ -1,7 +1,13 @@
 import type { Grade } from '@countersign/sdk'
-import type { CertificateFault } from '../issuers/evidence.ts'
 import type { Level, Rules } from '../policy/policy.ts'
-import { type Action, type AgentData, type Proof, REFUSAL_CODES, type Refusal } from './decision.ts'
+import {
+  type Action,
+  type AgentData,
+  type CertificateFault,
+  type Proof,
+  REFUSAL_CODES,
+  type Refusal,
+} from './decision.ts'
 import { type Reason, reason } from './reasons.ts'
 
 /** The agent that a request identifies, if any. */

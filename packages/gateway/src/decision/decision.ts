@@ -130,6 +130,12 @@ export interface Decision {
   readonly directory: string | null
 }
 
+/** Why a certificate in a request is refused. */
+export type CertificateFault =
+  | 'certificate-invalid'
+  | 'certificate-expired'
+  | 'certificate-replaced'
+
 /** What a decision about an agent is based on. */
 export type Basis = Pick<Decision, 'issuer' | 'source' | 'statusAgeSeconds'>
 

@@ -2,12 +2,6 @@ import type { TokenStatus, VerifiedCertificate, VerifiedStaple } from '@counters
 import type { LookupResult } from '../decision/decide.ts'
 import type { AgentData, Basis } from '../decision/decision.ts'
 
-/** Why a certificate in a request is refused. */
-export type CertificateFault =
-  | 'certificate-invalid'
-  | 'certificate-expired'
-  | 'certificate-replaced'
-
 /** What is known of the agent of a verified certificate. */
 export interface KnownStatus {
   readonly certificate: VerifiedCertificate

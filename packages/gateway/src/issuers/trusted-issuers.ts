@@ -13,10 +13,11 @@ import {
   verifyStaple,
 } from '@countersign/sdk'
 import { BoundedMap } from '../bounded-map.ts'
+import type { CertificateFault } from '../decision/decision.ts'
 import { shortNameOf } from '../policy/issuer-fields.ts'
 import type { PolicyIssuer } from '../policy/policy.ts'
 import { withTimeLimit } from '../time-limit.ts'
-import { type CertificateFault, type Evidence, evidenceOf, type KnownStatus } from './evidence.ts'
+import { type Evidence, evidenceOf, type KnownStatus } from './evidence.ts'
 import { acquireFollower } from './followers.ts'
 import type { IssuerFollower } from './issuer-follower.ts'
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { gateway } from '@countersign/gateway/fetch'
 import { ask, post } from '../../../../test/support/ask.ts'
+import { startSite } from '../../../../test/support/impostor.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { textOf, unescaped } from './support/html.ts'
@@ -145,6 +146,20 @@ test('a policy by form at the console', async (t) => {
       })
     },
   )
+
+  await t.test('leaves out trusted issuers, and connects to none', async () => {
+    const asked: string[] = []
+    const issuer = await startSite(t, (request, response) => {
+      asked.push(String(request.url))
+      response.end()
+    })
+    const policy = { mode: 'shadow', trust: [{ issuer, didPrefix: 'acme:agent:' }] }
+    const json = JSON.stringify(policy)
+    const page = await send(service, { edit: 'load', json, origin: ORIGIN })
+    assert.match(page, /leaves out policy\.trust/)
+    assert.deepEqual(fileOf(page)?.policy, { mode: 'shadow' })
+    assert.deepEqual(asked, [])
+  })
 
   await t.test('gets, moves and loses routes and directories, without script', async () => {
     let html = await open(service, '/console')

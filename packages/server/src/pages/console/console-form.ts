@@ -1,5 +1,13 @@
 import { POLICY_FIELDS, type PolicyInput, RULE_FIELDS } from '@countersign/gateway/internal'
-import { type Codec, DIRECTORY, isRecord, NONE, POLICY, ROUTE } from './policy-codecs.ts'
+import {
+  type Codec,
+  DIRECTORY,
+  isRecord,
+  NONE,
+  OFFLINE_FIELDS,
+  POLICY,
+  ROUTE,
+} from './policy-codecs.ts'
 
 /**
  * What is entered on the page. Fields of the policy have the name of their place in it, such as `levels.none` and
@@ -37,7 +45,7 @@ const DEFAULTS: Fields = defaultFields()
 function defaultFields(): Fields {
   const fields = new Map([['method', 'GET']])
   const values = [...Object.entries(RULE_FIELDS), ...Object.entries(POLICY_FIELDS)]
-    .filter(([name]) => name !== 'directories')
+    .filter(([name]) => name !== 'directories' && !OFFLINE_FIELDS.includes(name))
     .map(([name, { defaultValue }]) => [name, defaultValue])
   POLICY.format(Object.fromEntries(values), '', (name, text) => {
     if (text !== NONE) fields.set(name, text)

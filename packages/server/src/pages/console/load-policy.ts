@@ -1,6 +1,6 @@
 import { type ConsoleForm, fieldOf, formOfPolicy, LISTS } from './console-form.ts'
 import { partsOf, plain } from './field-mistakes.ts'
-import { isRecord } from './policy-codecs.ts'
+import { isRecord, OFFLINE_FIELDS } from './policy-codecs.ts'
 
 export interface LoadedPolicy {
   readonly form: ConsoleForm
@@ -57,6 +57,9 @@ function problemsAt(place: string, policy: unknown, mistakes: readonly string[])
   if ((place === 'routes' || place === 'directories') && isRecord(policy)) {
     const { most } = LISTS[place]
     return [`The console edits up to ${most} ${place}. This policy has more.`]
+  }
+  if (OFFLINE_FIELDS.includes(place)) {
+    return [`The console leaves out policy.${place}: add it to the configuration again.`]
   }
   return [`policy.${place} cannot be edited here: it contains characters that a field cannot show.`]
 }

@@ -157,9 +157,12 @@ export const RULE_CODECS: Readonly<Record<keyof typeof RULE_FIELDS, Codec>> = {
   maxStaleSeconds: number,
 }
 
-/** Without `directories`, of which the form has as many as there are. */
+/** Fields that the form does not have: the console decides by its own agents, and follows no issuer. */
+export const OFFLINE_FIELDS: readonly string[] = ['trust', 'offline']
+
+/** Without `directories`, of which the form has as many as there are, and without what it does not have. */
 export const POLICY_CODECS: Readonly<
-  Record<Exclude<keyof typeof POLICY_FIELDS, 'directories'>, Codec>
+  Record<Exclude<keyof typeof POLICY_FIELDS, 'directories' | 'trust' | 'offline'>, Codec>
 > = {
   mode: word,
   limit: members({ requests: number, seconds: number }),
