@@ -48,7 +48,7 @@ import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
 import { readOptions } from './read-options.ts'
 import { addressKey } from './request/address-key.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
-import { type BodyReader, SignatureChecker } from './signatures.ts'
+import { type BodyReader, SignatureChecker, type Signer } from './signatures.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
 /** The parts of a request that a decision depends on. */
@@ -251,7 +251,9 @@ export class Gate {
       return signedOutcome(this, outcome, signature)
     }
     if (signer !== null) {
-      const other = signedIn !== null && !(signer.kind === 'named' && signer.did === signedIn.did)
+      const other =
+        (signedIn !== null && !(signer.kind === 'named' && signer.did === signedIn.did)) ||
+        this.#namesAnother(request.identification, signer)
       const caller = other ? CONFLICT : signer
       const outcome = this.#evaluate(rules, caller, other ? null : lookup, basis)
       return this.#applyLimit(request, signedOutcome(this, outcome, signature))
@@ -311,6 +313,16 @@ export class Gate {
     if (named === null) return UNREADABLE
     if (session === null) return named
     return session.did === named.did ? session : CONFLICT
+  }
+
+  /**
+   * Whether the identification header names another agent than the one that signed. The verifier compares them for agents of the
+   * service; those of other issuers may have another identification header.
+   */
+  #namesAnother(identification: string | null, signer: Signer): boolean {
+    if (identification === null || signer.kind !== 'named') return false
+    const named = this.#callers.get(identification) ?? this.#parse(identification)
+    return signer.did !== identification && signer.did !== named?.did
   }
 
   #parse(identification: string): NamedCaller | null {

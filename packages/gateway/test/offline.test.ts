@@ -186,6 +186,10 @@ test('agents of several issuers: each by its prefix, with its names', async (t) 
     return (await shop.visit(agent, tokens)).status === 401
   })
   assert.equal((await shop.send(await namedBy('AcmeID'))).status, 200)
+  // The header of this site names somebody else.
+  const both = await namedBy('AcmeID')
+  both.headers.set('ServiceID', agent.did)
+  assert.deepEqual((await shop.send(both)).reasons, ['identification-conflict'])
   // No certificate of one issuer counts for an agent of the other.
   const stolen = await acme.issuer.certificate({ ...agent, publicKey: other.publicKey })
   assert.deepEqual((await shop.visit(other, { certificate: stolen })).status, 401)

@@ -59,7 +59,8 @@ export function evidenceOf(known: KnownStatus): Evidence | 'certificate-replaced
 
 function statementsOf({ staple, listed, listAgeMs, restricted, now }: KnownStatus): Statement[] {
   const statements: Statement[] = []
-  if (listed !== null && Number.isFinite(listAgeMs)) {
+  // Without a signed head, only a restriction counts.
+  if (listed === 'suspended' || (listed === 'valid' && Number.isFinite(listAgeMs))) {
     const status = listed === 'valid' ? 'active' : 'suspended'
     statements.push({ status, ageMs: listAgeMs, source: 'certificate' })
   }
@@ -95,7 +96,7 @@ function agentOf(
   }
 }
 
-/** Rounded up: the status is at most this old. */
-function seconds(ms: number): number {
-  return Math.ceil(ms / 1000)
+/** Rounded up: the status is at most this old. Null if that is not known. */
+function seconds(ms: number): number | null {
+  return Number.isFinite(ms) ? Math.ceil(ms / 1000) : null
 }
