@@ -29,9 +29,7 @@ import {
   strictest,
   type Verdict,
 } from './decision/decide.ts'
-
 import type { Basis } from './decision/decision.ts'
-
 import {
   type Outcome,
   outcomeOf,
@@ -84,7 +82,7 @@ export interface GateOptions extends GatewayOptions {
 export class Gate {
   readonly naming: Naming
   readonly policy: Policy
-  /** The name of the identification header in lower case. */
+  /** The identification header in lower case. */
   readonly idHeader: string
   /** Whether a header is one of those that only a gateway may set, and that must be removed from client requests. */
   readonly isIdentityHeader: (name: string) => boolean
@@ -339,7 +337,10 @@ export class Gate {
     result: LookupResult | null,
     basis: Basis | null,
   ): Outcome {
-    const known = result?.kind === 'answered' || basis === null ? basis : { ...basis, ...UNKNOWN }
+    const known =
+      result?.kind === 'answered' || basis === null
+        ? basis
+        : { ...basis, source: null, statusAgeSeconds: null }
     return outcomeOf(this, caller, this.#verdict(rules, caller, result), known)
   }
 
@@ -379,7 +380,6 @@ export class Gate {
 const MAX_CALLERS = 1_000
 /** One function for all gates, so that those of a process share the followers of issuers. */
 const monotonic = () => performance.now()
-const UNKNOWN = { source: null, statusAgeSeconds: null } as const
 const ANONYMOUS: AnonymousCaller = { kind: 'none' }
 const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
 const CONFLICT: AnonymousCaller = { kind: 'conflict' }
