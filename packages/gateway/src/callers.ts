@@ -64,3 +64,12 @@ export function isAt(authority: string, origin: string): boolean {
 export function bearerToken(authorization: string | null): string | null {
   return (authorization && /^Bearer +(\S+)$/i.exec(authorization)?.[1]) || null
 }
+
+/** Null if the framework cannot determine it. */
+export function addressOf({ address }: { readonly address: () => string | null }): string | null {
+  try {
+    return address()
+  } catch {
+    return null
+  }
+}

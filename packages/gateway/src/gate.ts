@@ -11,6 +11,7 @@ import { BoundedMap } from './bounded-map.ts'
 import {
   type AnonymousCaller,
   type AnonymousKind,
+  addressOf,
   bearerToken,
   hasEnded,
   isAt,
@@ -391,13 +392,4 @@ const PREFLIGHT: Verdict = {
   refusal: null,
   agent: null,
   staleSeconds: null,
-}
-
-/** Null if the framework cannot determine it. */
-function addressOf({ address }: GatewayRequest): string | null {
-  try {
-    return address()
-  } catch {
-    return null
-  }
 }
