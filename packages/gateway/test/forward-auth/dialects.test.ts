@@ -68,6 +68,7 @@ for (const [dialect, asking] of Object.entries(ASKING)) {
       'x-serviceid-did': agents.verified,
       'x-serviceid-status': 'active',
       'x-serviceid-identity-level': 'in-person',
+      'x-serviceid-issuer': service.url,
     })
     assert.equal(await response.text(), '')
   })
@@ -202,9 +203,10 @@ test('each decision is logged with its reasons and without the query', async () 
     '/logged?token=secret',
   )
   const line = await gateway.logged(({ path }) => path === '/logged')
-  const { time, source, ...rest } = line
+  const { time, source, statusAgeSeconds, ...rest } = line
   assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   assert.match(String(source), /^(service|cache)$/)
+  assert.equal(statusAgeSeconds, source === 'service' ? 0 : 5)
   assert.deepEqual(rest, {
     level: 'info',
     event: 'decision',
@@ -216,6 +218,7 @@ test('each decision is logged with its reasons and without the query', async () 
     status: 'active',
     identityLevel: 'in-person',
     grade: null,
+    issuer: service.url,
     proof: 'none',
     proofOfPossession: false,
     signature: null,

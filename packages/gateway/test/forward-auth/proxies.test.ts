@@ -50,6 +50,7 @@ const forged = (idHeader: string) => [
   `X-${idHeader}-Proof: forged`,
   `X-${idHeader}-Content-Digest: forged`,
   `X-${idHeader}-Directory: forged`,
+  `X-${idHeader}-Issuer: forged`,
   `X-${idHeader}-DID: forged`,
   `X-${idHeader}-DID: forged twice`,
   `X-${idHeader}-Status: forged`,
@@ -110,6 +111,7 @@ for (const proxy of PROXIES) {
         'x-serviceid-did': agents.verified,
         'x-serviceid-status': 'active',
         'x-serviceid-identity-level': 'in-person',
+        'x-serviceid-issuer': service.url,
       })
       assert.equal(identity(second)['x-serviceid-decision'], 'limit')
       assert.equal(identity(second)['x-serviceid-identity-level'], 'unverified')
@@ -216,6 +218,7 @@ for (const proxy of PROXIES) {
         HTTP_X_SERVICEID_DID: did,
         HTTP_X_SERVICEID_STATUS: 'active',
         HTTP_X_SERVICEID_IDENTITY_LEVEL: 'in-person',
+        HTTP_X_SERVICEID_ISSUER: service.url,
       }
       for (const a of SEPARATORS) {
         for (const b of SEPARATORS) {
@@ -265,6 +268,7 @@ test('haproxy: works with another short name and header', needs('haproxy'), asyn
     'x-acmeid-did': did,
     'x-acmeid-status': 'active',
     'x-acmeid-identity-level': 'in-person',
+    'x-acmeid-issuer': service.url,
   })
   const refused = await askWith(url, [`ServiceID: ${did}`])
   assert.equal(refused.status, 401)
