@@ -13,7 +13,7 @@ export const feedHeadLineSchema = () =>
   Type.Object({
     head: Type.String({
       description:
-        'a signed head, a JWS. It is also the cursor from which the feed continues: after=<head>',
+        'a JWS with the claims of a head. It is also the cursor from which the feed continues: after=<head>',
     }),
   })
 export type FeedHeadLine = Static<ReturnType<typeof feedHeadLineSchema>>
@@ -50,7 +50,7 @@ export type SnapshotClaims = Static<ReturnType<typeof snapshotClaimsSchema>>
 export const snapshotSchema = () =>
   Type.Object(
     {
-      manifest: Type.String({ description: 'a JWS of the type svc-snapshot+jwt' }),
+      manifest: Type.String({ description: 'a JWS with the hashes of all lists' }),
       head: Type.String({
         description:
           'the head of the feed in this state, from which the feed continues: after=<head>',

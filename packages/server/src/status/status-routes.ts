@@ -24,7 +24,7 @@ export function statusListRoute(app: App, { site, tokens }: StatusRouteDeps): vo
     cacheControl: CACHE_5_SECONDS,
     schema: {
       operationId: 'statusList',
-      summary: 'A status list, to which certificates refer',
+      summary: 'Get a status list, to which certificates refer',
       tags: ['check'],
       params: Type.Object({ list: Type.String({ description: 'the number of the list' }) }),
       response: {
@@ -52,7 +52,7 @@ export function snapshotRoute(app: App, { site, tokens }: StatusRouteDeps): void
   app.get(SNAPSHOT_URL, {
     schema: {
       operationId: 'statusSnapshot',
-      summary: 'All status lists in one state',
+      summary: 'Get all status lists in one state',
       tags: ['check'],
       response: { 200: snapshotSchema(), '4xx': errorSchema(), '5xx': errorSchema() },
     },
