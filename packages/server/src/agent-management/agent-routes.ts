@@ -58,7 +58,7 @@ function onboardingRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void
   app.get('/api/account/onboarding', {
     schema: ownerSchema({
       operationId: 'onboarding',
-      summary: 'The first steps of an owner, and which are done',
+      summary: 'Get the first steps of an owner, and which are done',
       ...schema,
     }),
     handler: async (request) => {
@@ -103,7 +103,7 @@ function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
       operationId: 'agentHistory',
-      summary: 'The events of an agent, newest first',
+      summary: 'List the events of an agent, newest first',
       params: ownAgentParam(),
       querystring: Type.Object(
         { before: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })) },
@@ -125,7 +125,7 @@ function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
       operationId: 'ownerAgents',
-      summary: 'The agents of the owner, newest first',
+      summary: 'List the agents of the owner, newest first',
       querystring: ownerAgentsQuerySchema(),
       response: { 200: ownerAgentsSchema(naming) },
     }),

@@ -69,7 +69,7 @@ export function issueTokenRoutes(app: App, { deps, signedIn }: OwnerRouteContext
     schema: ownerSchema({
       operationId: 'issueTokens',
       summary:
-        'Issue up to 100 claim tokens, which invalidate the unused ones before them; needs a sign-in of the last 12 hours',
+        'Create up to 100 claim tokens, which invalidate earlier unused ones; needs a sign-in of the last 12 hours',
       body: tokenBatchRequestSchema(),
       response: { 201: issuedTokensSchema(naming) },
     }),
