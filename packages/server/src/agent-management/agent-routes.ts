@@ -41,13 +41,14 @@ export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
 function activityRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.get('/api/account/activity', {
     schema: ownerSchema({
+      ...forApiKeys('agents:read'),
       operationId: 'activity',
-      summary: 'Events of the account and all its agents, newest first',
+      summary: 'List the events of the account and all its agents, newest first',
       querystring: activityQuerySchema(),
       response: { 200: activitySchema(deps.site.naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await signedIn.owner(request)
       return listActivity(deps, ownerId, request.query)
     },
   })

@@ -7,6 +7,7 @@ import { ScrollingCode, ScrollingTable } from './scrolling.tsx'
 export function Operation({ operation }: { readonly operation: ApiOperation }) {
   const { id, method, path, summary, description, parameters, body, responses, errors, curl } =
     operation
+  const { apiKeyScope } = operation
   return (
     <article aria-labelledby={id}>
       <h2 id={id}>{summary}</h2>
@@ -16,6 +17,11 @@ export function Operation({ operation }: { readonly operation: ApiOperation }) {
         </code>
       </p>
       {description !== '' && <p>{description}</p>}
+      {apiKeyScope !== null && (
+        <p>
+          Needs a session, or an API key with the scope <code>{apiKeyScope}</code>.
+        </p>
+      )}
       <ScrollingCode language="sh">{curl}</ScrollingCode>
       <TryIt operation={operation} />
       {parameters.length > 0 && (
