@@ -104,6 +104,13 @@ function Body({ heading, means, about, body: { type, rows, example } }: BodyProp
   )
 }
 
+/** A description, with the parts between backticks as code. */
+function withCode(text: string) {
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))
+}
+
 interface MembersProps {
   readonly what: string
   readonly rows: readonly SchemaRow[]
@@ -126,7 +133,7 @@ function Members({ what, rows, isRequest = false }: MembersProps) {
             {!isRequest && optional && <span className="api-optional"> may be absent</span>}
           </td>
           <td>{type}</td>
-          <td>{description}</td>
+          <td>{withCode(description)}</td>
         </tr>
       ))}
     </ScrollingTable>
