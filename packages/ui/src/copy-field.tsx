@@ -27,7 +27,7 @@ export function CopyButton({ value, what }: CopyButtonProps) {
 export function CopyField({ value, what }: CopyButtonProps) {
   return (
     <span className="flex items-start gap-3">
-      <code className="min-w-0 flex-1 py-1 font-mono text-sm wrap-anywhere text-ink">
+      <code className="min-w-0 flex-1 py-1 font-mono text-[0.8125rem] wrap-anywhere text-ink sm:text-sm">
         {breakable(value)}
       </code>
       <CopyButton value={value} what={what} />
