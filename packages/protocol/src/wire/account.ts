@@ -4,13 +4,14 @@ import { ASSURANCES } from '../status.ts'
 import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
+import { agentKey, keyRecovery } from './keys.ts'
 import {
   exportedAddressesSchema,
   exportedNotificationsSchema,
   exportedPreferencesSchema,
 } from './notifications.ts'
 import { nullable } from './nullable.ts'
-import { eventSchema, ownerAgentSchema } from './owner-agents.ts'
+import { accountActivitySchema, eventSchema, ownerAgentSchema } from './owner-agents.ts'
 import {
   displayName,
   ownerSchema,
@@ -91,13 +92,29 @@ export const deletionRequestSchema = () =>
 /** How many agents were revoked. */
 export const revokedSchema = () => Type.Object({ revokedAgents: Type.Integer() })
 
+const exportedRecovery = () =>
+  Type.Object(
+    {
+      ...keyRecovery().properties,
+      tokenExpiresAt: timestamp(),
+      tokenUsedAt: nullable(timestamp()),
+    },
+    { description: 'The recovery of a key that is pending; null: none' },
+  )
+
 const exportedAgent = (naming: Naming) =>
   Type.Object({
     ...ownerAgentSchema(naming).properties,
     publicKey: publicKey(),
     avatar: nullable(Type.String({ description: 'the picture that was uploaded: WebP, base64' })),
     channels: Type.Array(exportedChannelSchema(), { description: 'the oldest first' }),
-    history: Type.Array(eventSchema(), { description: 'newest first' }),
+    keys: Type.Array(Type.Object({ ...agentKey().properties, publicKey: publicKey() }), {
+      description: 'former and current, oldest first',
+    }),
+    recovery: nullable(exportedRecovery()),
+    history: Type.Array(eventSchema(), {
+      description: 'newest first; former recoveries are among the events',
+    }),
   })
 
 /** `GET /api/account/export`: all data stored about the owner, except secrets and their hashes. */
@@ -120,7 +137,7 @@ export const exportSchema = (naming: Naming) =>
       }),
       onboardingHiddenAt: nullable({
         ...timestamp(),
-        description: 'since when the checklist of first steps is hidden; null: it is shown',
+        description: 'when the owner hid the checklist of first steps; null: it is shown',
       }),
       userHandle: nullable(
         Type.String({ description: 'the user handle of the owner’s passkeys, base64url' }),
@@ -158,7 +175,7 @@ export const exportSchema = (naming: Naming) =>
       ),
       releasedUsernames: Type.Array(Type.Object({ availableAt: timestamp() }), {
         description:
-          'until when others cannot take usernames that the owner gave up, of which only hashes are stored',
+          "until when others cannot use the owner's former usernames, of which only hashes are stored",
       }),
       claimTokens: Type.Array(
         Type.Object({
@@ -171,6 +188,10 @@ export const exportSchema = (naming: Naming) =>
       notifications: exportedNotificationsSchema(),
       emailAddresses: exportedAddressesSchema(),
       emailPreferences: exportedPreferencesSchema(),
+      activity: Type.Array(accountActivitySchema(), {
+        description:
+          'sign-ins, ended sessions and changes of sign-in methods of the last 400 days, newest first',
+      }),
       events: Type.Array(eventSchema(), { description: 'about the account, oldest first' }),
       agents: Type.Array(exportedAgent(naming), { description: 'newest first' }),
     },

@@ -17,6 +17,7 @@ import type {
   SuspendedKeyRow,
 } from './key-rows.ts'
 import type {
+  AccountActivityRow,
   EmailAddressRow,
   EmailOutboxRow,
   EmailPreferenceRow,
@@ -67,6 +68,7 @@ export interface Tables {
   rate_counts: RateCountRow
   released_usernames: ReleasedUsernameRow
   notifications: NotificationRow
+  account_activity: AccountActivityRow
   email_addresses: EmailAddressRow
   email_preferences: EmailPreferenceRow
   email_outbox: EmailOutboxRow

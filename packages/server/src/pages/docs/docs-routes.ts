@@ -11,6 +11,7 @@ import type { PageContext } from '../views/context.ts'
 import type { DocsMap } from '../views/docs-view.ts'
 import { contextFor, type VisitorDeps } from '../visitor.ts'
 import type { ApiGroup } from './api-model.ts'
+import { deployFile } from './deploy-file.ts'
 import type { Library } from './library.ts'
 import { MAX_QUERY, search, searchIndex } from './search.ts'
 import { llmsText, skillName, skillOf, skillsIndex } from './skill.ts'
@@ -80,6 +81,17 @@ export function docsRoutes(app: App, { library, pages, api, read }: DocsRouteCon
       return asPage(request, reply, (make, context) => make.apiGroupPage(context, map(), group))
     },
   })
+  app.get('/docs/deploy/:proxy/:file', {
+    ...options,
+    handler: (request, reply) => {
+      const { proxy, file } = request.params as { proxy: string; file: string }
+      const text = deployFile(library, proxy, file)
+      return reply
+        .headers({ 'content-disposition': `attachment; filename="${file}"` })
+        .type('text/plain; charset=utf-8')
+        .send(text)
+    },
+  })
   app.get('/docs/:page', {
     ...options,
     handler: (request, reply) => {
@@ -142,22 +154,25 @@ export function skillRoutes(app: App, library: Library): void {
       },
     })
 
-  const summary = 'A skill in Markdown: how an agent gets and uses its identity here'
+  const summary = 'Get the skill for agents, in Markdown'
   text('/skill.md', 'text/markdown', { operationId: 'skill', summary }, () => skill().text)
   text(
     `/.well-known/agent-skills/${skillName(library.names)}/SKILL.md`,
     'text/markdown',
-    { operationId: 'wellKnownSkill', summary: 'The same skill, at the address in the index' },
+    { operationId: 'wellKnownSkill', summary: 'Get the skill for agents, at the URL in the index' },
     () => skill().text,
   )
-  const llms = { operationId: 'llms', summary: 'The documentation, as links to Markdown' }
+  const llms = {
+    operationId: 'llms',
+    summary: 'Get the list of the documentation pages, with links to Markdown',
+  }
   text('/llms.txt', 'text/plain', llms, () => llmsText(library))
   publicRead(app, naming, {
     url: '/.well-known/agent-skills/index.json',
     cacheControl: SHORTLY,
     schema: {
       operationId: 'skillsIndex',
-      summary: 'The skills that this service publishes (Agent Skills Discovery 0.2.0)',
+      summary: 'List the skills of this service (Agent Skills Discovery 0.2.0)',
       tags: ['learn'],
       response: { 200: indexSchema() },
     },

@@ -253,6 +253,7 @@ export const TABLE_KEYS = {
   notifications: ['id'],
   email_addresses: ['id'],
   email_preferences: ['owner_id', 'kind'],
+  account_activity: ['id'],
   email_outbox: ['id'],
   issuer_keys: ['id'],
 } as const satisfies {
