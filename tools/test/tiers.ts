@@ -34,7 +34,7 @@ export const ALL_ONLY = [
   'packages/server/test/nodes/{failover,former-primary,partition,synchronous-standby,two-nodes-issuer-keys}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
-  'packages/server/test/pages/{browser,console-browser,nothing-moves,pictures,preview-thread}.test.ts',
+  'packages/server/test/pages/{browser,console-browser,nothing-moves,pictures,preview-thread,signed-certificate}.test.ts',
   'packages/server/test/pages/docs/docs-browser.test.ts',
   'packages/server/test/providers/{core-identity,login-page}.test.ts',
   'packages/server/test/agents/{card-formats,regrade-properties}.test.ts',
@@ -50,7 +50,7 @@ export const ALL_ONLY = [
   'test/deploy-*.test.ts',
   'test/{packages,quickstart,readme,session-recipes}.test.ts',
   'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,keys-tab,newcomer-way,notifications,sign-in-methods}.test.ts',
-  'test/docs-{commands,hosting,signed-requests}.test.ts',
+  'test/docs-{certificates,commands,hosting,signed-requests}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]
 

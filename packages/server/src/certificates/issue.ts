@@ -1,14 +1,13 @@
 import { CodedError, type JwsAlgorithm, TOKEN_TYPES, type TokenType } from '@countersign/protocol'
 import type { AgentView } from '../agents/agent-record.ts'
 import { findAgent, type ReadDeps } from '../agents/find-agent.ts'
-import type { Database } from '../core/database/database.ts'
 import type { IssuerKeys } from '../core/issuer-keys/issuer-keys.ts'
-import { entryFor, type StatusReference } from '../status/status-entries.ts'
+import type { StatusReference } from '../status/status-entries.ts'
 import { certificateClaimsOf, stapleClaimsOf } from './certificate-claims.ts'
+import { type EntryDeps, KnownEntries } from './known-entries.ts'
 import { SignedTokens } from './signed-tokens.ts'
 
-export interface IssuerDeps extends ReadDeps {
-  readonly db: Database
+export interface IssuerDeps extends ReadDeps, EntryDeps {
   readonly issuerKeys: IssuerKeys
   readonly certificateLifetimeMs: number
 }
@@ -17,10 +16,12 @@ export interface IssuerDeps extends ReadDeps {
 export class Issuer {
   readonly #deps: IssuerDeps
   readonly #signed: SignedTokens
+  readonly #entries: KnownEntries
 
   constructor(deps: IssuerDeps) {
     this.#deps = deps
     this.#signed = new SignedTokens(deps.issuerKeys)
+    this.#entries = new KnownEntries(deps)
   }
 
   /**
@@ -73,7 +74,7 @@ export class Issuer {
         `This agent is ${status}. Only active agents have a certificate.`,
       )
     }
-    return { view, entry: await entryFor(this.#deps, view) }
+    return { view, entry: await this.#entries.entryFor(view) }
   }
 
   #sign(typ: TokenType, { agent }: AgentView, claims: object, alg: JwsAlgorithm): Promise<string> {

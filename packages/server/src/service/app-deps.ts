@@ -113,7 +113,10 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     directoryKey,
     issuerKeys,
     status,
-    issuer: new Issuer({ readModel, site, now, db, issuerKeys, certificateLifetimeMs }),
+    issuer: new Issuer({
+      ...{ readModel, site, now, db, issuerKeys, certificateLifetimeMs },
+      statusState: status.state,
+    }),
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),
