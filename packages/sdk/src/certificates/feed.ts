@@ -1,6 +1,5 @@
 import {
   encodeBase64Url,
-  type FeedChange,
   InvalidTokenError,
   parseJws,
   STATUS_LIST_BYTES,
@@ -18,6 +17,7 @@ import {
 } from '../responses/readers.ts'
 import { inflateBase64Url } from './inflate.ts'
 import { orInvalidToken, type StatusListContext } from './status-list.ts'
+import type { FeedChange } from './types.ts'
 import { verifyJwkSignature } from './verify-jwk-signature.ts'
 
 /** What tokens of the feed are verified against. */

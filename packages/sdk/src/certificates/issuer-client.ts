@@ -1,7 +1,8 @@
-import { type IssuerJwk, isLoopback, readBody } from '@countersign/protocol'
+import { isLoopback, readBody } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 import { readIssuerKeySet } from './key-set.ts'
 import { readStatusList, type StatusList } from './status-list.ts'
+import type { IssuerJwk } from './types.ts'
 
 /** How long fetched keys are used before the issuer is asked again: a key that it has removed is dropped after this. */
 const KEYS_MS = 60_000

@@ -1,4 +1,4 @@
-import type { IssuerJwk } from '@countersign/protocol'
+import type { IssuerJwk } from './types.ts'
 
 /** The public keys of an issuer, as its `/.well-known/jwks.json` lists them. */
 export interface IssuerKeys {

@@ -1,6 +1,5 @@
 import {
   InvalidTokenError,
-  type IssuerJwk,
   parseJws,
   STATUS_BITS,
   STATUS_LIST_BYTES,
@@ -11,6 +10,7 @@ import {
 } from '@countersign/protocol'
 import { CountersignError } from '../errors.ts'
 import { inflateBase64Url } from './inflate.ts'
+import type { IssuerJwk } from './types.ts'
 import { verifyJwkSignature } from './verify-jwk-signature.ts'
 
 /** `valid`; `suspended`, which may end; `invalid`: replaced or revoked, for good. */

@@ -1,7 +1,6 @@
 import {
   encodeBase64Url,
   InvalidTokenError,
-  type IssuerJwk,
   keyEncodingFault,
   keyThumbprint,
   namingOfDid,
@@ -17,6 +16,7 @@ import type { AgentStatus, Assurance, Grade } from '../responses/types.ts'
 import { IssuerClient, issuerOrigin } from './issuer-client.ts'
 import { type IssuerKeys, readIssuerKeySet } from './key-set.ts'
 import { isListOf, orInvalidToken, readStatusList, statusIn } from './status-list.ts'
+import type { IssuerJwk } from './types.ts'
 import { bytesOf, verifyJwkSignature } from './verify-jwk-signature.ts'
 
 /** An issuer that you trust. */
