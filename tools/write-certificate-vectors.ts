@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { vectors } from './certificate-vectors/vectors.ts'
+import { vectors } from '../packages/sdk/test/certificates/support/certificate-vectors.ts'
 
 // npx node tools/write-certificate-vectors.ts: writes vectors/certificates.json.
 writeFileSync(

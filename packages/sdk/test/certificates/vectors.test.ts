@@ -12,7 +12,7 @@ import {
 } from '@countersign/sdk'
 import { ROOT } from '../../../../test/support/service.ts'
 import { readCases } from '../../../../test/support/vector-files.ts'
-import { vectors as written } from '../../../../tools/certificate-vectors/vectors.ts'
+import { vectors as written } from './support/certificate-vectors.ts'
 
 const FILE = 'certificates.json'
 
