@@ -43,6 +43,7 @@ for (const [name, command] of Object.entries(RUNTIMES)) {
       ['x-serviceid-decision', 'allow'],
       ['x-serviceid-did', did],
       ['x-serviceid-identity-level', 'in-person'],
+      ['x-serviceid-issuer', service.url],
       ['x-serviceid-proof', 'none'],
       ['x-serviceid-status', 'active'],
       ['x-serviceid-verified', 'true'],

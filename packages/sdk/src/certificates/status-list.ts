@@ -13,7 +13,7 @@ import { inflateBase64Url } from './inflate.ts'
 import type { IssuerJwk } from './types.ts'
 import { verifyJwkSignature } from './verify-jwk-signature.ts'
 
-/** `valid`; `suspended`, which may end; `invalid`: replaced or revoked, for good. */
+/** `valid`; `suspended`, which may end; `invalid`: replaced or revoked permanently. */
 export type TokenStatus = 'valid' | 'suspended' | 'invalid'
 
 /** A verified token status list (draft-ietf-oauth-status-list). */
