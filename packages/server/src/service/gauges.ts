@@ -7,7 +7,7 @@ import { jobsDue, jobsLate } from '../core/jobs/run-jobs.ts'
 import type { Gauges } from '../core/metrics/service-gauges.ts'
 import { WriteMetrics } from '../core/metrics/write-metrics.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
-import { queuedEmails } from '../notifications/send-due-emails.ts'
+import { describeQueue } from '../notifications/send-due-emails.ts'
 import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
@@ -51,7 +51,11 @@ export function gaugesOf(
     emails:
       emails === null
         ? null
-        : { outcomes: () => emails.outcomes, queued: () => queuedEmails({ db }) },
+        : {
+            outcomes: () => emails.outcomes,
+            queued: async () => (await describeQueue({ db, now })).count,
+            oldest: async () => (await describeQueue({ db, now })).age,
+          },
   }
 }
 
