@@ -8,6 +8,11 @@ import type { Gauges } from '../core/metrics/service-gauges.ts'
 import { WriteMetrics } from '../core/metrics/write-metrics.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import { queuedEmails } from '../notifications/send-due-emails.ts'
+import {
+  countEndpointStates,
+  type DueDeliveries,
+  measureWaiting,
+} from '../webhooks/due-deliveries.ts'
 import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
@@ -16,12 +21,23 @@ type MeasuredParts = Pick<
 > & {
   readonly checks: DueChecks
   readonly emails: DueEmails | null
+  readonly deliveries: DueDeliveries
 }
 
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
 export function gaugesOf(
   settings: Settings,
-  { db, readModel, loadShedder, rateLimiter, state, now, checks, emails }: MeasuredParts,
+  {
+    db,
+    readModel,
+    loadShedder,
+    rateLimiter,
+    state,
+    now,
+    checks,
+    emails,
+    deliveries,
+  }: MeasuredParts,
 ): Gauges {
   const writes = new WriteMetrics()
   db.onTransaction((end) => writes.observe(end))
@@ -50,6 +66,11 @@ export function gaugesOf(
       emails === null
         ? null
         : { outcomes: () => emails.outcomes, queued: () => queuedEmails({ db }) },
+    webhooks: {
+      outcomes: () => deliveries.outcomes,
+      waiting: () => measureWaiting({ db, now }),
+      endpoints: () => countEndpointStates({ db }),
+    },
   }
 }
 

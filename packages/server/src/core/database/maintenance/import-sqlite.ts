@@ -252,6 +252,8 @@ export const TABLE_KEYS = {
   email_addresses: ['id'],
   email_preferences: ['owner_id', 'kind'],
   email_outbox: ['id'],
+  webhook_endpoints: ['id'],
+  webhook_deliveries: ['id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }
