@@ -37,7 +37,10 @@ export async function listDeliveries(
   const last = page.at(-1)
   return {
     deliveries: page.map((row) => describeDelivery(site, row)),
-    next: rows.length > PAGE_SIZE && last !== undefined ? `${last.created_at}.${last.seq ?? 0}.${last.id}` : null,
+    next:
+      rows.length > PAGE_SIZE && last !== undefined
+        ? `${last.created_at}.${last.seq ?? 0}.${last.id}`
+        : null,
   }
 }
 

@@ -148,9 +148,7 @@ export function deliveriesBefore(
   if (state !== null) query = query.where('state', '=', state)
   if (before !== null) {
     const { createdAt, seq, id } = before
-    query = query.where(
-      sql<boolean>`(created_at, ${SEQ_OR_0}, id) < (${createdAt}, ${seq}, ${id})`,
-    )
+    query = query.where(sql<boolean>`(created_at, ${SEQ_OR_0}, id) < (${createdAt}, ${seq}, ${id})`)
   }
   return query.execute()
 }
