@@ -40,6 +40,7 @@ export function gaugesOf(
   }: MeasuredParts,
 ): Gauges {
   const writes = new WriteMetrics()
+  const waiting = sharedWhileRunning(() => measureWaiting({ db, now }))
   db.onTransaction((end) => writes.observe(end))
   return {
     build: { version: VERSION, node: process.version, database: settings.database.kind },
@@ -68,9 +69,20 @@ export function gaugesOf(
         : { outcomes: () => emails.outcomes, queued: () => queuedEmails({ db }) },
     webhooks: {
       outcomes: () => deliveries.outcomes,
-      waiting: () => measureWaiting({ db, now }),
+      waiting,
       endpoints: () => countEndpointStates({ db }),
     },
+  }
+}
+
+/** Callers at the same time share one run: the metrics of a scrape are read together. */
+function sharedWhileRunning<T>(read: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null
+  return () => {
+    running ??= read().finally(() => {
+      running = null
+    })
+    return running
   }
 }
 
