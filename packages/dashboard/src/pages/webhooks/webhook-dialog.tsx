@@ -3,7 +3,7 @@ import {
   WEBHOOK_EVENT_TYPES,
   type WebhookEventType,
 } from '@countersign/protocol'
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Dialog, DialogActions } from '../../components/dialog.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
@@ -74,7 +74,7 @@ export function WebhookDialog({ title, action, current, onClose, onSubmit }: Web
               {WEBHOOK_EVENT_TYPES.map((type) => (
                 <CheckField
                   key={type}
-                  label={<code className="wrap-anywhere text-sm">{type}</code>}
+                  label={<TypeName type={type} />}
                   checked={types.has(type)}
                   onChange={(event) => toggle(type, event.target.checked)}
                 />
@@ -96,5 +96,19 @@ export function WebhookDialog({ title, action, current, onClose, onSubmit }: Web
         </DialogActions>
       </form>
     </Dialog>
+  )
+}
+
+/** Long names break after a full stop or an underscore. */
+function TypeName({ type }: { readonly type: WebhookEventType }) {
+  return (
+    <code className="text-sm">
+      {type.split(/(?<=[._])/).map((part) => (
+        <Fragment key={part}>
+          <wbr />
+          {part}
+        </Fragment>
+      ))}
+    </code>
   )
 }
