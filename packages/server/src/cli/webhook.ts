@@ -6,6 +6,7 @@ import { VERSION } from '../config/version.ts'
 import { openServiceKey } from '../core/crypto/service-keys.ts'
 import { openSender } from '../core/network/open-sender.ts'
 import { siteOf } from '../core/site.ts'
+import { assertSamePepper } from '../identity/pepper-check.ts'
 import {
   changeEndpoint,
   createEndpoint,
@@ -102,6 +103,8 @@ function stateOf({ state, disabledReason, failingSince }: Webhook): string {
 
 function withWebhooks<T>(env: Env, work: (deps: WebhookDeps) => Promise<T>): Promise<T> {
   return withData(env, async ({ db, settings, pepper, now }) => {
+    // The secrets are derived from it: with another one, the printed secret would verify nothing.
+    await assertSamePepper({ db, pepper })
     const sender = openSender(settings, `Countersign/${VERSION} (+${settings.baseUrl.origin})`)
     try {
       const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
