@@ -61,6 +61,7 @@ export const ON_POSTGRES = [
   'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint,token-batches}.test.ts',
   'packages/server/test/claims/races/claims.test.ts',
   'packages/server/test/keys/races.test.ts',
+  'packages/server/test/webhooks/queue.test.ts',
 ]
 
 const SERVER = ['packages/server/test/**']
