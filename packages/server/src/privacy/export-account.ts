@@ -1,4 +1,5 @@
 import { type AccountExport, CodedError, encodeBase64 } from '@countersign/protocol'
+import { describeAccountActivity } from '../agent-management/activity.ts'
 import { eventsOfAgent, eventsOfOwner } from '../agent-management/agent-event-table.ts'
 import { describeEvent } from '../agent-management/history.ts'
 import { describeOwnAgent } from '../agent-management/own-agent.ts'
@@ -7,9 +8,11 @@ import { avatarOf } from '../agents/avatar-table.ts'
 import { ownerById } from '../agents/owner-table.ts'
 import { loadOwner } from '../agents/read-model/rows.ts'
 import { exportChannels } from '../channels/describe-channels.ts'
+import { accountActivityBefore } from '../core/database/account-activity-table.ts'
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { timestamp, timestampOrNull } from '../core/timestamp.ts'
+import { exportKeys } from '../keys/list-keys.ts'
 import { describeAddresses, describeChoices } from '../notifications/email-preferences.ts'
 import { exportNotifications } from '../notifications/list-notifications.ts'
 import { listApiKeys } from '../owners/api-keys.ts'
@@ -23,6 +26,7 @@ type ExportedAgent = AccountExport['agents'][number]
 
 const BATCH_SIZE = 100
 const ALL = Number.MAX_SAFE_INTEGER
+const LAST = { seq: ALL, id: ALL }
 const MAX_EVENTS = 1_000_000
 
 /**
@@ -56,6 +60,7 @@ export async function exportAccount(
     notifications: await exportNotifications(read, deps.site, ownerId),
     emailAddresses: await describeAddresses(read, ownerId),
     emailPreferences: await describeChoices(read, ownerId),
+    activity: (await accountActivityBefore(read, ownerId, LAST, ALL)).map(describeAccountActivity),
     events: (await eventsOfOwner(read, ownerId)).map(describeEvent),
   }
   return { account, agents: exportAgents(deps, ownerId) }
@@ -118,10 +123,6 @@ function describeRecords(records: Records, session: Session) {
   }
 }
 
-function timestampOrNull(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : timestamp(milliseconds)
-}
-
 async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<ExportedAgent> {
   for (let before = ALL; ; ) {
     const filter = { ownerId, before, status: null, containing: null }
@@ -142,6 +143,7 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
     publicKey: encodeBase64(row.public_key),
     avatar: picture === undefined ? null : encodeBase64(picture.webp),
     channels: await exportChannels(db.read, row.tail, now()),
+    ...(await exportKeys(db.read, row)),
     history: history.map(describeEvent),
   }
 }

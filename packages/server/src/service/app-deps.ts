@@ -144,6 +144,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       sender,
       mailDelivery: settings.mail?.kind ?? null,
       keyReuse,
+      recoveryDelayMs,
       now,
       randomBytes,
     },

@@ -26,7 +26,7 @@ import { webhookRoutes } from '../webhooks/webhook-routes.ts'
 export type OwnerScopeDeps = NotificationDeps &
   ChannelDeps &
   WebhookDeps &
-  BroadcasterDeps & { readonly keyReuse: KeyReuse }
+  BroadcasterDeps & { readonly keyReuse: KeyReuse; readonly recoveryDelayMs: number }
 
 /** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
 export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
