@@ -153,6 +153,17 @@ export function deliveriesBefore(
   return query.execute()
 }
 
+/** Whether any delivery was queued before a time. */
+export async function isAnyBefore(db: Db, before: number): Promise<boolean> {
+  const rows = await db
+    .selectFrom('webhook_deliveries')
+    .select('id')
+    .where('created_at', '<', before)
+    .limit(1)
+    .execute()
+  return rows.length > 0
+}
+
 /** Deletes deliveries that were queued before a time. */
 export async function deleteDeliveriesBefore(tx: Tx, before: number): Promise<void> {
   await tx.db.deleteFrom('webhook_deliveries').where('created_at', '<', before).execute()

@@ -2,7 +2,13 @@ import type { WebhookDeliveryRow, WebhookEndpointRow } from '../core/database/we
 import { WorkLoop } from '../core/jobs/work-loop.ts'
 import { OutcomeCounter } from '../core/metrics/outcome-counter.ts'
 import { type Attempt, attempt, resultRow } from './attempt.ts'
-import { backlogs, deleteDeliveriesBefore, nextDelivery, recordAttempt } from './delivery-table.ts'
+import {
+  backlogs,
+  deleteDeliveriesBefore,
+  isAnyBefore,
+  nextDelivery,
+  recordAttempt,
+} from './delivery-table.ts'
 import { disable } from './disable.ts'
 import {
   countEndpoints,
@@ -170,6 +176,7 @@ export class DueDeliveries {
     const at = now()
     if (at - this.#cleanedUpAt < CLEAN_UP_MS) return
     this.#cleanedUpAt = at
+    if (!(await isAnyBefore(db.read, at - LOG_MS))) return
     await db.write((tx) => deleteDeliveriesBefore(tx, at - LOG_MS))
   }
 }

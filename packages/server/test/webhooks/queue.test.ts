@@ -286,3 +286,16 @@ test('the first endpoint gets no events from before; what waits is measured and 
   await untilIdle(world, [node], async () => receiver.received.length >= 3)
   assert.equal(receiver.received.length, 3)
 })
+
+test('the log lists a delivery for 30 days', async (t) => {
+  const world = await startWorld(t)
+  await world.append()
+  const node = world.node()
+  await untilIdle(world, [node], async () => (await statesOf(world))[0] === 'delivered')
+  world.clock.ahead += 29 * DAY_MS
+  await world.node().run()
+  assert.equal((await statesOf(world)).length, 1)
+  world.clock.ahead += DAY_MS + SECOND_MS
+  await world.node().run()
+  assert.deepEqual(await statesOf(world), [])
+})
