@@ -7,7 +7,7 @@ import { jobsDue, jobsLate } from '../core/jobs/run-jobs.ts'
 import type { Gauges } from '../core/metrics/service-gauges.ts'
 import { WriteMetrics } from '../core/metrics/write-metrics.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
-import { queuedEmails } from '../notifications/send-due-emails.ts'
+import { describeQueue } from '../notifications/send-due-emails.ts'
 import {
   countEndpointStates,
   type DueDeliveries,
@@ -66,7 +66,11 @@ export function gaugesOf(
     emails:
       emails === null
         ? null
-        : { outcomes: () => emails.outcomes, queued: () => queuedEmails({ db }) },
+        : {
+            outcomes: () => emails.outcomes,
+            queued: async () => (await describeQueue({ db, now })).count,
+            oldest: async () => (await describeQueue({ db, now })).age,
+          },
     webhooks: {
       outcomes: () => deliveries.outcomes,
       waiting,
