@@ -33,6 +33,7 @@ const FOLDERS = [
   'agent-management',
   'notifications',
   'keys',
+  'webhooks',
   'privacy',
   'pages',
   'dashboard',

@@ -25,6 +25,7 @@ import { trustedProxies } from '../core/http/trusted-proxies.ts'
 import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
+import type { Sender } from '../core/network/open-sender.ts'
 import { siteOf } from '../core/site.ts'
 import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
@@ -52,6 +53,8 @@ export interface ServiceParts {
   readonly providers: Providers
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
+  readonly webhookKey: ServiceKey
+  readonly sender: Sender
   readonly now: () => number
 }
 
@@ -72,6 +75,8 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     providers,
     channelSources,
     directoryKey,
+    webhookKey,
+    sender,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -135,6 +140,8 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       pepper,
       providers,
       channelSources,
+      webhookKey,
+      sender,
       mailDelivery: settings.mail?.kind ?? null,
       keyReuse,
       recoveryDelayMs,

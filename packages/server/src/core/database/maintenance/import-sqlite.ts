@@ -253,6 +253,8 @@ export const TABLE_KEYS = {
   email_preferences: ['owner_id', 'kind'],
   account_activity: ['id'],
   email_outbox: ['id'],
+  webhook_endpoints: ['id'],
+  webhook_deliveries: ['id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }

@@ -15,6 +15,7 @@ import { notifications } from './0014-notifications.ts'
 import { batchesAndActivity } from './0015-batches-and-activity.ts'
 import { keyRecoveries } from './0016-key-recoveries.ts'
 import { accountActivity } from './0018-account-activity.ts'
+import { webhooks } from './0020-webhooks.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   batchesAndActivity,
   keyRecoveries,
   accountActivity,
+  webhooks,
 ]
