@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { measureFootprint } from './footprint.ts'
 import { inspectMachine, pinSelf } from './machine.ts'
+import { measureCertificates } from './measure-certificates.ts'
 import { measureClaims } from './measure-claims.ts'
 import { measureGateway } from './measure-gateway.ts'
 import { measureKeys } from './measure-keys.ts'
@@ -80,6 +81,7 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
     : null
   const alone = [
     ...(await measurePublic(bench, options, requestSamples)),
+    ...(await measureCertificates(bench, options, seed)),
     ...(await measureClaims(bench, options, seed)),
     ...(await measureTransactions(bench, options, seed)),
     ...(await measureGateway(bench, options, seed)),

@@ -53,6 +53,10 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     fires: { [of('countersign_staleness_seconds')]: steady(1.5) },
     quiet: { [of('countersign_staleness_seconds')]: steady(0.3) },
   },
+  CountersignStatusOld: {
+    fires: { [of('countersign_status_age_seconds')]: steady(31) },
+    quiet: { [of('countersign_status_age_seconds')]: steady(6) },
+  },
   CountersignFollowsBehind: {
     fires: {
       [`countersign_event_position{${NODE}}`]: growing(10),

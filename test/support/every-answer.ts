@@ -1,4 +1,5 @@
 import { ServerResponse } from 'node:http'
+import { gunzipSync } from 'node:zlib'
 import { OpenApi, type OpenApiDocument } from './openapi.ts'
 
 /** So much of a body is kept; longer ones are pictures and scripts. */
@@ -59,7 +60,9 @@ function judge(openApi: OpenApi, { method, target, head, body }: Told): void {
   const status = Number(line.split(' ')[1])
   // A stream says what it says for as long as it is read.
   if (headers.get('content-type')?.startsWith('text/event-stream')) return
-  const text = method === 'HEAD' || status === 304 ? '' : body.toString('utf8')
+  const plain =
+    headers.get('content-encoding') === 'gzip' && body.length > 0 ? gunzipSync(body) : body
+  const text = method === 'HEAD' || status === 304 ? '' : plain.toString('utf8')
   openApi.assertConforms(method, target, { status, headers, text })
 }
 

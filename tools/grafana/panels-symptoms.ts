@@ -170,6 +170,17 @@ export const SYMPTOMS: readonly RowPlan[] = [
           ['{{owner}} {{state}}', 'max by (owner, state) (countersign_webhook_endpoints{$I})'],
         ],
       },
+      {
+        title: 'Age of the status list',
+        unit: 's',
+        queries: [['age', 'max(countersign_status_age_seconds{$I})']],
+        description: 'Gateways that are offline stop to trust certificates if it is too high.',
+      },
+      {
+        title: 'Readers of the status feed',
+        unit: 'short',
+        queries: [['streams', 'sum(countersign_feed_subscribers{$I})']],
+      },
     ],
   },
   {

@@ -33,6 +33,8 @@ const FOLDERS = [
   'agent-management',
   'notifications',
   'keys',
+  'status',
+  'certificates',
   'webhooks',
   'privacy',
   'pages',

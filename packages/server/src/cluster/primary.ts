@@ -6,6 +6,8 @@ import { loadPepper } from '../core/crypto/secrets.ts'
 import { openServiceKey, SERVICE_KEY_PURPOSES } from '../core/crypto/service-keys.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
+import { ensureIssuerKey } from '../core/issuer-keys/rotation.ts'
+import { assertSameBaseUrl } from '../core/same-base-url.ts'
 import { type RunningProvider, startDevelopmentProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
 import { listenForMetrics } from '../service/metrics-port.ts'
@@ -58,7 +60,9 @@ async function prepareData(settings: Settings, resources: AsyncDisposableStack):
   const db = await openDatabase(database, Date.now)
   try {
     await db.check()
+    await assertSameBaseUrl(db, settings.baseUrl)
     for (const purpose of SERVICE_KEY_PURPOSES) await openServiceKey({ db, dataDir }, purpose)
+    await ensureIssuerKey({ db, dataDir, now: Date.now })
   } finally {
     await db.close()
   }

@@ -17,7 +17,7 @@ import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
   ServiceParts,
-  'db' | 'readModel' | 'loadShedder' | 'rateLimiter' | 'state' | 'now'
+  'db' | 'readModel' | 'status' | 'loadShedder' | 'rateLimiter' | 'state' | 'now'
 > & {
   readonly checks: DueChecks
   readonly emails: DueEmails | null
@@ -30,6 +30,7 @@ export function gaugesOf(
   {
     db,
     readModel,
+    status,
     loadShedder,
     rateLimiter,
     state,
@@ -63,6 +64,8 @@ export function gaugesOf(
     jobsLate: () => jobsLate({ db, now }),
     channelChecks: () => checks.ended,
     channelChecksLate: () => secondsLate({ db, now }),
+    statusAgeSeconds: () => status.feed.ageSeconds,
+    feedSubscribers: () => status.feed.subscribers,
     emails:
       emails === null
         ? null

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { copyIssuerKeys } from '../../../../test/support/copy-issuer-keys.ts'
 import { textOfTables, withRaw } from '../../../../test/support/raw-database.ts'
 import {
   countersignd,
@@ -18,6 +19,7 @@ function envOfSecondNode(t: TestContext, { env, settings }: TestService): Record
   const DATA_DIR = tempDir(t)
   for (const name of ['directory-key', 'webhook-key'])
     copyFileSync(join(settings.dataDir, name), join(DATA_DIR, name))
+  copyIssuerKeys(settings.dataDir, DATA_DIR)
   return { ...env, DATABASE_URL, DATA_DIR, PORT: '0' }
 }
 

@@ -29,6 +29,10 @@ export interface Gauges {
   readonly channelChecks: () => ReadonlyMap<string, number>
   /** Seconds since the oldest due channel check was due. */
   readonly channelChecksLate: () => Promise<number>
+  /** Seconds since the state of the newest signed head of the status feed. */
+  readonly statusAgeSeconds: () => number
+  /** Open streams of the status feed. */
+  readonly feedSubscribers: () => number
   /** Null if the service sends no e-mail. */
   readonly emails: {
     /** Attempts to send an e-mail, by outcome. */

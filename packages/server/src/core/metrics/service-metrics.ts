@@ -19,6 +19,7 @@ export function registerServiceMetrics(
   describeWrites(metrics, gauges)
   describeJobs(metrics, gauges)
   describeWebhooks(metrics, gauges)
+  describeStatus(metrics, gauges)
   describeLoadShedding(metrics, gauges)
   describeRateLimits(metrics, gauges)
   metrics.labelledCounter(
@@ -105,6 +106,18 @@ function describeRateLimits(metrics: MetricRegistrar, { rateLimiter }: Gauges): 
     'Whether all nodes count together; if 0, each counts on its own',
     () => Number(rateLimiter.isShared),
   )
+}
+
+function describeStatus(
+  metrics: MetricRegistrar,
+  { statusAgeSeconds, feedSubscribers }: Gauges,
+): void {
+  metrics.gauge(
+    'countersign_status_age_seconds',
+    'Age of the newest state that was signed for status lists and their feed',
+    statusAgeSeconds,
+  )
+  metrics.gauge('countersign_feed_subscribers', 'Open streams of the status feed', feedSubscribers)
 }
 
 function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {

@@ -90,6 +90,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   claim: ['INVALID_SIGNATURE', 'NOT_FOUND', 'KEY_ALREADY_CLAIMED', 'TOKEN_EXPIRED'],
   verify: ['INVALID_SIGNATURE', 'NOT_FOUND'],
   identify: ['NOT_FOUND'],
+  agentCertificate: ['AGENT_NOT_ACTIVE'],
   challengeRuntime: ['FORBIDDEN'],
   answerRuntime: ['INVALID_SIGNATURE', 'TOKEN_EXPIRED', 'FORBIDDEN'],
   renounce: ['INVALID_SIGNATURE', 'FORBIDDEN', 'CONFLICT'],
@@ -116,6 +117,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],
   linkSignInProvider: ['NOT_FOUND'],
+  statusFeed: ['CURSOR_EXPIRED'],
 }
 
 /**

@@ -159,6 +159,9 @@ const TEXT_EXAMPLES: Readonly<Record<string, { readonly example: string }>> = {
   'text/markdown': { example: '# …' },
   'text/plain': { example: '…' },
   'image/svg+xml': { example: '<svg xmlns="http://www.w3.org/2000/svg"/>' },
+  'application/jwt': { example: 'eyJhbGciOiJFZERTQSJ9.e30.c2ln' },
+  'application/dc+sd-jwt': { example: 'eyJhbGciOiJFZERTQSJ9.e30.c2ln~' },
+  'application/statuslist+jwt': { example: 'eyJhbGciOiJFZERTQSJ9.e30.c2ln' },
   'text/event-stream': { example: 'event: agent.suspended\nid: 120\ndata: {}\n\n' },
 }
 

@@ -10,6 +10,8 @@ export function validExample(context: CurlContext, name: string, schema: Schema)
   const { properties, items } = schema
   const [type] = [schema.type ?? []].flat()
   if (schema.enum !== undefined) return schema.enum[0]
+  const [alternative] = schema.anyOf ?? []
+  if (alternative !== undefined) return validExample(context, name, alternative)
   if ('const' in schema) return schema.const
   if (properties !== undefined) {
     const members = Object.entries(properties)
