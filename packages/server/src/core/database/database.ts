@@ -30,7 +30,6 @@ export type {
   AgentKeyRow,
   IssuerKeyReportRow,
   IssuerKeyRow,
-  IssuerKeyState,
   KeyRecoveryRow,
   SuspendedKeyRow,
 } from './key-rows.ts'
