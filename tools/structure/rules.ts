@@ -35,6 +35,7 @@ const FOLDERS = [
   'keys',
   'status',
   'certificates',
+  'webhooks',
   'privacy',
   'pages',
   'dashboard',

@@ -20,6 +20,7 @@ import {
   SIGN_IN_METHODS,
   username,
 } from './session.ts'
+import { exportedWebhooksSchema } from './webhooks.ts'
 
 /** The account of the signed-in owner. Part of the dashboard's own API. */
 
@@ -185,6 +186,7 @@ export const exportSchema = (naming: Naming) =>
           supersededAt: nullable(timestamp()),
         }),
       ),
+      webhooks: exportedWebhooksSchema(naming),
       notifications: exportedNotificationsSchema(),
       emailAddresses: exportedAddressesSchema(),
       emailPreferences: exportedPreferencesSchema(),

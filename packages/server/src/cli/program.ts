@@ -16,6 +16,7 @@ import { ReportedFailure } from './output.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider.ts'
 import { serveCommands } from './serve.ts'
+import { webhookCommands } from './webhook.ts'
 
 const HELP = `
 From nothing to an agent with a DID:
@@ -65,6 +66,7 @@ export async function runCountersignd(
   providerCommands(program, env)
   tokenCommands(program, env)
   agentCommands(program, env)
+  webhookCommands(program, env)
   backupCommands(program, env)
   importCommand(program, env)
   acceptPepperCommand(program, env)

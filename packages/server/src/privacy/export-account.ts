@@ -18,6 +18,7 @@ import { exportNotifications } from '../notifications/list-notifications.ts'
 import { listApiKeys } from '../owners/api-keys.ts'
 import { IDENTITY_DECIDED } from '../owners/flow.ts'
 import type { Session } from '../owners/session.ts'
+import { exportEndpoints } from '../webhooks/delivery-log.ts'
 import { readOwnerRecords } from './owner-data-table.ts'
 
 type ExportDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
@@ -55,6 +56,7 @@ export async function exportAccount(
     userHandle: owner.user_handle,
     ...describeRecords(records, session),
     apiKeys: await listApiKeys(deps, ownerId),
+    webhooks: await exportEndpoints(read, deps.site, ownerId),
     notifications: await exportNotifications(read, deps.site, ownerId),
     emailAddresses: await describeAddresses(read, ownerId),
     emailPreferences: await describeChoices(read, ownerId),

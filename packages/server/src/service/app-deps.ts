@@ -27,6 +27,7 @@ import type { IssuerKeyRing } from '../core/issuer-keys/issuer-keys.ts'
 import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
+import type { Sender } from '../core/network/open-sender.ts'
 import { siteOf } from '../core/site.ts'
 import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
@@ -55,6 +56,8 @@ export interface ServiceParts {
   readonly providers: Providers
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
+  readonly webhookKey: ServiceKey
+  readonly sender: Sender
   readonly issuerKeys: IssuerKeyRing
   readonly status: Status
   readonly now: () => number
@@ -77,6 +80,8 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     providers,
     channelSources,
     directoryKey,
+    webhookKey,
+    sender,
     issuerKeys,
     status,
     now,
@@ -148,6 +153,8 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       pepper,
       providers,
       channelSources,
+      webhookKey,
+      sender,
       mailDelivery: settings.mail?.kind ?? null,
       keyReuse,
       recoveryDelayMs,

@@ -20,6 +20,7 @@ import { openRateLimiter } from '../core/limits/open-rate-limiter.ts'
 import { metricsOf } from '../core/metrics/metrics-server.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { openPerspectives } from '../core/network/open-perspectives.ts'
+import { openSender } from '../core/network/open-sender.ts'
 import { assertSameBaseUrl } from '../core/same-base-url.ts'
 import { assertSamePepper } from '../identity/pepper-check.ts'
 import { DueEmails } from '../notifications/send-due-emails.ts'
@@ -28,6 +29,7 @@ import { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import type { StartProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
 import { openStatus } from '../status/open-status.ts'
+import { DueDeliveries } from '../webhooks/due-deliveries.ts'
 import { type AppDeps, createApp } from './app.ts'
 import { appDeps, type ServiceState } from './app-deps.ts'
 import { gaugesOf } from './gauges.ts'
@@ -100,6 +102,7 @@ async function start(
   resources.defer(() => providers.close())
   const userAgent = `Countersign/${VERSION} (+${settings.baseUrl.origin})`
   const perspectives = openPerspectives(settings, userAgent)
+  const sender = openSender(settings, userAgent)
   const channelSources = { kinds: CHANNEL_KINDS, perspectives: perspectives.all }
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
   if (primary === null && settings.database.kind === 'sqlite')
@@ -110,6 +113,7 @@ async function start(
   await assertSameBaseUrl(db, settings.baseUrl)
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
+  const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
   const issuerKeys = await IssuerKeyRing.open({
     ...{ db, dataDir: settings.dataDir, now, elapsed: timing.elapsed },
     certificateLifetimeMs: settings.certificateLifetimeMs,
@@ -135,6 +139,8 @@ async function start(
     providers,
     channelSources,
     directoryKey,
+    webhookKey,
+    sender,
     issuerKeys,
     status,
     now,
@@ -143,25 +149,34 @@ async function start(
   const app = await createApp(deps)
   const checks = new DueChecks(deps.owners, (err) => log.error({ err }, 'a check failed'))
   const emails = openEmails(settings, log, deps)
+  const deliveries = new DueDeliveries(deps.owners, (err) =>
+    log.error({ err }, 'webhook deliveries failed'),
+  )
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
     ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
     emails,
+    deliveries,
   })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
   startTimers(
-    { db, readModel, issuerKeys, status, now, checks, emails, warnings, every: timing.every },
+    {
+      ...{ db, readModel, issuerKeys, status, now, checks, emails, deliveries, warnings },
+      every: timing.every,
+    },
     log,
     resources,
   )
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())
+  resources.defer(() => sender.close())
   // Disposed before the perspectives: an aborted check is repeated later, while a lost network would count as a failed check.
   resources.defer(() => checks.stop())
   resources.defer(() => emails?.stop())
+  resources.defer(() => deliveries.stop())
   if (primary?.isReplacement) await readModel.load()
   const address = await state.listeners.listen(app, settings.host, settings.port)
   if (!primary?.isReplacement) await readModel.load()

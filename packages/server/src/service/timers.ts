@@ -6,6 +6,7 @@ import { WorkLoop } from '../core/jobs/work-loop.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import { HEAD_INTERVAL_MS } from '../status/status-feed.ts'
+import type { DueDeliveries } from '../webhooks/due-deliveries.ts'
 import type { ServiceParts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
@@ -32,7 +33,7 @@ export const REAL_TIMING: Timing = {
   elapsed: () => performance.now(),
 }
 
-/** Starts to apply other processes' writes to the read model, and to run what is due: warnings, jobs, channel checks and e-mails. */
+/** Starts to apply other processes' writes to the read model, and to run what is due: warnings, jobs, channel checks, e-mails and webhooks. */
 export function startTimers(
   {
     db,
@@ -42,12 +43,14 @@ export function startTimers(
     now,
     checks,
     emails,
+    deliveries,
     warnings,
     every,
   }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'status' | 'now'> & {
     readonly checks: DueChecks
     /** Null if the service sends no e-mail. */
     readonly emails: DueEmails | null
+    readonly deliveries: DueDeliveries
     readonly warnings: ExpiryWarnings
     readonly every: StartInterval
   },
@@ -80,6 +83,7 @@ export function startTimers(
     void thumbprints.run()
     void checks.run()
     void emails?.run()
+    void deliveries.run()
   })
   const stopHeads = every(HEAD_INTERVAL_MS, () => void status.feed.tick())
   resources.defer(async () => {

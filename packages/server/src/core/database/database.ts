@@ -24,6 +24,7 @@ import type {
   NotificationRow,
 } from './notification-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
 import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 
 export type {
@@ -71,6 +72,8 @@ export interface Tables {
   email_addresses: EmailAddressRow
   email_preferences: EmailPreferenceRow
   email_outbox: EmailOutboxRow
+  webhook_endpoints: WebhookEndpointRow
+  webhook_deliveries: WebhookDeliveryRow
   issuer_keys: IssuerKeyRow
   issuer_key_reports: IssuerKeyReportRow
 }

@@ -18,6 +18,7 @@ export function registerServiceMetrics(
   describeReadModel(metrics, gauges)
   describeWrites(metrics, gauges)
   describeJobs(metrics, gauges)
+  describeWebhooks(metrics, gauges)
   describeStatus(metrics, gauges)
   describeLoadShedding(metrics, gauges)
   describeRateLimits(metrics, gauges)
@@ -143,5 +144,35 @@ function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
     'countersign_emails_total',
     'Attempts to send an e-mail, by outcome',
     gauges.emails.outcomes,
+  )
+}
+
+function describeWebhooks(metrics: MetricRegistrar, { webhooks }: Gauges): void {
+  metrics.labelledCounter(
+    'countersign_webhook_attempts_total',
+    'Attempts to deliver to a webhook endpoint, by outcome',
+    webhooks.outcomes,
+  )
+  metrics.gauge(
+    'countersign_webhook_backlog',
+    'Deliveries that wait at active webhook endpoints',
+    async () => (await webhooks.waiting()).count,
+  )
+  metrics.gauge(
+    'countersign_webhook_oldest_seconds',
+    'Age of the oldest delivery that waits at an active webhook endpoint',
+    async () => (await webhooks.waiting()).oldestSeconds,
+  )
+  metrics.gauge(
+    'countersign_webhook_late_seconds',
+    'Delay of the most overdue attempt to deliver',
+    async () => (await webhooks.waiting()).lateSeconds,
+  )
+  metrics.labelledGauge(
+    'countersign_webhook_endpoints',
+    'Webhook endpoints, by whose they are and their state',
+    ['owner', 'state'],
+    async () =>
+      (await webhooks.endpoints()).map(({ owner, state, count }) => [{ owner, state }, count]),
   )
 }

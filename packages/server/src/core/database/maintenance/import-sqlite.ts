@@ -255,6 +255,8 @@ export const TABLE_KEYS = {
   email_preferences: ['owner_id', 'kind'],
   account_activity: ['id'],
   email_outbox: ['id'],
+  webhook_endpoints: ['id'],
+  webhook_deliveries: ['id'],
   issuer_keys: ['id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
