@@ -31,7 +31,6 @@ export type {
   AgentKeyRow,
   IssuerKeyReportRow,
   IssuerKeyRow,
-  IssuerKeyState,
   KeyRecoveryRow,
   SuspendedKeyRow,
 } from './key-rows.ts'
