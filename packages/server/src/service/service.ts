@@ -110,8 +110,8 @@ async function start(
   const db = await openDatabase(settings.database, now, primary?.writerTurn)
   resources.defer(() => db.close())
   if (primary === null) await db.check()
-  await assertSameBaseUrl(db, settings.baseUrl)
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
+  await assertSameBaseUrl(db, settings.baseUrl)
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
   const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
   const issuerKeys = await IssuerKeyRing.open({

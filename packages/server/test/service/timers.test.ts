@@ -31,13 +31,15 @@ test('external writes are polled several times a second, and due work is started
     warnings,
     emails,
     deliveries,
+    issuerKeys: { refresh: async () => void happened.push('issuer keys') },
+    status: { feed: { tick: () => void happened.push('head') } },
     now: Date.now,
     every,
   } as unknown as Deps
   const resources = new AsyncDisposableStack()
   startTimers(deps, pino({ level: 'silent' }), resources)
 
-  const [poll, work] = runs.toSorted((a, b) => a.milliseconds - b.milliseconds)
+  const [poll, work, heads] = runs.toSorted((a, b) => a.milliseconds - b.milliseconds)
   assert.ok(poll !== undefined && poll.milliseconds <= 250, 'far below the second that is promised')
   assert.ok(work !== undefined && work.milliseconds <= 1000)
   poll.run()
@@ -46,7 +48,10 @@ test('external writes are polled several times a second, and due work is started
   poll.run()
   assert.deepEqual(happened, ['catch up'])
   work.run()
-  assert.deepEqual(happened, ['catch up', 'warnings', 'checks', 'emails', 'webhooks'])
+  const started = ['warnings', 'issuer keys', 'checks', 'emails', 'webhooks']
+  assert.deepEqual(happened, ['catch up', ...started])
+  heads?.run()
+  assert.equal(happened.at(-1), 'head')
   await resources.disposeAsync()
   assert.deepEqual(runs, [])
 })
