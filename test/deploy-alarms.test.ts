@@ -150,6 +150,20 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     fires: { [of('countersign_channel_checks_total', 'outcome="failed"')]: growing(1) },
     quiet: { [of('countersign_channel_checks_total', 'outcome="absent"')]: growing(1) },
   },
+  CountersignLogHalted: {
+    fires: { [of('countersign_log_halted')]: steady(1) },
+    quiet: { [of('countersign_log_halted')]: steady(0) },
+  },
+  CountersignLogBehind: {
+    fires: {
+      [of('countersign_log_waiting')]: steady(3),
+      [of('countersign_log_size')]: steady(7),
+    },
+    quiet: {
+      [of('countersign_log_waiting')]: steady(3),
+      [of('countersign_log_size')]: growing(1),
+    },
+  },
   CountersignOutOfFiles: {
     fires: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(1024) },
     quiet: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(65536) },

@@ -140,6 +140,14 @@ export const SYMPTOMS: readonly RowPlan[] = [
           ['checks of channels', 'max(countersign_channel_checks_late_seconds{$I})'],
         ],
       },
+      {
+        title: 'Transparency log',
+        unit: 'short',
+        queries: [
+          ['changes without a place', 'max(countersign_log_waiting{$I})'],
+          ['halted: {{instance}}', 'countersign_log_halted{$I} > 0'],
+        ],
+      },
     ],
   },
 ]

@@ -33,6 +33,7 @@ const FOLDERS = [
   'agent-management',
   'notifications',
   'keys',
+  'log',
   'privacy',
   'pages',
   'dashboard',

@@ -30,6 +30,7 @@ export const ALL_ONLY = [
   'packages/server/test/core/limits/overload/*.test.ts',
   'packages/server/test/core/limits/rate-limit/{bounds,parallel,shared}.test.ts',
   'packages/server/test/keys/{kill,property-full}.test.ts',
+  'packages/server/test/log/{kill,recover,verify-with-go}.test.ts',
   'packages/server/test/nodes/{failover,former-primary,partition,synchronous-standby}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
@@ -61,6 +62,7 @@ export const ON_POSTGRES = [
   'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint,token-batches}.test.ts',
   'packages/server/test/claims/races/claims.test.ts',
   'packages/server/test/keys/races.test.ts',
+  'packages/server/test/log/anchor.test.ts',
 ]
 
 const SERVER = ['packages/server/test/**']

@@ -28,7 +28,7 @@ export type AgentChange =
   /** `key` and `keySequence` of the entry are those of the current key, which stays until the recovery completes. */
   | { readonly type: 'key_recovery_started' | 'key_recovery_vetoed' }
   | { readonly type: 'key_recovered' }
-  /** The owner reported the previous rotation; `key` and `keySequence` are those of the key that was reported. */
+  /** The owner reported the last rotation: as a mistake, then the key before it is current again; or as hostile, then the key stays and is burned. */
   | { readonly type: 'key_contested' }
   | {
       readonly type: 'channel_verified' | 'channel_lost'
@@ -120,12 +120,16 @@ export function isAgentEntry(entry: LogEntry): entry is AgentEntry {
   return 'did' in entry
 }
 
-/** Types of entries that name the current key of an agent: the newest of them is what the certificate points to. */
+/**
+ * Types of entries that can make a key current. The entry of a key is the first one of such a type with its `keySequence`: that
+ * is what a certificate points to. (`key_contested` keeps the key and its number if the owner reported a compromise.)
+ */
 export const KEY_ENTRY_TYPES: readonly LogEntry['type'][] = [
   'claimed',
   'existing',
   'key_rotated',
   'key_recovered',
+  'key_contested',
 ]
 
 /**

@@ -4,6 +4,7 @@ import { ASSURANCES } from '../status.ts'
 import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
+import { openingSchema } from './log.ts'
 import {
   exportedAddressesSchema,
   exportedNotificationsSchema,
@@ -98,6 +99,9 @@ const exportedAgent = (naming: Naming) =>
     avatar: nullable(Type.String({ description: 'the picture that was uploaded: WebP, base64' })),
     channels: Type.Array(exportedChannelSchema(), { description: 'the oldest first' }),
     history: Type.Array(eventSchema(), { description: 'newest first' }),
+    log: Type.Array(openingSchema(), {
+      description: 'what the commitments of the transparency log open to',
+    }),
   })
 
 /** `GET /api/account/export`: all data stored about the owner, except secrets and their hashes. */

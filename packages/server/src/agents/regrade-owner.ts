@@ -57,6 +57,6 @@ async function regradeAgents(
   for (const agent of agents) {
     const channels = (channelsOf.get(agent.tail) ?? []).map(factsOfChannel)
     const { grade } = gradeOf({ status: agent.status, verifications, channels, now: at })
-    await recordGrade(tx, agent, grade, at)
+    await recordGrade(tx, agent, grade, at, true)
   }
 }

@@ -13,6 +13,9 @@ import { inspectDatabase } from '../core/database/maintenance/inspect.ts'
 import { missingMigrations } from '../core/database/migrate.ts'
 import { directoryOf } from '../core/database/open-database.ts'
 import { comparePepper, OtherPepperError } from '../identity/pepper-check.ts'
+import { LogAnchor } from '../log/anchor.ts'
+import { currentEpoch } from '../log/log-table.ts'
+import { assertContains } from '../log/transparency-log.ts'
 import { print, ReportedFailure } from './output.ts'
 
 interface Finding {
@@ -34,6 +37,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'read model': checkReadModel,
   'identity pepper': checkPepper,
   'service keys': checkServiceKeys,
+  'transparency log': checkLog,
   'free disk': checkDisk,
   'base URL': checkBaseUrl,
   server: checkServer,
@@ -144,6 +148,22 @@ async function checkServiceKeys({ dataDir, database }: Settings) {
   }
   const isKnown = found.length > 0 && found.every(([, verdict]) => verdict === 'same')
   return isKnown ? ok('the same as on all nodes') : warn('not there yet: the next start makes them')
+}
+
+/** Whether the database has what this machine has signed or served. */
+async function checkLog({ dataDir, database }: Settings) {
+  if (isMissingFile(database)) return ok('not begun yet')
+  const anchor = new LogAnchor(dataDir).read()
+  const epoch = await inspectDatabase(database, async ({ db }) => {
+    if ((await missingMigrations(db)).length > 0) return undefined
+    const row = await currentEpoch(db)
+    if (row !== undefined) await assertContains(db, row.epoch, anchor, row)
+    return row
+  })
+  if (epoch !== undefined) return ok(`${epoch.published_size} entries are signed`)
+  return anchor === null
+    ? warn('not begun yet: the next start does')
+    : fail('log-head in DATA_DIR is of a log that the database does not have: it was restored')
 }
 
 async function checkDisk({ dataDir, database }: Settings) {

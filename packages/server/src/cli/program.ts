@@ -9,6 +9,7 @@ import { agentCommands } from './agent.ts'
 import { backupCommands } from './backup.ts'
 import { doctorCommand } from './doctor.ts'
 import { importCommand } from './import.ts'
+import { logCommands } from './log.ts'
 import { ReportedFailure } from './output.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider.ts'
@@ -64,6 +65,7 @@ export async function runCountersignd(
   agentCommands(program, env)
   backupCommands(program, env)
   importCommand(program, env)
+  logCommands(program, env)
   acceptPepperCommand(program, env)
   acceptServiceKeyCommand(program, env)
   doctorCommand(program, env)

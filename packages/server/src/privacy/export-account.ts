@@ -1,4 +1,4 @@
-import { type AccountExport, CodedError, encodeBase64 } from '@countersign/protocol'
+import { type AccountExport, CodedError, encodeBase64, type Tail } from '@countersign/protocol'
 import { eventsOfAgent, eventsOfOwner } from '../agent-management/agent-event-table.ts'
 import { describeEvent } from '../agent-management/history.ts'
 import { describeOwnAgent } from '../agent-management/own-agent.ts'
@@ -10,6 +10,7 @@ import { exportChannels } from '../channels/describe-channels.ts'
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
+import { exportOpenings } from '../log/openings.ts'
 import { describeAddresses, describeChoices } from '../notifications/email-preferences.ts'
 import { exportNotifications } from '../notifications/list-notifications.ts'
 import { listApiKeys } from '../owners/api-keys.ts'
@@ -141,5 +142,6 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
     avatar: picture === undefined ? null : encodeBase64(picture.webp),
     channels: await exportChannels(db.read, row.tail, now()),
     history: history.map(describeEvent),
+    log: await exportOpenings(db.read, row.tail as Tail),
   }
 }

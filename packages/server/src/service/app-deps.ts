@@ -29,6 +29,8 @@ import { siteOf } from '../core/site.ts'
 import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
 import { rotate } from '../keys/rotate.ts'
+import { reportLog } from '../log/report-log.ts'
+import type { TransparencyLog } from '../log/transparency-log.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
 import { checkSignedRequest, verifySignedRequest } from '../verification/verify-signed-request.ts'
@@ -52,6 +54,7 @@ export interface ServiceParts {
   readonly providers: Providers
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
+  readonly transparencyLog: TransparencyLog
   readonly now: () => number
 }
 
@@ -72,6 +75,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     providers,
     channelSources,
     directoryKey,
+    transparencyLog,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -104,6 +108,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     proveDirectory: (reference: string, request: DirectoryProofRequest) =>
       proveDirectory({ db, ed25519, site, now }, reference, request),
     directoryKey,
+    transparencyLog,
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),
@@ -112,6 +117,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     isReady: () => state.phase === 'ready',
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),
+    reportLog: () => reportLog(transparencyLog),
     isDraining: () => state.phase === 'draining',
     onServer: (server: Server, createAnother: () => Server) =>
       state.listeners.addServer(server, createAnother),

@@ -44,6 +44,8 @@ import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
 import { type KeyRouteDeps, keyHistoryRoute, keyRoutes } from '../keys/key-routes.ts'
 import { type RenounceRouteDeps, renounceRoute } from '../keys/renounce-routes.ts'
+import { logRoutes } from '../log/log-routes.ts'
+import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { VerifyReceived } from '../pages/check-request.ts'
 import { developmentMailRoute } from '../pages/development-mail-routes.ts'
 import { apiModel } from '../pages/docs/api-model.ts'
@@ -69,10 +71,12 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly renounce: RenounceRouteDeps['renounce']
   readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
   readonly directoryKey: ServiceDirectoryDeps['directoryKey']
+  readonly transparencyLog: TransparencyLog
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
   readonly reportDatabase: HealthDeps['reportDatabase']
+  readonly reportLog: HealthDeps['reportLog']
   readonly isDraining: () => boolean
   readonly metrics: RequestMetrics
   readonly loadShedder: LoadShedder
@@ -188,5 +192,6 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   keyHolderRoute(app, { db: deps.owners.db, site: deps.read.site })
   directoryProofRoute(app, { naming, proveDirectory: deps.proveDirectory })
   serviceDirectoryRoute(app, { ...deps.read, directoryKey: deps.directoryKey })
+  logRoutes(app, { ...deps.read, db: deps.owners.db, log: deps.transparencyLog })
   healthRoutes(app, deps)
 }

@@ -6,23 +6,23 @@ import { directoryOf } from '../core/database/open-database.ts'
 import { jobsDue, jobsLate } from '../core/jobs/run-jobs.ts'
 import type { Gauges } from '../core/metrics/service-gauges.ts'
 import { WriteMetrics } from '../core/metrics/write-metrics.ts'
+import { countDue } from '../log/log-table.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import { queuedEmails } from '../notifications/send-due-emails.ts'
 import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
   ServiceParts,
-  'db' | 'readModel' | 'loadShedder' | 'rateLimiter' | 'state' | 'now'
+  'db' | 'readModel' | 'loadShedder' | 'rateLimiter' | 'state' | 'now' | 'transparencyLog'
 > & {
   readonly checks: DueChecks
   readonly emails: DueEmails | null
 }
 
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
-export function gaugesOf(
-  settings: Settings,
-  { db, readModel, loadShedder, rateLimiter, state, now, checks, emails }: MeasuredParts,
-): Gauges {
+export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
+  const { db, readModel, loadShedder, rateLimiter, state, now, checks, emails } = parts
+  const { transparencyLog } = parts
   const writes = new WriteMetrics()
   db.onTransaction((end) => writes.observe(end))
   return {
@@ -50,6 +50,11 @@ export function gaugesOf(
       emails === null
         ? null
         : { outcomes: () => emails.outcomes, queued: () => queuedEmails({ db }) },
+    transparencyLog: {
+      size: () => transparencyLog.served?.size ?? 0,
+      waiting: () => countDue(db.read, now()),
+      isHalted: () => transparencyLog.problem !== null,
+    },
   }
 }
 

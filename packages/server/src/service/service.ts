@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -9,6 +10,7 @@ import { VERSION } from '../config/version.ts'
 import { selfTestEd25519 } from '../core/crypto/ed25519.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
 import { openServiceKey } from '../core/crypto/service-keys.ts'
+import type { Database } from '../core/database/database.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import type { WriterTurn } from '../core/database/sqlite/writer-turn.ts'
@@ -20,6 +22,7 @@ import { metricsOf } from '../core/metrics/metrics-server.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { openPerspectives } from '../core/network/open-perspectives.ts'
 import { assertSamePepper } from '../identity/pepper-check.ts'
+import { TransparencyLog } from '../log/transparency-log.ts'
 import { DueEmails } from '../notifications/send-due-emails.ts'
 import { smtpMailer } from '../notifications/smtp-mailer.ts'
 import { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
@@ -106,6 +109,7 @@ async function start(
   if (primary === null) await db.check()
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
+  const transparencyLog = await openLog(settings, db, now)
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
 
   const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
@@ -122,6 +126,7 @@ async function start(
     providers,
     channelSources,
     directoryKey,
+    transparencyLog,
     now,
   }
   const deps = appDeps(settings, log, parts)
@@ -131,12 +136,13 @@ async function start(
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
     ...{ db, readModel, loadShedder, rateLimiter, state, now, checks },
-    emails,
+    ...{ emails, transparencyLog },
   })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
-  startTimers({ db, readModel, now, checks, emails, warnings, every: timing.every }, log, resources)
+  const due = { checks, emails, warnings, transparencyLog }
+  startTimers({ db, readModel, now, ...due, every: timing.every }, log, resources)
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())
@@ -158,6 +164,15 @@ async function start(
       await resources.disposeAsync()
     },
   }
+}
+
+async function openLog(
+  { dataDir, naming, baseUrl }: Settings,
+  db: Database,
+  now: () => number,
+): Promise<TransparencyLog> {
+  const key = await openServiceKey({ db, dataDir }, 'log')
+  return new TransparencyLog({ db, dataDir, key, naming, host: baseUrl.host, now, randomBytes })
 }
 
 /** Null if the service sends no e-mail. */

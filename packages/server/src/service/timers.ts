@@ -3,6 +3,7 @@ import { fillThumbprints } from '../agents/key-thumbprints.ts'
 import type { DueChecks } from '../channels/recheck-due.ts'
 import { JobRunner } from '../core/jobs/run-jobs.ts'
 import { WorkLoop } from '../core/jobs/work-loop.ts'
+import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import type { ServiceParts } from './app-deps.ts'
@@ -12,6 +13,8 @@ import { JOB_HANDLERS } from './job-handlers.ts'
 const POLL_MS = 100
 /** How often to look for due jobs and channel checks. */
 const WORK_MS = 1000
+/** How often to look for changes to log: a checkpoint is at most a second old while there is something new. */
+const LOG_MS = 500
 
 /** Calls `run` at an interval, like `setInterval`. @returns stops it */
 export type StartInterval = (milliseconds: number, run: () => void) => () => void
@@ -40,12 +43,14 @@ export function startTimers(
     checks,
     emails,
     warnings,
+    transparencyLog,
     every,
   }: Pick<ServiceParts, 'db' | 'readModel' | 'now'> & {
     readonly checks: DueChecks
     /** Null if the service sends no e-mail. */
     readonly emails: DueEmails | null
     readonly warnings: ExpiryWarnings
+    readonly transparencyLog: TransparencyLog
     readonly every: StartInterval
   },
   log: Logger,
@@ -73,9 +78,15 @@ export function startTimers(
     void checks.run()
     void emails?.run()
   })
+  const logging = new WorkLoop({
+    poll: (stopping) => transparencyLog.run(stopping),
+    onError: (error) => log.error({ err: error }, 'the transparency log cannot go on'),
+  })
+  const stopLogging = every(LOG_MS, () => void logging.run())
   resources.defer(async () => {
     stopPolling()
     stopWork()
-    await Promise.all([due.stop(), thumbprints.stop(), warnings.stop()])
+    stopLogging()
+    await Promise.all([due.stop(), thumbprints.stop(), warnings.stop(), logging.stop()])
   })
 }

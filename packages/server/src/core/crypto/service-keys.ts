@@ -6,9 +6,9 @@ import { loadSecret, readSecretIfExists } from './secrets.ts'
 
 /**
  * What the service signs with keys of its own. Each purpose has its own key pair, so that a signature for one can never be
- * used for another. `directory`: the key set of the service itself.
+ * used for another. `directory`: the key set of the service itself. `log`: checkpoints of the transparency log.
  */
-export const SERVICE_KEY_PURPOSES = ['directory'] as const
+export const SERVICE_KEY_PURPOSES = ['directory', 'log'] as const
 export type ServiceKeyPurpose = (typeof SERVICE_KEY_PURPOSES)[number]
 
 /** An Ed25519 key pair of the service. */

@@ -10,6 +10,7 @@ import type {
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
 import type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
+import type { LogEntryRow, LogEpochRow, LogQueueRow, LogQuotaRow, LogTileRow } from './log-rows.ts'
 import type {
   EmailAddressRow,
   EmailOutboxRow,
@@ -53,6 +54,11 @@ export interface Tables {
   email_addresses: EmailAddressRow
   email_preferences: EmailPreferenceRow
   email_outbox: EmailOutboxRow
+  log_queue: LogQueueRow
+  log_epochs: LogEpochRow
+  log_entries: LogEntryRow
+  log_tiles: LogTileRow
+  log_quotas: LogQuotaRow
 }
 
 export interface OwnerRow {

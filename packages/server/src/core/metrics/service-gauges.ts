@@ -36,6 +36,14 @@ export interface Gauges {
     /** E-mails that are not sent yet. */
     readonly queued: () => Promise<number>
   } | null
+  readonly transparencyLog: {
+    /** Entries under the checkpoint that is served. */
+    readonly size: () => number
+    /** Changes that could have their place in the log. */
+    readonly waiting: () => Promise<number>
+    /** Whether the log is neither signed nor served. */
+    readonly isHalted: () => boolean
+  }
 }
 
 type Phase = 'starting' | 'ready' | 'draining'

@@ -20,6 +20,7 @@ export function registerServiceMetrics(
   describeJobs(metrics, gauges)
   describeLoadShedding(metrics, gauges)
   describeRateLimits(metrics, gauges)
+  describeLog(metrics, gauges)
   metrics.labelledCounter(
     'countersign_claims_total',
     'Well-formed claims, by outcome',
@@ -103,6 +104,21 @@ function describeRateLimits(metrics: MetricRegistrar, { rateLimiter }: Gauges): 
     'countersign_rate_limits_shared',
     'Whether all nodes count together; if 0, each counts on its own',
     () => Number(rateLimiter.isShared),
+  )
+}
+
+function describeLog(metrics: MetricRegistrar, { transparencyLog }: Gauges): void {
+  const { size, waiting, isHalted } = transparencyLog
+  metrics.gauge(
+    'countersign_log_size',
+    'Entries under the checkpoint of the transparency log',
+    size,
+  )
+  metrics.gauge('countersign_log_waiting', 'Changes that wait for their place in the log', waiting)
+  metrics.gauge(
+    'countersign_log_halted',
+    'Whether the transparency log is neither signed nor served: its data are not those that were signed',
+    () => Number(isHalted()),
   )
 }
 

@@ -252,6 +252,11 @@ export const TABLE_KEYS = {
   email_addresses: ['id'],
   email_preferences: ['owner_id', 'kind'],
   email_outbox: ['id'],
+  log_queue: ['seq'],
+  log_epochs: ['epoch'],
+  log_entries: ['epoch', 'position'],
+  log_tiles: ['epoch', 'level', 'position'],
+  log_quotas: ['owner_id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }
