@@ -74,6 +74,11 @@ export function keyThumbprint(publicKey: Uint8Array): string {
   )
 }
 
+/** The JWK thumbprint of a P-256 key (RFC 7638 with SHA-256). @param x, y 32 bytes in base64url */
+export function ecThumbprint({ x, y }: { readonly x: string; readonly y: string }): string {
+  return encodeBase64Url(sha256(utf8(`{"crv":"P-256","kty":"EC","x":"${x}","y":"${y}"}`)))
+}
+
 /** `publicKeyMultibase` of a key: multicodec 0xed01, base58btc, so that it begins with `z6Mk`. */
 export function multikeyOf(publicKey: Uint8Array): string {
   const prefixed = new Uint8Array(2 + publicKey.length)

@@ -80,7 +80,7 @@ test('the check page echoes input as text only', BROWSER_MATRIX, async (t) => {
     const { text: html } = await post(service, '/check', body.toString(), form)
     assert.equal(html.match(/<script/g)?.length, 1)
     await page.setContent(html)
-    assert.equal(await page.inputValue('#challenge'), hostile)
+    assert.equal(await page.inputValue('#text'), hostile)
     assert.doesNotMatch(await page.title(), /^owned/)
   }
   assert.deepEqual(problems, [])

@@ -67,7 +67,7 @@ const SIGNATURE =
 /** An example value for a schema, chosen by the name of the field. */
 export function exampleOf(naming: Naming, name: string, schema: Schema): unknown {
   const known = valuesOf(naming)[name]
-  if (known !== undefined) return known
+  if (known !== undefined && mayBe(schema, known)) return known
   if (schema.properties !== undefined) return exampleBody(naming, schema)
   if (schema.enum !== undefined) return schema.enum[0]
   const [type] = [schema.type ?? 'object'].flat()
@@ -78,8 +78,16 @@ export function exampleOf(naming: Naming, name: string, schema: Schema): unknown
       : type === 'boolean'
         ? true
         : type === 'array'
-          ? []
+          ? Array.from({ length: schema.minItems ?? 0 }, () =>
+              exampleOf(naming, name.replace(/s$/, ''), schema.items ?? {}),
+            )
           : {}
+}
+
+/** Fields of the same name differ between operations. */
+function mayBe({ enum: values, type }: Schema, value: unknown): boolean {
+  if (values !== undefined) return values.includes(value)
+  return type !== 'integer' || typeof value === 'number'
 }
 
 /** Examples for single operations, if the name of a field alone is ambiguous. */

@@ -114,14 +114,14 @@ test(
     // It knows nothing of what was counted in Redis, and goes on at once.
     assert.deepEqual([await fail(), await fail(), await fail(), await fail()], [404, 404, 404, 429])
     assert.ok(!(await isShared()))
-    assert.match(service.output(), /rate limits cannot be counted together/)
+    assert.match(service.output(), /rate limits are not shared: each node counts on its own/)
     assert.ok(!service.output().includes(redis.url), 'the URL may hold a password')
     await redis.start()
     await until(async () => {
       await fail()
       return isShared()
     }, 30_000)
-    assert.match(service.output(), /counted by all nodes together again/)
+    assert.match(service.output(), /rate limits are shared by all nodes again/)
   },
 )
 
@@ -140,7 +140,7 @@ test('a wrong Redis password is logged without the password', needs('redis-serve
   const service = await startServiceProcess(t, { ...LIMITED, REDIS_URL, LOG_LEVEL: 'info' })
   const url = `${service.url}/api/v1/claim`
   assert.equal((await postJson(url, claimBody(`svc-verify-${'0'.repeat(32)}`))).status, 404)
-  await until(async () => /rate limits cannot be counted together/.test(service.output()), 20_000)
+  await until(async () => /rate limits are not shared: each node counts on its own/.test(service.output()), 20_000)
   assert.match(service.output(), /WRONGPASS/)
   assert.ok(!service.output().includes(PASSWORD))
 })

@@ -1,0 +1,130 @@
+import { type Static, Type } from 'typebox'
+import type { Naming } from '../naming.ts'
+import { did, keySequence, status, timestamp } from './formats.ts'
+import { thumbprint } from './key-set.ts'
+
+const coordinate = (description: string) =>
+  Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description })
+
+const okp = () =>
+  Type.Object({
+    kty: Type.Literal('OKP'),
+    crv: Type.Literal('Ed25519'),
+    x: coordinate('the public key: 32 bytes in base64url'),
+    kid: thumbprint('the JWK thumbprint of the key (RFC 7638)'),
+    use: Type.Literal('sig'),
+  })
+
+const ec = () =>
+  Type.Object({
+    kty: Type.Literal('EC'),
+    crv: Type.Literal('P-256'),
+    x: coordinate('32 bytes in base64url'),
+    y: coordinate('32 bytes in base64url'),
+    kid: thumbprint('the JWK thumbprint of the key (RFC 7638)'),
+    use: Type.Literal('sig'),
+  })
+
+/** A public key of an issuer. Without `alg`, because PyJWT skips a JWK with `alg: "Ed25519"`: the algorithm follows from the type of key. */
+export const issuerJwk = () => Type.Union([okp(), ec()])
+export type IssuerJwk = Static<ReturnType<typeof issuerJwk>>
+
+/** `GET /.well-known/jwks.json` */
+export const issuerKeySetSchema = () =>
+  Type.Object(
+    { keys: Type.Array(issuerJwk()) },
+    { description: 'The keys that sign certificates, status lists and the feed' },
+  )
+export type IssuerKeySet = Static<ReturnType<typeof issuerKeySetSchema>>
+
+const seconds = (description: string) => Type.Integer({ minimum: 0, description })
+
+/** An agent's key as `cnf.jwk` has it (RFC 7800). */
+const confirmationJwk = () =>
+  Type.Object({
+    kty: Type.Literal('OKP'),
+    crv: Type.Literal('Ed25519'),
+    x: coordinate('the public key: 32 bytes in base64url'),
+  })
+
+/** The claims of a certificate. No text that an owner or agent wrote is in it. */
+export const certificateClaimsSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      iss: Type.String({ description: 'the origin of the service' }),
+      sub: did(naming),
+      iat: seconds('Unix seconds: the time up to which the service knew its data'),
+      exp: seconds('Unix seconds'),
+      jti: Type.String({ description: 'unique' }),
+      vct: Type.String({ description: 'the address of the type’s metadata' }),
+      cnf: Type.Object({ jwk: confirmationJwk() }),
+      status: Type.Object({
+        status_list: Type.Object({
+          uri: Type.String({ description: 'the address of the status list' }),
+          idx: Type.Integer({ minimum: 0, description: 'the entry in it' }),
+        }),
+      }),
+      identityMethod: Type.Union([Type.String(), Type.Null()], {
+        description: 'as in a lookup',
+      }),
+      identityLevel: Type.Enum(['verified', 'unverified'], { type: 'string' }),
+      assurance: Type.Union([Type.String(), Type.Null()], {
+        description: 'how thoroughly the provider verified the owner: low, substantial or high',
+      }),
+      grade: Type.String({ description: 'A to E' }),
+      policyVersion: Type.Integer({ description: 'of the rules for the grade' }),
+      keySequence: keySequence('the number of the key among the agent’s keys'),
+      keyChangedAt: timestamp(),
+      did_web: Type.String({ description: 'the same agent as a did:web' }),
+    },
+    { description: 'The claims of a certificate' },
+  )
+export type CertificateClaims = Static<ReturnType<typeof certificateClaimsSchema>>
+
+/** The claims of a staple: an agent's status, for 15 minutes. */
+export const stapleClaimsSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      iss: Type.String({ description: 'the origin of the service' }),
+      sub: did(naming),
+      cnf: Type.Object({ jkt: thumbprint('the JWK thumbprint of the agent’s key') }),
+      agentStatus: status(),
+      grade: Type.String({ description: 'A to E' }),
+      iat: seconds('Unix seconds'),
+      exp: seconds('Unix seconds'),
+    },
+    { description: 'The claims of a staple' },
+  )
+export type StapleClaims = Static<ReturnType<typeof stapleClaimsSchema>>
+
+/** The claims of a signed head of the feed. */
+export const feedHeadClaimsSchema = () =>
+  Type.Object(
+    {
+      iss: Type.String({ description: 'the origin of the service' }),
+      iat: seconds('Unix seconds'),
+      exp: seconds('Unix seconds'),
+      epoch: Type.String({
+        description: 'changes if events were lost, after a restore or failover',
+      }),
+      seq: seconds('of the newest event'),
+      asOf: seconds('milliseconds since 1970: the time up to which the service knew its data'),
+      digest: Type.String({ description: 'SHA-256 of the newest event, base64url' }),
+    },
+    { description: 'The claims of a signed head of the feed' },
+  )
+export type FeedHeadClaims = Static<ReturnType<typeof feedHeadClaimsSchema>>
+
+/** A line of the feed: an entry of a status list that has changed. */
+export const feedChangeSchema = () =>
+  Type.Object({
+    seq: seconds('of the event; gaps are normal'),
+    at: seconds('milliseconds since 1970'),
+    list: Type.Integer({ minimum: 0, description: 'the number of the status list' }),
+    idx: Type.Integer({ minimum: 0, description: 'the entry in it' }),
+    status: Type.Enum([0, 1, 2], {
+      type: 'integer',
+      description: '0 valid, 1 invalid, 2 suspended',
+    }),
+  })
+export type FeedChange = Static<ReturnType<typeof feedChangeSchema>>
