@@ -6,11 +6,13 @@ import {
   formatNote,
   type NoteKey,
   noteKeyId,
+  openCheckpoint,
   type ReadHashes,
   readHashesFromTiles,
   treeRoot,
   utf8,
 } from '@countersign/protocol'
+import { Ed25519Verifier } from '../core/crypto/ed25519.ts'
 import type { ServiceKey } from '../core/crypto/service-keys.ts'
 import type { Database, Db } from '../core/database/database.ts'
 import type { LogEpochRow } from '../core/database/log-rows.ts'
@@ -49,6 +51,7 @@ export class LogHaltedError extends Error {
 export class TransparencyLog {
   readonly #deps: LogDeps
   readonly #anchor: LogAnchor
+  readonly #ed25519 = new Ed25519Verifier()
   #served: ServedLog | null = null
   #problem: string | null = null
   #isBackfilled = false
@@ -147,12 +150,32 @@ export class TransparencyLog {
     await db.write((tx) => insertCheckpoint(tx, { epoch, size, root, checkpoint, at: now() }))
   }
 
+  /** The database is not trusted with what is served under the name of the log. @throws LogHaltedError */
+  async #assertOwnSignature({
+    origin,
+    checkpoint,
+    published_size,
+    published_root,
+  }: LogEpochRow): Promise<void> {
+    const name: NoteKey = { name: origin, type: 'ed25519', publicKey: this.#deps.key.publicKey }
+    const opened = await openCheckpoint(checkpoint ?? '', name, (...args) =>
+      this.#ed25519.verify(...args),
+    )
+    const root = published_root ?? emptyTreeRoot()
+    const is = opened?.checkpoint
+    if (is !== undefined && is.size === published_size && equalHashes(is.root, root)) return
+    throw new LogHaltedError(
+      `The checkpoint of ${origin} in the database is not signed by log-key in DATA_DIR. Copy log-key from another node or from the backup.`,
+    )
+  }
+
   /** Serves what is published, once the anchor contains it. @throws LogHaltedError */
   async #serve(row: LogEpochRow | undefined): Promise<void> {
     if (row === undefined || row.checkpoint === null) return
     const { epoch, origin, published_size: size, published_root: root, checkpoint: signed } = row
     const served = this.#served
     if (served?.origin === origin && served.size >= size) return
+    await this.#assertOwnSignature(row)
     await this.#advanceAnchor(row)
     await assertContains(
       this.#deps.db.read,
