@@ -29,7 +29,10 @@ export interface LoggedChange {
 }
 
 /** What an entry says of its agent. */
-type LoggedAgent = Pick<AgentRow, 'tail' | 'owner_id' | 'public_key' | 'key_sequence'>
+type LoggedAgent = Pick<
+  AgentRow,
+  'tail' | 'owner_id' | 'public_key' | 'key_sequence' | 'key_thumbprint'
+>
 
 /**
  * Queues the entry of a change within the transaction of the change, so that neither exists without the other. Its place in the
@@ -50,10 +53,11 @@ export async function logChange(tx: Tx, tail: string, logged: LoggedChange): Pro
 
 /** The row of the queue for a change. */
 export function queuedRow(
-  { tail, owner_id, public_key, key_sequence }: LoggedAgent,
+  { tail, owner_id, public_key, key_sequence, key_thumbprint }: LoggedAgent,
   { seq, at, by, change, evidence, isSpread }: LoggedChange,
 ): LogQueueRow {
-  const key = Buffer.from(thumbprintBytes(public_key)).toString('base64url')
+  const thumbprint = key_thumbprint ?? thumbprintBytes(public_key)
+  const key = Buffer.from(thumbprint).toString('base64url')
   return {
     seq,
     tail,

@@ -94,7 +94,8 @@ export interface Minted {
 export type NewAgent = Pick<
   AgentRow,
   'seq' | 'tail' | 'public_key' | 'agent_id' | 'owner_id' | 'claimed_at' | 'grade'
->
+> &
+  Partial<Pick<AgentRow, 'key_thumbprint'>>
 
 /**
  * Redeems tokens and inserts the claimed agents, their events and their entries for the transparency log.
@@ -230,7 +231,11 @@ const insert = prepared<NewAgent & Pick<AgentRow, 'key_thumbprint'>, object>((db
 
 /** @throws Error if an agent that is not revoked has the same key and label */
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<void> {
-  await insert(tx.db, { ...agent, key_thumbprint: thumbprintBytes(agent.public_key) })
+  await insert(tx.db, { ...agent, key_thumbprint: thumbprintOf(agent) })
+}
+
+function thumbprintOf({ key_thumbprint, public_key }: NewAgent): Uint8Array {
+  return key_thumbprint ?? thumbprintBytes(public_key)
 }
 
 async function insertInSqlite(tx: Tx, minted: Minted, now: number): Promise<void> {
@@ -248,7 +253,7 @@ async function insertInPostgres(tx: Tx, minted: Minted, now: number): Promise<vo
   const agentColumn = <K extends keyof NewAgent>(name: K) => agents.map((agent) => agent[name])
   const eventColumn = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name])
   const payloads = events.map((event) => JSON.stringify(event.payload))
-  const thumbprints = agents.map(({ public_key }) => thumbprintBytes(public_key))
+  const thumbprints = agents.map(thumbprintOf)
   const [redeemed] = await Promise.all([
     sql`update claim_tokens set used_at = ${now}::bigint
       where hash = any(${tokenHashes}::bytea[]) and used_at is null and superseded_at is null

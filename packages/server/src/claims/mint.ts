@@ -7,6 +7,7 @@ import {
   type Naming,
   randomTail,
 } from '@countersign/protocol'
+import { thumbprintBytes } from '../agents/key-thumbprint-table.ts'
 import { type KeyReuse, keyUseRefusal } from '../agents/key-use.ts'
 import { queuedRow } from '../agents/log-change.ts'
 import { factsOfVerification } from '../agents/read-model/rows.ts'
@@ -70,6 +71,7 @@ export async function mint(
     const agent = {
       ...{ seq: tx.nextSeq(), tail, public_key: publicKey, agent_id: agentId },
       ...{ owner_id: owner, claimed_at: at, grade: gradeAtClaim(state, at) },
+      key_thumbprint: thumbprintBytes(publicKey),
     }
     agents.push(agent)
     queued.push(queuedClaim(agent, claim))
@@ -143,7 +145,10 @@ function gradeAtClaim({ verifications }: ClaimState, now: number): NewAgent['gra
 }
 
 /** What the log will say of a claim. The signature is evidence: it covers the claim token, which is not published. */
-function queuedClaim(agent: NewAgent, { tokenHash, publicKey, agentId, signature }: DecodedClaim) {
+function queuedClaim(
+  agent: NewAgent & { readonly key_thumbprint: Uint8Array },
+  { tokenHash, publicKey, agentId, signature }: DecodedClaim,
+) {
   const evidence = {
     agentId,
     claimTokenHash: encodeBase64(tokenHash),

@@ -162,7 +162,7 @@ async function checkLog({ dataDir, database }: Settings) {
   })
   if (epoch !== undefined) return ok(`${epoch.published_size} entries are signed`)
   return anchor === null
-    ? warn('not begun yet: the next start does')
+    ? ok('not begun yet: the service begins it when it runs')
     : fail('log-head in DATA_DIR is of a log that the database does not have: it was restored')
 }
 

@@ -1,5 +1,5 @@
-import { SqliteAdapter, sql } from 'kysely'
-import type { AgentRow, Db, Tx } from '../core/database/database.ts'
+import { type ExpressionBuilder, SqliteAdapter, sql } from 'kysely'
+import type { AgentRow, Db, Tables, Tx } from '../core/database/database.ts'
 import type { LogEntryRow, LogEpochRow, LogQueueRow } from '../core/database/log-rows.ts'
 import { prepared } from '../core/database/prepared.ts'
 import type { StoredTile } from './tree-edge.ts'
@@ -55,19 +55,31 @@ export async function insertCheckpoint(
     .execute()
 }
 
-const selectDue = prepared<{ now: number; limit: number }, LogQueueRow>((db, param) =>
+const selectImmediate = prepared<{ limit: number }, LogQueueRow>((db, param) =>
   db
     .selectFrom('log_queue')
     .selectAll()
+    .where('not_before', '=', sql.lit(0))
+    .orderBy('seq')
+    .limit(param('limit')),
+)
+
+const selectLater = prepared<{ now: number; limit: number }, LogQueueRow>((db, param) =>
+  db
+    .selectFrom('log_queue')
+    .selectAll()
+    .where('not_before', '>', sql.lit(0))
     .where('not_before', '<=', param('now'))
     .orderBy('not_before')
     .orderBy('seq')
     .limit(param('limit')),
 )
 
-/** Changes that can get their place in the log, those that are not spread first, in the order of their events. */
-export function dueChanges(db: Db, now: number, limit: number): Promise<LogQueueRow[]> {
-  return selectDue(db, { now, limit })
+/** Changes that can get their place in the log, those that did not have to wait first, in the order of their events. */
+export async function dueChanges(db: Db, now: number, limit: number): Promise<LogQueueRow[]> {
+  const immediate = await selectImmediate(db, { limit })
+  const left = limit - immediate.length
+  return left === 0 ? immediate : [...immediate, ...(await selectLater(db, { now, limit: left }))]
 }
 
 /** Changes of agents that wait longer than until now. */
@@ -100,12 +112,18 @@ export async function postponeChange({ db }: Tx, seq: number, notBefore: number)
 
 /** How many changes could have their place in the log. */
 export async function countDue(db: Db, now: number): Promise<number> {
-  const row = await db
-    .selectFrom('log_queue')
-    .select((eb) => eb.fn.countAll<number | string>().as('count'))
-    .where('not_before', '<=', now)
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+  const count = (eb: ExpressionBuilder<Tables, 'log_queue'>) =>
+    eb.fn.countAll<number | string>().as('count')
+  const rows = await Promise.all([
+    db.selectFrom('log_queue').select(count).where('not_before', '=', 0).executeTakeFirst(),
+    db
+      .selectFrom('log_queue')
+      .select(count)
+      .where('not_before', '>', sql.lit(0))
+      .where('not_before', '<=', now)
+      .executeTakeFirst(),
+  ])
+  return rows.reduce((sum, row) => sum + Number(row?.count ?? 0), 0)
 }
 
 const selectLastOf = prepared<{ tail: string; epoch: number }, Pick<LogEntryRow, 'entry'>>(

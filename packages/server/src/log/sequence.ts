@@ -2,11 +2,9 @@ import { randomInt } from 'node:crypto'
 import {
   type AgentEntry,
   COMMITMENT_SALT_BYTES,
-  commitmentTo,
   didOf,
   encodeBase64,
   formatLogEntry,
-  hashLeaf,
   type JsonValue,
   type LogEntry,
   type Naming,
@@ -30,6 +28,7 @@ import {
   waitingChanges,
 } from './log-table.ts'
 import { TreeEdge } from './tree-edge.ts'
+import { commitmentOf, leafHash } from './tree-hash.ts'
 
 export interface SequenceDeps {
   readonly naming: Naming
@@ -54,7 +53,7 @@ export interface NewEntry {
   readonly tail: string | null
   /** `did`, `prev` and `commitment` are added for an entry about an agent. */
   readonly members: Readonly<Record<string, JsonValue>>
-  /** JSON; null: erased, so that nothing opens the commitment. */
+  /** Canonical JSON; null: erased, so that nothing opens the commitment. */
   readonly evidence: string | null
 }
 
@@ -133,7 +132,6 @@ export async function appendEntries(
   const rows = []
   for (const [i, { tail, members, evidence }] of entries.entries()) {
     const salt = salts.subarray(i * COMMITMENT_SALT_BYTES, (i + 1) * COMMITMENT_SALT_BYTES)
-    const opened = evidence === null ? null : (JSON.parse(evidence) as JsonValue)
     const place =
       tail === null
         ? {}
@@ -141,10 +139,10 @@ export async function appendEntries(
             did: didOf(naming, tail as Tail),
             prev:
               previous.get(tail) ?? (await leafOfLast(tx, epoch, tail, members.type === 'claimed')),
-            commitment: commitmentTo(naming, salt, opened),
+            commitment: commitmentOf(naming, salt, evidence ?? 'null'),
           }
     const bytes = formatLogEntry({ v: 1, ...members, ...place } as unknown as LogEntry)
-    const leaf = hashLeaf(bytes)
+    const leaf = leafHash(bytes)
     if (tail !== null) previous.set(tail, encodeBase64(leaf))
     edge.append(leaf)
     const isOpenable = tail !== null && evidence !== null
@@ -165,5 +163,5 @@ async function leafOfLast(
   isFirst: boolean,
 ): Promise<AgentEntry['prev']> {
   const entry = isFirst ? null : await lastEntryOf(tx.db, epoch, tail)
-  return entry === null ? null : encodeBase64(hashLeaf(utf8(entry)))
+  return entry === null ? null : encodeBase64(leafHash(utf8(entry)))
 }

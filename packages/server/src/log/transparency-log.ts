@@ -18,7 +18,7 @@ import type { Database, Db } from '../core/database/database.ts'
 import type { LogEpochRow } from '../core/database/log-rows.ts'
 import { LogAnchor } from './anchor.ts'
 import { backfill } from './backfill.ts'
-import { countDue, currentEpoch, insertCheckpoint, insertEpoch, tilesAt } from './log-table.ts'
+import { currentEpoch, dueChanges, insertCheckpoint, insertEpoch, tilesAt } from './log-table.ts'
 import { SEQUENCE_BATCH, type SequenceDeps, sequenceBatch } from './sequence.ts'
 
 export interface LogDeps extends SequenceDeps {
@@ -106,7 +106,7 @@ export class TransparencyLog {
 
   async #sequence(stopping: AbortSignal): Promise<void> {
     const { db, now } = this.#deps
-    if ((await countDue(db.read, now())) === 0) return
+    if ((await dueChanges(db.read, now(), 1)).length === 0) return
     for (let count = SEQUENCE_BATCH; count >= SEQUENCE_BATCH && !stopping.aborted; ) {
       count = await db.write((tx) => sequenceBatch(this.#deps, tx))
     }

@@ -1,10 +1,5 @@
-import {
-  hashNode,
-  readHashesFromTiles,
-  TILE_WIDTH,
-  TREE_HASH_BYTES,
-  treeRoot,
-} from '@countersign/protocol'
+import { readHashesFromTiles, TILE_WIDTH, TREE_HASH_BYTES, treeRoot } from '@countersign/protocol'
+import { nodeHash } from './tree-hash.ts'
 
 /** A tile as it is stored: the hashes of a level from `position * 256` on. */
 export interface StoredTile {
@@ -87,5 +82,5 @@ export class TreeEdge {
 function merge(hashes: readonly Uint8Array[]): Uint8Array {
   if (hashes.length === 1) return hashes[0] as Uint8Array
   const middle = hashes.length / 2
-  return hashNode(merge(hashes.slice(0, middle)), merge(hashes.slice(middle)))
+  return nodeHash(merge(hashes.slice(0, middle)), merge(hashes.slice(middle)))
 }

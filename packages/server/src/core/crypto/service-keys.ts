@@ -35,7 +35,7 @@ export class OtherServiceKeyError extends Error {
         ? `${file} is missing in DATA_DIR.`
         : `${file} in DATA_DIR is not the one that the database knows.`
     super(
-      `${problem} Copy that file from another node or from the backup. If it is lost, run: countersignd accept-service-key ${purpose}`,
+      `${problem} Copy that file from another node or from the backup. If it is lost, run: countersignd ${purpose === 'log' ? 'log new-epoch' : `accept-service-key ${purpose}`}`,
     )
   }
 }

@@ -19,10 +19,12 @@ export const transparencyLog: Migration = {
       .addColumn('evidence', text)
       .addColumn('not_before', 'bigint', (c) => c.notNull())
       .execute()
+    // Partial: almost all changes are due at once, and are found by their numbers.
     await db.schema
-      .createIndex('log_queue_due')
+      .createIndex('log_queue_later')
       .on('log_queue')
       .columns(['not_before', 'seq'])
+      .where(sql.ref('not_before'), '>', sql.lit(0))
       .execute()
     // Claims, by far the most, are not held back and need no index by agent.
     await db.schema
