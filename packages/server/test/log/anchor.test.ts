@@ -9,6 +9,8 @@ import { issueToken } from '../../src/claims/issue-token.ts'
 import { MINT_BATCH } from '../../src/claims/mint.ts'
 import { readSettings, type Settings } from '../../src/config/config.ts'
 import { hashToken } from '../../src/core/crypto/hash-token.ts'
+import { openServiceKey } from '../../src/core/crypto/service-keys.ts'
+import { type Database, UnknownOutcome } from '../../src/core/database/database.ts'
 import { ANCHOR_FILE, LogAnchor } from '../../src/log/anchor.ts'
 import { currentEpoch, updateEpoch, upsertTiles } from '../../src/log/log-table.ts'
 import { readHashesFromDatabase } from '../../src/log/transparency-log.ts'
@@ -201,4 +203,31 @@ test('two nodes that sequence at once give each change one place', async (t) => 
   const rows = await world.db.read.selectFrom('log_entries').select('entry').execute()
   const dids = rows.map(({ entry }) => (JSON.parse(entry) as { did: string }).did)
   assert.equal(new Set(dids).size, 8)
+})
+
+test('what a commit with an unknown outcome has left is signed only after a commit that succeeds', async (t) => {
+  const world = await open(t)
+  await world.claim()
+  let isDoubtful = false
+  // As a cancelled wait for a synchronous standby: committed on the primary, and perhaps nowhere else.
+  const doubtful: Pick<Database, 'read' | 'write'> = {
+    read: world.db.read,
+    async write(work) {
+      const result = await world.db.write(work)
+      if (isDoubtful) throw new UnknownOutcome('Committed with a warning.')
+      return result
+    },
+  }
+  const key = await openServiceKey({ ...world.settings, db: world.db }, 'log')
+  const node = await openNode(world.settings, doubtful, { key })
+  await node.run()
+  isDoubtful = true
+  await world.claim()
+  for (let i = 0; i < 3; i++) await assert.rejects(node.run(), UnknownOutcome)
+  const left = await currentEpoch(world.db.read)
+  assert.deepEqual([left?.size, left?.published_size], [2, 1])
+  assert.equal(new LogAnchor(world.settings.dataDir).read()?.size, 1)
+  isDoubtful = false
+  await node.run()
+  assert.equal(node.log.served?.size, 2)
 })
