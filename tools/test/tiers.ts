@@ -29,7 +29,7 @@ export const ALL_ONLY = [
   'packages/server/test/core/database/{postgres-slow,durability/*}.test.ts',
   'packages/server/test/core/limits/overload/*.test.ts',
   'packages/server/test/core/limits/rate-limit/{bounds,parallel,shared}.test.ts',
-  'packages/server/test/keys/{kill,property-full}.test.ts',
+  'packages/server/test/keys/{kill,property-full,races-workers}.test.ts',
   'packages/server/test/log/{kill,recover,verify-with-go}.test.ts',
   'packages/server/test/nodes/{failover,former-primary,partition,synchronous-standby}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
@@ -49,7 +49,7 @@ export const ALL_ONLY = [
   'test/channels-page.test.ts',
   'test/deploy-*.test.ts',
   'test/{packages,quickstart,readme,session-recipes}.test.ts',
-  'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,newcomer-way,notifications,sign-in-methods}.test.ts',
+  'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,keys-tab,newcomer-way,notifications,sign-in-methods}.test.ts',
   'test/docs-{commands,hosting,signed-requests}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]

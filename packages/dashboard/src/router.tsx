@@ -108,6 +108,12 @@ const agentChannels = createRoute({
   component: lazyRouteComponent(() => import('./pages/agent/channels-tab.tsx'), 'ChannelsTab'),
 })
 
+const agentKeys = createRoute({
+  getParentRoute: () => agent,
+  path: 'keys',
+  component: lazyRouteComponent(() => import('./pages/agent/keys/keys-tab.tsx'), 'KeysTab'),
+})
+
 const agentShare = createRoute({
   getParentRoute: () => agent,
   path: 'share',
@@ -192,6 +198,7 @@ const tree = root.addChildren([
       agentOverview,
       agentProfile,
       agentChannels,
+      agentKeys,
       agentShare,
       agentActivity,
       agentDanger,

@@ -4,6 +4,7 @@ import { ASSURANCES } from '../status.ts'
 import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
+import { agentKey, keyRecovery } from './keys.ts'
 import { openingSchema } from './log.ts'
 import {
   exportedAddressesSchema,
@@ -11,7 +12,7 @@ import {
   exportedPreferencesSchema,
 } from './notifications.ts'
 import { nullable } from './nullable.ts'
-import { eventSchema, ownerAgentSchema } from './owner-agents.ts'
+import { accountActivitySchema, eventSchema, ownerAgentSchema } from './owner-agents.ts'
 import {
   displayName,
   ownerSchema,
@@ -92,13 +93,29 @@ export const deletionRequestSchema = () =>
 /** How many agents were revoked. */
 export const revokedSchema = () => Type.Object({ revokedAgents: Type.Integer() })
 
+const exportedRecovery = () =>
+  Type.Object(
+    {
+      ...keyRecovery().properties,
+      tokenExpiresAt: timestamp(),
+      tokenUsedAt: nullable(timestamp()),
+    },
+    { description: 'The recovery of a key that is pending; null: none' },
+  )
+
 const exportedAgent = (naming: Naming) =>
   Type.Object({
     ...ownerAgentSchema(naming).properties,
     publicKey: publicKey(),
     avatar: nullable(Type.String({ description: 'the picture that was uploaded: WebP, base64' })),
     channels: Type.Array(exportedChannelSchema(), { description: 'the oldest first' }),
-    history: Type.Array(eventSchema(), { description: 'newest first' }),
+    keys: Type.Array(Type.Object({ ...agentKey().properties, publicKey: publicKey() }), {
+      description: 'former and current, oldest first',
+    }),
+    recovery: nullable(exportedRecovery()),
+    history: Type.Array(eventSchema(), {
+      description: 'newest first; former recoveries are among the events',
+    }),
     log: Type.Array(openingSchema(), {
       description: 'what the commitments of the transparency log open to',
     }),
@@ -175,6 +192,10 @@ export const exportSchema = (naming: Naming) =>
       notifications: exportedNotificationsSchema(),
       emailAddresses: exportedAddressesSchema(),
       emailPreferences: exportedPreferencesSchema(),
+      activity: Type.Array(accountActivitySchema(), {
+        description:
+          'sign-ins, ended sessions and changes of sign-in methods of the last 400 days, newest first',
+      }),
       events: Type.Array(eventSchema(), { description: 'about the account, oldest first' }),
       agents: Type.Array(exportedAgent(naming), { description: 'newest first' }),
     },

@@ -103,6 +103,10 @@ export const sessionSchema = () =>
         development: Type.Boolean({
           description: 'the identity providers are for development only',
         }),
+        recoveryDelaySeconds: Type.Integer({
+          description:
+            'the time from the redemption of a recovery token until the new key takes effect',
+        }),
       }),
       signInProviders: Type.Array(Type.Object({ id: Type.String(), label: Type.String() })),
     },

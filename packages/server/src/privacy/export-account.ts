@@ -1,4 +1,5 @@
 import { type AccountExport, CodedError, encodeBase64, type Tail } from '@countersign/protocol'
+import { describeAccountActivity } from '../agent-management/activity.ts'
 import { eventsOfAgent, eventsOfOwner } from '../agent-management/agent-event-table.ts'
 import { describeEvent } from '../agent-management/history.ts'
 import { describeOwnAgent } from '../agent-management/own-agent.ts'
@@ -7,9 +8,11 @@ import { avatarOf } from '../agents/avatar-table.ts'
 import { ownerById } from '../agents/owner-table.ts'
 import { loadOwner } from '../agents/read-model/rows.ts'
 import { exportChannels } from '../channels/describe-channels.ts'
+import { accountActivityBefore } from '../core/database/account-activity-table.ts'
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { timestamp, timestampOrNull } from '../core/timestamp.ts'
+import { exportKeys } from '../keys/list-keys.ts'
 import { exportOpenings } from '../log/openings.ts'
 import { describeAddresses, describeChoices } from '../notifications/email-preferences.ts'
 import { exportNotifications } from '../notifications/list-notifications.ts'
@@ -23,6 +26,7 @@ type ExportedAgent = AccountExport['agents'][number]
 
 const BATCH_SIZE = 100
 const ALL = Number.MAX_SAFE_INTEGER
+const LAST = { seq: ALL, id: ALL }
 const MAX_EVENTS = 1_000_000
 
 /**
@@ -55,6 +59,7 @@ export async function exportAccount(
     notifications: await exportNotifications(read, deps.site, ownerId),
     emailAddresses: await describeAddresses(read, ownerId),
     emailPreferences: await describeChoices(read, ownerId),
+    activity: (await accountActivityBefore(read, ownerId, LAST, ALL)).map(describeAccountActivity),
     events: (await eventsOfOwner(read, ownerId)).map(describeEvent),
   }
   return { account, agents: exportAgents(deps, ownerId) }
@@ -117,10 +122,6 @@ function describeRecords(records: Records, session: Session) {
   }
 }
 
-function timestampOrNull(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : timestamp(milliseconds)
-}
-
 async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<ExportedAgent> {
   for (let before = ALL; ; ) {
     const filter = { ownerId, before, status: null, containing: null }
@@ -141,6 +142,7 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
     publicKey: encodeBase64(row.public_key),
     avatar: picture === undefined ? null : encodeBase64(picture.webp),
     channels: await exportChannels(db.read, row.tail, now()),
+    ...(await exportKeys(db.read, row)),
     history: history.map(describeEvent),
     log: await exportOpenings(db.read, row.tail as Tail),
   }

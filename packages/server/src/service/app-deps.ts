@@ -143,6 +143,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       channelSources,
       mailDelivery: settings.mail?.kind ?? null,
       keyReuse,
+      recoveryDelayMs,
       now,
       randomBytes,
     },

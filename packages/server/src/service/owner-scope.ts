@@ -24,7 +24,7 @@ import { deletionRoute, exportRoute } from '../privacy/privacy-routes.ts'
 
 export type OwnerScopeDeps = NotificationDeps &
   ChannelDeps &
-  BroadcasterDeps & { readonly keyReuse: KeyReuse }
+  BroadcasterDeps & { readonly keyReuse: KeyReuse; readonly recoveryDelayMs: number }
 
 /** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
 export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
