@@ -3,16 +3,19 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openDatabase } from '../packages/server/src/core/database/open-database.ts'
 import { HOST } from './http-exchange.ts'
 import { claimBody, keyPairOf } from './keys.ts'
-import { freePort, startServer } from './process.ts'
+import { cpuSeconds, freePort, startServer } from './process.ts'
 import { median } from './rounds.ts'
 import { Scope } from './scope.ts'
 
 /*
- * Claims per second with and without the transparency log, side by side: this checkout, and one of a release without it.
+ * Claims per second, and processor time a claim, with and without the transparency log, side by side: this checkout, and one of a
+ * release without it. On a machine that does other things as well, only the processor time says something. It is counted until the
+ * log has all entries.
  * node bench/compare-log.ts --without ../before [--claims 4000] [--rounds 5] [--connections 64]
  */
 
@@ -29,25 +32,36 @@ const count = Number(values.claims)
 const CHECKOUTS = { with: resolve(import.meta.dirname, '..'), without: resolve(values.without) }
 const dir = mkdtempSync(join(tmpdir(), 'countersign-log-'))
 const scope = new Scope()
-const rates = { with: [] as number[], without: [] as number[] }
+const results = { with: [] as Result[], without: [] as Result[] }
 const order = ['without', 'with'] as const
 try {
   const bodies = await prepare(join(dir, 'data.db'))
   for (let round = 0; round < Number(values.rounds); round++) {
     // In turns, and the other one first in each second round, so that a busy moment hits both.
     for (const system of round % 2 === 0 ? order : order.toReversed()) {
-      rates[system].push(await measure(CHECKOUTS[system], bodies))
+      results[system].push(await measure(CHECKOUTS[system], bodies, system === 'with'))
     }
-    console.error(
-      `round ${round + 1}: ${order.map((each) => `${each} ${Math.round(rates[each][round] ?? 0)}/s`).join(', ')}`,
-    )
+    const told = order.map((each) => {
+      const { perSecond, cpuMicroseconds } = results[each][round] as Result
+      return `${each} ${Math.round(perSecond)}/s, ${Math.round(cpuMicroseconds)} µs of CPU`
+    })
+    console.error(`round ${round + 1}: ${told.join('; ')}`)
   }
 } finally {
   await scope.end()
   rmSync(dir, { recursive: true, force: true })
 }
-const [without, withLog] = [median(rates.without), median(rates.with)]
-console.log(JSON.stringify({ claims: count, without, with: withLog, ratio: withLog / without }))
+const of = (system: 'with' | 'without') => ({
+  perSecond: median(results[system].map(({ perSecond }) => perSecond)),
+  cpuMicroseconds: median(results[system].map(({ cpuMicroseconds }) => cpuMicroseconds)),
+})
+console.log(JSON.stringify({ claims: count, without: of('without'), with: of('with') }))
+
+interface Result {
+  readonly perSecond: number
+  /** For each claim, of the whole process. */
+  readonly cpuMicroseconds: number
+}
 
 /** Owners with a token each, by the schema of this checkout, which the release before ignores. @returns the claims */
 async function prepare(file: string): Promise<string[]> {
@@ -85,8 +99,11 @@ async function prepare(file: string): Promise<string[]> {
   return tokens.map((token, i) => claimBody(token, 'main', keyPairOf(`claim ${i}`)))
 }
 
-/** @returns claims per second */
-async function measure(checkout: string, bodies: readonly string[]): Promise<number> {
+async function measure(
+  checkout: string,
+  bodies: readonly string[],
+  hasLog: boolean,
+): Promise<Result> {
   const data = mkdtempSync(join(dir, 'run-'))
   cpSync(join(dir, 'data.db'), join(data, 'countersign.db'))
   const port = await freePort()
@@ -100,13 +117,21 @@ async function measure(checkout: string, bodies: readonly string[]): Promise<num
     ...{ port, core: null, until: [{ method: 'GET', path: '/readyz' }] },
   })
   const agent = new Agent({ keepAlive: true, maxSockets: Number(values.connections) })
+  const cpuBefore = cpuSeconds(server.pid) ?? Number.NaN
   const began = performance.now()
   await Promise.all(bodies.map((body) => post(port, body, agent)))
   const seconds = (performance.now() - began) / 1000
   agent.destroy()
+  while (hasLog && (await logSize(port)) < count) await sleep(100)
+  const cpu = (cpuSeconds(server.pid) ?? Number.NaN) - cpuBefore
   await server.stop()
   rmSync(data, { recursive: true, force: true })
-  return count / seconds
+  return { perSecond: count / seconds, cpuMicroseconds: (cpu / count) * 1e6 }
+}
+
+async function logSize(port: number): Promise<number> {
+  const response = await fetch(`http://${HOST}:${port}/log/checkpoint`)
+  return response.ok ? Number((await response.text()).split('\n')[1]) : 0
 }
 
 function post(port: number, body: string, agent: Agent): Promise<void> {
