@@ -45,7 +45,7 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     fires: { [of('countersign_worker_restarts_total', 'worker="primary"')]: '0x68 1x5' },
     quiet: { [of('countersign_worker_restarts_total', 'worker="primary"')]: steady(2) },
   },
-  CountersignVouchesForNobody: {
+  CountersignLookupsStopped: {
     fires: { [of('countersign_vouches')]: steady(0) },
     quiet: { [of('countersign_vouches')]: steady(1) },
   },
@@ -149,6 +149,20 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
   CountersignChecksFail: {
     fires: { [of('countersign_channel_checks_total', 'outcome="failed"')]: growing(1) },
     quiet: { [of('countersign_channel_checks_total', 'outcome="absent"')]: growing(1) },
+  },
+  CountersignEmailsLate: {
+    fires: { [of('countersign_emails_oldest_seconds')]: steady(7200) },
+    quiet: { [of('countersign_emails_oldest_seconds')]: steady(60) },
+  },
+  CountersignEmailsFail: {
+    fires: {
+      [of('countersign_emails_total', 'outcome="failed"')]: growing(1),
+      [of('countersign_emails_total', 'outcome="sent"')]: steady(5),
+    },
+    quiet: {
+      [of('countersign_emails_total', 'outcome="gave_up"')]: growing(1),
+      [of('countersign_emails_total', 'outcome="sent"')]: growing(5),
+    },
   },
   CountersignLogHalted: {
     fires: { [of('countersign_log_halted')]: steady(1) },

@@ -73,6 +73,8 @@ test(
       assert.ok((await command.innerText()).includes(part))
     assert.equal((await keysOf(service, did)).recovery?.reason, 'key_lost')
     assert.equal(await page.getByRole('button', { name: 'Recover the lost key …' }).count(), 0)
+    // It covers a part of the page for a moment.
+    await page.getByText('Recovery started.').waitFor({ state: 'hidden' })
     await assertFitNow(page)
 
     await pending.getByRole('button', { name: 'Create a fresh token' }).click()

@@ -16,7 +16,7 @@ const watched = new Map<number, Told[]>()
 let patched = false
 
 /**
- * Watches what a service in this process answers, whoever asks: fetch, a browser, bare sockets.
+ * Watches what a service in this process answers to all clients: fetch, a browser, bare sockets.
  * @param configuration what its /openapi.json depends on: services of equal configuration have equal ones
  * @returns judges everything that it has answered since, against its own /openapi.json
  */

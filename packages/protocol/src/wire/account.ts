@@ -141,7 +141,7 @@ export const exportSchema = (naming: Naming) =>
       }),
       onboardingHiddenAt: nullable({
         ...timestamp(),
-        description: 'since when the checklist of first steps is hidden; null: it is shown',
+        description: 'when the owner hid the checklist of first steps; null: it is shown',
       }),
       userHandle: nullable(
         Type.String({ description: 'the user handle of the owner’s passkeys, base64url' }),
@@ -179,7 +179,7 @@ export const exportSchema = (naming: Naming) =>
       ),
       releasedUsernames: Type.Array(Type.Object({ availableAt: timestamp() }), {
         description:
-          'until when others cannot take usernames that the owner gave up, of which only hashes are stored',
+          "until when others cannot use the owner's former usernames, of which only hashes are stored",
       }),
       claimTokens: Type.Array(
         Type.Object({

@@ -191,7 +191,7 @@ export const recoveryTokenSchema = (naming: Naming) =>
     {
       recoveryToken: Type.String({
         pattern: naming.recoveryTokenPattern.source,
-        description: 'shown this once',
+        description: 'shown only in this response',
       }),
       expiresAt: timestamp(),
       expiresIn: Type.Integer({ description: 'seconds' }),

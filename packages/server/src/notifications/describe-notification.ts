@@ -205,7 +205,9 @@ function methodOf({ method, name, provider }: NotificationDetails, site: Site): 
 
 /** Reasons are machine-readable words (`assertReason`). */
 function reasonOf({ reason }: NotificationDetails): string {
-  return reason === null || reason === undefined ? '' : ` Reason: ${reason}.`
+  return reason === null || reason === undefined
+    ? ''
+    : ` Reason: ${String(reason).replaceAll(/[_-]+/g, ' ')}.`
 }
 
 /** A channel that was removed has no page. */

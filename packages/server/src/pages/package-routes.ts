@@ -49,7 +49,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
     cacheControl: REVALIDATE,
     schema: {
       operationId: 'packages',
-      summary: 'The npm packages of this service: command, SDK and gateway',
+      summary: 'List the npm packages of this service: command, SDK and gateway',
       tags: ['learn'],
       response: { 200: INDEX },
     },
@@ -63,7 +63,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
     cacheControl: SHORTLY,
     schema: {
       operationId: 'package',
-      summary: 'An npm package',
+      summary: 'Download an npm package',
       tags: ['learn'],
       params: Type.Object({
         file: Type.String({

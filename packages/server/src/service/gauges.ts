@@ -8,7 +8,7 @@ import type { Gauges } from '../core/metrics/service-gauges.ts'
 import { WriteMetrics } from '../core/metrics/write-metrics.ts'
 import { countDue } from '../log/log-table.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
-import { queuedEmails } from '../notifications/send-due-emails.ts'
+import { describeQueue } from '../notifications/send-due-emails.ts'
 import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
@@ -49,7 +49,11 @@ export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
     emails:
       emails === null
         ? null
-        : { outcomes: () => emails.outcomes, queued: () => queuedEmails({ db }) },
+        : {
+            outcomes: () => emails.outcomes,
+            queued: async () => (await describeQueue({ db, now })).count,
+            oldest: async () => (await describeQueue({ db, now })).age,
+          },
     transparencyLog: {
       size: () => transparencyLog.served?.size ?? 0,
       waiting: () => countDue(db.read, now()),

@@ -15,7 +15,7 @@ import { CreateApiKeyDialog } from './create-api-key-dialog.tsx'
 
 /** What each scope allows, for people. */
 const SCOPE_TEXTS: Readonly<Record<ApiKeyScope, string>> = {
-  'agents:read': 'Read agents, their history and channels',
+  'agents:read': 'Read agents, channels, and the account’s activity',
   'agents:write': 'Change names, descriptions and pictures of agents',
   'agents:status': 'Suspend, reactivate and revoke agents',
   'claim_tokens:create': 'Create claim tokens',

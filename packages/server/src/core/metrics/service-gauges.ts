@@ -35,6 +35,8 @@ export interface Gauges {
     readonly outcomes: () => ReadonlyMap<string, number>
     /** E-mails that are not sent yet. */
     readonly queued: () => Promise<number>
+    /** Seconds since the oldest of them was queued; 0 if there is none. */
+    readonly oldest: () => Promise<number>
   } | null
   readonly transparencyLog: {
     /** Entries under the checkpoint that is served. */

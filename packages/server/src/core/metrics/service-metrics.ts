@@ -137,6 +137,11 @@ function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
   )
   if (gauges.emails === null) return
   metrics.gauge('countersign_emails_queued', 'E-mails that are not sent yet', gauges.emails.queued)
+  metrics.gauge(
+    'countersign_emails_oldest_seconds',
+    'Age of the oldest e-mail that is not sent yet',
+    gauges.emails.oldest,
+  )
   metrics.labelledCounter(
     'countersign_emails_total',
     'Attempts to send an e-mail, by outcome',

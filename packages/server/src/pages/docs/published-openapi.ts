@@ -98,7 +98,7 @@ function publishResponse(
 
 const REDIRECT_HEADERS = {
   Location: {
-    description: 'A page of the dashboard; its query says what failed, if anything did',
+    description: 'The dashboard page; its query parameters name a failure, if there is one',
     required: true,
     schema: { type: 'string', format: 'uri-reference' },
     example: '/dashboard/identity',
