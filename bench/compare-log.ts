@@ -134,15 +134,23 @@ async function logSize(port: number): Promise<number> {
   return response.ok ? Number((await response.text()).split('\n')[1]) : 0
 }
 
-function post(port: number, body: string, agent: Agent): Promise<void> {
+/** Repeats what the service refuses because of overload. */
+async function post(port: number, body: string, agent: Agent): Promise<void> {
+  for (;;) {
+    const status = await postOnce(port, body, agent)
+    if (status === 200) return
+    if (status !== 503) throw new Error(`status ${status}`)
+    await sleep(100)
+  }
+}
+
+function postOnce(port: number, body: string, agent: Agent): Promise<number> {
   return new Promise((done, failed) => {
     const headers = { 'content-type': 'application/json' }
     const options = { host: HOST, port, path: '/api/v1/claim', method: 'POST', headers, agent }
     const sent = request(options, (response) => {
       response.resume()
-      response.on('end', () =>
-        response.statusCode === 200 ? done() : failed(new Error(`status ${response.statusCode}`)),
-      )
+      response.on('end', () => done(response.statusCode ?? 0))
     })
     sent.on('error', failed)
     sent.end(body)
