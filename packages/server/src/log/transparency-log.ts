@@ -40,7 +40,7 @@ export interface ServedLog extends Checkpoint {
 }
 
 /** Why the log is not signed. */
-export class LogHaltedError extends Error {
+class LogHaltedError extends Error {
   override readonly name = 'LogHaltedError'
 }
 
