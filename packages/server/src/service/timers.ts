@@ -101,6 +101,12 @@ export function startTimers(
     stopWork()
     stopHeads()
     stopLogging()
-    await Promise.all([due.stop(), thumbprints.stop(), rotation.stop(), warnings.stop(), logging.stop()])
+    await Promise.all([
+      due.stop(),
+      thumbprints.stop(),
+      rotation.stop(),
+      warnings.stop(),
+      logging.stop(),
+    ])
   })
 }

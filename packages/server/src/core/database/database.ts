@@ -25,8 +25,8 @@ import type {
   NotificationRow,
 } from './notification-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
-import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
 import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
 
 export type {
   AgentKeyRow,
