@@ -154,6 +154,19 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     fires: { [of('countersign_channel_checks_total', 'outcome="failed"')]: growing(1) },
     quiet: { [of('countersign_channel_checks_total', 'outcome="absent"')]: growing(1) },
   },
+  CountersignWebhooksLate: {
+    fires: { [of('countersign_webhook_late_seconds')]: steady(400) },
+    quiet: { [of('countersign_webhook_late_seconds')]: steady(30) },
+  },
+  CountersignWebhookFails: {
+    fires: {
+      [of('countersign_webhook_endpoints', 'owner="operator",state="disabled"')]: steady(1),
+    },
+    quiet: {
+      [of('countersign_webhook_endpoints', 'owner="operator",state="failing"')]: steady(0),
+      [of('countersign_webhook_endpoints', 'owner="owners",state="failing"')]: steady(9),
+    },
+  },
   CountersignEmailsLate: {
     fires: { [of('countersign_emails_oldest_seconds')]: steady(7200) },
     quiet: { [of('countersign_emails_oldest_seconds')]: steady(60) },
@@ -166,6 +179,20 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     quiet: {
       [of('countersign_emails_total', 'outcome="gave_up"')]: growing(1),
       [of('countersign_emails_total', 'outcome="sent"')]: growing(5),
+    },
+  },
+  CountersignLogHalted: {
+    fires: { [of('countersign_log_halted')]: steady(1) },
+    quiet: { [of('countersign_log_halted')]: steady(0) },
+  },
+  CountersignLogBehind: {
+    fires: {
+      [of('countersign_log_waiting')]: steady(3),
+      [of('countersign_log_size')]: steady(7),
+    },
+    quiet: {
+      [of('countersign_log_waiting')]: steady(3),
+      [of('countersign_log_size')]: growing(1),
     },
   },
   CountersignOutOfFiles: {

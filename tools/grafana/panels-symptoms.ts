@@ -138,6 +138,36 @@ export const SYMPTOMS: readonly RowPlan[] = [
         queries: [
           ['jobs', 'max(countersign_jobs_late_seconds{$I})'],
           ['checks of channels', 'max(countersign_channel_checks_late_seconds{$I})'],
+          ['webhooks', 'max(countersign_webhook_late_seconds{$I})'],
+        ],
+      },
+      {
+        title: 'Webhook attempts by outcome',
+        unit: 'short',
+        queries: [
+          [
+            '{{outcome}}',
+            'sum by (outcome) (increase(countersign_webhook_attempts_total{$I}[1h]))',
+          ],
+        ],
+        description: 'In an hour. One broken receiver is enough for failures.',
+      },
+      {
+        title: 'Webhook deliveries that wait',
+        unit: 'short',
+        queries: [['waiting', 'max(countersign_webhook_backlog{$I})']],
+      },
+      {
+        title: 'Oldest webhook delivery that waits',
+        unit: 's',
+        queries: [['age', 'max(countersign_webhook_oldest_seconds{$I})']],
+        description: 'At most about 3 days: then it is given up.',
+      },
+      {
+        title: 'Webhook endpoints by state',
+        unit: 'short',
+        queries: [
+          ['{{owner}} {{state}}', 'max by (owner, state) (countersign_webhook_endpoints{$I})'],
         ],
       },
       {
@@ -150,6 +180,14 @@ export const SYMPTOMS: readonly RowPlan[] = [
         title: 'Readers of the status feed',
         unit: 'short',
         queries: [['streams', 'sum(countersign_feed_subscribers{$I})']],
+      },
+      {
+        title: 'Transparency log',
+        unit: 'short',
+        queries: [
+          ['changes without a place', 'max(countersign_log_waiting{$I})'],
+          ['halted: {{instance}}', 'countersign_log_halted{$I} > 0'],
+        ],
       },
     ],
   },

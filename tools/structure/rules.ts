@@ -35,6 +35,8 @@ const FOLDERS = [
   'keys',
   'status',
   'certificates',
+  'webhooks',
+  'log',
   'privacy',
   'pages',
   'dashboard',

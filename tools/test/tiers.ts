@@ -31,6 +31,7 @@ export const ALL_ONLY = [
   'packages/server/test/core/limits/overload/*.test.ts',
   'packages/server/test/core/limits/rate-limit/{bounds,parallel,shared}.test.ts',
   'packages/server/test/keys/{kill,property-full,races-workers}.test.ts',
+  'packages/server/test/log/{kill,recover,verify-with-go}.test.ts',
   'packages/server/test/nodes/{failover,former-primary,partition,synchronous-standby,two-nodes-issuer-keys}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
@@ -49,8 +50,8 @@ export const ALL_ONLY = [
   'test/channels-page.test.ts',
   'test/deploy-*.test.ts',
   'test/{packages,quickstart,readme,session-recipes}.test.ts',
-  'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,keys-tab,newcomer-way,notifications,sign-in-methods}.test.ts',
-  'test/docs-{certificates,commands,hosting,signed-requests}.test.ts',
+  'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,keys-tab,newcomer-way,notifications,sign-in-methods,webhooks}.test.ts',
+  'test/docs-{certificates,commands,hosting,signed-requests,webhooks}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]
 
@@ -62,7 +63,9 @@ export const ON_POSTGRES = [
   'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint,token-batches}.test.ts',
   'packages/server/test/claims/races/claims.test.ts',
   'packages/server/test/keys/races.test.ts',
+  'packages/server/test/webhooks/queue.test.ts',
   'packages/server/test/status/epoch.test.ts',
+  'packages/server/test/log/anchor.test.ts',
 ]
 
 const SERVER = ['packages/server/test/**']

@@ -183,6 +183,19 @@ const notifications = createRoute({
   ),
 })
 
+const webhooks = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/webhooks',
+  component: lazyRouteComponent(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+})
+
+const webhook = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/webhooks/$webhook',
+  validateSearch: stringParams('state'),
+  component: lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
+})
+
 const notFound = createRoute({
   getParentRoute: () => signedIn,
   path: '$',
@@ -210,6 +223,8 @@ const tree = root.addChildren([
     identity,
     account,
     notifications,
+    webhooks,
+    webhook,
     notFound,
   ]),
 ])

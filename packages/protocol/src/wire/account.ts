@@ -5,6 +5,7 @@ import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
 import { agentKey, keyRecovery } from './keys.ts'
+import { openingSchema } from './log.ts'
 import {
   exportedAddressesSchema,
   exportedNotificationsSchema,
@@ -20,6 +21,7 @@ import {
   SIGN_IN_METHODS,
   username,
 } from './session.ts'
+import { exportedWebhooksSchema } from './webhooks.ts'
 
 /** The account of the signed-in owner. Part of the dashboard's own API. */
 
@@ -115,6 +117,9 @@ const exportedAgent = (naming: Naming) =>
     history: Type.Array(eventSchema(), {
       description: 'newest first; former recoveries are among the events',
     }),
+    log: Type.Array(openingSchema(), {
+      description: 'what the commitments of the transparency log open to',
+    }),
   })
 
 /** `GET /api/account/export`: all data stored about the owner, except secrets and their hashes. */
@@ -185,6 +190,7 @@ export const exportSchema = (naming: Naming) =>
           supersededAt: nullable(timestamp()),
         }),
       ),
+      webhooks: exportedWebhooksSchema(naming),
       notifications: exportedNotificationsSchema(),
       emailAddresses: exportedAddressesSchema(),
       emailPreferences: exportedPreferencesSchema(),

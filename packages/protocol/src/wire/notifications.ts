@@ -29,6 +29,7 @@ export const NOTIFICATION_KINDS = [
   'channel_failing',
   'channel_lost',
   'email_undeliverable',
+  'webhook_disabled',
   ...SECURITY_KINDS,
 ] as const
 

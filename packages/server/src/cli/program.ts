@@ -12,10 +12,12 @@ import { changeBaseUrlCommand } from './change-base-url.ts'
 import { doctorCommand } from './doctor.ts'
 import { importCommand } from './import.ts'
 import { issuerKeyCommands } from './issuer-key.ts'
+import { logCommands } from './log.ts'
 import { ReportedFailure } from './output.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider.ts'
 import { serveCommands } from './serve.ts'
+import { webhookCommands } from './webhook.ts'
 
 const HELP = `
 From nothing to an agent with a DID:
@@ -65,8 +67,10 @@ export async function runCountersignd(
   providerCommands(program, env)
   tokenCommands(program, env)
   agentCommands(program, env)
+  webhookCommands(program, env)
   backupCommands(program, env)
   importCommand(program, env)
+  logCommands(program, env)
   acceptPepperCommand(program, env)
   acceptServiceKeyCommand(program, env)
   beginEpochCommand(program, env)

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Registry as Metrics } from 'prom-client'
 import type { Settings } from '../config/config.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
-import { openServiceKey } from '../core/crypto/service-keys.ts'
+import { openServiceKey, SERVICE_KEY_PURPOSES } from '../core/crypto/service-keys.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import { ensureIssuerKey } from '../core/issuer-keys/rotation.ts'
@@ -61,7 +61,7 @@ async function prepareData(settings: Settings, resources: AsyncDisposableStack):
   try {
     await db.check()
     await assertSameBaseUrl(db, settings.baseUrl)
-    await openServiceKey({ db, dataDir }, 'directory')
+    for (const purpose of SERVICE_KEY_PURPOSES) await openServiceKey({ db, dataDir }, purpose)
     await ensureIssuerKey({ db, dataDir, now: Date.now })
   } finally {
     await db.close()

@@ -23,6 +23,7 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   channel_expiring: 'The proof of a channel expires soon',
   channel_failing: 'The proof of a channel was not found',
   channel_lost: 'A channel is no longer verified',
+  webhook_disabled: 'A webhook endpoint was disabled',
   // It would go to the same address.
   email_undeliverable: null,
   agent_key_changed: 'An agent’s key was replaced or is being recovered',

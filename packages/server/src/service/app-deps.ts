@@ -27,10 +27,13 @@ import type { IssuerKeyRing } from '../core/issuer-keys/issuer-keys.ts'
 import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
+import type { Sender } from '../core/network/open-sender.ts'
 import { siteOf } from '../core/site.ts'
 import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
 import { rotate } from '../keys/rotate.ts'
+import { reportLog } from '../log/report-log.ts'
+import type { TransparencyLog } from '../log/transparency-log.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
 import type { Status } from '../status/open-status.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
@@ -55,8 +58,11 @@ export interface ServiceParts {
   readonly providers: Providers
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
+  readonly webhookKey: ServiceKey
+  readonly sender: Sender
   readonly issuerKeys: IssuerKeyRing
   readonly status: Status
+  readonly transparencyLog: TransparencyLog
   readonly now: () => number
 }
 
@@ -77,8 +83,11 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     providers,
     channelSources,
     directoryKey,
+    webhookKey,
+    sender,
     issuerKeys,
     status,
+    transparencyLog,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -117,6 +126,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       ...{ readModel, site, now, db, issuerKeys, certificateLifetimeMs },
       statusState: status.state,
     }),
+    transparencyLog,
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),
@@ -125,6 +135,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     isReady: () => state.phase === 'ready',
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),
+    reportLog: () => reportLog(transparencyLog),
     isDraining: () => state.phase === 'draining',
     onServer: (server: Server, createAnother: () => Server) =>
       state.listeners.addServer(server, createAnother),
@@ -148,6 +159,8 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       pepper,
       providers,
       channelSources,
+      webhookKey,
+      sender,
       mailDelivery: settings.mail?.kind ?? null,
       keyReuse,
       recoveryDelayMs,

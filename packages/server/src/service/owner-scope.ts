@@ -13,6 +13,7 @@ import { sessionRoutes } from '../dashboard/session-routes.ts'
 import { streamRoute } from '../dashboard/stream-routes.ts'
 import { identityRoutes } from '../identity/identity-routes.ts'
 import { ownKeyRoutes } from '../keys/own-key-routes.ts'
+import { openingRoutes } from '../log/opening-routes.ts'
 import type { NotificationDeps } from '../notifications/notification-deps.ts'
 import { notificationRoutes } from '../notifications/notification-routes.ts'
 import { accountRoutes } from '../owners/account-routes.ts'
@@ -20,9 +21,12 @@ import { apiKeyRoutes } from '../owners/api-key-routes.ts'
 import { rejectCrossOrigin, SignedIn } from '../owners/owner-routes.ts'
 import { signInRoutes } from '../owners/sign-in-routes.ts'
 import { deletionRoute, exportRoute } from '../privacy/privacy-routes.ts'
+import type { WebhookDeps } from '../webhooks/webhook-deps.ts'
+import { webhookRoutes } from '../webhooks/webhook-routes.ts'
 
 export type OwnerScopeDeps = NotificationDeps &
   ChannelDeps &
+  WebhookDeps &
   BroadcasterDeps & { readonly keyReuse: KeyReuse; readonly recoveryDelayMs: number }
 
 /** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
@@ -42,6 +46,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     signInRoutes(owners, context)
     accountRoutes(owners, context)
     apiKeyRoutes(owners, context)
+    webhookRoutes(owners, context)
     exportRoute(owners, context)
     deletionRoute(owners, context)
     notificationRoutes(owners, context)
@@ -49,6 +54,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     issueTokenRoutes(owners, context)
     ownAgentRoutes(owners, context)
     ownKeyRoutes(owners, context)
+    openingRoutes(owners, context)
     streamRoute(owners, context)
     channelsRoutes(owners, context)
   })

@@ -3,9 +3,11 @@ import { fillThumbprints } from '../agents/key-thumbprints.ts'
 import type { DueChecks } from '../channels/recheck-due.ts'
 import { JobRunner } from '../core/jobs/run-jobs.ts'
 import { WorkLoop } from '../core/jobs/work-loop.ts'
+import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import { HEAD_INTERVAL_MS } from '../status/status-feed.ts'
+import type { DueDeliveries } from '../webhooks/due-deliveries.ts'
 import type { ServiceParts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
@@ -13,6 +15,8 @@ import { JOB_HANDLERS } from './job-handlers.ts'
 const POLL_MS = 100
 /** How often to look for due jobs and channel checks. */
 const WORK_MS = 1000
+/** How often to look for changes to log: a checkpoint is at most a second old while there is something new. */
+const LOG_MS = 500
 
 /** Calls `run` at an interval, like `setInterval`. @returns stops it */
 export type StartInterval = (milliseconds: number, run: () => void) => () => void
@@ -32,7 +36,7 @@ export const REAL_TIMING: Timing = {
   elapsed: () => performance.now(),
 }
 
-/** Starts to apply other processes' writes to the read model, and to run what is due: warnings, jobs, channel checks and e-mails. */
+/** Starts to apply other processes' writes to the read model, and to run what is due: warnings, jobs, channel checks, e-mails and webhooks. */
 export function startTimers(
   {
     db,
@@ -42,13 +46,17 @@ export function startTimers(
     now,
     checks,
     emails,
+    deliveries,
     warnings,
+    transparencyLog,
     every,
   }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'status' | 'now'> & {
     readonly checks: DueChecks
     /** Null if the service sends no e-mail. */
     readonly emails: DueEmails | null
+    readonly deliveries: DueDeliveries
     readonly warnings: ExpiryWarnings
+    readonly transparencyLog: TransparencyLog
     readonly every: StartInterval
   },
   log: Logger,
@@ -80,12 +88,25 @@ export function startTimers(
     void thumbprints.run()
     void checks.run()
     void emails?.run()
+    void deliveries.run()
   })
   const stopHeads = every(HEAD_INTERVAL_MS, () => void status.feed.tick())
+  const logging = new WorkLoop({
+    poll: (stopping) => transparencyLog.run(stopping),
+    onError: (error) => log.error({ err: error }, 'the transparency log cannot go on'),
+  })
+  const stopLogging = every(LOG_MS, () => void logging.run())
   resources.defer(async () => {
     stopPolling()
     stopWork()
     stopHeads()
-    await Promise.all([due.stop(), thumbprints.stop(), rotation.stop(), warnings.stop()])
+    stopLogging()
+    await Promise.all([
+      due.stop(),
+      thumbprints.stop(),
+      rotation.stop(),
+      warnings.stop(),
+      logging.stop(),
+    ])
   })
 }

@@ -17,7 +17,8 @@ function envOfSecondNode(t: TestContext, { env, settings }: TestService): Record
   const { database } = settings
   const DATABASE_URL = database.kind === 'postgres' ? database.url : `sqlite:${database.file}`
   const DATA_DIR = tempDir(t)
-  copyFileSync(join(settings.dataDir, 'directory-key'), join(DATA_DIR, 'directory-key'))
+  for (const name of ['directory-key', 'webhook-key', 'log-key'])
+    copyFileSync(join(settings.dataDir, name), join(DATA_DIR, name))
   copyIssuerKeys(settings.dataDir, DATA_DIR)
   return { ...env, DATABASE_URL, DATA_DIR, PORT: '0' }
 }

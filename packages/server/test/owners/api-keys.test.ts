@@ -64,6 +64,14 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
   'agents:status': ['suspendAgent', 'reactivateAgent', 'revokeAgent'],
   'claim_tokens:create': ['issueToken', 'issueTokens'],
   'channels:write': ['addChannel', 'checkChannel', 'renewChannel', 'removeChannel'],
+  'webhooks:read': ['listWebhooks', 'listWebhookDeliveries'],
+  'webhooks:write': [
+    'createWebhook',
+    'changeWebhook',
+    'deleteWebhook',
+    'testWebhook',
+    'redeliverWebhook',
+  ],
 }
 
 interface PublishedOperation {

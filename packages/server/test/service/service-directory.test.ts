@@ -113,7 +113,8 @@ test('a node without the key or with another refuses to start and says what to d
     DATABASE_URL: database.kind === 'postgres' ? database.url : `sqlite:${database.file}`,
   }
   const file = (dir: string, name: string) => join(dir, name)
-  copyFileSync(file(first.settings.dataDir, 'identity-pepper'), file(dataDir, 'identity-pepper'))
+  for (const name of ['identity-pepper', 'webhook-key', 'log-key'])
+    copyFileSync(file(first.settings.dataDir, name), file(dataDir, name))
   copyIssuerKeys(first.settings.dataDir, dataDir)
 
   await assert.rejects(startTestService(t, env), /directory-key is missing .* Copy that file/)

@@ -20,6 +20,8 @@ const SCOPE_TEXTS: Readonly<Record<ApiKeyScope, string>> = {
   'agents:status': 'Suspend, reactivate and revoke agents',
   'claim_tokens:create': 'Create claim tokens',
   'channels:write': 'Add, check and remove channels',
+  'webhooks:read': 'Read webhook endpoints and their delivery logs',
+  'webhooks:write': 'Add, change, test and delete webhook endpoints',
 }
 
 /** Lists, creates and revokes the owner's API keys. A new key is shown once. */

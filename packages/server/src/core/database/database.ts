@@ -16,6 +16,7 @@ import type {
   KeyRecoveryRow,
   SuspendedKeyRow,
 } from './key-rows.ts'
+import type { LogEntryRow, LogEpochRow, LogQueueRow, LogQuotaRow, LogTileRow } from './log-rows.ts'
 import type {
   AccountActivityRow,
   EmailAddressRow,
@@ -25,12 +26,12 @@ import type {
 } from './notification-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
 
 export type {
   AgentKeyRow,
   IssuerKeyReportRow,
   IssuerKeyRow,
-  IssuerKeyState,
   KeyRecoveryRow,
   SuspendedKeyRow,
 } from './key-rows.ts'
@@ -72,8 +73,15 @@ export interface Tables {
   email_addresses: EmailAddressRow
   email_preferences: EmailPreferenceRow
   email_outbox: EmailOutboxRow
+  webhook_endpoints: WebhookEndpointRow
+  webhook_deliveries: WebhookDeliveryRow
   issuer_keys: IssuerKeyRow
   issuer_key_reports: IssuerKeyReportRow
+  log_queue: LogQueueRow
+  log_epochs: LogEpochRow
+  log_entries: LogEntryRow
+  log_tiles: LogTileRow
+  log_quotas: LogQuotaRow
 }
 
 export interface OwnerRow {

@@ -43,7 +43,7 @@ export interface KeyRecoveryRow {
  * `published`: in the key set, does not sign yet. `active`: signs. `retired`: in the key set, signs no more. `removed` and
  * `compromised`: no longer in the key set.
  */
-export type IssuerKeyState = 'published' | 'active' | 'retired' | 'removed' | 'compromised'
+type IssuerKeyState = 'published' | 'active' | 'retired' | 'removed' | 'compromised'
 
 /** A pair of keys that sign certificates and status lists. At most one row is `active`. */
 export interface IssuerKeyRow {

@@ -106,7 +106,7 @@ export interface Readiness {
 }
 
 /** A key becomes active once each node has published it for as long as verifiers use a key set. */
-export function readinessOf(
+function readinessOf(
   { published_at }: IssuerKeyRow,
   reports: readonly IssuerKeyReportRow[],
   now: number,

@@ -42,6 +42,35 @@ export interface Gauges {
     /** Seconds since the oldest of them was queued; 0 if there is none. */
     readonly oldest: () => Promise<number>
   } | null
+  readonly transparencyLog: {
+    /** Entries under the checkpoint that is served. */
+    readonly size: () => number
+    /** Changes that could have their place in the log. */
+    readonly waiting: () => Promise<number>
+    /** Whether the log is neither signed nor served. */
+    readonly isHalted: () => boolean
+  }
+  readonly webhooks: {
+    /** Attempts to deliver, by outcome. */
+    readonly outcomes: () => ReadonlyMap<string, number>
+    /** What waits at active endpoints. */
+    readonly waiting: () => Promise<WaitingStats>
+    readonly endpoints: () => Promise<readonly EndpointStats[]>
+  }
+}
+
+interface WaitingStats {
+  readonly count: number
+  /** Since the oldest was queued. */
+  readonly oldestSeconds: number
+  /** Since the longest due attempt was due. */
+  readonly lateSeconds: number
+}
+
+interface EndpointStats {
+  readonly owner: 'owners' | 'operator'
+  readonly state: string
+  readonly count: number
 }
 
 type Phase = 'starting' | 'ready' | 'draining'

@@ -18,9 +18,11 @@ export function registerServiceMetrics(
   describeReadModel(metrics, gauges)
   describeWrites(metrics, gauges)
   describeJobs(metrics, gauges)
+  describeWebhooks(metrics, gauges)
   describeStatus(metrics, gauges)
   describeLoadShedding(metrics, gauges)
   describeRateLimits(metrics, gauges)
+  describeLog(metrics, gauges)
   metrics.labelledCounter(
     'countersign_claims_total',
     'Well-formed claims, by outcome',
@@ -119,6 +121,21 @@ function describeStatus(
   metrics.gauge('countersign_feed_subscribers', 'Open streams of the status feed', feedSubscribers)
 }
 
+function describeLog(metrics: MetricRegistrar, { transparencyLog }: Gauges): void {
+  const { size, waiting, isHalted } = transparencyLog
+  metrics.gauge(
+    'countersign_log_size',
+    'Entries under the checkpoint of the transparency log',
+    size,
+  )
+  metrics.gauge('countersign_log_waiting', 'Changes that wait for their place in the log', waiting)
+  metrics.gauge(
+    'countersign_log_halted',
+    'Whether the transparency log is neither signed nor served: its data are not those that were signed',
+    () => Number(isHalted()),
+  )
+}
+
 function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
   metrics.gauge('countersign_jobs_due', 'Overdue jobs', gauges.jobsDue)
   metrics.gauge('countersign_jobs_late_seconds', 'Delay of the most overdue job', gauges.jobsLate)
@@ -143,5 +160,35 @@ function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
     'countersign_emails_total',
     'Attempts to send an e-mail, by outcome',
     gauges.emails.outcomes,
+  )
+}
+
+function describeWebhooks(metrics: MetricRegistrar, { webhooks }: Gauges): void {
+  metrics.labelledCounter(
+    'countersign_webhook_attempts_total',
+    'Attempts to deliver to a webhook endpoint, by outcome',
+    webhooks.outcomes,
+  )
+  metrics.gauge(
+    'countersign_webhook_backlog',
+    'Deliveries that wait at active webhook endpoints',
+    async () => (await webhooks.waiting()).count,
+  )
+  metrics.gauge(
+    'countersign_webhook_oldest_seconds',
+    'Age of the oldest delivery that waits at an active webhook endpoint',
+    async () => (await webhooks.waiting()).oldestSeconds,
+  )
+  metrics.gauge(
+    'countersign_webhook_late_seconds',
+    'Delay of the most overdue attempt to deliver',
+    async () => (await webhooks.waiting()).lateSeconds,
+  )
+  metrics.labelledGauge(
+    'countersign_webhook_endpoints',
+    'Webhook endpoints, by whose they are and their state',
+    ['owner', 'state'],
+    async () =>
+      (await webhooks.endpoints()).map(({ owner, state, count }) => [{ owner, state }, count]),
   )
 }

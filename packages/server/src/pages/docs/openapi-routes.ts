@@ -96,6 +96,9 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   renounce: ['INVALID_SIGNATURE', 'FORBIDDEN', 'CONFLICT'],
   proveDirectory: ['INVALID_SIGNATURE', 'CONFLICT'],
   createApiKey: ['CONFLICT'],
+  createWebhook: ['CONFLICT'],
+  testWebhook: ['RATE_LIMITED'],
+  redeliverWebhook: ['CONFLICT', 'RATE_LIMITED'],
   rotateKey: ['INVALID_SIGNATURE', 'KEY_ALREADY_CLAIMED', 'AGENT_NOT_ACTIVE', 'CONFLICT'],
   recoverKey: [
     'INVALID_SIGNATURE',

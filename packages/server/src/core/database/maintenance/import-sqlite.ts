@@ -255,7 +255,14 @@ export const TABLE_KEYS = {
   email_preferences: ['owner_id', 'kind'],
   account_activity: ['id'],
   email_outbox: ['id'],
+  webhook_endpoints: ['id'],
+  webhook_deliveries: ['id'],
   issuer_keys: ['id'],
+  log_queue: ['seq'],
+  log_epochs: ['epoch'],
+  log_entries: ['epoch', 'position'],
+  log_tiles: ['epoch', 'level', 'position'],
+  log_quotas: ['owner_id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }

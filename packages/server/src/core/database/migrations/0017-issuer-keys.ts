@@ -3,7 +3,7 @@ import type { Migration } from './migration.ts'
 
 /** The public keys that sign certificates and status lists, the state of their rotation, and which nodes hold a new key. */
 export const issuerKeys: Migration = {
-  name: '0018-issuer-keys',
+  name: '0017-issuer-keys',
   expands: true,
   async up(db, { text }) {
     await db.schema
