@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
 import type { AccountActivityRow } from './notification-rows.ts'
 
-export type AccountActivityType =
+type AccountActivityType =
   | 'owner.signed_up'
   | 'owner.signed_in'
   /** Of somebody who is signed in at this browser already. */

@@ -32,7 +32,7 @@ export type EventType =
   | StatusEventType
 
 /** Events of status lists. They name no agent and no owner, so that whoever reads the list learns nothing more from them. */
-export type StatusEventType = 'status.allocated' | 'status.changed' | 'status.epoch_began'
+type StatusEventType = 'status.allocated' | 'status.changed' | 'status.epoch_began'
 
 export interface NewEvent {
   readonly seq: number

@@ -19,11 +19,11 @@ export interface ConsoleForm {
   readonly directories: number
 }
 
-export type Fields = ReadonlyMap<string, string>
+type Fields = ReadonlyMap<string, string>
 
 /** More would make a page that is too large, and too slow to build. */
-export const MAX_ROUTES = 40
-export const MAX_DIRECTORIES = 10
+const MAX_ROUTES = 40
+const MAX_DIRECTORIES = 10
 
 /** Lists of groups of fields, by the first part of their names. */
 export const LISTS = {

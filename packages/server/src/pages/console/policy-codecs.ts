@@ -95,7 +95,7 @@ function upperCase(codec: Codec): Codec {
 }
 
 /** An object. Its members are fields of their own. */
-export function members(codecs: Readonly<Record<string, Codec>>): Codec {
+function members(codecs: Readonly<Record<string, Codec>>): Codec {
   const all = Object.entries(codecs)
   return {
     names: (name) => all.flatMap(([key, codec]) => codec.names(below(name, key))),
@@ -143,7 +143,7 @@ const refusal: Codec = {
   },
 }
 
-export const RULE_CODECS: Readonly<Record<keyof typeof RULE_FIELDS, Codec>> = {
+const RULE_CODECS: Readonly<Record<keyof typeof RULE_FIELDS, Codec>> = {
   levels: members(Object.fromEntries(LEVELS.map((each) => [each, word]))),
   statuses: words,
   minimumGrade: nullable(word),

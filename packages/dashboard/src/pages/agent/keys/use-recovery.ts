@@ -6,7 +6,7 @@ import { send } from '../../../api/client.ts'
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx'
 
 /** A recovery token that was issued on this page. It is stored nowhere else, and lost when the user leaves. */
-export interface RecoveryToken {
+interface RecoveryToken {
   readonly value: string
   /** Its initial lifetime. */
   readonly seconds: number
