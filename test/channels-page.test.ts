@@ -68,7 +68,7 @@ test(
     const { service, shell, did } = await beginRuntime(t)
     const here = (commands: string) => commands.replaceAll('http://localhost:8080', service.url)
     const said = await shell.run(here(PAGE.take('Runtime, by the command')))
-    assert.match(said, /^home-server counts until /)
+    assert.match(said, /^home-server is verified until /)
     const answer: RuntimeProof = JSON.parse(
       await shell.run(here(PAGE.take('Runtime, with openssl and curl'))),
     )
@@ -88,7 +88,7 @@ test(
 
     await owner.send('DELETE', `/api/account/agents/${did}/channels/${channel.id}`)
     await add(owner, did, 'runtime', 'eu-west-1')
-    assert.match(await shell.run(copied('command')), /^eu-west-1 counts until /)
+    assert.match(await shell.run(copied('command')), /^eu-west-1 is verified until /)
   },
 )
 

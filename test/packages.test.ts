@@ -64,9 +64,12 @@ for (const major of [20, 24]) {
     assert.deepEqual(await toolsOf(machine, npx), [
       'claim',
       'explain_grade',
+      'fetch',
       'lookup_agent',
+      'rotate_key',
       'show_card',
       'sign_challenge',
+      'sign_in',
       'verify_agent',
       'whoami',
     ])

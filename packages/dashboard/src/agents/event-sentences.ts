@@ -1,4 +1,4 @@
-import type { AgentHistory } from '@countersign/protocol'
+import { type AgentHistory, describeBrowser } from '@countersign/protocol'
 import { reasonText } from './reasons.ts'
 
 type Event = Pick<AgentHistory['events'][number], 'type' | 'facts'>
@@ -44,12 +44,45 @@ const SENTENCES: Readonly<
   'owner.updated': ownerUpdated,
   'owner.suspended': (payload) => `Account suspended by the operator.${reasonClause(payload)}`,
   'owner.reactivated': () => 'Account reactivated by the operator.',
+  'owner.signed_up': (payload) => `Account created${withMethod(payload)}${fromBrowser(payload)}.`,
+  'owner.signed_in': (payload) => `Signed in${withMethod(payload)}${fromBrowser(payload)}.`,
+  'owner.sign_in_confirmed': (payload) =>
+    `Sign-in confirmed${withMethod(payload)}${fromBrowser(payload)}.`,
+  'owner.sessions_ended': ({ count }) =>
+    count === 1 ? 'A session was ended.' : `${count} other sessions were ended.`,
+  'owner.sign_in_method_added': (payload) =>
+    payload.method === 'recovery-codes'
+      ? 'New recovery codes were created. The old ones no longer work.'
+      : `${signInMethod(payload)} added.`,
+  'owner.sign_in_method_removed': (payload) => `${signInMethod(payload)} removed.`,
   'owner.api_key_created': (payload) => `API key created.${scopesClause(payload)}`,
   'owner.api_key_revoked': (payload) => `API key revoked.${scopesClause(payload)}`,
 }
 
 function by(provider: unknown): string {
   return typeof provider === 'string' ? ` by ${provider}` : ''
+}
+
+const METHODS: Readonly<Record<string, string>> = {
+  passkey: 'a passkey',
+  link: 'a sign-in link',
+  'recovery-code': 'a recovery code',
+}
+
+function withMethod({ method, provider }: Payload): string {
+  if (typeof provider === 'string') return ` with ${provider}`
+  const name = METHODS[String(method)]
+  return name === undefined ? '' : ` with ${name}`
+}
+
+/** The browser names itself. */
+function fromBrowser({ browser }: Payload): string {
+  return typeof browser === 'string' && browser !== '' ? ` (${describeBrowser(browser)})` : ''
+}
+
+function signInMethod({ method, name, provider }: Payload): string {
+  if (method === 'passkey') return typeof name === 'string' ? `Passkey “${name}”` : 'A passkey'
+  return typeof provider === 'string' ? `Sign-in with ${provider}` : 'A sign-in method'
 }
 
 function ownerUpdated({ username, displayName, verifiedName }: Payload): string[] {

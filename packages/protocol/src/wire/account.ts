@@ -10,7 +10,7 @@ import {
   exportedPreferencesSchema,
 } from './notifications.ts'
 import { nullable } from './nullable.ts'
-import { eventSchema, ownerAgentSchema } from './owner-agents.ts'
+import { accountActivitySchema, eventSchema, ownerAgentSchema } from './owner-agents.ts'
 import {
   displayName,
   ownerSchema,
@@ -171,6 +171,10 @@ export const exportSchema = (naming: Naming) =>
       notifications: exportedNotificationsSchema(),
       emailAddresses: exportedAddressesSchema(),
       emailPreferences: exportedPreferencesSchema(),
+      activity: Type.Array(accountActivitySchema(), {
+        description:
+          'sign-ins, ended sessions and changes of sign-in methods of the last 400 days, newest first',
+      }),
       events: Type.Array(eventSchema(), { description: 'about the account, oldest first' }),
       agents: Type.Array(exportedAgent(naming), { description: 'newest first' }),
     },

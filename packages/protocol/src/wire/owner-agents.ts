@@ -131,6 +131,9 @@ export const eventSchema = () =>
     facts: openObject('the payload of the event, public data only'),
   })
 
+/** An activity of an account in an export: like an event, but without a number. */
+export const accountActivitySchema = () => Type.Omit(eventSchema(), ['seq'])
+
 /** `GET /api/account/agents/{agent}/history` */
 export const historySchema = () =>
   Type.Object(
@@ -197,7 +200,7 @@ export const activityQuerySchema = () =>
           description: 'only events whose type starts with it; owner: of the account itself',
         }),
       ),
-      before: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
+      before: Type.Optional(Type.String({ pattern: '^\\d{1,15}(?:\\.\\d{1,15})?$' })),
     },
     { additionalProperties: false },
   )
@@ -211,6 +214,12 @@ export const activitySchema = (naming: Naming) =>
       events: Type.Array(
         Type.Object({
           ...eventSchema().properties,
+          id: Type.String({ description: 'unique in the list' }),
+          seq: nullable({
+            ...Type.Integer(),
+            description:
+              'the number of the event; null for sign-ins, ended sessions and sign-in methods, which are deleted after 400 days',
+          }),
           agent: nullable(
             Type.Object({
               [naming.didField]: did(naming),

@@ -1,11 +1,15 @@
 import { type Activity, type ActivityQuery, didOf, type Naming } from '@countersign/protocol'
 import { displayNameOf } from '../agents/card.ts'
+import type { ActivityPosition } from '../core/database/account-activity-table.ts'
 import type { AgentRow, EventRow } from '../core/database/database.ts'
+import type { AccountActivityRow } from '../core/database/notification-rows.ts'
 import type { CoreDeps } from '../core/deps.ts'
+import { timestamp } from '../core/timestamp.ts'
 import { activityOfOwner, agentsByTails } from './activity-table.ts'
 import { describeEvent } from './history.ts'
 
 const PAGE_SIZE = 50
+const NEWEST = { seq: Number.MAX_SAFE_INTEGER, id: 0 }
 
 /** A page of the events of an owner's account and of all their agents, newest first. */
 export async function listActivity(
@@ -13,18 +17,42 @@ export async function listActivity(
   ownerId: number,
   { kind, before }: ActivityQuery,
 ): Promise<Activity> {
-  const start = before === undefined ? Number.MAX_SAFE_INTEGER : Number(before)
+  const start = before === undefined ? NEWEST : positionIn(before)
   const filter = { ownerId, before: start, kind: kind ?? null }
   const found = await activityOfOwner(db.read, filter, PAGE_SIZE + 1)
   const page = found.slice(0, PAGE_SIZE)
-  const agents = await agentsOf(db.read, page)
+  const agents = await agentsOf(
+    db.read,
+    page.flatMap((entry) => ('event' in entry ? [entry.event] : [])),
+  )
+  const last = page.at(-1)
   return {
-    events: page.map((event) => ({
-      ...describeEvent(event),
-      agent: describeAgent(site.naming, event.tail === null ? undefined : agents.get(event.tail)),
-    })),
-    next: found.length > PAGE_SIZE ? String(page.at(-1)?.seq) : null,
+    events: page.map((entry) => {
+      const id = cursorOf(entry.position)
+      if ('activity' in entry) {
+        return { id, seq: null, ...describeAccountActivity(entry.activity), agent: null }
+      }
+      const { tail } = entry.event
+      const agent = describeAgent(site.naming, tail === null ? undefined : agents.get(tail))
+      return { id, ...describeEvent(entry.event), agent }
+    }),
+    next: found.length > PAGE_SIZE && last !== undefined ? cursorOf(last.position) : null,
   }
+}
+
+/** `12` for the event with this number, `12.3` for the activity 3 after it. */
+function cursorOf({ seq, id }: ActivityPosition): string {
+  return id === 0 ? String(seq) : `${seq}.${id}`
+}
+
+function positionIn(cursor: string): ActivityPosition {
+  const [seq, id = 0] = cursor.split('.').map(Number)
+  return { seq: seq ?? 0, id }
+}
+
+/** An activity as responses show it: like an event, but without a number among all events. */
+export function describeAccountActivity({ at, type, details }: AccountActivityRow) {
+  return { at: timestamp(at), type, facts: JSON.parse(details) as Record<string, unknown> }
 }
 
 async function agentsOf(

@@ -1,3 +1,4 @@
+import { recordAccountActivity } from '../core/database/account-activity-table.ts'
 import type { Tx } from '../core/database/database.ts'
 import { appendNotification } from '../core/database/notification-table.ts'
 
@@ -9,7 +10,7 @@ export type ChangedSignInMethod =
   | { readonly method: 'recovery-codes' }
 
 /**
- * Notifies an owner that a sign-in method was added or removed, in the transaction of the change.
+ * Notifies an owner that a sign-in method was added or removed, and records it as an activity, in the transaction of the change.
  * @param at milliseconds since the Unix epoch
  */
 export async function notifyOfSignInMethod(
@@ -20,6 +21,8 @@ export async function notifyOfSignInMethod(
   at: number,
 ): Promise<void> {
   const { method } = changed
+  const type = `owner.sign_in_method_${change}` as const
+  await recordAccountActivity(tx, { ownerId, type, details: { ...changed }, at })
   const which = method === 'passkey' ? changed.id : method === 'provider' ? changed.provider : ''
   await appendNotification(tx, {
     ownerId,

@@ -40,15 +40,16 @@ export async function deleteSessionById(tx: Tx, ownerId: number, id: string): Pr
 /**
  * Deletes an owner's sessions.
  * @param except the id of the session to keep, or null
+ * @returns how many there were
  */
 export async function deleteSessionsOfOwner(
   tx: Tx,
   ownerId: number,
   except: string | null,
-): Promise<void> {
+): Promise<number> {
   let query = tx.db.deleteFrom('sessions').where('owner_id', '=', ownerId)
   if (except !== null) query = query.where('id', '!=', except)
-  await query.execute()
+  return (await query.returning('id').execute()).length
 }
 
 /**

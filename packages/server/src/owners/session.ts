@@ -1,6 +1,7 @@
 import { CodedError, type SignInMethod } from '@countersign/protocol'
 import { ownerById } from '../agents/owner-table.ts'
 import { hashToken } from '../core/crypto/hash-token.ts'
+import { recordAccountActivity } from '../core/database/account-activity-table.ts'
 import type { Database, SessionRow, Tx } from '../core/database/database.ts'
 import { appendNotification } from '../core/database/notification-table.ts'
 import {
@@ -53,6 +54,19 @@ export interface Browser {
   readonly userAgent: string
 }
 
+/** Who signs in, and how. */
+export interface NewSession {
+  readonly id: number
+  readonly method: SignInMethod
+  readonly browser: Browser
+  /** The credential id of the passkey, if `method` is `passkey`. */
+  readonly passkeyId?: string
+  /** The sign-up itself starts the session: the owner needs no notification of it. */
+  readonly isNewAccount?: true
+  /** The id of the provider, if `method` is `provider`. */
+  readonly provider?: string
+}
+
 /**
  * Starts a session within the transaction that authenticated the owner.
  * @returns the value for the session cookie: 256 random bits, base64url; the database stores their SHA-256
@@ -61,17 +75,7 @@ export interface Browser {
 export async function startSession(
   deps: Pick<SessionDeps, 'now' | 'randomBytes'>,
   tx: Tx,
-  owner: {
-    readonly id: number
-    readonly method: SignInMethod
-    readonly browser: Browser
-    /** The credential id of the passkey, if `method` is `passkey`. */
-    readonly passkeyId?: string
-    /** The sign-up itself starts the session: the owner needs no notification of it. */
-    readonly isNewAccount?: true
-    /** The id of the provider, if `method` is `provider`. */
-    readonly provider?: string
-  },
+  owner: NewSession,
 ): Promise<string> {
   const token = Buffer.from(deps.randomBytes(TOKEN_BYTES)).toString('base64url')
   const at = deps.now()
@@ -91,15 +95,36 @@ export async function startSession(
     passkey_id: owner.passkeyId ?? null,
     provider: owner.provider ?? null,
   })
+  await recordSignIn(tx, owner, at)
   if (!owner.isNewAccount) await notifyOfSignIn(tx, id, owner, at)
   return token
+}
+
+/** The same data as in the notification, which is not sent of every sign-in. */
+async function recordSignIn(tx: Tx, owner: NewSession, at: number): Promise<void> {
+  const { id: ownerId, method, browser, provider, isNewAccount } = owner
+  const isConfirmed = browser.session?.ownerId === ownerId
+  await recordAccountActivity(tx, {
+    ownerId,
+    type: isNewAccount
+      ? 'owner.signed_up'
+      : isConfirmed
+        ? 'owner.sign_in_confirmed'
+        : 'owner.signed_in',
+    details: {
+      method,
+      ...(provider !== undefined && { provider }),
+      browser: browser.userAgent.slice(0, 256),
+    },
+    at,
+  })
 }
 
 /** Not of a sign-in that confirms who is signed in at this browser already, except by a recovery code. */
 async function notifyOfSignIn(
   tx: Tx,
   sessionId: string,
-  owner: { readonly id: number; readonly method: SignInMethod; readonly browser: Browser },
+  owner: NewSession,
   at: number,
 ): Promise<void> {
   const { id: ownerId, method, browser } = owner

@@ -1,4 +1,5 @@
 import { CodedError } from '@countersign/protocol'
+import { recordAccountActivity } from '../core/database/account-activity-table.ts'
 import type { Tx } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { notifyOfSignInMethod } from './notify-of-sign-in-method.ts'
@@ -50,20 +51,35 @@ export async function renewRecoveryCodes(
  * @throws CodedError NOT_FOUND if the owner has no such session
  */
 export async function endOneSession(
-  { db }: Pick<CoreDeps, 'db'>,
+  { db, now }: Pick<CoreDeps, 'db' | 'now'>,
   ownerId: number,
   id: string,
 ): Promise<void> {
-  if (await db.write((tx) => deleteSessionById(tx, ownerId, id))) return
-  throw new CodedError('NOT_FOUND', 'You have no such session.')
+  await db.write(async (tx) => {
+    if (!(await deleteSessionById(tx, ownerId, id))) {
+      throw new CodedError('NOT_FOUND', 'You have no such session.')
+    }
+    await recordEndedSessions(tx, ownerId, 1, now())
+  })
 }
 
 /** Ends all of an owner's sessions except the current one. */
 export async function endOtherSessions(
-  { db }: Pick<CoreDeps, 'db'>,
+  { db, now }: Pick<CoreDeps, 'db' | 'now'>,
   { ownerId, id }: Session,
 ): Promise<void> {
-  await db.write((tx) => deleteSessionsOfOwner(tx, ownerId, id))
+  await db.write(async (tx) => {
+    await recordEndedSessions(tx, ownerId, await deleteSessionsOfOwner(tx, ownerId, id), now())
+  })
+}
+
+function recordEndedSessions(tx: Tx, ownerId: number, count: number, at: number): Promise<void> {
+  return recordAccountActivity(tx, {
+    ownerId,
+    type: 'owner.sessions_ended',
+    details: { count },
+    at,
+  })
 }
 
 /** @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method */

@@ -5,6 +5,9 @@ import { type Certificate, certificateOf } from './certificate.ts'
 
 const DAY_MS = 24 * 3_600_000
 
+/** No agent has it. */
+export const SAMPLE_TAIL = '1'.repeat(24) as Tail
+
 /**
  * The certificate of an agent that does not exist, for /sample. It has no key, no DID and no address below /agent/, so that
  * nothing can resolve, prove or embed it.
@@ -36,7 +39,8 @@ export function sampleCertificate(site: Site, now: number): Certificate {
   }
 }
 
-function sampleView(today: number): AgentView {
+/** @param today the start of a day, in milliseconds since the Unix epoch */
+export function sampleView(today: number): AgentView {
   const claimedAt = today - 30 * DAY_MS
   const verification = {
     provider: 'sample',
@@ -46,7 +50,7 @@ function sampleView(today: number): AgentView {
   } as const
   return {
     agent: {
-      tail: '1'.repeat(24) as Tail,
+      tail: SAMPLE_TAIL,
       publicKey: new Uint8Array(32),
       ownerId: 0,
       seq: 0,

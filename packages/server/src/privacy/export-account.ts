@@ -1,4 +1,5 @@
 import { type AccountExport, CodedError, encodeBase64 } from '@countersign/protocol'
+import { describeAccountActivity } from '../agent-management/activity.ts'
 import { eventsOfAgent, eventsOfOwner } from '../agent-management/agent-event-table.ts'
 import { describeEvent } from '../agent-management/history.ts'
 import { describeOwnAgent } from '../agent-management/own-agent.ts'
@@ -7,6 +8,7 @@ import { avatarOf } from '../agents/avatar-table.ts'
 import { ownerById } from '../agents/owner-table.ts'
 import { loadOwner } from '../agents/read-model/rows.ts'
 import { exportChannels } from '../channels/describe-channels.ts'
+import { accountActivityBefore } from '../core/database/account-activity-table.ts'
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { timestamp } from '../core/timestamp.ts'
@@ -22,6 +24,7 @@ type ExportedAgent = AccountExport['agents'][number]
 
 const BATCH_SIZE = 100
 const ALL = Number.MAX_SAFE_INTEGER
+const LAST = { seq: ALL, id: ALL }
 const MAX_EVENTS = 1_000_000
 
 /**
@@ -54,6 +57,7 @@ export async function exportAccount(
     notifications: await exportNotifications(read, deps.site, ownerId),
     emailAddresses: await describeAddresses(read, ownerId),
     emailPreferences: await describeChoices(read, ownerId),
+    activity: (await accountActivityBefore(read, ownerId, LAST, ALL)).map(describeAccountActivity),
     events: (await eventsOfOwner(read, ownerId)).map(describeEvent),
   }
   return { account, agents: exportAgents(deps, ownerId) }

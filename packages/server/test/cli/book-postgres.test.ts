@@ -115,7 +115,7 @@ test(
       pg_restore --exit-on-error --no-owner --dbname="$URL/other" dump`)
     const database = { kind: 'postgres', url: `${server.url}/other` } as const
     const settings = { ...service.settings, database }
-    assert.equal(await digestOf({ ...service, settings }), before)
+    assert.deepEqual(await digestOf({ ...service, settings }), before)
     const doctor = await countersignd({ ...service.env, DATABASE_URL: database.url }, 'doctor')
     assert.match(doctor.stdout, /^ok +database: sound, schema up to date$/m)
   },

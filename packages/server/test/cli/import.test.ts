@@ -15,6 +15,7 @@ import {
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
+import { insertRecovery } from '../../src/agents/key-recovery-table.ts'
 import { TABLE_KEYS } from '../../src/core/database/maintenance/import-sqlite.ts'
 import { insertOwnerRecords } from '../privacy/owner-records.ts'
 
@@ -57,6 +58,8 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       .insertInto('released_usernames')
       .values({ hash: Buffer.alloc(32, 7), owner_id: owner, available_at: 2 ** 45 })
       .execute()
+    const token = { token_hash: Buffer.alloc(32, 8), token_expires_at: 2 ** 45 }
+    await insertRecovery(tx, { tail, reason: 'key_lost', started_at: 2 ** 44, ...token })
     await tx.db.deleteFrom('avatars').execute()
     await tx.db
       .insertInto('avatars')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { runInNewContext } from 'node:vm'
@@ -105,17 +105,39 @@ test('the console decides on a captured request as a gateway with its configurat
   await setStatus(service, dids.revoked, 'revoked')
   const orders: Fields = {
     'levels.none': 'allow',
-    'route.path': '/orders/*',
-    'route.methods': 'get',
-    'route.requireProof': 'true',
-    'route.levels.none': 'deny',
-    'route.levels.unverified': 'deny',
-    'route.status': '402',
+    routes: '1',
+    'routes.0.path': '/orders/*',
+    'routes.0.methods': 'get',
+    'routes.0.requireProof': 'true',
+    'routes.0.levels.none': 'deny',
+    'routes.0.levels.unverified': 'deny',
+    'routes.0.refusal.status': '402',
+  }
+  const several: Fields = {
+    deny: dids.revoked,
+    'refusal.message': 'Ask the shop for access.',
+    routes: '3',
+    'routes.0.path': '/orders/8',
+    'routes.0.levels.none': 'allow',
+    'routes.1.path': '/orders/*',
+    'routes.1.methods': 'POST, GET',
+    'routes.1.allow': `${dids.unverified.slice(-24)}\r\n${dids.revoked}`,
+    'routes.1.deny': 'none',
+    'routes.1.statuses': 'active, revoked',
+    'routes.1.minimumKeyAgeSeconds': '86400',
+    'routes.1.refusal.status': '404',
+    'routes.2.path': '/*',
   }
   const policies: Record<string, Fields> = {
     'the default': {},
     'proof, and a route': { requireProof: 'true', ...orders },
     'a grade in shadow mode': { mode: 'shadow', minimumGrade: 'A', 'levels.unknown': 'allow' },
+    'the second of several routes, lists of agents, and a young key': several,
+    'an allow list of a route without proof': { ...several, 'routes.1.minimumKeyAgeSeconds': '' },
+    'other providers, several origins': {
+      identityMethods: 'eid',
+      origin: `https://a.example ${ORIGIN}`,
+    },
     'no signatures': { origin: '', 'levels.unverified': 'allow' },
   }
   const url = `${ORIGIN}/orders/7?page=2`
@@ -171,7 +193,12 @@ test('it signs, signs in or names an agent, and simulates an unreachable service
     ],
     [{ caller: 'none' }, 'Refused', ['no-identification'], /status 401/],
     [
-      { caller: 'directory', directory: 'https://bots.example', 'levels.directory': 'allow' },
+      {
+        caller: 'directory',
+        directories: '1',
+        'directories.0.url': 'https://bots.example',
+        'levels.directory': 'allow',
+      },
       'Allowed',
       ['directory-signed'],
       /X-ServiceID-Directory: https:\/\/bots\.example/,
@@ -189,7 +216,7 @@ test('it signs, signs in or names an agent, and simulates an unreachable service
         caller: 'signature',
         away: 'yes',
         unreachable: 'stale',
-        requests: '1',
+        'limit.requests': '1',
         'levels.verified': 'limit',
       },
       'Allowed within the rate limit',
@@ -213,13 +240,14 @@ test('each configuration has only what differs from the defaults', async (t) => 
     mode: 'enforce',
     'levels.none': 'allow',
     'levels.verified': 'allow',
-    requests: '60',
-    seconds: '10',
-    'route.path': "/it's/*",
-    'route.methods': 'post, PUT',
-    'route.requireProof': 'true',
-    'route.levels.none': 'allow',
-    'route.status': '404',
+    'limit.requests': '60',
+    'limit.seconds': '10',
+    routes: '1',
+    'routes.0.path': "/it's/*",
+    'routes.0.methods': 'post, PUT',
+    'routes.0.requireProof': 'true',
+    'routes.0.levels.none': 'allow',
+    'routes.0.refusal.status': '404',
   })
   const policy = {
     limit: { seconds: 10 },
@@ -243,9 +271,25 @@ test('each configuration has only what differs from the defaults', async (t) => 
     assert.deepEqual(JSON.parse(runInNewContext(`JSON.stringify(${literal})`)), fileOf(html), name)
   }
   assert.equal(html.match(/data-copy=""/g)?.length, 5)
-  for (const file of html.matchAll(/deploy\/[a-z]+\/[\w.]+/g)) {
-    assert.ok(existsSync(join(ROOT, file[0])), file[0])
+  const downloads = [
+    ...html.matchAll(/href="data:text\/plain;charset=utf-8,([^"]*)" download="([^"]*)"/g),
+  ]
+  assert.deepEqual(
+    downloads.map(([, data = '', name]) => [name, decodeURIComponent(unescaped(data))]),
+    ['express.mjs', 'fastify.mjs', 'hono.mjs', 'worker.mjs', 'gateway.json'].map((name, i) => [
+      name,
+      configurations(html)[i],
+    ]),
+  )
+  const files = [...html.matchAll(/href="\/docs\/deploy\/([\w/.]+)" download="([\w.]+)"/g)]
+  assert.equal(files.length, 6)
+  for (const [, path = '', name] of files) {
+    const file = await ask(service, `/docs/deploy/${path}`)
+    assert.equal(file.text, readFileSync(join(ROOT, 'deploy', path), 'utf8'), path)
+    assert.equal(file.headers.get('content-disposition'), `attachment; filename="${name}"`)
   }
+  assert.equal((await ask(service, '/docs/deploy/nginx/service.conf')).status, 404)
+  assert.equal((await ask(service, '/docs/deploy/none/countersign.conf')).status, 404)
 })
 
 test('a policy that the gateway refuses is refused in its words, and no input runs as markup', async (t) => {
@@ -253,14 +297,7 @@ test('a policy that the gateway refuses is refused in its words, and no input ru
   const markup = '"><script>alert(1)</script>'
   const valid = { caller: 'none' }
   const cases: [Fields, RegExp][] = [
-    [{ mode: markup }, /policy\.mode must be enforce or shadow/],
-    [{ requests: 'many' }, /policy\.limit\.requests must be a number from 1/],
-    [{ origin: markup }, /an origin such as/],
-    [{ origin: '', requireProof: 'true' }, /policy\.requireProof needs audiences/],
-    [{ directory: 'http://bots.example' }, /directories\[0\]\.url must be an https address/],
-    [{ 'route.path': 'orders' }, /routes\[0\]\.path must be/],
-    [{ 'route.path': '/a', 'route.status': '500' }, /refusal\.status must be 402, 403 or 404/],
-    [{ ...valid, 'route.path': `/${markup}` }, /Refused/],
+    [{ ...valid, 'routes.0.path': `/${markup}`, routes: '1' }, /Refused/],
     [{ ...valid, url: `https://${markup}/` }, /Enter the complete URL/],
     [{ ...valid, method: markup }, /Enter the method/],
     [{ caller: 'pasted', headers: markup }, /Line 1 is not a header line/],
@@ -268,7 +305,6 @@ test('a policy that the gateway refuses is refused in its words, and no input ru
     [{ caller: 'pasted' }, /Paste the headers/],
     [{ caller: 'header', agent: markup }, /Enter the username or the DID/],
     [{ caller: 'header', agent: 'nobody-there' }, /No agent has this name/],
-    [{ caller: 'header', agent: '' }, /Enter an agent/],
     [{ caller: 'directory' }, /Enter a key directory/],
   ]
   for (const [fields, words] of cases) {
@@ -280,10 +316,12 @@ test('a policy that the gateway refuses is refused in its words, and no input ru
   const html = await decideAt(service, { caller: 'header', agent: token })
   assert.match(textOf(html), /That is a claim token/)
   assert.ok(!html.includes(token), 'a secret is not shown')
-  const large = new URLSearchParams({ headers: 'x'.repeat(100_000) }).toString()
+  const linked = await ask(service, `/console?caller=header&agent=${token}`)
+  assert.ok(!linked.text.includes(token), 'nor one out of the address')
+  const large = new URLSearchParams({ headers: 'x'.repeat(200_000) }).toString()
   assert.equal((await post(service, '/console', large, FORM)).status, 413)
   assert.equal((await post(service, '/console', '{}', 'application/json')).status, 415)
-  const { status, text } = await ask(service, '/console?mode=shadow')
+  const { status, text } = await ask(service, '/console?utm_source=mail')
   assert.equal(status, 200)
-  assert.ok(!text.includes('id="result"'), 'nothing is read from the address')
+  assert.ok(!text.includes('id="result"'), 'nothing is decided before anything is entered')
 })

@@ -28,24 +28,24 @@ interface Signs {
 
 /**
  * A program in which the first render thread fails and exits only when the test allows it; the second starts rendering
- * only then.
+ * only then. The names of its imports occur nowhere in the built pages, to which it is added.
  */
 function failingThreads({ first, second, letGo, ended }: Signs): string {
   return `
-import { existsSync, mkdirSync } from 'node:fs'
-import { isMainThread } from 'node:worker_threads'
-const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
-if (!isMainThread) {
-  if (existsSync(${JSON.stringify(first)})) {
-    mkdirSync(${JSON.stringify(second)})
-    while (!existsSync(${JSON.stringify(ended)})) pause()
-    for (let i = 0; i < 20; i++) pause()
+import * as failingFs from 'node:fs'
+import * as failingThread from 'node:worker_threads'
+const failingPause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+if (!failingThread.isMainThread) {
+  if (failingFs.existsSync(${JSON.stringify(first)})) {
+    failingFs.mkdirSync(${JSON.stringify(second)})
+    while (!failingFs.existsSync(${JSON.stringify(ended)})) failingPause()
+    for (let i = 0; i < 20; i++) failingPause()
   } else {
-    mkdirSync(${JSON.stringify(first)})
+    failingFs.mkdirSync(${JSON.stringify(first)})
     const end = process.reallyExit
     process.reallyExit = (code) => {
-      while (!existsSync(${JSON.stringify(letGo)})) pause()
-      mkdirSync(${JSON.stringify(ended)})
+      while (!failingFs.existsSync(${JSON.stringify(letGo)})) failingPause()
+      failingFs.mkdirSync(${JSON.stringify(ended)})
       end.call(process, code)
     }
     throw new Error('the first thread fails')

@@ -78,6 +78,10 @@ test('the export contains everything about the owner, and nothing about others',
     all.events.map(({ type }) => type),
     ['owner.identity_verified'],
   )
+  assert.deepEqual(
+    all.activity.map(({ type, facts }) => [type, facts]),
+    [['owner.signed_in', { method: 'passkey', browser: 'a test' }]],
+  )
   assert.equal(all.agents.length, 1)
   const [agent] = all.agents
   assert.equal((agent as unknown as { svcDid: string }).svcDid, did)

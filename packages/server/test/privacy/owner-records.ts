@@ -56,6 +56,34 @@ export async function insertOwnerRecords(
         ...{ created_at: now, expires_at: now + 86_400_000 },
       })
       .execute()
+    const address = `${unique}@mail.example`
+    const mail = { owner_id: ownerId, address, created_at: now }
+    await db
+      .insertInto('email_addresses')
+      .values({
+        ...{ id: `id-${unique}`, owner_id: ownerId, address, added_at: now },
+        ...{ verified_at: now, token_hash: null, token_expires_at: null },
+      })
+      .execute()
+    await db
+      .insertInto('email_preferences')
+      .values({ owner_id: ownerId, kind: 'new_sign_in', enabled: 0 })
+      .execute()
+    await db
+      .insertInto('email_outbox')
+      .values({
+        ...{ ...mail, id: `id-${unique}`, address_id: `id-${unique}`, notification_id: null },
+        ...{ due_at: now + 86_400_000, attempts: 0, holder: null, held_until: 0, interruptions: 0 },
+      })
+      .execute()
+    await db
+      .insertInto('notifications')
+      .values({
+        ...{ id: `id-${unique}`, owner_id: ownerId, kind: 'new_sign_in', subject: unique },
+        details: JSON.stringify({ method: 'passkey', browser: 'Firefox', signedInAt: now }),
+        ...{ created_at: now, read_at: null },
+      })
+      .execute()
     await db
       .insertInto('recovery_codes')
       .values({ hash: code, owner_id: ownerId, created_at: now })

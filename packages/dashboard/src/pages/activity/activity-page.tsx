@@ -30,7 +30,10 @@ export function ActivityPage() {
   const events = list.data?.pages.flatMap((page) => page.events) ?? []
 
   return (
-    <Page title="Activity" lead="Events of your account and all your agents, newest first.">
+    <Page
+      title="Activity"
+      lead="Sign-ins and events of your account and all your agents, newest first."
+    >
       <FilterLinks
         label="Kind of event"
         to="/activity"
@@ -52,7 +55,9 @@ export function ActivityPage() {
           aria-busy={list.isPlaceholderData}
           className={`rounded-2xl border border-line bg-surface p-5 transition-opacity sm:p-7 ${list.isPlaceholderData ? 'opacity-60' : ''}`}
         >
-          <EventList events={events}>{(event) => <Entry event={event} />}</EventList>
+          <EventList events={events} keyOf={({ id }) => id}>
+            {(event) => <Entry event={event} />}
+          </EventList>
         </div>
       )}
       {list.hasNextPage && (

@@ -32,7 +32,7 @@ export function History({ did }: { readonly did: string }) {
         </>
       )}
       {events.length > 0 && (
-        <EventList events={events}>
+        <EventList events={events} keyOf={({ seq }) => seq}>
           {(event) => (
             <>
               {eventSentences(event, labelOf).map((each) => (

@@ -11,6 +11,7 @@ import type {
 import type { Kysely } from 'kysely'
 import type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
 import type {
+  AccountActivityRow,
   EmailAddressRow,
   EmailOutboxRow,
   EmailPreferenceRow,
@@ -50,6 +51,7 @@ export interface Tables {
   rate_counts: RateCountRow
   released_usernames: ReleasedUsernameRow
   notifications: NotificationRow
+  account_activity: AccountActivityRow
   email_addresses: EmailAddressRow
   email_preferences: EmailPreferenceRow
   email_outbox: EmailOutboxRow

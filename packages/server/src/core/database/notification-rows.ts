@@ -1,4 +1,4 @@
-/* The rows of notifications and e-mail. Times are milliseconds since the Unix epoch. */
+/* The rows of notifications, e-mail and activities of accounts. Times are milliseconds since the Unix epoch. */
 
 /** What an owner was told. One row for each (owner, kind, subject). */
 export interface NotificationRow {
@@ -55,4 +55,18 @@ export interface EmailOutboxRow {
   held_until: number
   /** Attempts after which nobody knows whether the SMTP server has accepted the e-mail. */
   interruptions: number
+}
+
+/** Something that an owner, or somebody in their name, did to the account. Unlike an event, it is deleted with the account. */
+export interface AccountActivityRow {
+  id: number
+  owner_id: number
+  /** The last event before it, which decides its place among the owner's events. */
+  after_seq: number
+  /** Milliseconds since the Unix epoch. */
+  at: number
+  /** An `AccountActivityType`, or one of a newer release. */
+  type: string
+  /** JSON. */
+  details: string
 }

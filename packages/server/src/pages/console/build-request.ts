@@ -11,7 +11,9 @@ import type { PageReadDeps } from '../../agents/find-agent.ts'
 import { didOfAgent } from '../../core/site.ts'
 import { type AgentCheck, checkAgent } from '../check-agent.ts'
 import { requestOf } from '../check-request.ts'
-import { CALLERS, type CallerKind, type ConsoleForm } from './console-form.ts'
+import { SAMPLE_TAIL } from '../sample.ts'
+import { CALLERS, type CallerKind, type ConsoleForm, fieldOf } from './console-form.ts'
+import { itemsIn } from './policy-codecs.ts'
 import { type SimulatedSigner, simulatedSigner } from './simulated-signer.ts'
 
 /** A request as the simulated gateway receives it, and who sends it. */
@@ -24,9 +26,11 @@ export interface SimulatedRequest {
   readonly signer: SimulatedSigner | null
 }
 
-interface SimulatedAgent {
+export interface SimulatedAgent {
   readonly did: string
   readonly keySequence: number
+  /** Whether it is that of /sample, which does not exist. */
+  readonly isSample: boolean
 }
 
 /** Why a text names no agent. `unknown-name`: a name or key that no agent has, from which no DID follows. */
@@ -44,11 +48,13 @@ export async function buildRequest(
   policy: Policy,
 ): Promise<SimulatedRequest | AgentFault> {
   const { naming, baseUrl } = read.site
-  const caller = CALLERS.find((each) => each === form.caller) ?? CALLERS[0]
+  const caller = CALLERS.find((each) => each === fieldOf(form, 'caller')) ?? CALLERS[0]
   if (caller === 'pasted') {
     return { caller, agent: null, request: pastedRequest(form, policy), signer: null }
   }
-  const agent = NAMES_AGENT.includes(caller) ? await findSimulatedAgent(read, form.agent) : null
+  const agent = NAMES_AGENT.includes(caller)
+    ? await findSimulatedAgent(read, fieldOf(form, 'agent'))
+    : null
   if (agent !== null && 'kind' in agent) return agent
   const request = plainRequest(form, policy, naming, caller, agent)
   const issuer = caller === 'directory' ? directoryOf(policy) : keySetOf(baseUrl, agent)
@@ -72,29 +78,31 @@ function directoryOf({ directories: [directory] }: Policy): string {
   throw refusal('Enter a key directory in the policy, so that one of its keys can sign.')
 }
 
-/** @throws CodedError VALIDATION_ERROR */
 async function findSimulatedAgent(
   read: PageReadDeps,
   text: string,
 ): Promise<SimulatedAgent | AgentFault> {
   const { site } = read
-  if (text === '') throw refusal('Enter an agent, or choose a request without one.')
+  if (text === '') {
+    return { did: didOf(site.naming, SAMPLE_TAIL), keySequence: 1, isSample: true }
+  }
   const check = await checkAgent(read, text)
   if (check.kind === 'found') {
     const { tail, profile } = check.view.agent
-    return { did: didOfAgent(site, tail), keySequence: profile.keySequence }
+    return { did: didOfAgent(site, tail), keySequence: profile.keySequence, isSample: false }
   }
   if (check.kind !== 'unknown') return check
   const tail = parseDidOrTail(site.naming, text)
   return tail === null
     ? { kind: 'unknown-name' }
-    : { did: didOf(site.naming, tail), keySequence: 1 }
+    : { did: didOf(site.naming, tail), keySequence: 1, isSample: false }
 }
 
 /** @throws CodedError VALIDATION_ERROR */
 function pastedRequest(form: ConsoleForm, policy: Policy): SignedRequest {
-  if (form.headers.trim() === '') throw refusal('Paste the headers of a request.')
-  return requestOf({ ...form, url: urlIn(form, policy), audience: form.origin })
+  const headers = fieldOf(form, 'headers')
+  if (headers.trim() === '') throw refusal('Paste the headers of a request.')
+  return requestWith(form, policy, headers)
 }
 
 /** @throws CodedError VALIDATION_ERROR */
@@ -105,8 +113,7 @@ function plainRequest(
   caller: CallerKind,
   agent: SimulatedAgent | null,
 ): SignedRequest {
-  const sent = { ...form, url: urlIn(form, policy), headers: '', audience: form.origin }
-  const request = requestOf(sent)
+  const request = requestWith(form, policy, '')
   const { href, host } = new URL(request.url)
   const headers = [
     ['Host', host],
@@ -116,11 +123,30 @@ function plainRequest(
   return { ...request, url: href.replace(/#.*$/s, ''), headers }
 }
 
-/** Default: the route's path at the origin of the site. */
-function urlIn({ url, origin }: ConsoleForm, { routes: [route] }: Policy): string {
+/** @throws CodedError VALIDATION_ERROR */
+function requestWith(form: ConsoleForm, policy: Policy, headers: string): SignedRequest {
+  const method = fieldOf(form, 'method')
+  return requestOf({
+    method,
+    url: urlIn(form, policy),
+    headers,
+    audience: originsIn(form)[0] ?? '',
+  })
+}
+
+/** Default: the path of the first route, at the first origin of the site. */
+function urlIn(form: ConsoleForm, { routes: [route] }: Policy): string {
+  const url = fieldOf(form, 'url')
+  const [origin = 'https://site.example'] = originsIn(form)
+  if (url.startsWith('/')) return new URL(origin).origin + url
   if (url !== '') return url
   const path = route?.path.replace(/\/\*$/, '/') ?? '/'
-  return `${origin === '' ? 'https://site.example' : new URL(origin).origin}${path}`
+  return `${new URL(origin).origin}${path}`
+}
+
+/** The origins of the site, unchecked. */
+export function originsIn(form: ConsoleForm): string[] {
+  return itemsIn(fieldOf(form, 'origin'))
 }
 
 function refusal(message: string): CodedError {

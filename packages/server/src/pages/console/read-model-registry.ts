@@ -1,10 +1,13 @@
 import type { RegistryClient } from '@countersign/gateway/internal'
 import { CodedError } from '@countersign/protocol'
 import { agentObjectOf } from '../../agents/agent-object.ts'
+import type { AgentView } from '../../agents/agent-record.ts'
 import { withCurrentChannels } from '../../agents/current-channels.ts'
 import { findAgent, type PageReadDeps } from '../../agents/find-agent.ts'
 import { gradeAnswerOf } from '../../agents/grade.ts'
 import { lookupOf } from '../../agents/lookup.ts'
+import { sampleView } from '../sample.ts'
+import type { SimulatedAgent } from './build-request.ts'
 import type { SimulatedSigner } from './simulated-signer.ts'
 
 /** The service as a gateway sees it, without HTTP between them. */
@@ -15,10 +18,16 @@ export interface ReadModelRegistry extends RegistryClient {
   readonly failures: readonly unknown[]
 }
 
-/** @param signer shown as the key of every agent; null: the agents' own */
+/** What of a simulated request the answers of the service depend on. */
+export interface RegistrySimulation {
+  readonly agent: SimulatedAgent | null
+  /** Shown as the key of every agent; null: the agents' own. */
+  readonly signer: SimulatedSigner | null
+}
+
 export function readModelRegistry(
   read: PageReadDeps,
-  signer: SimulatedSigner | null,
+  { agent, signer }: RegistrySimulation,
 ): ReadModelRegistry {
   const { site } = read
   const failures: unknown[] = []
@@ -31,21 +40,25 @@ export function readModelRegistry(
       throw error
     }
   }
+  const isSample = (did: string) => agent?.isSample === true && agent.did === did
+  const find = async (did: string): Promise<AgentView> =>
+    isSample(did) ? sampleView(read.now()) : findAgent(read, did)
   const registry: ReadModelRegistry = {
     isAway: false,
     failures,
     service: site.baseUrl,
     naming: site.naming,
-    lookup: (did) => answer(async () => lookupOf(site, await findAgent(read, did), read.now())),
+    lookup: (did) => answer(async () => lookupOf(site, await find(did), read.now())),
     grade: (did) =>
       answer(async () => {
-        const view = await withCurrentChannels(read.db, await findAgent(read, did))
+        const found = await find(did)
+        const view = isSample(did) ? found : await withCurrentChannels(read.db, found)
         return { ...gradeAnswerOf(site, view, read.now()), did }
       }),
     agent: (did) =>
       answer(async () => ({
         did,
-        ...agentObjectOf(site, await findAgent(read, did), read.now()),
+        ...agentObjectOf(site, await find(did), read.now()),
         ...(signer && { publicKey: signer.publicKey, keyThumbprint: signer.thumbprint }),
       })),
   }

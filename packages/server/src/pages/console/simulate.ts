@@ -9,22 +9,43 @@ import {
   isSigned,
   type Policy,
   PolicyError,
+  type PolicyInput,
+  RouteMatcher,
 } from '@countersign/gateway/internal'
-import { CodedError, type SignedRequest } from '@countersign/protocol'
+import { CodedError, type RawRequest, type SignedRequest } from '@countersign/protocol'
 import type { PageReadDeps } from '../../agents/find-agent.ts'
 import { rawRequestOf } from '../../verification/verify-signed-request.ts'
-import { type AgentFault, buildRequest, type SimulatedRequest } from './build-request.ts'
+import {
+  type AgentFault,
+  buildRequest,
+  originsIn,
+  type SimulatedAgent,
+  type SimulatedRequest,
+} from './build-request.ts'
 import { configurationsOf, type Target } from './configuration.ts'
-import type { CallerKind, ConsoleForm } from './console-form.ts'
-import { policyOfForm, withoutDefaults } from './policy-of-form.ts'
+import { type CallerKind, type ConsoleForm, fieldOf, policyOfForm } from './console-form.ts'
+import { consoleLink } from './console-link.ts'
+import { type SortedMistakes, sortMistakes } from './field-mistakes.ts'
 import { type ReadModelRegistry, readModelRegistry } from './read-model-registry.ts'
+import { withoutDefaults } from './without-defaults.ts'
+
+/** What the page shows. */
+export interface ConsoleState {
+  readonly form: ConsoleForm
+  /** Null if nothing is to be decided yet. */
+  readonly answer: ConsoleAnswer | null
+  /** Why a pasted policy was not loaded, or not completely, in sentences. */
+  readonly problems: readonly string[]
+}
 
 export type ConsoleAnswer =
   /** What the gateway's reader says about the policy. */
-  | { readonly kind: 'invalid'; readonly mistakes: readonly string[] }
+  | { readonly kind: 'invalid'; readonly mistakes: SortedMistakes }
   | {
       readonly kind: 'valid'
       readonly policy: Policy
+      /** The path of the address that shows this answer; null if it would be too long. */
+      readonly link: string | null
       /** What to write into the site's code, or into the file of `countersign-gateway`. */
       readonly configurations: Readonly<Record<Target, string>>
       readonly simulation: Simulation
@@ -32,10 +53,13 @@ export type ConsoleAnswer =
 
 export type Simulation = Simulated | AgentFault | { kind: 'malformed'; readonly message: string }
 
-interface Simulated {
+export interface Simulated {
   readonly kind: 'decided'
   readonly caller: CallerKind
+  readonly agent: SimulatedAgent | null
   readonly request: SignedRequest
+  /** The position of the route whose rules apply; null if those of the policy do, `all` if it is ambiguous which. */
+  readonly route: number | 'all' | null
   readonly decision: Decision
   /** Null if the request is passed on. */
   readonly denial: Denial | null
@@ -48,25 +72,39 @@ interface Simulated {
  * @throws CodedError, StorageFailure for faults of the service, never for the input
  */
 export async function simulate(read: PageReadDeps, form: ConsoleForm): Promise<ConsoleAnswer> {
-  const options = {
-    policy: policyOfForm(form),
-    audiences: form.origin === '' ? [] : [form.origin],
+  const options = { policy: policyOfForm(form), audiences: originsIn(form) }
+  const policy = readPolicy(read, options)
+  if (policy instanceof PolicyError) {
+    return { kind: 'invalid', mistakes: sortMistakes(form, policy.mistakes) }
   }
-  // Without sessions, so that the policy is valid with the configuration that is shown.
-  const policy = readPolicy({ ...options, service: readModelRegistry(read, null) })
-  if (policy instanceof PolicyError) return { kind: 'invalid', mistakes: policy.mistakes }
   const origins = options.audiences.map((each) => new URL(each).origin)
+  const written = withoutDefaults(policy)
+  const simulation = await simulateRequest(read, form, options, policy)
+  const isLinkable = simulation.kind === 'decided' && simulation.caller !== 'pasted'
   return {
     kind: 'valid',
     policy,
-    configurations: configurationsOf(read.site, origins, withoutDefaults(policy)),
-    simulation: await simulateRequest(read, form, options, policy),
+    link: consoleLink(form, written, isLinkable),
+    configurations: configurationsOf(read.site, origins, written),
+    simulation,
   }
 }
 
-function readPolicy(options: GatewayOptions): Policy | PolicyError {
+/** What the gateway's reader says about a policy. */
+export function policyMistakes(read: PageReadDeps, policy: unknown): readonly string[] {
+  // Whether the origins suffice is said of the form.
+  const result = readPolicy(read, {
+    policy: policy as PolicyInput,
+    audiences: ['https://a.example'],
+  })
+  return result instanceof PolicyError ? result.mistakes : []
+}
+
+/** Without sessions, so that the policy is valid with the configuration that is shown. */
+function readPolicy(read: PageReadDeps, options: FormOptions): Policy | PolicyError {
+  const service = readModelRegistry(read, { agent: null, signer: null })
   try {
-    return new Gate(options).policy
+    return new Gate({ ...options, service }).policy
   } catch (error) {
     if (error instanceof PolicyError) return error
     throw error
@@ -84,10 +122,12 @@ async function simulateRequest(
   try {
     const built = await buildRequest(read, form, policy)
     if ('kind' in built) return built
-    const registry = readModelRegistry(read, built.signer)
+    const registry = readModelRegistry(read, built)
     const parts = { ...options, ...simulatedParts(built), service: registry }
     const gate =
-      form.away === '' ? new Gate(parts) : await gateWithoutService(parts, registry, built)
+      fieldOf(form, 'away') === ''
+        ? new Gate(parts)
+        : await gateWithoutService(parts, registry, built)
     return await decideOn(gate, registry, built)
   } catch (error) {
     if (!(error instanceof CodedError) || error.code !== 'VALIDATION_ERROR') throw error
@@ -126,7 +166,7 @@ async function gateWithoutService(
 async function decideOn(
   gate: Gate,
   { failures }: ReadModelRegistry,
-  { caller, request }: SimulatedRequest,
+  { caller, agent, request }: SimulatedRequest,
 ): Promise<Simulation> {
   const raw = rawRequestOf(request)
   const { decision, forwarded } = await gate.decide(gatewayRequest(gate, request))
@@ -134,7 +174,14 @@ async function decideOn(
   const accept = fieldsOf(request)('accept')
   const denial = denialFor(decision, gate, accept, () => raw)
   const headers = forwarded.map(([name, value]) => [name, value] as const)
-  return { kind: 'decided', caller, request, decision, denial, forwarded: headers }
+  const route = routeOf(gate.policy, raw)
+  return { kind: 'decided', caller, agent, request, route, decision, denial, forwarded: headers }
+}
+
+function routeOf(policy: Policy, { method, target }: RawRequest): Simulated['route'] {
+  const index = new RouteMatcher(policy).find(method, target)
+  if (index < 0) return 'all'
+  return index < policy.routes.length ? index : null
 }
 
 function gatewayRequest(gate: Gate, request: SignedRequest): GatewayRequest {

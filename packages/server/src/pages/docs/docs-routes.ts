@@ -11,6 +11,7 @@ import type { PageContext } from '../views/context.ts'
 import type { DocsMap } from '../views/docs-view.ts'
 import { contextFor, type VisitorDeps } from '../visitor.ts'
 import type { ApiGroup } from './api-model.ts'
+import { deployFile } from './deploy-file.ts'
 import type { Library } from './library.ts'
 import { MAX_QUERY, search, searchIndex } from './search.ts'
 import { llmsText, skillName, skillOf, skillsIndex } from './skill.ts'
@@ -78,6 +79,17 @@ export function docsRoutes(app: App, { library, pages, api, read }: DocsRouteCon
       const group = api().find((each) => each.name === name)
       if (group === undefined) throw new CodedError('NOT_FOUND', NO_GROUP)
       return asPage(request, reply, (make, context) => make.apiGroupPage(context, map(), group))
+    },
+  })
+  app.get('/docs/deploy/:proxy/:file', {
+    ...options,
+    handler: (request, reply) => {
+      const { proxy, file } = request.params as { proxy: string; file: string }
+      const text = deployFile(library, proxy, file)
+      return reply
+        .headers({ 'content-disposition': `attachment; filename="${file}"` })
+        .type('text/plain; charset=utf-8')
+        .send(text)
     },
   })
   app.get('/docs/:page', {

@@ -49,7 +49,6 @@ export interface Schema {
   readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
   readonly minItems?: number
-  readonly minItems?: number
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,8 +1,9 @@
-import type { Decision } from '@countersign/gateway/internal'
+import type { Decision, Policy } from '@countersign/gateway/internal'
 import { Command } from '@countersign/ui'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import type { Target } from '../console/configuration.ts'
-import type { ConsoleAnswer, Simulation } from '../console/simulate.ts'
+import type { SortedMistakes } from '../console/field-mistakes.ts'
+import type { ConsoleAnswer, Simulated, Simulation } from '../console/simulate.ts'
 import { Note, Verdict, type VerdictProps } from './check-parts.tsx'
 
 const LINK = 'text-accent underline underline-offset-4 hover:text-accent-strong'
@@ -15,45 +16,44 @@ interface AnswerProps {
 
 /** The decision and the configuration, or what is wrong with the policy. */
 export function ConsoleAnswerView({ answer, gatewayPackage }: AnswerProps) {
-  if (answer.kind === 'invalid') {
-    return (
-      <Verdict tone="plain" title="The policy is not valid">
-        {answer.mistakes.map((mistake) => (
-          <span key={mistake} className="block">
-            {mistake.replaceAll('`', '')}.
-          </span>
-        ))}
-      </Verdict>
-    )
-  }
-  const { configurations, simulation, policy } = answer
+  if (answer.kind === 'invalid') return <MistakesView mistakes={answer.mistakes} />
+  const { configurations, simulation, policy, link } = answer
   return (
     <div className="space-y-12">
       <div className="space-y-6">
-        <SimulationView simulation={simulation} limit={policy.limit} />
+        <SimulationView simulation={simulation} policy={policy} />
+        <LinkView link={link} simulation={simulation} />
       </div>
       <Part title="Configuration">
         <p>Only settings that differ from the defaults are listed. Install the gateway first:</p>
         <Command value={`npm install ${gatewayPackage}`} what="the command" />
-        {CODE_TARGETS.map(([target, title], index) => (
+        {CODE_TARGETS.map(([target, title, file], index) => (
           <Choice key={target} title={title} open={index === 0}>
-            <CodeText text={configurations[target]} />
+            <CodeText text={configurations[target]} file={file} />
           </Choice>
         ))}
         <Choice title="nginx, Caddy, Traefik, HAProxy, Envoy" open={false}>
           <p>
             Save this as <Code>gateway.json</Code>:
           </p>
-          <CodeText text={configurations.proxy} />
+          <CodeText text={configurations.proxy} file="gateway.json" />
           <p>Start the gateway, and add the file for your proxy:</p>
           <Command value="npx countersign-gateway --config gateway.json" what="the command" />
-          <ul className="space-y-1">
-            {PROXIES.map(([anchor, name, file]) => (
+          <ul className="space-y-3">
+            {PROXIES.map(([page, name, files]) => (
               <li key={name}>
-                <a href={`/docs/gateways#${anchor}`} className={LINK}>
+                <a href={`/docs/gateways-${page}#configuration`} className={LINK}>
                   {name}
                 </a>
-                : <Code>{file}</Code>
+                {': '}
+                {files.map((file, index) => (
+                  <Fragment key={file}>
+                    {index > 0 && ', '}
+                    <a href={`/docs/deploy/${page}/${file}`} download={file} className={LINK}>
+                      <Code>{file}</Code>
+                    </a>
+                  </Fragment>
+                ))}
               </li>
             ))}
           </ul>
@@ -63,27 +63,79 @@ export function ConsoleAnswerView({ answer, gatewayPackage }: AnswerProps) {
   )
 }
 
-const CODE_TARGETS: readonly (readonly [target: Target, title: string])[] = [
-  ['express', 'Express'],
-  ['fastify', 'Fastify'],
-  ['hono', 'Hono'],
-  ['fetch', 'fetch handlers and Workers'],
+const CODE_TARGETS: readonly (readonly [target: Target, title: string, file: string])[] = [
+  ['express', 'Express', 'express.mjs'],
+  ['fastify', 'Fastify', 'fastify.mjs'],
+  ['hono', 'Hono', 'hono.mjs'],
+  ['fetch', 'fetch handlers and Workers', 'worker.mjs'],
 ]
 
 const PROXIES = [
-  ['nginx', 'nginx', 'deploy/nginx/countersign.conf'],
-  ['caddy', 'Caddy', 'deploy/caddy/Caddyfile'],
-  ['traefik', 'Traefik', 'deploy/traefik/countersign.yml'],
-  ['haproxy', 'HAProxy', 'deploy/haproxy/haproxy.cfg, countersign.lua'],
-  ['envoy', 'Envoy', 'deploy/envoy/envoy.yaml'],
+  ['nginx', 'nginx', ['countersign.conf']],
+  ['caddy', 'Caddy', ['Caddyfile']],
+  ['traefik', 'Traefik', ['countersign.yml']],
+  ['haproxy', 'HAProxy', ['haproxy.cfg', 'countersign.lua']],
+  ['envoy', 'Envoy', ['envoy.yaml']],
 ] as const
+
+/** What is wrong with a policy, with links to the fields. */
+function MistakesView({ mistakes: { fields, others } }: { readonly mistakes: SortedMistakes }) {
+  return (
+    <Verdict tone="plain" title="The policy is not valid">
+      <span className="block">Correct these fields, and decide again:</span>
+      {[...fields].map(([name, sentences]) => (
+        <span key={name} className="block">
+          <a href={`#${name}`} className={LINK}>
+            {placeWords(name)}
+          </a>
+          : {sentences.join(' ')}
+        </span>
+      ))}
+      {others.map((each) => (
+        <span key={each} className="block">
+          {each}
+        </span>
+      ))}
+    </Verdict>
+  )
+}
+
+/** `Route 1, path` for `routes.0.path`. */
+function placeWords(name: string): string {
+  const [, list, index, field] = /^(routes|directories)\.(\d+)\.(.*)$/.exec(name) ?? []
+  if (list === undefined) return name
+  return `${list === 'routes' ? 'Route' : 'Directory'} ${Number(index) + 1}, ${field}`
+}
+
+interface LinkViewProps {
+  readonly link: string | null
+  readonly simulation: Simulation
+}
+
+/** The address of this state. Captured requests are left out, because they may contain secrets. */
+function LinkView({ link, simulation }: LinkViewProps) {
+  if (link === null) {
+    return <p className="text-sm/6 text-soft">This policy is too long for a link.</p>
+  }
+  const isWhole = simulation.kind === 'decided' && simulation.caller !== 'pasted'
+  return (
+    <p className="text-sm/6">
+      <a href={link} className={LINK}>
+        {isWhole ? 'Link to this policy and request' : 'Link to this policy'}
+      </a>
+      <span className="text-soft">
+        {isWhole ? ' (without the query of the URL)' : ' (without the request)'}
+      </span>
+    </p>
+  )
+}
 
 interface SimulationProps {
   readonly simulation: Simulation
-  readonly limit: { readonly requests: number; readonly seconds: number }
+  readonly policy: Policy
 }
 
-function SimulationView({ simulation, limit }: SimulationProps) {
+function SimulationView({ simulation, policy }: SimulationProps) {
   if (simulation.kind !== 'decided') {
     return (
       <Verdict tone="plain" title="No decision">
@@ -91,16 +143,17 @@ function SimulationView({ simulation, limit }: SimulationProps) {
       </Verdict>
     )
   }
-  const { decision, denial, forwarded, request, caller } = simulation
+  const { decision, denial, forwarded, request, caller, agent } = simulation
   return (
     <>
-      <Verdict {...outcomeOf(decision, limit)} />
+      <Verdict {...outcomeOf(decision, policy.limit)} />
       <dl className="divide-y divide-line rounded-lg border border-line bg-surface">
         <Row name="Request">
           <Code>
             {request.method} {request.url}
           </Code>
         </Row>
+        {policy.routes.length > 0 && <Row name="Rules">{rulesWords(policy, simulation.route)}</Row>}
         <Row name="Reasons">
           <ul className="space-y-1">
             {decision.reasons.map(({ code, message }) => (
@@ -122,7 +175,9 @@ function SimulationView({ simulation, limit }: SimulationProps) {
         </Row>
         {decision.did !== null && (
           <Row name="Agent">
-            {decision.status === null ? (
+            {agent?.isSample === true ? (
+              SAMPLE_AGENT
+            ) : decision.status === null ? (
               decision.did
             ) : (
               <a href={`/agent/${decision.did}`} className={LINK}>
@@ -167,7 +222,7 @@ function SimulationView({ simulation, limit }: SimulationProps) {
 
 function outcomeOf(
   { action, admitted, refusal, mode }: Decision,
-  { requests, seconds }: SimulationProps['limit'],
+  { requests, seconds }: Policy['limit'],
 ): VerdictProps {
   const limit = `Up to ${requests} requests in ${seconds} seconds for each caller.`
   if (mode === 'shadow') {
@@ -192,6 +247,19 @@ function outcomeOf(
     return { tone: 'suspended', title: 'Allowed within the rate limit', children: limit }
   }
   return { tone: 'active', title: 'Allowed', children: 'The request reaches your site.' }
+}
+
+const SAMPLE_AGENT =
+  'The sample agent, which does not exist: its certificate is active, and its owner is verified.'
+
+function rulesWords({ routes }: Policy, route: Simulated['route']): string {
+  if (route === 'all') {
+    return 'The strictest of all: servers may read this path or method in different ways.'
+  }
+  const found = route === null ? undefined : routes[route]
+  return route === null || found === undefined
+    ? 'Those of the policy. No route matches.'
+    : `Route ${route + 1}: ${found.methods?.join(', ') ?? 'every method'} ${found.path}`
 }
 
 const FLAGGED = 'The request reaches your site, marked as not checked.'
@@ -261,22 +329,39 @@ function Code({ children }: { readonly children: ReactNode }) {
   return <code className="font-mono text-sm wrap-anywhere">{children}</code>
 }
 
+interface CodeTextProps {
+  readonly text: string
+  /** The name of the file to download. */
+  readonly file: string
+}
+
 /** Not highlighted: unlike the documentation, it depends on the input. */
-function CodeText({ text }: { readonly text: string }) {
+function CodeText({ text, file }: CodeTextProps) {
   return (
-    <div className="doc">
-      <div className="code">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the focused element (WCAG 2.1.1) */}
-        <pre tabIndex={0}>
-          <code>{text}</code>
-        </pre>
-        <button type="button" className="code-copy" data-copy="">
-          <span data-copy-word aria-live="polite">
-            Copy
-          </span>
-          <span className="sr-only"> the code</span>
-        </button>
+    <div className="space-y-3">
+      <div className="doc">
+        <div className="code">
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the focused element (WCAG 2.1.1) */}
+          <pre tabIndex={0}>
+            <code>{text}</code>
+          </pre>
+          <button type="button" className="code-copy" data-copy="">
+            <span data-copy-word aria-live="polite">
+              Copy
+            </span>
+            <span className="sr-only"> the code</span>
+          </button>
+        </div>
       </div>
+      <p>
+        <a
+          href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`}
+          download={file}
+          className={LINK}
+        >
+          Download {file}
+        </a>
+      </p>
     </div>
   )
 }

@@ -1,291 +1,200 @@
-import type { Level } from '@countersign/gateway/internal'
-import type { ReactNode } from 'react'
-import type { CallerKind, ConsoleForm, LevelFields } from '../console/console-form.ts'
-import type { PageContext } from './context.ts'
-import { SelectField, TextArea, TextField } from './fields.tsx'
+import { LISTS, type ListName } from '../console/console-form.ts'
+import { POLICY_CODECS } from '../console/policy-codecs.ts'
+import {
+  Choice,
+  Columns,
+  EditButton,
+  Group,
+  Lines,
+  More,
+  Text,
+  useForm,
+} from './console-form-parts.tsx'
+import { RuleFields } from './console-rule-fields.tsx'
 
-type Options = readonly (readonly [value: string, label: string])[]
-
-const ROW = 'grid items-end gap-5 sm:grid-cols-2'
-
-function Group({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+export function PolicyFields() {
+  const { form, mistakes, hasContent } = useForm()
+  const { mode: _, ...codecs } = POLICY_CODECS
+  const others = Object.entries(codecs).flatMap(([name, codec]) => codec.names(name))
   return (
-    <fieldset className="min-w-0 space-y-5">
-      <legend className="mb-5 text-2xl/8 font-semibold tracking-tight">{title}</legend>
-      {children}
-    </fieldset>
-  )
-}
-
-const LEVEL_LABELS: readonly (readonly [level: Level, label: string])[] = [
-  ['none', 'No identification'],
-  ['unknown', 'Unknown agent'],
-  ['unverified', 'Agent of an unverified owner'],
-  ['verified', 'Agent of a verified owner'],
-  ['directory', 'Key of the trusted directory'],
-]
-
-const ACTIONS: Options = [
-  ['allow', 'Allow'],
-  ['limit', 'Allow within the rate limit'],
-  ['deny', 'Refuse'],
-]
-
-/** Of a route, which can leave a field to the rest of the policy. */
-const SAME = ['', 'Same as the policy'] as const
-
-interface LevelSelectsProps {
-  readonly levels: LevelFields
-  readonly prefix: string
-  readonly options: Options
-}
-
-function LevelSelects({ levels, prefix, options }: LevelSelectsProps) {
-  return LEVEL_LABELS.map(([level, label]) => (
-    <SelectField
-      key={level}
-      id={`${prefix}.${level}`}
-      name={`${prefix}.${level}`}
-      label={label}
-      value={levels[level]}
-      options={options}
-    />
-  ))
-}
-
-export function PolicyFields({ form }: { readonly form: ConsoleForm }) {
-  return (
-    <Group title="1. Policy">
-      <div className={ROW}>
-        <TextField
-          id="origin"
+    <Group id="policy" title="1. Policy">
+      <More title="Load a policy that you have" open={mistakes.has('json')}>
+        <Lines
+          name="json"
+          label="Policy as JSON"
+          hint="A policy, or the file of countersign-gateway. It replaces the fields below."
+          placeholder={'{ "requireProof": true }'}
+          rows={6}
+        />
+        <EditButton edit="load" to="policy">
+          Load policy
+        </EditButton>
+      </More>
+      <Columns>
+        <Text
           name="origin"
           label="Origin of your site"
-          hint="Signatures count only for this origin."
-          value={form.origin}
-          code
-          optional
+          hint="Signatures count only for this origin. Separate several by spaces."
         />
-        <SelectField
-          id="mode"
+        <Choice
           name="mode"
           label="Mode"
           hint="Shadow mode logs decisions and refuses nothing."
-          value={form.mode}
           options={[
             ['enforce', 'Enforce'],
             ['shadow', 'Shadow'],
           ]}
         />
-        <LevelSelects levels={form.levels} prefix="levels" options={ACTIONS} />
-        <SelectField
-          id="requireProof"
-          name="requireProof"
-          label="Proof of possession"
-          value={form.requireProof}
-          options={[
-            ['false', 'Not required'],
-            ['true', 'Required: a signature or a session'],
-          ]}
-        />
-        <SelectField
-          id="minimumGrade"
-          name="minimumGrade"
-          label="Minimum grade"
-          value={form.minimumGrade}
-          options={[
-            ['', 'Any grade'],
-            ...['A', 'B', 'C', 'D', 'E'].map((each) => [each, each] as const),
-          ]}
-        />
-      </div>
-      <details className="space-y-5" open={form.directory !== ''}>
-        <Summary>Rate limit, unreachable service, trusted directory</Summary>
-        <div className={`${ROW} pt-2`}>
-          <TextField
-            id="requests"
-            name="requests"
+      </Columns>
+      <RuleFields prefix="" />
+      <More title="Rate limit, cache, preflights" open={hasContent(others)}>
+        <Columns>
+          <Text
+            name="limit.requests"
             label="Rate limit: requests"
-            value={form.requests}
-            optional
+            hint="For each agent, or each address if no agent is known"
           />
-          <TextField
-            id="seconds"
-            name="seconds"
-            label="Rate limit: seconds"
-            value={form.seconds}
-            optional
+          <Text name="limit.seconds" label="Rate limit: seconds" />
+          <Text
+            name="cacheSeconds"
+            label="Cached answers, in seconds"
+            hint="A revoked agent is refused within this time."
           />
-          <SelectField
-            id="unreachable"
-            name="unreachable"
-            label="If the service is unreachable"
-            value={form.unreachable}
+          <Choice
+            name="preflight"
+            label="CORS preflights"
             options={[
-              ['deny', 'Refuse (503)'],
-              ['stale', 'Use the last answer'],
-              ['flag', 'Allow and flag'],
-              ['allow', 'Allow'],
+              ['pass', 'Pass'],
+              ['decide', 'Decide like other requests'],
             ]}
           />
-          <TextField
-            id="maxStaleSeconds"
-            name="maxStaleSeconds"
-            label="Maximum age of the last answer, in seconds"
-            value={form.maxStaleSeconds}
-            optional
-          />
-          <TextField
-            id="directory"
-            name="directory"
-            label="Trusted directory (optional)"
-            value={form.directory}
-            placeholder="https://bots.example"
-            code
-            optional
-          />
-          <SelectField
-            id="directoryProfile"
-            name="directoryProfile"
-            label="Signatures of the directory"
-            value={form.directoryProfile}
-            options={[
-              ['strict', 'Strict: cover the request'],
-              ['wba', 'Web Bot Auth: may cover the host alone'],
-            ]}
-          />
-        </div>
-      </details>
+        </Columns>
+      </More>
+      <More title="Trusted directories" open={form.directories > 0}>
+        <Directories />
+      </More>
     </Group>
   )
 }
 
-function Summary({ children }: { readonly children: string }) {
+function Directories() {
+  const { form } = useForm()
   return (
-    <summary className="cursor-pointer py-1 font-medium text-accent hover:text-accent-strong">
+    <div id="directories" className="scroll-mt-6 space-y-5">
+      <p className="text-sm text-soft">
+        Signers that are not agents of this service. “Key of a trusted directory” is the action for
+        them.
+      </p>
+      {Array.from({ length: form.directories }, (_, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the position is what identifies it
+        <Item key={i} list="directories" index={i} what="Directory">
+          <Columns>
+            <Text
+              name={`directories.${i}.url`}
+              label="Address"
+              placeholder="https://bots.example"
+            />
+            <Choice
+              name={`directories.${i}.profile`}
+              label="Signatures"
+              options={[
+                ['strict', 'Strict: cover the request'],
+                ['wba', 'Web Bot Auth: may cover the host alone'],
+              ]}
+            />
+          </Columns>
+        </Item>
+      ))}
+      <AddButton list="directories" what="directory" />
+    </div>
+  )
+}
+
+export function RouteFields() {
+  const { form } = useForm()
+  return (
+    <Group id="routes" title="2. Routes with their own rules (optional)">
+      <p className="text-sm text-soft">
+        The first route that matches applies. Where none matches, the policy above does.
+      </p>
+      {Array.from({ length: form.routes }, (_, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the position is what identifies it
+        <Item key={i} list="routes" index={i} what="Route">
+          <Columns>
+            <Text
+              name={`routes.${i}.path`}
+              label="Path"
+              hint="One path, or everything below it: /orders or /orders/*"
+            />
+            <Text
+              name={`routes.${i}.methods`}
+              label="Methods"
+              hint="Such as POST, PUT. Empty: every method."
+            />
+          </Columns>
+          <RuleFields prefix={`routes.${i}.`} />
+        </Item>
+      ))}
+      <AddButton list="routes" what="route" />
+    </Group>
+  )
+}
+
+interface ItemProps {
+  readonly list: ListName
+  readonly index: number
+  readonly what: 'Route' | 'Directory'
+  readonly children: React.ReactNode
+}
+
+/** A route or a directory, with the buttons that move and remove it. */
+function Item({ list, index, what, children }: ItemProps) {
+  const { form } = useForm()
+  const title = `${what} ${index + 1}`
+  return (
+    <section
+      id={`${list}-${index}`}
+      aria-label={title}
+      className="scroll-mt-6 space-y-5 rounded-xl border border-line bg-surface p-4 sm:p-6"
+    >
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <h3 className="text-lg font-semibold">{title}</h3>
+        <div className="flex flex-wrap gap-2">
+          <EditButton
+            edit={`raise ${list} ${index}`}
+            to={`${list}-${index - 1}`}
+            label={`Move ${title} up`}
+            disabled={index === 0}
+          >
+            Up
+          </EditButton>
+          <EditButton
+            edit={`lower ${list} ${index}`}
+            to={`${list}-${index + 1}`}
+            label={`Move ${title} down`}
+            disabled={index === form[list] - 1}
+          >
+            Down
+          </EditButton>
+          <EditButton edit={`remove ${list} ${index}`} to={list} label={`Remove ${title}`}>
+            Remove
+          </EditButton>
+        </div>
+      </div>
       {children}
-    </summary>
+    </section>
   )
 }
 
-export function RouteFields({ route }: Pick<ConsoleForm, 'route'>) {
+function AddButton({ list, what }: { readonly list: ListName; readonly what: string }) {
+  const { form } = useForm()
+  const isFull = form[list] >= LISTS[list].most
   return (
-    <Group title="2. Route with its own rules (optional)">
-      <div className={ROW}>
-        <TextField
-          id="route.path"
-          name="route.path"
-          label="Path"
-          hint="One path, or everything below it: /orders or /orders/*"
-          value={route.path}
-          code
-          optional
-        />
-        <TextField
-          id="route.methods"
-          name="route.methods"
-          label="Methods"
-          hint="Such as POST, PUT. Empty: every method."
-          value={route.methods}
-          code
-          optional
-        />
-      </div>
-      <details open={route.path !== ''}>
-        <Summary>Rules of the route</Summary>
-        <div className={`${ROW} pt-2`}>
-          <SelectField
-            id="route.requireProof"
-            name="route.requireProof"
-            label="Proof of possession"
-            value={route.requireProof}
-            options={[SAME, ['true', 'Required'], ['false', 'Not required']]}
-          />
-          <SelectField
-            id="route.status"
-            name="route.status"
-            label="Status of refusals"
-            value={route.status}
-            options={[
-              ['', '401 or 403'],
-              ['402', '402 Payment Required'],
-              ['403', '403 Forbidden'],
-              ['404', '404 Not Found'],
-            ]}
-          />
-          <LevelSelects levels={route.levels} prefix="route.levels" options={[SAME, ...ACTIONS]} />
-        </div>
-      </details>
-    </Group>
-  )
-}
-
-const CALLER_LABELS: readonly (readonly [caller: CallerKind, label: string])[] = [
-  ['signature', 'An agent that signs it'],
-  ['session', 'An agent with a session of your site'],
-  ['header', 'An agent that only names itself'],
-  ['none', 'A caller without identification'],
-  ['directory', 'A signer of the trusted directory'],
-  ['pasted', 'The headers that I paste'],
-]
-
-interface RequestFieldsProps {
-  readonly form: ConsoleForm
-  readonly context: PageContext
-}
-
-export function RequestFields({ form, context }: RequestFieldsProps) {
-  const { idHeader } = context.site.naming
-  return (
-    <Group title="3. Request">
-      <div className={ROW}>
-        <SelectField
-          id="caller"
-          name="caller"
-          label="Sent by"
-          value={form.caller}
-          options={CALLER_LABELS}
-        />
-        <TextField
-          id="agent"
-          name="agent"
-          label="Agent"
-          hint="Username, DID, or its last 24 characters"
-          value={form.agent}
-          optional
-        />
-      </div>
-      <div className="grid gap-5 sm:grid-cols-[8rem_minmax(0,1fr)]">
-        <TextField id="method" name="method" label="Method" value={form.method} code optional />
-        <TextField
-          id="url"
-          name="url"
-          label="URL (optional)"
-          value={form.url}
-          placeholder="https://shop.example/orders"
-          code
-          optional
-        />
-      </div>
-      <TextArea
-        id="headers"
-        name="headers"
-        label="Headers of a captured request (optional)"
-        hint={`One “Name: value” a line. They replace the agent above: its ${idHeader} header and its signature count. Leave out cookies and other secrets.`}
-        value={form.headers}
-        rows={5}
-        optional
-      />
-      <label className="flex items-center gap-3">
-        <input
-          type="checkbox"
-          name="away"
-          value="yes"
-          defaultChecked={form.away !== ''}
-          className="size-5 shrink-0 accent-accent"
-        />
-        The service has become unreachable since the last request
-      </label>
-    </Group>
+    <>
+      <input type="hidden" name={list} value={form[list]} />
+      <EditButton edit={`add ${list}`} to={`${list}-${form[list]}`} disabled={isFull}>
+        Add {what}
+      </EditButton>
+    </>
   )
 }

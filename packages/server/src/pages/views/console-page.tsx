@@ -1,17 +1,17 @@
 import type { ConsoleForm } from '../console/console-form.ts'
-import type { ConsoleAnswer } from '../console/simulate.ts'
+import type { FieldMistakes } from '../console/field-mistakes.ts'
+import type { ConsoleState } from '../console/simulate.ts'
 import { CheckTabs } from './check-parts.tsx'
 import { ConsoleAnswerView } from './console-answer.tsx'
-import { PolicyFields, RequestFields, RouteFields } from './console-fields.tsx'
+import { PolicyFields, RouteFields } from './console-fields.tsx'
+import { FormProvider } from './console-form-parts.tsx'
+import { RequestFields } from './console-request-fields.tsx'
 import type { PageContext } from './context.ts'
 import { SubmitButton } from './fields.tsx'
 import { htmlOf } from './html.tsx'
 import { Shell } from './shell.tsx'
 
-interface ConsoleData {
-  readonly form: ConsoleForm
-  /** Null before the form was sent. */
-  readonly answer: ConsoleAnswer | null
+interface ConsoleData extends ConsoleState {
   /** As `npm install` takes it. */
   readonly gatewayPackage: string
 }
@@ -19,7 +19,9 @@ interface ConsoleData {
 /** Configures a gateway by form, and shows its decision on a request. */
 export function consolePage(context: PageContext, data: ConsoleData): string {
   const { serviceName } = context
-  const { form, answer } = data
+  const { answer } = data
+  const form = formToShow(data)
+  const mistakes = mistakesIn(data)
   return htmlOf(
     <Shell
       context={context}
@@ -40,7 +42,7 @@ export function consolePage(context: PageContext, data: ConsoleData): string {
         itself.
       </p>
       {answer !== null && (
-        <section id="result" aria-label="Result" className="mt-10 max-w-3xl">
+        <section id="result" aria-label="Result" className="mt-10 max-w-3xl scroll-mt-6">
           <ConsoleAnswerView answer={answer} gatewayPackage={data.gatewayPackage} />
         </section>
       )}
@@ -49,9 +51,15 @@ export function consolePage(context: PageContext, data: ConsoleData): string {
         action="/console#result"
         className="mt-10 max-w-3xl space-y-10 border-t border-line pt-8"
       >
-        <PolicyFields form={form} />
-        <RouteFields route={form.route} />
-        <RequestFields form={{ ...form, agent: agentToShow(answer, form) }} context={context} />
+        {/* The Enter key presses the first button of a form, which would be one that changes it. */}
+        <button type="submit" tabIndex={-1} aria-hidden="true" className="sr-only">
+          Decide
+        </button>
+        <FormProvider form={form} mistakes={mistakes}>
+          <PolicyFields />
+          <RouteFields />
+          <RequestFields context={context} />
+        </FormProvider>
         <div className="space-y-4">
           <SubmitButton>Decide and show configuration</SubmitButton>
           <p className="text-sm/6 text-soft">
@@ -64,7 +72,13 @@ export function consolePage(context: PageContext, data: ConsoleData): string {
 }
 
 /** A claim token is a secret, which is not sent back. */
-function agentToShow(answer: ConsoleAnswer | null, { agent }: ConsoleForm): string {
+function formToShow({ form, answer }: ConsoleState): ConsoleForm {
   const isToken = answer?.kind === 'valid' && answer.simulation.kind === 'token'
-  return isToken ? '' : agent
+  return isToken ? { ...form, fields: new Map([...form.fields, ['agent', '']]) } : form
+}
+
+function mistakesIn({ answer, problems }: ConsoleState): FieldMistakes {
+  const inPolicy = answer?.kind === 'invalid' ? answer.mistakes.fields : new Map()
+  if (problems.length === 0) return inPolicy
+  return new Map([...inPolicy, ['json', problems] as const])
 }

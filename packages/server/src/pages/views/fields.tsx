@@ -1,7 +1,8 @@
 /** Fields of forms, with their labels. */
 
-const BOX =
-  'w-full rounded-lg border border-line-strong bg-surface px-4 text-ink placeholder:text-soft hover:border-accent'
+import type { ReactNode } from 'react'
+
+const BOX = 'w-full rounded-lg border bg-surface px-4 text-ink placeholder:text-soft'
 
 export interface FieldProps {
   readonly id: string
@@ -13,6 +14,10 @@ export interface FieldProps {
   readonly code?: boolean
   readonly optional?: boolean
   readonly placeholder?: string
+  /** What is wrong with the value, in sentences. */
+  readonly errors?: readonly string[] | undefined
+  /** Shows the hint below the field, so that fields side by side are level. */
+  readonly level?: boolean
 }
 
 interface TextAreaProps extends FieldProps {
@@ -20,10 +25,9 @@ interface TextAreaProps extends FieldProps {
 }
 
 export function TextField(props: FieldProps) {
-  const { id, name, label, hint, value, placeholder, code = false, optional = false } = props
+  const { id, name, hint, value, placeholder, errors, code = false, optional = false } = props
   return (
-    <div className="min-w-0 flex-1 space-y-1.5">
-      <Label id={id} label={label} hint={hint} />
+    <Field {...props} className="flex-1">
       <input
         id={id}
         name={name}
@@ -33,50 +37,51 @@ export function TextField(props: FieldProps) {
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        className={`h-12 ${BOX} ${code ? 'font-mono text-sm' : ''}`}
+        {...described(id, hint, errors)}
+        className={`h-12 ${boxOf(errors)} ${code ? 'font-mono text-sm' : ''}`}
       />
-    </div>
+    </Field>
   )
 }
 
 export function TextArea(props: TextAreaProps) {
-  const { id, name, label, hint, value, rows = 3, optional = false } = props
+  const { id, name, hint, value, placeholder, errors, rows = 3, optional = false } = props
   return (
-    <div className="min-w-0 space-y-1.5">
-      <Label id={id} label={label} hint={hint} />
+    <Field {...props}>
       <textarea
         id={id}
         name={name}
         defaultValue={value}
+        placeholder={placeholder}
         required={!optional}
         rows={rows}
         autoComplete="off"
         spellCheck={false}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        className={`block py-3 font-mono text-sm ${BOX}`}
+        {...described(id, hint, errors)}
+        className={`block py-3 font-mono text-sm ${boxOf(errors)}`}
       />
-    </div>
+    </Field>
   )
 }
 
-interface SelectFieldProps extends Pick<FieldProps, 'id' | 'name' | 'label' | 'hint' | 'value'> {
+interface SelectFieldProps
+  extends Pick<FieldProps, 'id' | 'name' | 'label' | 'hint' | 'value' | 'errors' | 'level'> {
   /** Values with their labels. The first one is selected without a `value`, or with another one. */
   readonly options: readonly (readonly [value: string, label: string])[]
 }
 
-export function SelectField({ id, name, label, hint, value, options }: SelectFieldProps) {
+export function SelectField(props: SelectFieldProps) {
+  const { id, name, hint, value, errors, options } = props
   const selected = options.find(([each]) => each === value) ?? options[0]
   return (
-    <div className="min-w-0 space-y-1.5">
-      <Label id={id} label={label} hint={hint} />
+    <Field {...props}>
       <select
         id={id}
         name={name}
         defaultValue={selected?.[0]}
         autoComplete="off"
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        className={`h-12 ${BOX}`}
+        {...described(id, hint, errors)}
+        className={`h-12 ${boxOf(errors)}`}
       >
         {options.map(([each, text]) => (
           <option key={each} value={each}>
@@ -84,28 +89,66 @@ export function SelectField({ id, name, label, hint, value, options }: SelectFie
           </option>
         ))}
       </select>
-    </div>
+    </Field>
   )
 }
 
-interface LabelProps {
-  readonly id: string
-  readonly label: string
-  readonly hint: string | undefined
+type ErrorsOf = FieldProps['errors']
+
+function hasErrors(errors: ErrorsOf): errors is readonly string[] {
+  return errors !== undefined && errors.length > 0
 }
 
-function Label({ id, label, hint }: LabelProps) {
+function boxOf(errors: ErrorsOf): string {
+  return `${BOX} ${hasErrors(errors) ? 'border-2 border-bad' : 'border-line-strong hover:border-accent'}`
+}
+
+function described(id: string, hint: string | undefined, errors: ErrorsOf) {
+  const ids = [
+    ...(hint === undefined ? [] : [`${id}-hint`]),
+    ...(hasErrors(errors) ? [`${id}-error`] : []),
+  ]
+  return {
+    'aria-describedby': ids.length === 0 ? undefined : ids.join(' '),
+    'aria-invalid': hasErrors(errors) || undefined,
+  }
+}
+
+function Errors({ id, errors }: { readonly id: string; readonly errors: ErrorsOf }) {
+  if (!hasErrors(errors)) return null
   return (
-    <>
+    <p id={`${id}-error`} className="text-sm font-medium text-bad wrap-anywhere">
+      {errors.map((each) => (
+        <span key={each} className="block">
+          {each}
+        </span>
+      ))}
+    </p>
+  )
+}
+
+interface FieldFrameProps extends Pick<FieldProps, 'id' | 'label' | 'hint' | 'errors' | 'level'> {
+  readonly className?: string
+  readonly children: ReactNode
+}
+
+/** A control with its label, hint and errors. */
+function Field({ id, label, hint, errors, level, className = '', children }: FieldFrameProps) {
+  const hintText = hint !== undefined && (
+    <p id={`${id}-hint`} className="text-sm text-soft">
+      {hint}
+    </p>
+  )
+  return (
+    <div className={`min-w-0 space-y-1.5 ${className}`}>
       <label htmlFor={id} className="block font-medium">
         {label}
       </label>
-      {hint !== undefined && (
-        <p id={`${id}-hint`} className="text-sm text-soft">
-          {hint}
-        </p>
-      )}
-    </>
+      {!level && hintText}
+      {children}
+      <Errors id={id} errors={errors} />
+      {level && hintText}
+    </div>
   )
 }
 
@@ -137,7 +180,7 @@ export function AgentForm({ value, label }: { readonly value?: string; readonly 
           autoCapitalize="none"
           spellCheck={false}
           aria-describedby="agent-hint"
-          className={`h-12 min-w-0 flex-1 ${BOX}`}
+          className={`h-12 min-w-0 flex-1 ${boxOf(undefined)}`}
         />
         <SubmitButton>Look up</SubmitButton>
       </div>

@@ -251,6 +251,7 @@ export const TABLE_KEYS = {
   notifications: ['id'],
   email_addresses: ['id'],
   email_preferences: ['owner_id', 'kind'],
+  account_activity: ['id'],
   email_outbox: ['id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]

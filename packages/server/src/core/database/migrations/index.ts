@@ -14,6 +14,7 @@ import { apiKeys } from './0013-api-keys.ts'
 import { notifications } from './0014-notifications.ts'
 import { batchesAndActivity } from './0015-batches-and-activity.ts'
 import { keyRecoveries } from './0016-key-recoveries.ts'
+import { accountActivity } from './0018-account-activity.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   notifications,
   batchesAndActivity,
   keyRecoveries,
+  accountActivity,
 ]
