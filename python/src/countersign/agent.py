@@ -31,6 +31,8 @@ from .registry import Registry
 SIGNATURE_LIFETIME = 60
 
 _CHALLENGE_MAX_BYTES = 8192
+_ORIGIN = re.compile("https?://[^/?#]*", re.IGNORECASE)
+_QUERY = re.compile(r"[\x21-\x7e]*")
 _CHALLENGE_NONCE = re.compile("[A-Za-z0-9_-]{22,128}")
 _BOUND_CHALLENGE = re.compile("[a-z][a-z0-9]{0,15}-challenge-v1:", re.IGNORECASE)
 # Signed bytes of other purposes: claims, JWS signing inputs, signature bases, operations on keys.
@@ -226,8 +228,10 @@ class Agent:
         :returns: the headers to set
         :raises CountersignError: ``WRONG_AUDIENCE``, ``NO_DID``; ``INVALID_ARGUMENT`` if the request cannot be signed
         """
-        parsed = parse_url(url.partition("#")[0])
-        if parsed is None or not parsed.path:
+        address, mark, rest = url.partition("#")[0].partition("?")
+        parsed = parse_url(address)
+        query = mark + rest if mark else None
+        if parsed is None or not parsed.path or _QUERY.fullmatch(query or "") is None:
             raise CountersignError(
                 "INVALID_ARGUMENT",
                 "The URL is not in its normalized form, such as https://shop.example/orders?page=1.",
@@ -245,7 +249,6 @@ class Agent:
         own = {name.lower() for name, _ in added} | {"signature", "signature-input"}
         kept = [each for each in headers if each[0].lower() not in own]
         fields = header_fields([*kept, *added])
-        query = parsed.query
         components = strict_components(
             method,
             fields,
@@ -271,8 +274,14 @@ class Agent:
 
     def signs_for(self, url: str) -> bool:
         """Whether a URL is at one of the agent's audiences."""
-        parsed = parse_url(url.partition("#")[0])
+        match = _ORIGIN.match(url)
+        parsed = parse_url(match.group().lower()) if match else None
         return parsed is not None and parsed.origin in self._audiences
+
+    @property
+    def id_header(self) -> str:
+        """The name of the identification header."""
+        return self._naming.id_header
 
     def _key_set_url(self, did: str) -> str:
         tail = did[len(self._naming.did_prefix) :]

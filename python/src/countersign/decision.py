@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import List, Optional, Sequence, Tuple
 
 from .policy import Rules
@@ -150,7 +153,7 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
         return _decide_for_agent(rules, proven, result.agent, [proof])
     age = None if result is None else result.age_seconds
     if rules.unreachable == "stale" and age is not None and age <= rules.max_stale_seconds:
-        seconds = int(age + 0.5)
+        seconds = math.floor(age) + (age - math.floor(age) >= 0.5)
         message = (
             "The identity service is not reachable at the moment. "
             f"The decision uses its response from {seconds} seconds ago."
@@ -215,7 +218,7 @@ def decision_of(mode: str, caller: Caller, verdict: Verdict, source: Optional[st
         did=caller.did if caller.kind == "named" else None,
         status=None if agent is None else agent.status,
         verified=agent is not None and agent.verified,
-        identity_level=None if agent is None else agent.identity_method or "unverified",
+        identity_level=None if agent is None else _identity_level(agent),
         grade=None if agent is None else agent.grade,
         source="stale" if verdict.stale else source,
         proof=caller.proof if caller.kind == "named" else "none",
@@ -294,6 +297,10 @@ def _custom_refusal(rules: Rules, status: int) -> Refusal:
     return Refusal(chosen, _CODES[chosen], rules.refusal_message)
 
 
+def _identity_level(agent: AgentData) -> str:
+    return "unverified" if agent.identity_method is None else agent.identity_method
+
+
 def _no_identification(header: str) -> Reason:
     message = f"The request has no {header} header, so it identifies no agent."
     return Reason("no-identification", message)
@@ -309,4 +316,9 @@ def _proof_reason(proof: str, header: str) -> Reason:
 
 
 def _number_text(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else str(value)
+    """As JavaScript writes a number from 0 to 10^21."""
+    if float(value).is_integer():
+        return str(int(value))
+    if value >= 1e-6:
+        return format(Decimal(repr(float(value))), "f")
+    return re.sub("e-0+", "e-", repr(float(value)))

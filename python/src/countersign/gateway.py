@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import ipaddress
 import json
 import math
@@ -43,7 +42,7 @@ from .decision import (
 )
 from .errors import CountersignError
 from .nonces import MemoryNonceStore, NonceStore
-from .policy import Policy, Rules, read_policy
+from .policy import Policy, PolicyError, Rules, read_policy
 from .registry import Registry
 from .verification import RequestVerifier, SignatureResult, SigningKey
 
@@ -55,6 +54,10 @@ _MAX_UNKNOWN_AGENTS = 1_000
 _MAX_BUCKETS = 10_000
 # How long after asking for an unknown key the service is not asked for another one of the same agent.
 _REFRESH_SECONDS = 5.0
+# How long after a failure the service is not asked.
+_PAUSE_SECONDS = 1.0
+# Errors of the service itself. Any other error is about the one agent that was asked for.
+_SERVICE_ERRORS = ("NETWORK", "UNAVAILABLE", "RATE_LIMITED")
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -93,11 +96,18 @@ class _AgentCache:
     """Looks agents up at the service and keeps the responses."""
 
     def __init__(
-        self, registry: Registry, seconds: float, with_grade: bool, now: Callable[[], float]
+        self,
+        registry: Registry,
+        seconds: float,
+        with_grade: bool,
+        with_key: bool,
+        now: Callable[[], float],
     ) -> None:
         self._registry = registry
         self._seconds = seconds
         self._with_grade = with_grade
+        self._with_key = with_key
+        self._blocked_until = -math.inf
         self._now = now
         self._agents: "_BoundedMap[str, _Entry]" = _BoundedMap(_MAX_AGENTS)
         # Kept apart, so that a flood of invented DIDs evicts no agent.
@@ -110,9 +120,14 @@ class _AgentCache:
     def lookup(self, did: str) -> LookupResult:
         """Asks the service. Never raises: every error becomes an unreachable service."""
         requested_at = self._now()
+        # After a failure, so that requests do not each wait for a service that is down.
+        if requested_at < self._blocked_until:
+            return self._unreachable(did)
         try:
             agent = self._fetch(did)
-        except CountersignError:
+        except CountersignError as error:
+            if error.code in _SERVICE_ERRORS:
+                self._blocked_until = self._now() + _PAUSE_SECONDS
             return self._unreachable(did)
         known = self._get(did)
         if known is not None and known.agent is not None and agent is not None:
@@ -127,19 +142,23 @@ class _AgentCache:
     def _fetch(self, did: str) -> Optional[AgentData]:
         try:
             lookup = self._registry.lookup(did)
-            agent = self._registry.agent(did)
             grade = self._registry.grade(did)["grade"] if self._with_grade else None
-            certificate = lookup["certificate"]
-            return AgentData(
+            data = AgentData(
                 did=did,
-                status=certificate["status"],
-                verified=lookup["verified"],
+                status=lookup["certificate"]["status"],
+                verified=lookup["verified"] is True,
                 identity_method=lookup["owner"]["identityMethod"],
                 grade=grade,
+            )
+            if not self._with_key:
+                return data
+            agent = self._registry.agent(did)
+            return replace(
+                data,
                 key_age_seconds=_age_of(agent["keyChangedAt"]),
                 public_key=base64.b64decode(agent["publicKey"], validate=True),
                 keyid=agent["keyThumbprint"],
-                key_sequence=agent["keySequence"],
+                key_sequence=int(agent["keySequence"]),
             )
         except CountersignError as error:
             if error.code == "NOT_FOUND":
@@ -204,15 +223,15 @@ class Gate:
         self.naming = self.registry.naming
         self.policy = policy if isinstance(policy, Policy) else read_policy(policy, self.naming)
         self.audiences = list(audiences)
-        for each in self.audiences:
-            if not is_origin(each):
-                raise ValueError("an audience is an origin, such as https://shop.example")
         self._issuer = issuer or self.registry.service
+        self._check_options()
         self._nonces = nonces or MemoryNonceStore(now=wall_clock)
         self._now = now
         self._wall_clock = wall_clock
-        with_grade = any(each.minimum_grade is not None for each in self.policy.all_rules)
-        self._agents = _AgentCache(self.registry, self.policy.cache_seconds, with_grade, now)
+        rules = self.policy.all_rules
+        with_grade = any(each.minimum_grade is not None for each in rules)
+        with_key = bool(self.audiences) or any(each.minimum_key_age_seconds > 0 for each in rules)
+        self._agents = _AgentCache(self.registry, self.policy.cache_seconds, with_grade, with_key, now)
         self._buckets = _TokenBuckets(self.policy.limit_requests, self.policy.limit_seconds)
         self._refreshed_at: "_BoundedMap[str, float]" = _BoundedMap(_MAX_AGENTS)
 
@@ -254,13 +273,14 @@ class Gate:
         return replace(refused, signature=failed)
 
     def needs_body(self, decision: Decision) -> bool:
-        """Whether the body has to be compared before the request is passed on."""
+        """Whether the body has to be compared before the request is passed on. HTTP/2 requests can have content without a
+        header that says so, so a signed request has to be read even if none is announced."""
         signature = decision.signature
         return (
             decision.admitted
             and signature is not None
             and signature.verdict == "verified"
-            and signature.digest == "unchecked"
+            and signature.digest != "checked"
         )
 
     def forwarded_headers(self, decision: Decision) -> List[Tuple[str, str]]:
@@ -272,7 +292,7 @@ class Gate:
             "Proof": decision.proof,
             "DID": None if decision.status is None else decision.did,
             "Status": decision.status,
-            "Identity-Level": decision.identity_level and _printable(decision.identity_level),
+            "Identity-Level": None if decision.identity_level is None else _printable(decision.identity_level),
             "Content-Digest": signature.content_digest
             if signature is not None and decision.proof == "signature"
             else None,
@@ -325,6 +345,25 @@ class Gate:
         if refusal.retry_after_seconds is not None:
             headers.append(("retry-after", str(refusal.retry_after_seconds)))
         return refusal.status, headers, body.encode("utf-8")
+
+    def _check_options(self) -> None:
+        mistakes = [
+            f"audiences[{i}] takes an origin such as https://shop.example"
+            for i, each in enumerate(self.audiences)
+            if not is_origin(each)
+        ]
+        if not is_origin(self._issuer):
+            mistakes.append("issuer takes an origin such as https://shop.example")
+        if not self.audiences:
+            places = ["policy"] if self.policy.rules.require_proof else []
+            routes = enumerate(self.policy.routes)
+            places += [f"policy.routes[{i}]" for i, each in routes if each.rules.require_proof]
+            mistakes += [
+                f"{each}.requireProof needs `audiences`: without them, nobody can prove anything"
+                for each in places
+            ]
+        if mistakes:
+            raise PolicyError(mistakes)
 
     @property
     def vary(self) -> str:
@@ -503,6 +542,10 @@ _TITLES = {
 }
 
 
+def _escape_html(text: str) -> str:
+    return re.sub("[&<>\"']", lambda each: f"&#{ord(each.group())};", text)
+
+
 def _html_page(title: str, message: str, request_id: str) -> str:
     return f"""<!doctype html>
 <html lang="en">
@@ -510,7 +553,7 @@ def _html_page(title: str, message: str, request_id: str) -> str:
 <meta name="viewport" content="width=device-width">
 <title>{title}</title>
 <h1>{title}</h1>
-<p>{html.escape(message)}</p>
+<p>{_escape_html(message)}</p>
 <p><small>{request_id}</small></p>
 </html>
 """

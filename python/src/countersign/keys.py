@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import errno
 import json
 import os
 import stat
@@ -11,6 +13,7 @@ import warnings
 from pathlib import Path
 from typing import Optional, Union
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -22,6 +25,9 @@ from cryptography.hazmat.primitives.serialization import (
 
 from ._ed25519 import base64url, thumbprint
 from .errors import CountersignError
+
+# Error codes of file systems without hard links.
+_NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 class AgentKey:
@@ -74,7 +80,7 @@ class AgentKey:
         """
         try:
             key = load_pem_private_key(pem.encode("utf-8"), password=None)
-        except (ValueError, TypeError) as cause:
+        except (ValueError, TypeError, UnsupportedAlgorithm) as cause:
             raise _unusable("This is not a private key in PEM without a password.") from cause
         if not isinstance(key, Ed25519PrivateKey):
             raise _unusable("This is not an Ed25519 key. Make one: openssl genpkey -algorithm ed25519")
@@ -151,7 +157,10 @@ class AgentKey:
             warnings.warn(
                 f"Other users of this machine can read {file}. Run: chmod 600 {file}", stacklevel=2
             )
-        return cls.from_pem(text)
+        try:
+            return cls.from_pem(text)
+        except CountersignError as error:
+            raise CountersignError(error.code, f"{file}: {error}") from error.__cause__
 
     def write_file(self, path: Union[str, "os.PathLike[str]"], replace: bool = False) -> None:
         """Writes the key to a file that only its owner can read. It is durable on disk before this returns.
@@ -162,16 +171,11 @@ class AgentKey:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = file.with_name(f"{file.name}.{uuid.uuid4()}")
         try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="ascii") as stream:
-                stream.write(self.to_pem())
-                stream.flush()
-                os.fsync(stream.fileno())
+            _write_new_file(draft, self.to_pem())
             if replace:
                 os.replace(draft, file)
             else:
-                # Unlike a rename, a link replaces no file.
-                os.link(draft, file)
+                _link_new_file(draft, file)
         except FileExistsError:
             raise CountersignError(
                 "KEY_EXISTS",
@@ -179,7 +183,8 @@ class AgentKey:
                 "Choose another file.",
             ) from None
         finally:
-            draft.unlink() if draft.exists() else None
+            with contextlib.suppress(FileNotFoundError):
+                draft.unlink()
         _sync_directory(file.parent)
 
 
@@ -187,6 +192,24 @@ def default_key_file() -> Path:
     """``COUNTERSIGN_KEY``, else ``~/.countersign/agent.pem``."""
     named = os.environ.get("COUNTERSIGN_KEY")
     return Path(named) if named else Path.home() / ".countersign" / "agent.pem"
+
+
+def _link_new_file(draft: Path, file: Path) -> None:
+    """Unlike a rename, a link replaces no file; unlike a write in place, nobody ever reads an incomplete key."""
+    try:
+        os.link(draft, file)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _write_new_file(file, draft.read_text("ascii"))
+
+
+def _write_new_file(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _sync_directory(path: Path) -> None:

@@ -18,7 +18,8 @@ LEVELS = ("none", "unknown", "directory", "unverified", "verified")
 _AMBIGUOUS = re.compile(
     r"^(?!/)|//|/\.{1,2}(?:/|$)|[^\x21-\x7e]|[\\;#?]"
     r"|%(?!2[02]|3[ce]|5[bde]|60|7[bcd]|[89a-f][0-9a-f])",
-    re.IGNORECASE,
+    # Without ASCII, letters beyond it such as U+017F would count as the ASCII letter that they fold to.
+    re.IGNORECASE | re.ASCII,
 )
 _AMBIGUOUS_METHOD = re.compile("[^A-Z-]")
 _PROVIDER = re.compile(r"[\x21-\x7e]{1,64}")
@@ -116,7 +117,7 @@ def read_policy(value: Any, naming: Naming = Naming()) -> Policy:
     """
     if isinstance(value, (str, bytes)):
         try:
-            value = json.loads(value)
+            value = json.loads(value, parse_constant=_refuse_constant)
         except ValueError:
             raise PolicyError(["policy must be JSON"]) from None
     reader = _Reader(naming)
@@ -127,7 +128,7 @@ def read_policy(value: Any, naming: Naming = Naming()) -> Policy:
 
 
 class _Reader:
-    """Reads one policy, and collects its mistakes."""
+    """Reads one policy, and collects its mistakes in the order of the TypeScript package."""
 
     _RULES = (
         "levels",
@@ -151,18 +152,18 @@ class _Reader:
     def policy(self, value: Any) -> Policy:
         given = self._record(value, "policy", (*self._RULES, *self._POLICY, "routes"))
         rules = self._rules(given, "policy", Rules(SUGGESTED_LEVELS))
-        limit = self._record(given.get("limit", {}), "policy.limit", ("requests", "seconds"))
-        if given.get("directories"):
+        mode = self._choice(given, "policy", "mode", ("enforce", "shadow"), "enforce")
+        limit: Mapping[str, Any] = {}
+        if "limit" in given:
+            limit = self._record(given["limit"], "policy.limit", ("requests", "seconds"))
+        requests = self._number(limit, "policy.limit", "requests", 1, 1_000_000, 60)
+        seconds = self._number(limit, "policy.limit", "seconds", 1, 86_400, 60)
+        cache_seconds = self._number(given, "policy", "cacheSeconds", 0, 60, 5)
+        preflight = self._choice(given, "policy", "preflight", ("pass", "decide"), "pass")
+        if given.get("directories", []) != []:
             self.mistakes.append("policy.directories is not supported by this package")
-        return Policy(
-            rules=rules,
-            mode=self._choice(given, "policy", "mode", ("enforce", "shadow"), "enforce"),
-            limit_requests=self._number(limit, "policy.limit", "requests", 1, 1_000_000, 60),
-            limit_seconds=self._number(limit, "policy.limit", "seconds", 1, 86_400, 60),
-            cache_seconds=self._number(given, "policy", "cacheSeconds", 0, 60, 5),
-            preflight=self._choice(given, "policy", "preflight", ("pass", "decide"), "pass"),
-            routes=tuple(self._routes(given.get("routes", []), rules)),
-        )
+        routes = tuple(self._routes(given["routes"], rules)) if "routes" in given else ()
+        return Policy(rules, mode, requests, seconds, cache_seconds, preflight, routes)
 
     def _routes(self, value: Any, rules: Rules) -> List[Route]:
         if not isinstance(value, list):
@@ -173,90 +174,84 @@ class _Reader:
     def _route(self, value: Any, place: str, rules: Rules) -> Route:
         given = self._record(value, place, (*self._RULES, "path", "methods"))
         path = given.get("path")
-        if not isinstance(path, str) or not _is_route_path(path):
-            self.mistakes.append(
-                f"{place}.path must be `/exact` or `/prefix/*`, as in the URL, without unnecessary percent-encoding"
-            )
-            path = "/"
+        is_path = isinstance(path, str) and _is_route_path(path)
+        path_mistake = (
+            f"{place}.path must be `/exact` or `/prefix/*`, as in the URL, without unnecessary percent-encoding"
+        )
+        if "path" in given and not is_path:
+            self.mistakes.append(path_mistake)
         methods = None
         if given.get("methods") is not None:
             methods = self._list(
-                given["methods"],
-                f"{place}.methods",
-                "a list of methods",
-                "a method such as GET",
-                lambda each: isinstance(each, str) and _METHOD.fullmatch(each) is not None,
-                1,
+                given["methods"], f"{place}.methods", "a list of methods", "a method such as GET", _is_method, 1
             )
-        return Route(path, methods, self._rules(given, place, rules))
+        if "path" not in given:
+            self.mistakes.append(path_mistake)
+        return Route(path if is_path else "/", methods, self._rules(given, place, rules))
 
     def _rules(self, given: Mapping[str, Any], place: str, defaults: Rules) -> Rules:
-        refusal_status, refusal_message = defaults.refusal_status, defaults.refusal_message
+        levels = dict(defaults.levels)
+        if "levels" in given:
+            levels.update(self._levels(given["levels"], f"{place}.levels"))
+        statuses = defaults.statuses
+        if "statuses" in given:
+            statuses = self._list(
+                given["statuses"],
+                f"{place}.statuses",
+                "a list of `active`, `suspended`, `revoked`",
+                "`active`, `suspended` or `revoked`",
+                _is_status,
+            )
+        grade = defaults.minimum_grade
+        if "minimumGrade" in given:
+            grade = None
+            if given["minimumGrade"] is not None:
+                grade = self._choice(given, place, "minimumGrade", ("A", "B", "C", "D", "E"), "A")
+        key_age = self._number(
+            given, place, "minimumKeyAgeSeconds", 0, 2_592_000, defaults.minimum_key_age_seconds
+        )
+        methods = defaults.identity_methods
+        if "identityMethods" in given:
+            methods = None
+            if given["identityMethods"] is not None:
+                methods = self._list(
+                    given["identityMethods"],
+                    f"{place}.identityMethods",
+                    "a list of identity providers",
+                    "the id of an identity provider",
+                    _is_provider,
+                    1,
+                )
+        allow = self._dids(given, place, "allow", defaults.allow)
+        deny = self._dids(given, place, "deny", defaults.deny)
+        require_proof = self._boolean(given, place, "requireProof", defaults.require_proof)
+        refusal = defaults.refusal_status, defaults.refusal_message
         if "refusal" in given:
-            refusal_status, refusal_message = self._refusal(given["refusal"], f"{place}.refusal")
+            refusal = self._refusal(given["refusal"], f"{place}.refusal")
+        choices = ("deny", "flag", "allow", "stale")
         return Rules(
-            levels=self._levels(given.get("levels", {}), f"{place}.levels", defaults.levels),
-            statuses=self._statuses(given, place, defaults),
-            minimum_grade=self._grade(given, place, defaults),
-            minimum_key_age_seconds=self._number(
-                given, place, "minimumKeyAgeSeconds", 0, 2_592_000, defaults.minimum_key_age_seconds
-            ),
-            identity_methods=self._identity_methods(given, place, defaults),
-            allow=self._dids(given, place, "allow", defaults.allow),
-            deny=self._dids(given, place, "deny", defaults.deny),
-            require_proof=self._boolean(given, place, "requireProof", defaults.require_proof),
-            refusal_status=refusal_status,
-            refusal_message=refusal_message,
-            unreachable=self._choice(
-                given, place, "unreachable", ("deny", "flag", "allow", "stale"), defaults.unreachable
-            ),
+            levels=levels,
+            statuses=statuses,
+            minimum_grade=grade,
+            minimum_key_age_seconds=key_age,
+            identity_methods=methods,
+            allow=allow,
+            deny=deny,
+            require_proof=require_proof,
+            refusal_status=refusal[0],
+            refusal_message=refusal[1],
+            unreachable=self._choice(given, place, "unreachable", choices, defaults.unreachable),
             max_stale_seconds=self._number(
                 given, place, "maxStaleSeconds", 0, 86_400, defaults.max_stale_seconds
             ),
         )
 
-    def _levels(self, value: Any, place: str, defaults: Mapping[str, str]) -> Dict[str, str]:
+    def _levels(self, value: Any, place: str) -> Dict[str, str]:
         given = self._record(value, place, LEVELS)
-        levels = dict(defaults)
-        for level in LEVELS:
-            levels[level] = self._choice(given, place, level, ("allow", "limit", "deny"), levels[level])
-        return levels
-
-    def _statuses(self, given: Mapping[str, Any], place: str, defaults: Rules) -> Tuple[str, ...]:
-        if "statuses" not in given:
-            return defaults.statuses
-        return self._list(
-            given["statuses"],
-            f"{place}.statuses",
-            "a list of `active`, `suspended`, `revoked`",
-            "`active`, `suspended` or `revoked`",
-            lambda each: each in ("active", "suspended", "revoked"),
-        )
-
-    def _grade(self, given: Mapping[str, Any], place: str, defaults: Rules) -> Optional[str]:
-        if "minimumGrade" not in given:
-            return defaults.minimum_grade
-        grade = given["minimumGrade"]
-        if grade is None or grade in ("A", "B", "C", "D", "E"):
-            return grade
-        self.mistakes.append(f"{place}.minimumGrade must be `A`, `B`, `C`, `D` or `E`, or `null`")
-        return None
-
-    def _identity_methods(
-        self, given: Mapping[str, Any], place: str, defaults: Rules
-    ) -> Optional[Tuple[str, ...]]:
-        if "identityMethods" not in given:
-            return defaults.identity_methods
-        if given["identityMethods"] is None:
-            return None
-        return self._list(
-            given["identityMethods"],
-            f"{place}.identityMethods",
-            "a list of identity providers, or `null`",
-            "the id of an identity provider",
-            lambda each: isinstance(each, str) and _PROVIDER.fullmatch(each) is not None,
-            1,
-        )
+        actions = ("allow", "limit", "deny")
+        return {
+            level: self._choice(given, place, level, actions, "deny") for level in LEVELS if level in given
+        }
 
     def _dids(
         self, given: Mapping[str, Any], place: str, name: str, default: Tuple[str, ...]
@@ -277,19 +272,21 @@ class _Reader:
             return None, None
         given = self._record(value, place, ("status", "message"))
         status, message = given.get("status"), given.get("message")
-        if "status" in given and (isinstance(status, bool) or status not in (402, 403, 404)):
+        if "status" in given and not (_is_number(status) and status in (402, 403, 404)):
             self.mistakes.append(f"{place}.status must be `402`, `403` or `404`")
             status = None
         if "message" in given and not _is_message(message):
             self.mistakes.append(f"{place}.message must be a text of at most 300 characters")
             message = None
-        return status, message
+        return None if status is None else int(status), message
 
     def _record(self, value: Any, place: str, known: Sequence[str]) -> Dict[str, Any]:
         if not isinstance(value, dict):
             self.mistakes.append(f"{place} must be an object")
             return {}
-        for name in value:
+        # JavaScript lists names that are array indexes first.
+        indexes = sorted((each for each in value if _is_index(each)), key=int)
+        for name in (*indexes, *(each for each in value if not _is_index(each))):
             if name not in known:
                 self.mistakes.append(f"{place}.{name} is unknown")
         return value
@@ -300,7 +297,7 @@ class _Reader:
         if name not in given:
             return default
         if given[name] in values:
-            return given[name]
+            return str(given[name])
         codes = [f"`{each}`" for each in values]
         self.mistakes.append(f"{place}.{name} must be {', '.join(codes[:-1])} or {codes[-1]}")
         return default
@@ -313,17 +310,11 @@ class _Reader:
         return default
 
     def _number(
-        self,
-        given: Mapping[str, Any],
-        place: str,
-        name: str,
-        least: int,
-        most: int,
-        default: float,
+        self, given: Mapping[str, Any], place: str, name: str, least: int, most: int, default: float
     ) -> float:
         value = given.get(name, default)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most:
-            return value
+        if _is_number(value) and least <= value <= most:
+            return float(value)
         self.mistakes.append(f"{place}.{name} must be a number from {least} to {most}")
         return default
 
@@ -343,6 +334,30 @@ class _Reader:
             if not is_valid(each):
                 self.mistakes.append(f"{place}[{i}] must be {each_accepts}")
         return tuple(each for each in value if is_valid(each))
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_index(name: Any) -> bool:
+    return re.fullmatch("0|[1-9][0-9]{0,9}", str(name)) is not None and int(name) < 2**32 - 1
+
+
+def _is_method(value: Any) -> bool:
+    return isinstance(value, str) and _METHOD.fullmatch(value) is not None
+
+
+def _is_status(value: Any) -> bool:
+    return value in ("active", "suspended", "revoked")
+
+
+def _is_provider(value: Any) -> bool:
+    return isinstance(value, str) and _PROVIDER.fullmatch(value) is not None
 
 
 def _is_message(value: Any) -> bool:

@@ -44,9 +44,9 @@ class WsgiGateway:
             if body is not None:
                 decision = gate.check_body(decision, request, body)
                 environ["wsgi.input"] = io.BytesIO(body)
-        prefix = "HTTP_" + gate.naming.forwarded_header("").upper().replace("-", "_")
-        for name in [each for each in environ if each.startswith(prefix)]:
-            del environ[name]
+        for name in [each for each in environ if each.startswith("HTTP_")]:
+            if gate.is_identity_header(name[5:]):
+                del environ[name]
         for name, value in gate.forwarded_headers(decision):
             environ["HTTP_" + name.upper().replace("-", "_")] = value
         denial = gate.denial(decision, request)
@@ -106,12 +106,15 @@ def _read_body(environ: Environ) -> Optional[bytes]:
     """``None`` if the body is too large to be compared."""
     length = environ.get("CONTENT_LENGTH") or "0"
     if environ.get("HTTP_TRANSFER_ENCODING"):
+        # Unless the server says that its input ends, reading on could wait for ever.
+        if not environ.get("wsgi.input_terminated"):
+            return None
         body = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
         if len(body) <= MAX_BODY_BYTES:
             return body
         environ["wsgi.input"] = _Joined(body, environ["wsgi.input"])
         return None
-    if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+    if re.fullmatch("[0-9]{1,15}", length) is None or int(length) > MAX_BODY_BYTES:
         return None
     return environ["wsgi.input"].read(int(length))
 
