@@ -185,7 +185,7 @@ const mistakeCase = names.chain((of) =>
           value: junk,
           name: fc.option(fieldName),
         }),
-        { maxLength: 4 },
+        { minLength: 2, maxLength: 6 },
       )
       return changes.map((each) => {
         const copy = structuredClone({ root: valid as unknown })

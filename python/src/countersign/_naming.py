@@ -51,20 +51,3 @@ class Naming:
     def forwarded_header(self, name: str) -> str:
         """The header in which a middleware passes a part of its decision to the site, such as ``X-ServiceID-DID``."""
         return f"X-{self.id_header}-{name}"
-
-
-def naming_of_did(did: str) -> Optional[Naming]:
-    """The deployment that a DID belongs to; ``None`` if the text does not begin like a DID."""
-    return _naming_before(":agent:", did)
-
-
-def naming_of_token(token: str) -> Optional[Naming]:
-    """The deployment that issued a claim token (``svc-verify-…``); ``None`` if the text is not like one."""
-    return _naming_before("-verify-", token)
-
-
-def _naming_before(mark: str, text: str) -> Optional[Naming]:
-    short_name, found, _ = text.partition(mark)
-    if not found or re.fullmatch("[a-z][a-z0-9]{0,15}", short_name) is None:
-        return None
-    return Naming(short_name)

@@ -68,7 +68,7 @@ class AsgiGateway:
         raw_path = scope.get("raw_path")
         # Without the path as sent, no signature counts: this is not a form that clients send.
         # Some clients for tests add the query to the path.
-        path = raw_path.decode("latin-1").partition("?")[0] if raw_path else "//" + scope["path"]
+        path = raw_path.decode("latin-1").partition("?")[0] if raw_path else "/\\" + scope["path"]
         query = scope.get("query_string", b"").decode("latin-1")
         https = self._tls_terminated or scope.get("scheme") in ("https", "wss")
         return RawRequest(
