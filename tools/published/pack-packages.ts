@@ -5,18 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { distOf } from './build-packages.ts'
 import { packPython } from './pack-python.ts'
-import { PUBLISHED_PACKAGES } from './packages.ts'
-
-/** A tarball or wheel, as /packages/index.json lists it. */
-export interface PackedPackage {
-  /** Its name in the directory, such as `countersign-sdk-1.2.3.tgz`. */
-  readonly file: string
-  readonly version: string
-  /** In bytes. */
-  readonly size: number
-  /** Lower-case hexadecimal, as `sha512sum` prints it. */
-  readonly sha512: string
-}
+import { type PackedPackage, PUBLISHED_PACKAGES } from './packages.ts'
 
 /**
  * Packs the built packages and the Python package, and lists them in index.json. The same files give the same bytes.

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ArchivedFile, tarGz, zip } from './archives.ts'
-import type { PackedPackage } from './pack-packages.ts'
+import type { PackedPackage } from './packages.ts'
 
 const HOME = join(import.meta.dirname, '../../python')
 const LICENCE = join(HOME, '../LICENSE')
