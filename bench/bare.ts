@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import sodium from 'sodium-native'
 import { HOST } from './http-exchange.ts'
 
-/** A fixed response, and whether the server verifies a signature before it sends it. */
+/** A fixed response, and what the server does before it sends it. */
 export interface BareTask {
   readonly port: number
   /** Names and values alternating, without the headers that node:http adds itself. */
@@ -10,7 +10,8 @@ export interface BareTask {
   /** Base64. */
   readonly body: string
   readonly keepAliveMs: number
-  readonly verifies: boolean
+  /** `verify` the signature in the request, or `sign` the response. */
+  readonly work: 'none' | 'verify' | 'sign'
 }
 
 // node bare.ts '<a BareTask as JSON>': the ceiling, a server that does as little as node:http can to send the same
@@ -19,13 +20,23 @@ const task = JSON.parse(process.argv[2] as string) as BareTask
 const headers = [...task.headers]
 const body = Buffer.from(task.body, 'base64')
 
-const server = createServer(task.verifies ? verify : answer)
+const publicKey = Buffer.alloc(sodium.crypto_sign_PUBLICKEYBYTES)
+const secretKey = Buffer.alloc(sodium.crypto_sign_SECRETKEYBYTES)
+sodium.crypto_sign_keypair(publicKey, secretKey)
+
+const server = createServer({ none: answer, verify, sign }[task.work])
 server.keepAliveTimeout = task.keepAliveMs
 server.listen(task.port, HOST)
 
 function answer(_request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, headers)
   response.end(body)
+}
+
+function sign(request: IncomingMessage, response: ServerResponse): void {
+  const signature = Buffer.alloc(sodium.crypto_sign_BYTES)
+  sodium.crypto_sign_detached(signature, body, secretKey)
+  answer(request, response)
 }
 
 function verify(request: IncomingMessage, response: ServerResponse): void {

@@ -6,9 +6,14 @@ export interface KeyPair {
   readonly secretKey: Buffer
 }
 
+/** The 32 bytes from which the key pair of a name is derived. */
+export function seedOf(name: string): Buffer {
+  return createHash('sha256').update(`countersign bench ${name}`).digest()
+}
+
 /** Derives a key pair from a name. */
 export function keyPairOf(name: string): KeyPair {
-  const seed = createHash('sha256').update(`countersign bench ${name}`).digest()
+  const seed = seedOf(name)
   const publicKey = Buffer.alloc(sodium.crypto_sign_PUBLICKEYBYTES)
   const secretKey = Buffer.alloc(sodium.crypto_sign_SECRETKEYBYTES)
   sodium.crypto_sign_seed_keypair(publicKey, secretKey, seed)

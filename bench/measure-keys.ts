@@ -1,163 +1,197 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { Agent } from 'node:http'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { insertRecovery } from '../packages/server/src/agents/key-recovery-table.ts'
-import { readSettings } from '../packages/server/src/config/config.ts'
 import { hashToken } from '../packages/server/src/core/crypto/hash-token.ts'
-import { newKey, type TestKey } from '../test/support/key.ts'
+import { openDatabase } from '../packages/server/src/core/database/open-database.ts'
+import { keyOfSeed, newKey, type TestKey } from '../test/support/key.ts'
 import { recoveryBody, rotationBody } from '../test/support/key-operations.ts'
 import { verifyBody } from '../test/support/refused-posts.ts'
-import {
-  claimBody,
-  type Operator,
-  openOperator,
-  postJson,
-  type ServiceProcess,
-  startServiceProcess,
-} from '../test/support/service.ts'
-import { DURABLE, initCluster, postgresDirectory, query, startPostgres } from './postgres-server.ts'
-import { Scope } from './scope.ts'
-import { quantile } from './statistics.ts'
+import { type HttpRequest, JSON_TYPE, sendRequest } from './http-exchange.ts'
+import { seedOf } from './keys.ts'
+import { firstLines } from './lines.ts'
+import { runScript } from './load.ts'
+import { type MultiProcessKind, startMultiProcess } from './multi-process.ts'
+import type { Options } from './options.ts'
+import { claimAgent, claimRequest, sendExpecting, signIn } from './owner-client.ts'
+import type { Seed } from './seed.ts'
+import { prepareClaims } from './seed-claims.ts'
+import { type Times, timesOf } from './statistics.ts'
+import type { DataCopy } from './stores.ts'
+import { BASE_URL, type Bench, startNode } from './systems.ts'
 
-/* npx node bench/measure-keys.ts [--count N] [--postgres]: claims, rotations and recoveries per second, signed beforehand; with
- * PostgreSQL also the time from the response to a rotation until the old key verifies nowhere at a second node. */
-
+const MEMORY_SCRIPT = import.meta.resolve('./key-memory.ts')
+const READY: HttpRequest = { method: 'GET', path: '/readyz' }
 const IN_FLIGHT = 32
+/** Prepared operations of each kind, for each second of a measurement. */
+const PREPARED_PER_SECOND = 500
+const ROTATIONS = 100
+/** Enough connections that each of two workers has some of them. */
+const CONNECTIONS = 8
+const OWNER = 1
+/** The owner's requests name the service by this. */
+const SERVICE = { url: BASE_URL }
 
-const { values } = parseArgs({
-  options: {
-    count: { type: 'string', default: '2000' },
-    postgres: { type: 'boolean', default: false },
-  },
-})
-const count = Number(values.count)
-const ends: (() => unknown)[] = []
-const cleanup = { after: (end: () => unknown) => ends.push(end) }
-try {
-  await main()
-} finally {
-  for (const end of ends.toReversed()) await end()
+/** Operations of one kind, each made once. */
+interface Rate {
+  readonly operation: 'claim' | 'rotation' | 'recovery'
+  readonly count: number
+  readonly perSecond: number
 }
 
-async function main(): Promise<void> {
-  const DATA_DIR = mkdtempSync(join(tmpdir(), 'countersign-keys-'))
-  ends.push(() => rmSync(DATA_DIR, { recursive: true, force: true }))
-  const database: Record<string, string> = values.postgres ? await startDatabase() : {}
-  const env = { DATA_DIR, RECOVERY_DELAY: '0', MAX_STALENESS: '2', ...database }
-  const node = await startServiceProcess(cleanup, env)
-  const operator = await openOperator(readSettings(node.env))
-  ends.push(() => operator.close())
-  const keys = Array.from({ length: count }, () => newKey())
-  const dids = await claims(node, operator, keys)
+/** The cost of operations on keys. */
+export interface KeyOperations {
+  readonly inFlight: number
+  readonly rates: readonly Rate[]
+  /** From the response to a rotation until the old key verifies at none of two processes. */
+  readonly refusal: {
+    readonly by: MultiProcessKind
+    readonly rotations: number
+    readonly times: Times
+  }
+  /** Bytes that the read model takes more for an agent once its key was replaced. Before that, it stores nothing about keys but the key. */
+  readonly memory: { readonly agents: number; readonly replaced: number }
+}
+
+/** Measures claims, rotations and recoveries, how soon a replaced key is refused, and what it takes of the memory. */
+export async function measureKeys(
+  bench: Bench,
+  options: Options,
+  seed: Seed,
+): Promise<KeyOperations> {
+  bench.say('claims, rotations and recoveries of keys')
+  const rates = await measureRates(bench, options, seed)
+  bench.say('refusal of replaced keys by two processes')
+  const refusal = await measureRefusal(bench, seed)
+  bench.say('memory of replaced keys')
+  const { scope, machine } = bench
+  const memory = await runScript(scope, machine, { seconds: 60 }, MEMORY_SCRIPT, {})
+  return { inFlight: IN_FLIGHT, rates, refusal, memory: memory as KeyOperations['memory'] }
+}
+
+async function measureRates(bench: Bench, { seconds }: Options, seed: Seed): Promise<Rate[]> {
+  const dir = mkdtempSync(join(bench.dir, 'keys-'))
+  const count = seconds * PREPARED_PER_SECOND
+  const claims = prepareClaims(seed, dir, count, 'fresh')
+  const copy = await bench.store.copy(claims)
+  const settings = { RECOVERY_DELAY: '0' }
+  const core = bench.machine.pinned?.server ?? null
+  const { port, stop } = await startNode(bench, copy, [READY], { settings, core })
+  const keys = Array.from({ length: count }, (_, i) => keyNamed(`claim ${i}`))
   const rotated = keys.map(() => newKey())
-  const rotations = dids.map((did, i) => ({
-    path: `/api/v1/agent/${did}/keys`,
-    body: rotationBody(node, did, { old: keyAt(keys, i), next: keyAt(rotated, i), sequence: 2 }),
-  }))
-  await timed('rotations', node, rotations)
-  await recoveries(node, operator, dids)
-  if (!values.postgres) return
-  const BASE_URL = node.url
-  const other = await startServiceProcess(cleanup, { ...env, BASE_URL })
-  await visibility(node, other, operator)
+
+  const claimed = await sendAll(port, 'claim', firstLines(claims.file, count).map(claimRequest))
+  const dids = claimed.answers.map(({ svcDid }) => svcDid as string)
+  const rotations = dids.map((did, i) => {
+    const [old, next] = [keys[i], rotated[i]] as [TestKey, TestKey]
+    return postOf(
+      `/api/v1/agent/${did}/keys`,
+      rotationBody(SERVICE, did, { old, next, sequence: 2 }),
+    )
+  })
+  const rotation = await sendAll(port, 'rotation', rotations)
+  const recovery = await sendAll(port, 'recovery', await startRecoveries(copy, dids))
+
+  await stop()
+  await copy.discard()
+  rmSync(dir, { recursive: true, force: true })
+  return [claimed.rate, rotation.rate, recovery.rate]
 }
 
-async function startDatabase() {
-  const scope = new Scope()
-  ends.push(() => scope.end())
-  const dir = postgresDirectory(join(tmpdir(), 'countersign-keys-postgres-'))
-  ends.push(() => rmSync(dir, { recursive: true, force: true }))
-  initCluster(dir)
-  const server = await startPostgres(scope, dir, DURABLE)
-  ends.push(() => server.stop())
-  await query(`${server.url}/postgres`, 'create database keys')
-  return { DATABASE_URL: `${server.url}/keys` }
-}
-
-function keyAt(keys: readonly TestKey[], i: number): TestKey {
-  return keys[i] as TestKey
-}
-
-async function claims(
-  node: ServiceProcess,
-  operator: Operator,
-  keys: readonly TestKey[],
-): Promise<string[]> {
-  const bodies: object[] = []
-  for (const key of keys) {
-    const owner = await operator.addVerifiedOwner()
-    bodies.push(claimBody(await operator.issueToken(owner), key))
-  }
-  const requests = bodies.map((body) => ({ path: '/api/v1/claim', body }))
-  const answers = await timed('claims', node, requests)
-  return answers.map((answer) => (JSON.parse(answer) as { svcDid: string }).svcDid)
-}
-
-/** Redemptions that take effect at once. Their tokens are put into the database: signing owners in is another measurement. */
-async function recoveries(node: ServiceProcess, operator: Operator, dids: readonly string[]) {
-  const at = Date.now()
-  const requests: { path: string; body: object }[] = []
-  for (const [i, did] of dids.entries()) {
-    const token = `svc-recover-${i.toString(16).padStart(32, '0')}`
-    await operator.db.write(async (tx) => {
-      const stored = { token_hash: hashToken(token), token_expires_at: at + 3_600_000 }
-      const tail = did.slice(-24)
-      await insertRecovery(tx, { tail, reason: 'key_lost', started_at: at, ...stored })
+/**
+ * Puts the tokens of recoveries that take effect at once into the database: the sign-in of owners is not measured.
+ * @returns the redemptions
+ */
+async function startRecoveries(copy: DataCopy, dids: readonly string[]): Promise<HttpRequest[]> {
+  const db = await openDatabase(copy.place, Date.now)
+  try {
+    const at = Date.now()
+    const tokenOf = (i: number) => `svc-recover-${i.toString(16).padStart(32, '0')}`
+    const rest = { reason: 'key_lost', started_at: at, token_expires_at: at + 3_600_000 } as const
+    await Promise.all(
+      dids.map((did, i) =>
+        db.write(async (tx) => {
+          const token_hash = hashToken(tokenOf(i))
+          await insertRecovery(tx, { tail: did.slice(-24), token_hash, ...rest })
+        }),
+      ),
+    )
+    return dids.map((did, i) => {
+      const redemption = { token: tokenOf(i), next: newKey(), sequence: 3 }
+      return postOf(`/api/v1/agent/${did}/recover`, recoveryBody(SERVICE, did, redemption))
     })
-    const body = recoveryBody(node, did, { token, next: newKey(), sequence: 3 })
-    requests.push({ path: `/api/v1/agent/${did}/recover`, body })
+  } finally {
+    await db.close()
   }
-  await timed('recoveries', node, requests)
 }
 
-async function timed(
-  name: string,
-  node: ServiceProcess,
-  requests: readonly { readonly path: string; readonly body: object }[],
-): Promise<string[]> {
-  const answers: string[] = []
+async function sendAll(
+  port: number,
+  operation: Rate['operation'],
+  requests: readonly HttpRequest[],
+): Promise<{ rate: Rate; answers: Record<string, unknown>[] }> {
+  const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT })
+  const answers: Record<string, unknown>[] = []
+  const rest = requests.entries()
   const started = performance.now()
-  let next = 0
-  const worker = async () => {
-    for (let i = next++; i < requests.length; i = next++) {
-      const { path, body } = requests[i] as (typeof requests)[number]
-      const response = await postJson(node.url + path, body)
-      answers[i] = await response.text()
-      if (response.status !== 200) throw new Error(`${name}: ${response.status} ${answers[i]}`)
-    }
+  const work = async () => {
+    for (const [i, request] of rest) answers[i] = await sendExpecting(port, request, 200, agent)
   }
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
+  await Promise.all(Array.from({ length: IN_FLIGHT }, work))
   const seconds = (performance.now() - started) / 1000
-  console.log(`${name}: ${Math.round(requests.length / seconds)}/s, ${IN_FLIGHT} in flight`)
-  return answers
+  agent.destroy()
+  const { length: count } = requests
+  return { rate: { operation, count, perSecond: count / seconds }, answers }
 }
 
-/** Polls a second node with the old key from the response to each rotation on. */
-async function visibility(node: ServiceProcess, other: ServiceProcess, operator: Operator) {
-  const owner = await operator.addVerifiedOwner()
-  const token = await operator.issueToken(owner)
-  let old = newKey()
-  const claimed = await postJson(`${node.url}/api/v1/claim`, claimBody(token, old))
-  const { svcDid: did } = (await claimed.json()) as { svcDid: string }
+/** Rotates the key of one agent at one of two processes, and asks both to verify the old key until both refuse it. */
+async function measureRefusal(bench: Bench, seed: Seed): Promise<KeyOperations['refusal']> {
+  const by = bench.store.kind === 'postgres' ? 'nodes' : 'workers'
+  const two = await startMultiProcess(bench, seed, by, 2)
+  const [port] = two.ports as [number]
+  const headers = await signIn(two.copy.place, OWNER)
+  const did = await claimAgent(port, headers, 'to be rotated')
+  const ports = Array.from({ length: CONNECTIONS }, (_, i) => two.ports[i % two.ports.length])
+  const observers = ports.map((at) => ({ port: at as number, agent: connection() }))
+  const rotating = connection()
   const times: number[] = []
-  for (let sequence = 2; sequence < 302; sequence++) {
+  let old = keyNamed('to be rotated')
+  for (let sequence = 2; sequence < ROTATIONS + 2; sequence++) {
     const next = newKey()
-    const body = rotationBody(node, did, { old, next, sequence })
-    const verify = () => postJson(`${other.url}/api/v1/agent/verify`, verifyBody(old))
-    const response = await postJson(`${node.url}/api/v1/agent/${did}/keys`, body)
-    if (response.status !== 200) throw new Error(await response.text())
+    const body = rotationBody(SERVICE, did, { old, next, sequence })
+    await sendExpecting(port, postOf(`/api/v1/agent/${did}/keys`, body), 200, rotating)
     const answered = performance.now()
-    for (;;) {
-      const asked = performance.now()
-      if ((await verify()).status !== 404) continue
-      times.push(Math.max(0, asked - answered))
-      break
-    }
+    const verify = postOf('/api/v1/agent/verify', verifyBody(old))
+    const refusedAt = await Promise.all(observers.map((each) => untilRefused(each, verify)))
+    times.push(Math.max(0, ...refusedAt.map((asked) => asked - answered)))
     old = next
   }
-  const show = (share: number) => quantile(times, share).toFixed(1)
-  console.log(
-    `old key refused by a second node, ms after the response: p50 ${show(0.5)}, p99 ${show(0.99)}, longest ${Math.max(...times).toFixed(1)} (${times.length} rotations)`,
-  )
+  for (const { agent } of [...observers, { agent: rotating }]) agent.destroy()
+  await two.stop()
+  return { by, rotations: times.length, times: timesOf(times) }
+}
+
+/** @returns when the request was sent that was refused */
+async function untilRefused(
+  { port, agent }: { readonly port: number; readonly agent: Agent },
+  verify: HttpRequest,
+): Promise<number> {
+  for (;;) {
+    const asked = performance.now()
+    const { status, body } = await sendRequest(port, verify, agent)
+    if (status === 404) return asked
+    if (status !== 200) throw new Error(`${verify.path} answered ${status}: ${body}`)
+  }
+}
+
+function connection(): Agent {
+  return new Agent({ keepAlive: true, maxSockets: 1 })
+}
+
+function keyNamed(name: string): TestKey {
+  return keyOfSeed(seedOf(name))
+}
+
+function postOf(path: string, body: object): HttpRequest {
+  return { method: 'POST', path, headers: JSON_TYPE, body: JSON.stringify(body) }
 }

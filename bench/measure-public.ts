@@ -66,8 +66,8 @@ async function measureOne(
     asks,
     refusalsOf(scenario, requestSamples),
   )
-  const verifies = scenario.kind === 'verify'
-  const bare = await startBare(bench, sample, asks[0], { verifies })
+  const work = scenario.kind === 'verify' ? 'verify' : 'none'
+  const bare = await startBare(bench, sample, asks[0], work)
   await checkSameBytes(bare.port, asks[0], sample)
   const targetOf = targetFactory(bench, options, requestSamples, scenario)
   const targets = [

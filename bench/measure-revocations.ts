@@ -12,15 +12,8 @@ import {
 } from './owner-client.ts'
 import { loadOf, type RequestSamples } from './request-samples.ts'
 import { SCENARIOS } from './scenarios.ts'
-import { quantile } from './statistics.ts'
+import { type Times, timesOf } from './statistics.ts'
 import type { Bench } from './systems.ts'
-
-/** In milliseconds. */
-interface Times {
-  readonly p50: number
-  readonly p99: number
-  readonly longest: number
-}
 
 /** How long it took until all other processes refused an agent that one process had revoked. */
 export interface Revocations {
@@ -151,8 +144,4 @@ async function pollUntil(
 
 function connection(): Agent {
   return new Agent({ keepAlive: true, maxSockets: 1 })
-}
-
-function timesOf(values: readonly number[]): Times {
-  return { p50: quantile(values, 0.5), p99: quantile(values, 0.99), longest: Math.max(...values) }
 }

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { measureFootprint } from './footprint.ts'
 import { inspectMachine, pinSelf } from './machine.ts'
+import { measureCertificates } from './measure-certificates.ts'
 import { measureClaims } from './measure-claims.ts'
 import { measureGateway } from './measure-gateway.ts'
+import { measureKeys } from './measure-keys.ts'
 import { measureNonces, measureProof } from './measure-proof.ts'
 import { measurePublic } from './measure-public.ts'
 import { measureScale } from './measure-scale.ts'
@@ -67,7 +69,10 @@ export async function measure(
 
 async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<Results> {
   const requestSamples = requestSamplesOf(seed)
-  const nothing = { measurements: [], revocations: [], nonces: null, footprint: null, soak: null }
+  const nothing = {
+    ...{ measurements: [], revocations: [], keys: null },
+    ...{ nonces: null, footprint: null, soak: null },
+  }
   if (options.soak !== null) {
     return { ...nothing, soak: await soak(bench, options.soak, requestSamples) }
   }
@@ -76,14 +81,17 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
     : null
   const alone = [
     ...(await measurePublic(bench, options, requestSamples)),
+    ...(await measureCertificates(bench, options, seed)),
     ...(await measureClaims(bench, options, seed)),
     ...(await measureTransactions(bench, options, seed)),
     ...(await measureGateway(bench, options, seed)),
     ...(await measureProof(bench, options, seed)),
   ]
+  const keys = options.parts.has('keys') ? await measureKeys(bench, options, seed) : null
   const nonces = options.parts.has('nonces') ? await measureNonces(bench) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
-  return { ...nothing, measurements: [...alone, ...measurements], revocations, nonces, footprint }
+  const all = [...alone, ...measurements]
+  return { ...nothing, measurements: all, revocations, keys, nonces, footprint }
 }
 
 /** The settings that differ from the defaults. */

@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util'
 import { SCENARIO_NAMES, type ScenarioName } from './scenarios.ts'
 
 /** The values of `--only`: one measurement, or start-up and memory together. */
-type Part = ScenarioName | 'nonces' | 'revocation' | 'footprint'
-const PARTS: readonly Part[] = [...SCENARIO_NAMES, 'nonces', 'revocation', 'footprint']
+type Part = ScenarioName | 'keys' | 'nonces' | 'revocation' | 'footprint'
+const PARTS: readonly Part[] = [...SCENARIO_NAMES, 'keys', 'nonces', 'revocation', 'footprint']
 /** `--only proof`: everything about signed requests. */
 const PROOF: readonly Part[] = PARTS.filter(
   (name) => name.startsWith('proof-') || name === 'nonces',

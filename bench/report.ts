@@ -1,5 +1,6 @@
 import type { Footprint } from './footprint.ts'
 import type { Machine } from './machine.ts'
+import type { KeyOperations } from './measure-keys.ts'
 import type { NonceMemory } from './measure-proof.ts'
 import type { Revocations } from './measure-revocations.ts'
 import { notesFor } from './notes.ts'
@@ -14,6 +15,7 @@ import { count, mib, milliseconds, ratio, tableOf } from './table.ts'
 export interface Results {
   readonly measurements: readonly Measurement[]
   readonly revocations: readonly Revocations[]
+  readonly keys: KeyOperations | null
   readonly nonces: NonceMemory | null
   readonly footprint: Footprint | null
   readonly soak: SoakResult | null
@@ -43,12 +45,13 @@ export interface Report extends Results {
 
 /** Prints the report for people. */
 export function reportText(report: Report): string {
-  const { footprint, measurements, nonces, revocations, soak, seeds } = report
+  const { footprint, keys, measurements, nonces, revocations, soak, seeds } = report
   return [
     headline(report),
     '',
     ...(measurements.length === 0 ? [] : [...measurementLines(measurements), '']),
     ...(revocations.length === 0 ? [] : [...revocations.map(revocationLine), '']),
+    ...(keys === null ? [] : [...keyLines(keys), '']),
     ...(nonces === null ? [] : [nonceLine(nonces), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),
     ...(soak === null ? [] : [...soakLines(soak), '']),
@@ -119,6 +122,24 @@ function revocationLine(revocations: Revocations): string {
     `since it was asked for; ${text(sinceAnswered)} since it was answered (${timed} revocations); ` +
     `aim: longest <= ${most} ms since it was answered: ${yesOrNo(met)}`
   )
+}
+
+/** What the history of keys may take of the memory, on average over all agents. */
+const KEY_BYTES = 8
+
+function keyLines({ inFlight, rates, refusal, memory }: KeyOperations): string[] {
+  const { by, rotations, times } = refusal
+  return [
+    ...rates.map(
+      ({ operation, count: made, perSecond }) =>
+        `${operation}: ${count(perSecond)}/s (${count(made)}, ${inFlight} in flight)`,
+    ),
+    `old key refused by two ${by}, since the response to the rotation: p50 ${milliseconds(times.p50)}, ` +
+      `p99 ${milliseconds(times.p99)}, longest ${milliseconds(times.longest)} (${rotations} rotations)`,
+    `memory of the read model: ${memory.replaced.toFixed(0)} bytes more for an agent whose key was replaced, none for others ` +
+      `(${count(memory.agents)} agents); aim: <= ${KEY_BYTES} bytes on average: met while ` +
+      `${((100 * KEY_BYTES) / memory.replaced).toFixed(1)} % of the agents have replaced their key`,
+  ]
 }
 
 function nonceLine({ entries, bytes }: NonceMemory): string {

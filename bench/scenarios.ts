@@ -63,6 +63,13 @@ export interface ProofScenario extends ScenarioBase {
   readonly signed: boolean
 }
 
+/** Certificates of all agents in turn: a GET of the path `before` + tail + `after`. The ceiling makes one Ed25519 signature for each response. */
+export interface IssueScenario extends ScenarioBase {
+  readonly kind: 'issue'
+  readonly before: string
+  readonly after: string
+}
+
 export type Scenario =
   | ReadScenario
   | VerifyScenario
@@ -71,6 +78,7 @@ export type Scenario =
   | ScaleScenario
   | GatewayScenario
   | ProofScenario
+  | IssueScenario
 
 const DID_PREFIX = 'svc:agent:'
 const TWICE_NAIVE: Aim = { of: 'naive', atLeast: 2 }
@@ -119,6 +127,13 @@ export const SCENARIOS = {
     kind: 'verify',
     title: 'verify',
     aims: [{ of: 'ceiling', atLeast: 0.9 }, TWICE_NAIVE],
+  },
+  certificate: {
+    kind: 'issue',
+    title: 'certificate, all agents',
+    before: `/api/v1/agent/${DID_PREFIX}`,
+    after: '/certificate',
+    aims: [{ of: 'ceiling', atLeast: 0.7 }],
   },
   claim: {
     kind: 'claim',

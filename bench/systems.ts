@@ -107,7 +107,7 @@ export async function startBare(
   bench: Bench,
   sample: HttpResponse,
   until: HttpRequest,
-  { verifies }: { readonly verifies: boolean },
+  work: BareTask['work'],
 ): Promise<ServerProcess> {
   const port = await freePort()
   const pairs = Array.from({ length: sample.rawHeaders.length / 2 }, (_, i) =>
@@ -119,7 +119,7 @@ export async function startBare(
     headers: pairs.filter(([name = '']) => !NODE_HEADERS.includes(name.toLowerCase())).flat(),
     body: sample.body.toString('base64'),
     keepAliveMs: Number(/timeout=(\d+)/.exec(keepAlive ?? '')?.[1] ?? 5) * 1000,
-    verifies,
+    work,
   }
   const args = [fileURLToPath(import.meta.resolve('./bare.ts')), JSON.stringify(task)]
   return startServer(bench.scope, { args, env: {}, port, core: core(bench), until: [until] })

@@ -146,6 +146,28 @@ test('the bench measures signed requests beside a site that only verifies, and t
   assert.equal(nonces?.entries, 200_000)
 })
 
+test('the bench measures operations on keys, how soon a replaced key is refused, and its memory', async (t) => {
+  const dir = tempDir(t)
+  const { code, stdout, stderr } = await bench(dir, ...BRIEFLY, '--only', 'keys')
+  assert.equal(code, 0, stderr)
+  const { keys }: Report = JSON.parse(stdout)
+  assert.ok(keys)
+  assert.deepEqual(
+    keys.rates.map(({ operation, count }) => [operation, count]),
+    [
+      ['claim', 500],
+      ['rotation', 500],
+      ['recovery', 500],
+    ],
+  )
+  for (const { perSecond } of keys.rates) assert.ok(perSecond > 0)
+  const { by, rotations, times } = keys.refusal
+  assert.deepEqual([by, rotations], ['workers', 100])
+  assert.ok(times.p50 <= times.p99 && times.p99 <= times.longest)
+  assert.ok(keys.memory.replaced > 0)
+  assertNothingButSeedsIn(dir)
+})
+
 test('the bench prints its options and refuses unknown ones', async (t) => {
   const dir = tempDir(t)
   const help = await bench(dir, '--help')

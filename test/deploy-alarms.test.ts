@@ -45,13 +45,17 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     fires: { [of('countersign_worker_restarts_total', 'worker="primary"')]: '0x68 1x5' },
     quiet: { [of('countersign_worker_restarts_total', 'worker="primary"')]: steady(2) },
   },
-  CountersignVouchesForNobody: {
+  CountersignLookupsStopped: {
     fires: { [of('countersign_vouches')]: steady(0) },
     quiet: { [of('countersign_vouches')]: steady(1) },
   },
   CountersignStale: {
     fires: { [of('countersign_staleness_seconds')]: steady(1.5) },
     quiet: { [of('countersign_staleness_seconds')]: steady(0.3) },
+  },
+  CountersignStatusOld: {
+    fires: { [of('countersign_status_age_seconds')]: steady(31) },
+    quiet: { [of('countersign_status_age_seconds')]: steady(6) },
   },
   CountersignFollowsBehind: {
     fires: {
@@ -149,6 +153,33 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
   CountersignChecksFail: {
     fires: { [of('countersign_channel_checks_total', 'outcome="failed"')]: growing(1) },
     quiet: { [of('countersign_channel_checks_total', 'outcome="absent"')]: growing(1) },
+  },
+  CountersignWebhooksLate: {
+    fires: { [of('countersign_webhook_late_seconds')]: steady(400) },
+    quiet: { [of('countersign_webhook_late_seconds')]: steady(30) },
+  },
+  CountersignWebhookFails: {
+    fires: {
+      [of('countersign_webhook_endpoints', 'owner="operator",state="disabled"')]: steady(1),
+    },
+    quiet: {
+      [of('countersign_webhook_endpoints', 'owner="operator",state="failing"')]: steady(0),
+      [of('countersign_webhook_endpoints', 'owner="owners",state="failing"')]: steady(9),
+    },
+  },
+  CountersignEmailsLate: {
+    fires: { [of('countersign_emails_oldest_seconds')]: steady(7200) },
+    quiet: { [of('countersign_emails_oldest_seconds')]: steady(60) },
+  },
+  CountersignEmailsFail: {
+    fires: {
+      [of('countersign_emails_total', 'outcome="failed"')]: growing(1),
+      [of('countersign_emails_total', 'outcome="sent"')]: steady(5),
+    },
+    quiet: {
+      [of('countersign_emails_total', 'outcome="gave_up"')]: growing(1),
+      [of('countersign_emails_total', 'outcome="sent"')]: growing(5),
+    },
   },
   CountersignOutOfFiles: {
     fires: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(1024) },

@@ -44,6 +44,7 @@ test('the commands of docs/operating.md work', needs('openssl', 'curl'), async (
   assert.match(backedUp, /^ok +database: sound/m)
   assert.match(backedUp, new RegExp(did))
   assert.match(await shell.run('ls'), /^backup-\d{4}-\d\d-\d\d\.db$/m)
+  assert.match(await step('Issuer keys'), /^[\w-]{43} +active +present +since /m)
   const printed = await step('Owners and agents')
   assert.match(printed, new RegExp(`${did} is revoked\\.`))
   assert.match(printed, /\/dashboard\/sign-in#link=/)

@@ -5,13 +5,12 @@ import { test } from 'node:test'
 import { forbiddenWords } from './support/forbidden-words.ts'
 import { ROOT } from './support/service.ts'
 
-const PAGES = globSync(['README.md', 'SECURITY.md', 'docs/*.md', 'packages/*/README.md'], {
-  cwd: ROOT,
-  // Records of decisions, in their own words.
-  exclude: ['docs/contract-notes.md'],
-}).sort()
+const PAGES = globSync(
+  ['*.md', 'docs/**/*.md', 'packages/*/README.md', 'deploy/prometheus/*.yml'],
+  { cwd: ROOT },
+).sort()
 
-test('the documentation uses the standard terms', async (t) => {
+test('the documentation and the alarms use the standard terms', async (t) => {
   assert.ok(PAGES.length > 20, `${PAGES.length} pages`)
   for (const page of PAGES) {
     await t.test(page, () => {

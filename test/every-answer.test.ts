@@ -30,7 +30,7 @@ for (const [what, status, body, fault] of [
   ['has a member of another type', 200, '{"a":"1"}', /must be integer/],
   ['has a status of which nothing is said', 418, '{"a":1}', /says nothing of status 418/],
 ] as const) {
-  test(`an answer that ${what} is ${fault === null ? 'no fault' : 'a fault'}, whoever asked`, async (t) => {
+  test(`an answer that ${what} is ${fault === null ? 'no fault' : 'a fault'}, whatever the client`, async (t) => {
     const server = createServer((request, response) => {
       const about = request.url === '/openapi.json' ? JSON.stringify(DOCUMENT) : body
       response.writeHead(request.url === '/openapi.json' ? 200 : status, {

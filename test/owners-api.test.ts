@@ -14,6 +14,7 @@ const HEADINGS = [
   'Name the agent',
   'Prove a channel',
   'Suspend, reactivate, revoke',
+  'Follow changes',
 ]
 
 test('the program of docs/owners-api.md works with nothing but fetch', async (t) => {
@@ -31,6 +32,9 @@ test('the program of docs/owners-api.md works with nothing but fetch', async (t)
 
   assert.match(said[0] as string, /^svc-verify-[0-9a-f]{32} expires in 600 seconds$/)
   assert.match(said[4] as string, /^Value: token=\w{22} did=svc:agent:\w{24} expiry=\S+Z$/)
+  const types = said.splice(7).map((line) => line.replace(/^\S+Z (\S+) .*/, '$1'))
+  for (const type of ['agent.revoked', 'agent.claimed', 'owner.api_key_created'])
+    assert.ok(types.includes(type), types.join())
   assert.deepEqual(
     said.filter((_, i) => i !== 0 && i !== 4),
     [

@@ -109,7 +109,7 @@ test('a person who declines in World App sees that', BROWSER_MATRIX, async (t) =
   const { client } = await provider.begin(CONTEXT)
   const connectorUri = await start(page, { ...client, bridge_url: bridge.url })
   bridge.scan(connectorUri, () => ({ error_code: 'user_rejected' }))
-  await assert.rejects(page.evaluate('globalThis.result'), /You said no in World App/)
+  await assert.rejects(page.evaluate('globalThis.result'), /You declined the request in World App/)
 })
 
 test(
@@ -123,7 +123,7 @@ test(
       const { bridge, provider, page } = await setUp(t, policy)
       const { client } = await provider.begin(CONTEXT)
       const starting = start(page, { ...client, bridge_url: bridge.url })
-      await assert.rejects(starting, /World ID cannot be reached from this browser/)
+      await assert.rejects(starting, /World ID could not be reached/)
       assert.equal(bridge.received.length, 0)
     }
   },

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import sharp from 'sharp'
-import { openBrowser } from '../test/support/browser.ts'
+import { launchBrowser } from '../test/support/chromium.ts'
 import { openAsOwner, untilHeading } from '../test/support/dashboard.ts'
 import {
   claimAgent,
@@ -52,7 +52,9 @@ async function takeAll(t: { after(end: () => unknown): void }): Promise<void> {
   const service = await startTestService(t, { PORT: '8080', IDENTITY_PROVIDERS: file })
   const ownerId = await service.operator.addVerifiedOwner('ada', 'high')
   await furnish(service, ownerId)
-  const browser = await openBrowser(t)
+  // Not `openBrowser`: it closes its browser when tests end.
+  const browser = await launchBrowser()
+  t.after(() => browser.close())
   for (const colorScheme of ['light', 'dark'] as const) {
     const { page } = await openAsOwner(browser, service, ownerId, { colorScheme, width: WIDTH })
     await page.goto(`${service.url}/agent/travel-assistant`)
@@ -60,11 +62,11 @@ async function takeAll(t: { after(end: () => unknown): void }): Promise<void> {
     await page.goto(`${service.url}/dashboard/agents`)
     await untilHeading(page, 'Agents')
     await page.getByText('Travel assistant').first().waitFor()
-    await take(page, `agents-${colorScheme}`, 900)
+    await take(page, `agents-${colorScheme}`)
     await page.goto(`${service.url}/dashboard/claim`)
     await page.getByRole('button', { name: 'Create claim token', exact: true }).click()
     await page.getByRole('timer').waitFor()
-    await take(page, `claim-${colorScheme}`, 1160)
+    await take(page, `claim-${colorScheme}`)
   }
 }
 
@@ -99,13 +101,14 @@ async function draw(
   if (status !== 200) throw new Error(`the picture was refused: ${status}`)
 }
 
-async function take(page: Page, name: string, height: number): Promise<void> {
-  await page.setViewportSize({ width: WIDTH, height })
+/** @param height in CSS pixels. Default: the whole page */
+async function take(page: Page, name: string, height?: number): Promise<void> {
+  await page.setViewportSize({ width: WIDTH, height: height ?? 600 })
   await page.waitForLoadState('networkidle')
   await page.evaluate(`scrollTo(0, 0), Promise.all(
     ['400', '500', '600', '700'].map((weight) => document.fonts.load(weight + ' 1rem Inter')),
   ).then(() => undefined)`)
-  const png = await page.screenshot()
+  const png = await page.screenshot({ fullPage: height === undefined })
   await sharp(png)
     .png({ palette: true, quality: 90 })
     .toFile(join(DIR, `${name}.png`))

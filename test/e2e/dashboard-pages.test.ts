@@ -53,12 +53,13 @@ test('axe finds nothing on any page of the dashboard, light or dark, wide or nar
   const pages: readonly [string, RegExp][] = [
     ['/agents', /^Agents$/],
     ['/agents?search=nothing-matches-this', /^Agents$/],
-    ...['', '/profile', '/channels', '/share', '/activity', '/danger'].map(
+    ...['', '/profile', '/channels', '/keys', '/share', '/activity', '/danger'].map(
       (tab) => [`/agents/${dids.active}${tab}`, /Donau/] as [string, RegExp],
     ),
     [`/agents/${dids.suspended}`, /Agent/],
     [`/agents/${dids.revoked}`, /Agent/],
     [`/agents/${dids.revoked}/profile`, /Agent/],
+    [`/agents/${dids.revoked}/keys`, /Agent/],
     [`/agents/${dids.revoked}/danger`, /Agent/],
     [`/agents/${dids.hostile}`, /img src/],
     ['/claim', /^Claim/],

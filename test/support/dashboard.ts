@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { newPage, type PageOptions, type WatchedPage } from './browser.ts'
 import type { TestService } from './service.ts'
-import { signIn } from './signed-in.ts'
+import { type SignedInOwner, signIn } from './signed-in.ts'
 import { until } from './until.ts'
 import { addVirtualAuthenticator, type VirtualAuthenticator } from './virtual-authenticator.ts'
 
@@ -25,8 +25,17 @@ export async function openAsOwner(
   ownerId: number,
   options?: PageOptions,
 ): Promise<OwnerPage> {
+  return openWithCookie(browser, service, await signIn(service, ownerId), options)
+}
+
+/** Opens a page with the session of an owner. */
+export async function openWithCookie(
+  browser: Browser,
+  service: TestService,
+  { cookie }: Pick<SignedInOwner, 'cookie'>,
+  options?: PageOptions,
+): Promise<OwnerPage> {
   const opened = await openAsNewcomer(browser, options)
-  const { cookie } = await signIn(service, ownerId)
   const [name = '', value = ''] = cookie.split('=')
   await opened.page.context().addCookies([{ name, value, url: service.url }])
   return opened

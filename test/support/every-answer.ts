@@ -1,4 +1,5 @@
 import { ServerResponse } from 'node:http'
+import { gunzipSync } from 'node:zlib'
 import { OpenApi, type OpenApiDocument } from './openapi.ts'
 
 /** So much of a body is kept; longer ones are pictures and scripts. */
@@ -16,7 +17,7 @@ const watched = new Map<number, Told[]>()
 let patched = false
 
 /**
- * Watches what a service in this process answers, whoever asks: fetch, a browser, bare sockets.
+ * Watches what a service in this process answers to all clients: fetch, a browser, bare sockets.
  * @param configuration what its /openapi.json depends on: services of equal configuration have equal ones
  * @returns judges everything that it has answered since, against its own /openapi.json
  */
@@ -59,7 +60,9 @@ function judge(openApi: OpenApi, { method, target, head, body }: Told): void {
   const status = Number(line.split(' ')[1])
   // A stream says what it says for as long as it is read.
   if (headers.get('content-type')?.startsWith('text/event-stream')) return
-  const text = method === 'HEAD' || status === 304 ? '' : body.toString('utf8')
+  const plain =
+    headers.get('content-encoding') === 'gzip' && body.length > 0 ? gunzipSync(body) : body
+  const text = method === 'HEAD' || status === 304 ? '' : plain.toString('utf8')
   openApi.assertConforms(method, target, { status, headers, text })
 }
 

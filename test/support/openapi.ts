@@ -98,6 +98,11 @@ export class OpenApi {
     }
     const schema = content[type]?.schema
     assert.ok(schema, `${name} says nothing of ${type}`)
+    if (type === 'application/x-ndjson') {
+      for (const line of text.split('\n').filter((each) => each !== ''))
+        this.assertValid(name, schema, JSON.parse(line))
+      return
+    }
     this.assertValid(name, schema, /json$/.test(type) ? JSON.parse(text) : text)
   }
 

@@ -31,7 +31,7 @@ export interface PostgresServer {
 /** Already migrated: a copy of it costs less than migrating another. */
 const TEMPLATE = 'countersign_template'
 
-/** Texts sort by a language's rules here, unlike in SQLite: whoever relies on their order has to say so. */
+/** Texts sort by a language's rules here, unlike in SQLite: code that relies on their order must set a collation. */
 const LOCALE = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US', '--encoding=UTF8']
 
 /** Nothing here outlives the run, so that no disk has to be waited for. */
@@ -40,7 +40,7 @@ const FAST = ['-c', 'fsync=off', '-c', 'full_page_writes=off']
 const TIDY = ['-c', 'dynamic_shared_memory_type=mmap']
 
 /**
- * Its standard input is a pipe from here: when that closes, whoever closes it, the server ends and its files go. One
+ * Its standard input is a pipe from here: when that closes for any reason, the server ends and its files are deleted. One
  * that was killed has left its file, whose seventh line ends with the number of a piece of shared memory.
  */
 const GUARD = `"$1" -D "$2/data" -h 127.0.0.1 -p "$3" -k "$2" -c max_connections=300 ${[...FAST, ...TIDY].join(' ')} >"$2/log" 2>&1 &
@@ -151,7 +151,7 @@ async function serverUrl(): Promise<string> {
   return (await server).url
 }
 
-/** The database that goes with a data directory: empty at first, the same one for whoever comes with the directory. */
+/** The database that goes with a data directory: empty at first, the same one for each caller with the directory. */
 export function databaseOf(dataDir: string): Promise<string> {
   let url = databases.get(dataDir)
   if (url === undefined) {

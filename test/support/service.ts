@@ -72,7 +72,7 @@ export interface TestService {
 }
 
 /**
- * Whatever it answers, to whoever asks, is held against its own /openapi.json when it stops.
+ * When it stops, all its responses are validated against its own /openapi.json.
  * @param now the service's clock, where the test moves it
  * @param elapsed the clock by which it measures how old its data are
  */

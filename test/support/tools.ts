@@ -27,6 +27,8 @@ const TOOLS = Object.keys(PACKAGES) as Tool[]
 interface TestOptions {
   /** Why the test does not run here. */
   readonly skip: string | false
+  /** Milliseconds; by default as the runner says. */
+  readonly timeout?: number
 }
 
 /** `npm test` runs the same tests on every machine, so it leaves out those that need a program from outside npm. */
@@ -62,6 +64,8 @@ export function toolPath(name: string): string | null {
 
 /** Options for a test in a browser that is too slow for `npm test`. */
 export const BROWSER_MATRIX: TestOptions = {
+  // Dozens of pages in both themes and widths, on machines that do other things too.
+  timeout: 900_000,
   skip: IS_QUICK ? 'part of npm run test:all: it runs in a browser' : withoutBrowser(),
 }
 

@@ -21,6 +21,11 @@ markdown.renderer.rules.fence = (tokens, index) => {
   return codeBlock(content, languageOf(info))
 }
 markdown.renderer.rules.code_block = markdown.renderer.rules.fence
+// A line may end after a slash in a path or URL.
+markdown.renderer.rules.code_inline = (tokens, index) => {
+  const code = markdown.utils.escapeHtml(tokens[index]?.content ?? '')
+  return `<code>${code.replaceAll(/(?<=[^\s/:])\/(?=[^\s/])/g, '/<wbr>')}</code>`
+}
 markdown.renderer.rules.table_open = () =>
   '<div class="doc-table" role="group" aria-label="Table" tabindex="0"><table>\n'
 markdown.renderer.rules.table_close = () => '</table></div>\n'

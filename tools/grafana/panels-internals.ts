@@ -3,17 +3,17 @@ import { quantile, type RowPlan } from './panel-plan.ts'
 /** Panels that explain a symptom: internals of the service. */
 export const INTERNALS: readonly RowPlan[] = [
   {
-    title: 'How fresh it is',
+    title: 'Staleness and clock',
     panels: [
       {
         title: 'Staleness',
         unit: 's',
         queries: [['{{instance}} {{worker}}', 'countersign_staleness_seconds{$I}']],
         description:
-          'For how long a process has not heard what others write: MAX_STALENESS is the bound.',
+          'Time since a process last knew all writes of the others. MAX_STALENESS is the limit.',
       },
       {
-        title: 'Events behind the foremost process',
+        title: 'Events behind the most recent process',
         unit: 'short',
         queries: [
           [
@@ -28,7 +28,7 @@ export const INTERNALS: readonly RowPlan[] = [
         queries: [['{{phase}}', 'sum by (phase) (countersign_phase{$I})']],
       },
       {
-        title: 'Distance of the clock',
+        title: 'Clock difference',
         unit: 's',
         queries: [
           [
@@ -43,19 +43,19 @@ export const INTERNALS: readonly RowPlan[] = [
     title: 'Writes',
     panels: [
       {
-        title: 'Writes by what became of them',
+        title: 'Writes by outcome',
         unit: 'ops',
         queries: [['{{outcome}}', 'sum by (outcome) (rate(countersign_writes_total{$I}[$R]))']],
       },
       {
-        title: 'Transactions by what became of them',
+        title: 'Transactions by outcome',
         unit: 'ops',
         queries: [
           ['{{outcome}}', 'sum by (outcome) (rate(countersign_transactions_total{$I}[$R]))'],
         ],
       },
       {
-        title: 'Commits: how long they take',
+        title: 'Duration of commits',
         unit: 's',
         queries: [
           ['p50', quantile(0.5, 'le', 'countersign_transaction_seconds_bucket{$I}')],
@@ -63,7 +63,7 @@ export const INTERNALS: readonly RowPlan[] = [
         ],
       },
       {
-        title: 'Writes that share a commit',
+        title: 'Writes in each commit',
         unit: 'short',
         queries: [
           [
@@ -73,7 +73,7 @@ export const INTERNALS: readonly RowPlan[] = [
         ],
       },
       {
-        title: 'Writes that wait',
+        title: 'Waiting writes',
         unit: 'short',
         queries: [['{{instance}} {{worker}}', 'countersign_writes_waiting{$I}']],
       },
@@ -83,32 +83,32 @@ export const INTERNALS: readonly RowPlan[] = [
     title: 'Database',
     panels: [
       {
-        title: 'The primary answers',
+        title: 'Primary reachable',
         unit: 'short',
         queries: [['{{instance}} {{worker}}', 'countersign_database_reachable{$I}']],
       },
       {
-        title: 'What acknowledged writes are on',
+        title: 'Where acknowledged writes are stored',
         unit: 'short',
         queries: [
           ['{{for}}', 'max by (for) (countersign_commits_wait{$I})'],
-          ['it is there', 'min(countersign_commits_satisfied{$I})'],
+          ['available', 'min(countersign_commits_satisfied{$I})'],
         ],
       },
       {
-        title: 'Standbys that follow',
+        title: 'Streaming standbys',
         unit: 'short',
         queries: [['streaming', 'max(countersign_standbys_streaming{$I})']],
       },
       {
-        title: 'Standbys behind, in bytes',
+        title: 'Standby lag in bytes',
         unit: 'bytes',
         queries: [
           ['{{standby}} {{sync}}', 'max by (standby, sync) (countersign_standby_lag_bytes{$I})'],
         ],
       },
       {
-        title: 'Standbys behind, in seconds',
+        title: 'Standby lag in seconds',
         unit: 's',
         queries: [
           ['{{standby}} {{sync}}', 'max by (standby, sync) (countersign_standby_lag_seconds{$I})'],
@@ -120,32 +120,32 @@ export const INTERNALS: readonly RowPlan[] = [
         queries: [['{{state}}', 'sum by (state) (countersign_database_connections{$I})']],
       },
       {
-        title: 'Free where the data are',
+        title: 'Free disk space',
         unit: 'bytes',
         queries: [['{{instance}}', 'min by (instance) (countersign_data_free_bytes{$I})']],
       },
     ],
   },
   {
-    title: 'Too much at once',
+    title: 'Overload',
     panels: [
       {
-        title: 'Refused with 503, by reason',
+        title: 'Rejected with 503, by reason',
         unit: 'reqps',
         queries: [['{{reason}}', 'sum by (reason) (rate(countersign_refused_total{$I}[$R]))']],
       },
       {
-        title: 'Being worked on, by room',
+        title: 'Requests in progress, by kind',
         unit: 'short',
         queries: [['{{room}}', 'sum by (room) (countersign_inside{$I})']],
       },
       {
-        title: 'Refused with 429, by limit',
+        title: 'Rejected with 429, by limit',
         unit: 'reqps',
         queries: [['{{limit}}', 'sum by (limit) (rate(countersign_rate_limited_total{$I}[$R]))']],
       },
       {
-        title: 'Limits are counted together',
+        title: 'Rate limits are shared',
         unit: 'short',
         queries: [['{{instance}}', 'countersign_rate_limits_shared{$I}']],
       },
@@ -185,14 +185,14 @@ export const INTERNALS: readonly RowPlan[] = [
             'sum by (instance, worker) (rate(nodejs_gc_duration_seconds_sum{$I}[$R]))',
           ],
         ],
-        description: 'Share of the time.',
+        description: 'Share of time.',
       },
       {
         title: 'Workers',
         unit: 'short',
         queries: [
           ['{{instance}} ready', 'countersign_workers_ready{$I}'],
-          ['{{instance}} started again', 'increase(countersign_worker_restarts_total{$I}[1h])'],
+          ['{{instance}} restarts', 'increase(countersign_worker_restarts_total{$I}[1h])'],
         ],
       },
       {

@@ -6,7 +6,7 @@ const LOOKUP = 'route="/api/v1/agent/:agent"'
 /** Panels of symptoms that callers notice. */
 export const SYMPTOMS: readonly RowPlan[] = [
   {
-    title: 'Is it well?',
+    title: 'Health',
     panels: [
       {
         title: 'Processes ready',
@@ -15,10 +15,10 @@ export const SYMPTOMS: readonly RowPlan[] = [
         queries: [['ready', 'sum(countersign_phase{phase="ready",$I})']],
       },
       {
-        title: 'Processes that vouch',
+        title: 'Processes that answer lookups',
         unit: 'short',
         stat: true,
-        queries: [['vouch', 'sum(countersign_vouches{$I})']],
+        queries: [['answering', 'sum(countersign_vouches{$I})']],
         description: 'The others answer every lookup with 503.',
       },
       {
@@ -76,7 +76,7 @@ export const SYMPTOMS: readonly RowPlan[] = [
         ],
       },
       {
-        title: 'Lookups: how long they take',
+        title: 'Duration of lookups',
         unit: 's',
         queries: [
           ['p50', quantile(0.5, 'le', `${REQUESTS}_bucket{${LOOKUP},$I}`)],
@@ -110,7 +110,7 @@ export const SYMPTOMS: readonly RowPlan[] = [
     ],
   },
   {
-    title: 'What it decides',
+    title: 'Outcomes',
     panels: [
       {
         title: 'Claims by outcome',
@@ -133,12 +133,75 @@ export const SYMPTOMS: readonly RowPlan[] = [
         description: 'In an hour.',
       },
       {
-        title: 'Work that is late',
+        title: 'Delayed work',
         unit: 's',
         queries: [
           ['jobs', 'max(countersign_jobs_late_seconds{$I})'],
           ['checks of channels', 'max(countersign_channel_checks_late_seconds{$I})'],
+          ['webhooks', 'max(countersign_webhook_late_seconds{$I})'],
         ],
+      },
+      {
+        title: 'Webhook attempts by outcome',
+        unit: 'short',
+        queries: [
+          [
+            '{{outcome}}',
+            'sum by (outcome) (increase(countersign_webhook_attempts_total{$I}[1h]))',
+          ],
+        ],
+        description: 'In an hour. One broken receiver is enough for failures.',
+      },
+      {
+        title: 'Webhook deliveries that wait',
+        unit: 'short',
+        queries: [['waiting', 'max(countersign_webhook_backlog{$I})']],
+      },
+      {
+        title: 'Oldest webhook delivery that waits',
+        unit: 's',
+        queries: [['age', 'max(countersign_webhook_oldest_seconds{$I})']],
+        description: 'At most about 3 days: then it is given up.',
+      },
+      {
+        title: 'Webhook endpoints by state',
+        unit: 'short',
+        queries: [
+          ['{{owner}} {{state}}', 'max by (owner, state) (countersign_webhook_endpoints{$I})'],
+        ],
+      },
+      {
+        title: 'Age of the status list',
+        unit: 's',
+        queries: [['age', 'max(countersign_status_age_seconds{$I})']],
+        description: 'Gateways that are offline stop to trust certificates if it is too high.',
+      },
+      {
+        title: 'Readers of the status feed',
+        unit: 'short',
+        queries: [['streams', 'sum(countersign_feed_subscribers{$I})']],
+      },
+    ],
+  },
+  {
+    title: 'E-mail',
+    panels: [
+      {
+        title: 'Queued e-mails',
+        unit: 'short',
+        queries: [['queued', 'max(countersign_emails_queued{$I})']],
+        description: 'Counted up to 1,000.',
+      },
+      {
+        title: 'Age of the oldest queued e-mail',
+        unit: 's',
+        queries: [['age', 'max(countersign_emails_oldest_seconds{$I})']],
+      },
+      {
+        title: 'Attempts to send an e-mail by outcome',
+        unit: 'short',
+        queries: [['{{outcome}}', 'sum by (outcome) (increase(countersign_emails_total{$I}[1h]))']],
+        description: 'In an hour.',
       },
     ],
   },

@@ -24,16 +24,17 @@ export const ALL_ONLY = [
   'packages/gateway/test/forward-auth/{command,docs,nonces,path-fuzz,proxies}.test.ts',
   'packages/protocol/test/runs-anywhere.test.ts',
   'packages/sdk/test/in-browser.test.ts',
+  'packages/server/test/certificates/python-verifiers.test.ts',
   'packages/server/test/cli/book-postgres.test.ts',
   'packages/server/test/cluster/{one-service,serving,stopping,worker-failures}.test.ts',
   'packages/server/test/core/database/{postgres-slow,durability/*}.test.ts',
   'packages/server/test/core/limits/overload/*.test.ts',
   'packages/server/test/core/limits/rate-limit/{bounds,parallel,shared}.test.ts',
-  'packages/server/test/keys/{kill,property-full}.test.ts',
-  'packages/server/test/nodes/{failover,former-primary,partition,synchronous-standby}.test.ts',
+  'packages/server/test/keys/{kill,property-full,races-workers}.test.ts',
+  'packages/server/test/nodes/{failover,former-primary,partition,synchronous-standby,two-nodes-issuer-keys}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
-  'packages/server/test/pages/{browser,console-browser,nothing-moves,pictures,preview-thread}.test.ts',
+  'packages/server/test/pages/{browser,console-browser,nothing-moves,pictures,preview-thread,signed-certificate}.test.ts',
   'packages/server/test/pages/docs/docs-browser.test.ts',
   'packages/server/test/providers/{core-identity,login-page}.test.ts',
   'packages/server/test/agents/{card-formats,regrade-properties}.test.ts',
@@ -49,8 +50,8 @@ export const ALL_ONLY = [
   'test/channels-page.test.ts',
   'test/deploy-*.test.ts',
   'test/{packages,quickstart,readme,session-recipes}.test.ts',
-  'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,newcomer-way,notifications,sign-in-methods}.test.ts',
-  'test/docs-{commands,hosting,signed-requests}.test.ts',
+  'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,keys-tab,newcomer-way,notifications,sign-in-methods,webhooks}.test.ts',
+  'test/docs-{certificates,commands,hosting,signed-requests,webhooks}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]
 
@@ -62,6 +63,8 @@ export const ON_POSTGRES = [
   'packages/server/test/claims/{claim-and-lookup,claim-tokens,issue-token,mint,token-batches}.test.ts',
   'packages/server/test/claims/races/claims.test.ts',
   'packages/server/test/keys/races.test.ts',
+  'packages/server/test/webhooks/queue.test.ts',
+  'packages/server/test/status/epoch.test.ts',
 ]
 
 const SERVER = ['packages/server/test/**']

@@ -108,6 +108,12 @@ const agentChannels = createRoute({
   component: lazyRouteComponent(() => import('./pages/agent/channels-tab.tsx'), 'ChannelsTab'),
 })
 
+const agentKeys = createRoute({
+  getParentRoute: () => agent,
+  path: 'keys',
+  component: lazyRouteComponent(() => import('./pages/agent/keys/keys-tab.tsx'), 'KeysTab'),
+})
+
 const agentShare = createRoute({
   getParentRoute: () => agent,
   path: 'share',
@@ -177,6 +183,19 @@ const notifications = createRoute({
   ),
 })
 
+const webhooks = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/webhooks',
+  component: lazyRouteComponent(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+})
+
+const webhook = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/webhooks/$webhook',
+  validateSearch: stringParams('state'),
+  component: lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
+})
+
 const notFound = createRoute({
   getParentRoute: () => signedIn,
   path: '$',
@@ -192,6 +211,7 @@ const tree = root.addChildren([
       agentOverview,
       agentProfile,
       agentChannels,
+      agentKeys,
       agentShare,
       agentActivity,
       agentDanger,
@@ -203,6 +223,8 @@ const tree = root.addChildren([
     identity,
     account,
     notifications,
+    webhooks,
+    webhook,
     notFound,
   ]),
 ])

@@ -89,7 +89,7 @@ for (const framework of ['Express', 'fetch']) {
     )
     const zeros = `:${Buffer.alloc(64).toString('base64')}:`
     const second = input.replace(/^sig1/, 'sig2')
-    // Which one counts must not be the choice of whoever adds one, whichever comes first.
+    // An attacker who adds a signature must not choose which one counts, whatever the order.
     for (const [inputs, signatures] of [
       [`${input}, ${second}`, `${signature}, sig2=${zeros}`],
       [`${second}, ${input}`, `sig2=${zeros}, ${signature}`],

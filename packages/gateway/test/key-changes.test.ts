@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
+import { PATIENT_CLIENT } from '../../../test/support/patient-client.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
 import { Clock } from './support/clock.ts'
 import { fetchGateway } from './support/fetch-gateway.ts'
@@ -18,7 +19,7 @@ after(async () => {
 
 /** An agent that rotated its key, and another process of it that still has the old one. */
 async function rotatingAgent() {
-  const registry = new Registry(service.url)
+  const registry = new Registry(service.url, PATIENT_CLIENT)
   const old = await newKey()
   const agent = new Agent({ registry, signer: old, audiences: [SHOP] })
   const owner = await service.operator.addVerifiedOwner()
@@ -66,7 +67,7 @@ test('a key that is younger than minimumKeyAgeSeconds is refused', async () => {
 
 test('an answer with a former key is not believed: the agent is unknown until the service is right again', async () => {
   const { agent, behind, did } = await rotatingAgent()
-  const registry = new Registry(service.url)
+  const registry = new Registry(service.url, PATIENT_CLIENT)
   const before = await registry.agent(did, { fresh: true })
   let replayed = false
   const replaying = new Proxy(registry, {

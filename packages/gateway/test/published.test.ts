@@ -56,7 +56,7 @@ test('the command of the published package runs in Node 20', async (t) => {
   const file = join(packed.dir, 'gateway.json')
   writeFileSync(file, JSON.stringify({ service: 'http://127.0.0.1:1', port: 0, drainSeconds: 0 }))
   const command = join(packed.installed, 'bin/countersign-gateway.mjs')
-  assert.match(await succeed(nodeOf(20), command, '--check', '--config', file), /is good/)
+  assert.match(await succeed(nodeOf(20), command, '--check', '--config', file), /is valid/)
   const child = spawn(nodeOf(20), [command, '--config', file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

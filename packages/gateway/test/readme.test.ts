@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import { unverify } from '../../../test/support/agents.ts'
 import { blocksOf } from '../../../test/support/doc-page.ts'
+import { PATIENT_CLIENT } from '../../../test/support/patient-client.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { ROOT, startTestService, type TestService, tempDir } from '../../../test/support/service.ts'
 import { snippetsOf } from '../../../test/support/snippets.ts'
@@ -75,7 +76,7 @@ async function start(t: TestContext, file: string) {
 /** An agent that signs requests to one audience. Its owner is verified. */
 async function agentFor(service: TestService, audience: string) {
   const { operator } = service
-  const registry = new Registry(service.url)
+  const registry = new Registry(service.url, PATIENT_CLIENT)
   const agent = new Agent({ registry, signer: await newKey(), audiences: [audience] })
   const owner = await operator.addVerifiedOwner()
   const { did } = await agent.claim(await operator.issueToken(owner))

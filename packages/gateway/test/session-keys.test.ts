@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { type Agent, agentSignIn, newKey, Registry } from '@countersign/sdk'
 import { nodeListener } from '@countersign/sdk/node'
 import { startSite } from '../../../test/support/impostor.ts'
+import { PATIENT_CLIENT } from '../../../test/support/patient-client.ts'
 import { rotateKey } from '../../../test/support/rotate-key.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
@@ -22,7 +23,7 @@ let registry: Registry
 
 before(async () => {
   service = await startTestService({ after: (end) => ends.push(end) })
-  registry = new Registry(service.url)
+  registry = new Registry(service.url, PATIENT_CLIENT)
 })
 after(async () => {
   for (const end of ends.reverse()) await end()
@@ -38,7 +39,7 @@ async function signIn(agent: Agent, audience = SHOP) {
 
 /** A gateway of another process: it has not seen this agent yet. */
 function visitor(options: Partial<GatewayOptions> = {}) {
-  const own = new Registry(service.url)
+  const own = new Registry(service.url, PATIENT_CLIENT)
   const sessions = agentSignIn({ registry: own, audience: SHOP, secret })
   return fetchGateway({ service: own, sessions, ...options })
 }
@@ -92,7 +93,11 @@ test('an answer of the service with an earlier key than before is not used', asy
       return isStale ? (stored[0] as Response).clone() : answer
     },
   })
-  const sessions = agentSignIn({ registry: new Registry(service.url), audience: SHOP, secret })
+  const sessions = agentSignIn({
+    registry: new Registry(service.url, PATIENT_CLIENT),
+    audience: SHOP,
+    secret,
+  })
   const visit = fetchGateway({ service: own, sessions, policy: { cacheSeconds: 0 } })
   const former = await signIn(agent)
   assert.equal((await visit(former)).status, 200)
@@ -188,7 +193,7 @@ test('a signature and a session: the invalid signature refuses, another agent co
 test('agent.fetch signs in at a site whose gateway accepts sessions only, and renews after a change of the key', async () => {
   const box = { url: '' }
   const decided: string[] = []
-  const own = new Registry(service.url)
+  const own = new Registry(service.url, PATIENT_CLIENT)
   const handler = () => {
     const signIn = agentSignIn({ registry: own, audience: box.url, secret })
     const admit = gateway({

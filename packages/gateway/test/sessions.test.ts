@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Agent, agentSignIn, newKey, Registry } from '@countersign/sdk'
+import { PATIENT_CLIENT } from '../../../test/support/patient-client.ts'
 import { claimAgent, startTestService } from '../../../test/support/service.ts'
 import { setStatus } from '../../../test/support/set-status.ts'
 import { fetchGateway } from './support/fetch-gateway.ts'
@@ -10,7 +11,7 @@ const AUDIENCE = 'https://shop.example'
 /** A site with agent sign-in, and an agent that has signed in. */
 async function start(t: TestContext) {
   const service = await startTestService(t)
-  const registry = new Registry(service.url)
+  const registry = new Registry(service.url, PATIENT_CLIENT)
   const sessions = agentSignIn({ registry, audience: AUDIENCE, secret: 's'.repeat(32) })
   const agent = new Agent({ registry, signer: await newKey() })
   const owner = await service.operator.addVerifiedOwner()

@@ -7,6 +7,8 @@ export const API_KEY_SCOPES = [
   'agents:status',
   'claim_tokens:create',
   'channels:write',
+  'webhooks:read',
+  'webhooks:write',
 ] as const
 export type ApiKeyScope = (typeof API_KEY_SCOPES)[number]
 

@@ -2,7 +2,7 @@
 export const AGENT_STATUSES = ['active', 'suspended', 'revoked'] as const
 export type AgentStatus = (typeof AGENT_STATUSES)[number]
 
-/** Who can set an agent's status. `agent`: by renouncing; `service`: because another owner reported its key as compromised. */
+/** Who can set an agent's status. `agent`: by renouncing; `service`: because its key was reported as compromised. */
 export const STATUS_SETTERS = ['owner', 'operator', 'agent', 'service'] as const
 export type StatusSetter = (typeof STATUS_SETTERS)[number]
 

@@ -198,6 +198,7 @@ test('the codes of the service are those of the protocol, in types and at run ti
     AGENT_NOT_ACTIVE: true,
     CONFLICT: true,
     TOKEN_EXPIRED: true,
+    CURSOR_EXPIRED: true,
     PRECONDITION_FAILED: true,
     NOT_IMPLEMENTED: true,
     PAYLOAD_TOO_LARGE: true,

@@ -109,7 +109,7 @@ suite('keygen', () => {
     },
   )
 
-  test('warns whoever uses a key that others can read', async (t) => {
+  test('warns about a key that others can read', async (t) => {
     const cli = cliFor(t)
     mkdirSync(dirname(cli.keyFile))
     await cli.run('keygen')

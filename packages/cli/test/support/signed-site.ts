@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { agentSignIn, Registry, verifyRequest } from '@countersign/sdk'
 import { nodeListener } from '@countersign/sdk/node'
 import { olderNonceStore } from '../../../../test/support/older-nonce-store.ts'
+import { PATIENT_CLIENT } from '../../../../test/support/patient-client.ts'
 
 interface Cleanup {
   after(end: () => unknown): void
@@ -34,7 +35,7 @@ export async function startSignedSite(
     return new Promise((resolve) => server.close(resolve))
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const registry = new Registry(service)
+  const registry = new Registry(service, PATIENT_CLIENT)
   const signIn = agentSignIn({ registry, audience: url, secret: 's'.repeat(43) })
   const nonces = olderNonceStore()
   const seen: SiteRequestSeen[] = []

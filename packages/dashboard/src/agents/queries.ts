@@ -2,6 +2,7 @@ import type {
   Activity,
   ActivityKind,
   AgentHistory,
+  AgentKeys,
   OwnerAgent,
   OwnerAgents,
   OwnerAgentsQuery,
@@ -43,6 +44,14 @@ export const agentQuery = (did: string) =>
   queryOptions({
     queryKey: [...AGENTS_KEY, 'one', did],
     queryFn: ({ signal }) => get<OwnerAgent>(pathOf(did), signal),
+  })
+
+/** The keys of an agent, former and current, and its pending recovery. */
+export const keysQuery = (did: string) =>
+  queryOptions({
+    queryKey: [...AGENTS_KEY, 'keys', did],
+    queryFn: ({ signal }) =>
+      get<AgentKeys>(`/api/v1/agent/${encodeURIComponent(did)}/keys`, signal),
   })
 
 export const historyQuery = (did: string) =>

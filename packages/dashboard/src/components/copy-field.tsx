@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { breakable } from '@countersign/ui'
+import { useEffect, useState } from 'react'
 import { Button } from './button.tsx'
 
 interface CopyButtonProps {
@@ -60,19 +61,10 @@ export function CopyField({ label, value, lines = false, onCopied }: CopyFieldPr
         <CopyButton value={value} label={`Copy: ${label}`} onCopied={onCopied} />
       </div>
       {/* Long values wrap, so that users see everything they copy. */}
-      <code className={`${BOX} ${lines ? 'whitespace-pre-wrap' : ''}`}>
-        {lines ? value : breakable(value)}
-      </code>
+      <code className={`${BOX} ${lines ? 'whitespace-pre-wrap' : ''}`}>{breakable(value)}</code>
     </div>
   )
 }
 
 const BOX =
   'block rounded-lg border border-line bg-sunken px-3 py-2.5 font-mono text-[0.8125rem] leading-6 wrap-break-word sm:text-sm'
-
-/** Long values break after a colon rather than in the middle of an identifier. */
-function breakable(value: string): ReactNode {
-  const parts = value.split(/(?<=:)(?=[^/\s])/)
-  // biome-ignore lint/suspicious/noArrayIndexKey: the parts have no other identity and never move
-  return parts.map((part, i) => [i > 0 && <wbr key={i} />, part])
-}

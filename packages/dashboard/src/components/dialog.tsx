@@ -57,6 +57,8 @@ interface ConfirmDialogProps {
   readonly children: ReactNode
   /** A label that names the action: `Revoke 3 agents`, not `OK`. */
   readonly action: string
+  /** The label of the button that closes the dialog. Default: `Cancel`. */
+  readonly cancel?: string
   readonly danger?: boolean
   /** While false, the button is disabled because input is missing. */
   readonly ready?: boolean
@@ -90,6 +92,7 @@ function Confirmation({
   title,
   children,
   action,
+  cancel = 'Cancel',
   danger = false,
   ready = true,
   onConfirm,
@@ -131,7 +134,7 @@ function Confirmation({
           >
             {action}
           </Button>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{cancel}</Button>
         </DialogActions>
       </div>
     </form>

@@ -33,6 +33,7 @@ export function RecentSignInProvider({ children }: { readonly children: ReactNod
   const owner = useQuery(sessionQuery).data?.owner
   const pending = useRef<PendingConfirmation | null>(null)
   const [dialogOpen, setDialogOpen] = useState(false)
+  const [why, setWhy] = useState('')
 
   const withRecentSignIn = useCallback<WithRecentSignIn>(async (action) => {
     try {
@@ -44,6 +45,8 @@ export function RecentSignInProvider({ children }: { readonly children: ReactNod
           confirmed: resolve,
           cancelled: () => reject(new ReauthenticationCancelled()),
         }
+        // Some actions admit certain sign-in methods only, which the message names.
+        setWhy(error.message)
         setDialogOpen(true)
       })
       return await action()
@@ -71,7 +74,7 @@ export function RecentSignInProvider({ children }: { readonly children: ReactNod
         open={dialogOpen}
         onClose={() => finish('cancelled')}
         title="Confirm your identity"
-        description="This action needs a recent sign-in. Sign in again to continue."
+        description={why}
       >
         {owner && <ReauthenticationForm username={owner.username} onConfirmed={confirmed} />}
       </Dialog>

@@ -69,27 +69,27 @@ function shortened(handle: string): string {
 
 function NoteText({ note }: { readonly note: ChannelNote }): ReactNode {
   const { trouble, label, handleOrDomain, displayName, until } = note
-  const channel = (
-    <>
-      {label} {shortened(handleOrDomain)} of{' '}
-      <strong className="font-semibold">{displayName}</strong>
-    </>
-  )
+  const agent = <strong className="font-semibold">{displayName}</strong>
+  const channel = `${label} ${shortened(handleOrDomain)}`
   const end = until === null ? null : <DateTime at={until} />
   if (trouble === 'stale') {
-    return <>{channel} is no longer verified. The proof is missing or has expired.</>
+    return (
+      <>
+        {agent}: {channel} is no longer verified. The proof is missing or has expired.
+      </>
+    )
   }
   if (trouble === 'failing') {
     return (
       <>
-        The proof of {channel} is missing. Restore it {end === null ? 'soon' : <>before {end}</>} to
-        keep the channel verified.
+        {agent}: the proof of {channel} is missing. Restore it{' '}
+        {end === null ? 'soon' : <>before {end}</>} to keep the channel verified.
       </>
     )
   }
   return (
     <>
-      {channel} expires on {end}. Renew it before then to keep the agent’s grade.
+      {agent}: {channel} expires on {end}. Renew it before then to keep the agent’s grade.
     </>
   )
 }

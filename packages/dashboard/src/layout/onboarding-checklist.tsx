@@ -12,7 +12,7 @@ const LABELS = {
   claimed: 'Claim an agent',
   named: 'Name the agent',
   channel: 'Add a channel',
-  badge: 'Copy its badge',
+  badge: 'Copy a badge',
 } as const
 
 const STEPS = Object.keys(LABELS) as readonly Step[]

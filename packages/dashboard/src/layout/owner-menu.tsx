@@ -68,6 +68,9 @@ export function OwnerMenu({ owner }: { readonly owner: Owner }) {
         <Link to="/account" className={ITEM} onClick={() => setOpen(false)}>
           Account
         </Link>
+        <Link to="/webhooks" className={ITEM} onClick={() => setOpen(false)}>
+          Webhooks
+        </Link>
         <hr className="mx-3 my-1.5 border-line" />
         <ThemeChoice />
         <hr className="mx-3 my-1.5 border-line" />

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Agent, agentSignIn, newKey, Registry } from '@countersign/sdk'
 import { startImpostor } from '../../../../test/support/impostor.ts'
+import { PATIENT_CLIENT } from '../../../../test/support/patient-client.ts'
 import { claimAgent, startTestService, tempDir } from '../../../../test/support/service.ts'
 import { until } from '../../../../test/support/until.ts'
 import { runGatewayCommand, startGateway } from '../support/gateway-process.ts'
@@ -70,7 +71,7 @@ test('--check validates the file without starting a server, and the example is v
   const example = join(import.meta.dirname, '../../../../deploy/gateway.json')
   const { code, stdout } = await runGatewayCommand('--check', '--config', example)
   assert.equal(code, 0)
-  assert.match(stdout, /is good/)
+  assert.match(stdout, /is valid/)
   const file = join(tempDir(t), 'gateway.json')
   writeFileSync(file, JSON.stringify({ service: 'https://id.example', policy: { mood: 'good' } }))
   assert.equal((await runGatewayCommand('--check', '--config', file)).code, 2)
@@ -84,7 +85,7 @@ test('--check validates the file without starting a server, and the example is v
 
 test('the session secret comes from the environment, and a session is accepted as proof', async (t) => {
   const service = await startTestService(t)
-  const registry = new Registry(service.url)
+  const registry = new Registry(service.url, PATIENT_CLIENT)
   const [audience, secret] = ['https://shop.example', 's'.repeat(32)]
   const signIn = agentSignIn({ registry, audience, secret })
   const agent = new Agent({ registry, signer: await newKey() })

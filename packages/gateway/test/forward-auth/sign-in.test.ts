@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { Agent, newKey, Registry } from '@countersign/sdk'
 import { jsonOf } from '../../../../test/support/answer.ts'
 import { OpenApi } from '../../../../test/support/openapi.ts'
+import { PATIENT_CLIENT } from '../../../../test/support/patient-client.ts'
 import {
   ROOT,
   startTestService,
@@ -32,7 +33,7 @@ let did: string
 
 before(async () => {
   service = await startTestService({ after: (end) => ends.push(end) })
-  agent = new Agent({ registry: new Registry(service.url), signer: await newKey() })
+  agent = new Agent({ registry: new Registry(service.url, PATIENT_CLIENT), signer: await newKey() })
   const owner = await service.operator.addVerifiedOwner()
   did = (await agent.claim(await service.operator.issueToken(owner))).did
 })

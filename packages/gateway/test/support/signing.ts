@@ -15,6 +15,7 @@ import {
   signRequest,
 } from '@countersign/protocol'
 import { Agent, memoryNonceStore, newKey, Registry } from '@countersign/sdk'
+import { PATIENT_CLIENT } from '../../../../test/support/patient-client.ts'
 import type { TestService } from '../../../../test/support/service.ts'
 
 export const SHOP = 'https://shop.example'
@@ -29,7 +30,7 @@ export function olderNonceStore(maxEntries?: number) {
 
 /** An agent that signs requests to the audiences. Its owner is verified. */
 export async function signingAgent(service: TestService, audiences: readonly string[] = [SHOP]) {
-  const registry = new Registry(service.url)
+  const registry = new Registry(service.url, PATIENT_CLIENT)
   const key = await newKey()
   const agent = new Agent({ registry, signer: key, audiences })
   const owner = await service.operator.addVerifiedOwner()

@@ -20,10 +20,12 @@ export function statusAt(list: Uint8Array, index: number): number | null {
   return (byte >> ((index & 3) * STATUS_BITS)) & 3
 }
 
-/** Writes an entry in place. @param list not compressed, long enough */
+/** Writes an entry in place. @param list not compressed @throws RangeError if it has no such entry */
 export function setStatusAt(list: Uint8Array, index: number, status: StatusValue): void {
   const shift = (index & 3) * STATUS_BITS
   const byte = list[index >> 2]
-  if (byte === undefined) throw new RangeError(`the list has no entry ${index}`)
+  if (!Number.isInteger(index) || index < 0 || byte === undefined) {
+    throw new RangeError(`the list has no entry ${index}`)
+  }
   list[index >> 2] = (byte & ~(3 << shift)) | (status << shift)
 }

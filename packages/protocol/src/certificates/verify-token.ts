@@ -29,6 +29,7 @@ export type VerifyWithJwk = (
   signature: Uint8Array,
 ) => boolean | Promise<boolean>
 
+/** What a verifier expects of a token. */
 export interface ExpectedToken {
   readonly typ: TokenType
   /** The `iss` that the token must have; null for types without one. */

@@ -4,6 +4,7 @@ import { ASSURANCES } from '../status.ts'
 import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
+import { agentKey, keyRecovery } from './keys.ts'
 import {
   exportedAddressesSchema,
   exportedNotificationsSchema,
@@ -19,6 +20,7 @@ import {
   SIGN_IN_METHODS,
   username,
 } from './session.ts'
+import { exportedWebhooksSchema } from './webhooks.ts'
 
 /** The account of the signed-in owner. Part of the dashboard's own API. */
 
@@ -91,13 +93,29 @@ export const deletionRequestSchema = () =>
 /** How many agents were revoked. */
 export const revokedSchema = () => Type.Object({ revokedAgents: Type.Integer() })
 
+const exportedRecovery = () =>
+  Type.Object(
+    {
+      ...keyRecovery().properties,
+      tokenExpiresAt: timestamp(),
+      tokenUsedAt: nullable(timestamp()),
+    },
+    { description: 'The recovery of a key that is pending; null: none' },
+  )
+
 const exportedAgent = (naming: Naming) =>
   Type.Object({
     ...ownerAgentSchema(naming).properties,
     publicKey: publicKey(),
     avatar: nullable(Type.String({ description: 'the picture that was uploaded: WebP, base64' })),
     channels: Type.Array(exportedChannelSchema(), { description: 'the oldest first' }),
-    history: Type.Array(eventSchema(), { description: 'newest first' }),
+    keys: Type.Array(Type.Object({ ...agentKey().properties, publicKey: publicKey() }), {
+      description: 'former and current, oldest first',
+    }),
+    recovery: nullable(exportedRecovery()),
+    history: Type.Array(eventSchema(), {
+      description: 'newest first; former recoveries are among the events',
+    }),
   })
 
 /** `GET /api/account/export`: all data stored about the owner, except secrets and their hashes. */
@@ -120,7 +138,7 @@ export const exportSchema = (naming: Naming) =>
       }),
       onboardingHiddenAt: nullable({
         ...timestamp(),
-        description: 'since when the checklist of first steps is hidden; null: it is shown',
+        description: 'when the owner hid the checklist of first steps; null: it is shown',
       }),
       userHandle: nullable(
         Type.String({ description: 'the user handle of the owner’s passkeys, base64url' }),
@@ -158,7 +176,7 @@ export const exportSchema = (naming: Naming) =>
       ),
       releasedUsernames: Type.Array(Type.Object({ availableAt: timestamp() }), {
         description:
-          'until when others cannot take usernames that the owner gave up, of which only hashes are stored',
+          "until when others cannot use the owner's former usernames, of which only hashes are stored",
       }),
       claimTokens: Type.Array(
         Type.Object({
@@ -168,6 +186,7 @@ export const exportSchema = (naming: Naming) =>
           supersededAt: nullable(timestamp()),
         }),
       ),
+      webhooks: exportedWebhooksSchema(naming),
       notifications: exportedNotificationsSchema(),
       emailAddresses: exportedAddressesSchema(),
       emailPreferences: exportedPreferencesSchema(),

@@ -24,7 +24,7 @@ const scopes = () =>
 export const apiKeySchema = () =>
   Type.Object(
     {
-      id: Type.String({ description: 'names the key in these addresses; not a secret' }),
+      id: Type.String({ description: 'the id of the key in URLs; not a secret' }),
       name: Type.String(),
       scopes: scopes(),
       lastFour: Type.String({ description: 'the last four characters of the key' }),
@@ -74,7 +74,7 @@ export const createdApiKeySchema = (naming: Naming) =>
       ...apiKeySchema().properties,
       secret: Type.String({
         pattern: `^${apiKeyPrefix(naming)}[0-9a-f]{32}$`,
-        description: 'the key itself, shown this once',
+        description: 'the key; shown only in this response',
       }),
     },
     { description: 'A new API key' },

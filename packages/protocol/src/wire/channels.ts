@@ -24,11 +24,11 @@ const channelKindSchema = () =>
     proves: Type.String({ description: 'what it proves, in a sentence for people' }),
     provenBy: Type.Enum([...PROVEN_BY], {
       type: 'string',
-      description: 'service: the service looks at the place; agent: the agent proves it itself',
+      description: 'service: the service checks the place; agent: the agent proves it',
     }),
     field: Type.Object(
       { label: Type.String(), placeholder: Type.String(), hint: Type.String() },
-      { description: 'what an owner enters' },
+      { description: 'the input of the owner' },
     ),
   })
 
@@ -52,7 +52,7 @@ const proofMethodSchema = () =>
     fields: Type.Array(
       Type.Object({
         label: Type.String(),
-        value: Type.String({ description: 'to be copied as it is' }),
+        value: Type.String({ description: 'text to copy unchanged' }),
         multiline: Type.Boolean(),
       }),
     ),
@@ -77,7 +77,7 @@ const channelCheckSchema = () =>
       Type.Object({
         name: Type.String({ description: 'the resolver, or the host that responded' }),
         outcome: outcome(),
-        detail: Type.String({ description: 'what was seen, in a sentence' }),
+        detail: Type.String({ description: 'what the check found, in a sentence' }),
       }),
     ),
   })
@@ -116,13 +116,13 @@ export const ownerChannelSchema = () =>
       staleSince: nullable(timestamp()),
       failingSince: nullable({
         ...timestamp(),
-        description: 'since when the proof has been missing',
+        description: 'when the proof was first missing',
       }),
       nextCheckAt: nullable(timestamp()),
       proof: nullable(
         Type.Object(
           { expiresAt: timestamp(), methods: Type.Array(proofMethodSchema()) },
-          { description: 'what to place to prove it; null without a current token' },
+          { description: 'what to publish to prove it; null without a current token' },
         ),
       ),
       checks: Type.Array(channelCheckSchema(), { description: 'the last ones, newest first' }),
@@ -137,7 +137,7 @@ export const exportedChannelSchema = () => {
   const { label: _label, link: _link, proof: _proof, ...held } = ownerChannelSchema().properties
   return Type.Object({
     ...held,
-    method: nullable(Type.String({ description: 'by which it was last proven, such as dns' })),
+    method: nullable(Type.String({ description: 'the method that last proved it, such as dns' })),
     tokenExpiresAt: nullable({
       ...timestamp(),
       description: 'when the current token expires',

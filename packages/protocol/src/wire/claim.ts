@@ -31,7 +31,7 @@ export const claimResponseSchema = (naming: Naming) =>
       message: Type.String(),
       [naming.didField]: did(naming),
     },
-    { description: 'The agent has its DID' },
+    { description: "The agent's new DID" },
   )
 
 export type ClaimResponse = Static<ReturnType<typeof claimResponseSchema>>

@@ -12,7 +12,7 @@ export const directoryProofRequestSchema = () =>
       signatureInput: field(
         'the value of Signature-Input: one member, which covers only "@authority";req',
       ),
-      signature: field('the value of Signature: the member of the same name'),
+      signature: field('the value of Signature: one member with the same name'),
     },
     { additionalProperties: false },
   )

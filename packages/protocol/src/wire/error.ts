@@ -11,7 +11,7 @@ export const errorSchema = () =>
         requestId: Type.String({ pattern: '^req_' }),
       }),
     },
-    { description: 'A refusal' },
+    { description: 'An error' },
   )
 
 export type ErrorEnvelope = Static<ReturnType<typeof errorSchema>>

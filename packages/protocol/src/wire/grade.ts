@@ -15,7 +15,7 @@ export const gradeAnswerSchema = (naming: Naming) =>
       [naming.didField]: did(naming),
       status: status(),
       policyVersion: Type.Integer({
-        description: 'increases whenever the same evidence could give another grade',
+        description: 'increases if the same evidence could result in another grade',
       }),
       grade: grade(),
       tier: nullable(tier()),

@@ -36,7 +36,7 @@ export const identityProviderSchema = () =>
     proves: Type.String({ description: 'what it proves, in a sentence' }),
     validForDays: nullable(Type.Integer()),
     selfService: Type.Boolean({
-      description: 'false: the operator does it',
+      description: 'false: only the operator can verify with it',
     }),
   })
 
@@ -45,13 +45,13 @@ export type IdentityProviderCard = Static<ReturnType<typeof identityProviderSche
 /** The effect that removing a verification would have. */
 const effect = () =>
   Type.Object({
-    canClaim: Type.Boolean({ description: 'whether claim tokens could still be issued' }),
+    canClaim: Type.Boolean({ description: 'whether the owner can still create claim tokens' }),
     identityLevel: Type.String({
-      description: 'provider, or `unverified`, as lookups would answer',
+      description: 'the provider in lookups, or `unverified`',
     }),
     activeAgents: Type.Integer(),
     grades: Type.Array(Type.Object({ from: grade(), to: grade(), agents: Type.Integer() }), {
-      description: 'which grades would change, of how many agents',
+      description: 'which grades change, and for how many agents',
     }),
   })
 
@@ -66,7 +66,7 @@ export const verificationSchema = () =>
     publishedName: nullable(
       Type.String({ description: 'the verified name, stored only if the owner publishes it' }),
     ),
-    renewFrom: nullable({ ...timestamp(), description: 'from when the owner is asked to renew' }),
+    renewFrom: nullable({ ...timestamp(), description: 'when the owner is first asked to renew' }),
     ifRemoved: effect(),
   })
 

@@ -118,7 +118,8 @@ const recoveryReason = () =>
       'key_lost: the old key works until the new one takes effect, and can veto; key_compromised: the key is burned at once',
   })
 
-const recovery = () =>
+/** A pending recovery of a key. */
+export const keyRecovery = () =>
   Type.Object(
     {
       reason: recoveryReason(),
@@ -132,6 +133,20 @@ const recovery = () =>
     { description: 'A recovery that has not taken effect' },
   )
 
+/** A key that an agent has or had. */
+export const agentKey = () =>
+  Type.Object({
+    sequence: keySequence('the number of the key among the keys of the agent'),
+    keyThumbprint: keyThumbprint(),
+    from: timestamp(),
+    until: nullable(timestamp()),
+    state: Type.Enum([...KEY_STATES], { type: 'string' }),
+    changedBy: Type.Enum([...KEY_CHANGES], {
+      type: 'string',
+      description: 'how it became the current key',
+    }),
+  })
+
 /** `GET /api/v1/agent/{agent}/keys` */
 export const agentKeysSchema = (naming: Naming) =>
   Type.Object(
@@ -139,22 +154,9 @@ export const agentKeysSchema = (naming: Naming) =>
       [naming.didField]: did(naming),
       keySequence: keySequence('the number of the current key'),
       keyChangedAt: timestamp(),
-      keys: Type.Array(
-        Type.Object({
-          sequence: keySequence('the number of the key among the keys of the agent'),
-          keyThumbprint: keyThumbprint(),
-          from: timestamp(),
-          until: nullable(timestamp()),
-          state: Type.Enum([...KEY_STATES], { type: 'string' }),
-          changedBy: Type.Enum([...KEY_CHANGES], {
-            type: 'string',
-            description: 'how it became the current key',
-          }),
-        }),
-        { description: 'oldest first' },
-      ),
-      recovery: Type.Unsafe<Static<ReturnType<typeof recovery>> | null>({
-        ...recovery(),
+      keys: Type.Array(agentKey(), { description: 'oldest first' }),
+      recovery: Type.Unsafe<Static<ReturnType<typeof keyRecovery>> | null>({
+        ...keyRecovery(),
         type: ['object', 'null'],
       }),
     },
@@ -189,7 +191,7 @@ export const recoveryTokenSchema = (naming: Naming) =>
     {
       recoveryToken: Type.String({
         pattern: naming.recoveryTokenPattern.source,
-        description: 'shown this once',
+        description: 'shown only in this response',
       }),
       expiresAt: timestamp(),
       expiresIn: Type.Integer({ description: 'seconds' }),

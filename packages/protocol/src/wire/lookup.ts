@@ -48,10 +48,11 @@ export const identifySchema = (naming: Naming) =>
         description: 'the suggested policy of the contract, section 5',
       }),
       proofOfPossession: Type.Literal(false, {
-        description: 'always false: a header is self-asserted. Prove the key by a challenge',
+        description:
+          'always false: anyone can send the header. Use a challenge for proof of possession',
       }),
     },
-    { description: 'What the identification header of this request says' },
+    { description: 'The agent in the identification header of this request' },
   )
 
 export type Identify = Static<ReturnType<typeof identifySchema>>

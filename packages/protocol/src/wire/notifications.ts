@@ -29,6 +29,7 @@ export const NOTIFICATION_KINDS = [
   'channel_failing',
   'channel_lost',
   'email_undeliverable',
+  'webhook_disabled',
   ...SECURITY_KINDS,
 ] as const
 
@@ -50,7 +51,7 @@ const notificationSchema = () =>
     kind: kind(),
     security: security(),
     title: Type.String({ description: 'what happened, in a sentence' }),
-    text: Type.String({ description: 'what follows from it and what to do' }),
+    text: Type.String({ description: 'the consequence and the next step' }),
     link: nullable(
       Type.String({ description: 'the path of the page where the owner can act, if any' }),
     ),
@@ -67,7 +68,7 @@ export const notificationsSchema = () =>
     {
       notifications: Type.Array(notificationSchema(), { description: 'newest first' }),
       unread: Type.Integer({ minimum: 0, description: 'of all pages, counted up to 100' }),
-      next: nullable(Type.String({ description: 'for `before` of the next page' })),
+      next: nullable(Type.String({ description: 'pass it as `before` for the next page' })),
     },
     { description: 'A page of notifications' },
   )

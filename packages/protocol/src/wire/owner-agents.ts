@@ -24,10 +24,10 @@ export const ownerAgentSchema = (naming: Naming) =>
       statusSetBy: Type.Enum([...STATUS_SETTERS], {
         type: 'string',
         description:
-          'who set it; agent: it renounced its certificate; service: another owner reported the key as compromised',
+          'who set it; agent: it renounced its certificate; service: its key was reported as compromised',
       }),
       updatedAt: timestamp(),
-      hasAvatar: Type.Boolean({ description: 'false: the picture is drawn from the DID' }),
+      hasAvatar: Type.Boolean({ description: 'false: the picture is generated from the DID' }),
       profile: Type.Object(
         {
           displayName: nullable(Type.String()),
@@ -53,7 +53,7 @@ export const ownerAgentsSchema = (naming: Naming) =>
   Type.Object(
     {
       agents: Type.Array(ownerAgentSchema(naming)),
-      next: nullable(Type.String({ description: 'pass it as `after` for the page that follows' })),
+      next: nullable(Type.String({ description: 'pass it as `after` for the next page' })),
       counts: Type.Object(
         { active: Type.Integer(), suspended: Type.Integer(), revoked: Type.Integer() },
         { description: 'of all agents of the owner, whatever the filter' },
@@ -108,7 +108,7 @@ export type AgentPatch = Static<ReturnType<typeof agentPatchSchema>>
 const reason = () =>
   Type.String({
     pattern: '^[a-z][a-z0-9_-]{0,63}$',
-    description: 'a word of lower-case letters, digits, _ and -, such as key_compromised',
+    description: 'a reason code of lower-case letters, digits, _ and -, such as key_compromised',
   })
 
 /** `POST /api/account/agents/{agent}/suspend`, `/reactivate` and `/revoke`. */
@@ -139,7 +139,7 @@ export const historySchema = () =>
   Type.Object(
     {
       events: Type.Array(eventSchema()),
-      next: nullable(Type.String({ description: 'pass it as `before` for older ones' })),
+      next: nullable(Type.String({ description: 'pass it as `before` for the next page' })),
     },
     { description: 'What happened to the agent, newest first' },
   )
@@ -176,7 +176,7 @@ export const issuedTokensSchema = (naming: Naming) =>
   Type.Object(
     {
       claimTokens: Type.Array(Type.String({ pattern: naming.tokenPattern.source }), {
-        description: 'each redeems one certificate; shown only in this response',
+        description: 'each is for one agent; shown only in this response',
       }),
       expiresAt: timestamp(),
       expiresIn: Type.Integer({ description: 'seconds' }),
@@ -229,7 +229,7 @@ export const activitySchema = (naming: Naming) =>
           ),
         }),
       ),
-      next: nullable(Type.String({ description: 'pass it as `before` for older events' })),
+      next: nullable(Type.String({ description: 'pass it as `before` for the next page' })),
     },
     { description: 'Events of the account and its agents, newest first' },
   )

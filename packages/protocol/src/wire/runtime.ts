@@ -23,7 +23,7 @@ export const runtimeAnswerSchema = (naming: Naming) =>
       challenge: Type.String({
         minLength: 1,
         maxLength: 512,
-        description: `the challenge as it came: ${naming.challengePrefix}…`,
+        description: `the challenge as received: ${naming.challengePrefix}…`,
       }),
       signature: signature(),
     },

@@ -60,7 +60,7 @@ export const sessionSchema = () =>
         Type.Object(
           {
             since: timestamp(),
-            reason: nullable(Type.String({ description: 'a word that the operator chose' })),
+            reason: nullable(Type.String({ description: 'a reason code that the operator chose' })),
           },
           { description: 'the operator suspended the signed-in owner; null: not suspended' },
         ),
@@ -73,7 +73,7 @@ export const sessionSchema = () =>
       }),
       recentUntil: nullable({
         ...timestamp(),
-        description: 'until when this sign-in counts as recent',
+        description: 'until when the sign-in is recent',
       }),
       renewal: nullable(
         Type.Object(
@@ -83,7 +83,7 @@ export const sessionSchema = () =>
             expiresAt: timestamp(),
             expired: Type.Boolean(),
           },
-          { description: 'the identity verification that is to be renewed now, if any' },
+          { description: 'the identity verification that needs renewal, if any' },
         ),
       ),
       channelNotes: Type.Array(channelNoteSchema(), {
@@ -95,13 +95,17 @@ export const sessionSchema = () =>
         idHeader: Type.String(),
         baseUrl: Type.String(),
         cliPackage: Type.String({
-          description: 'the package of the command, as npx takes it: npx -y <cliPackage> whoami',
+          description: "the URL of the command's package, for npx: npx -y <cliPackage> whoami",
         }),
         passkeys: Type.Boolean({
           description: 'whether browsers allow passkeys at this address; false for an IP address',
         }),
         development: Type.Boolean({
           description: 'the identity providers are for development only',
+        }),
+        recoveryDelaySeconds: Type.Integer({
+          description:
+            'the time from the redemption of a recovery token until the new key takes effect',
         }),
       }),
       signInProviders: Type.Array(Type.Object({ id: Type.String(), label: Type.String() })),

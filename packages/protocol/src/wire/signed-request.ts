@@ -84,7 +84,7 @@ export const signedRequestVerdictSchema = (naming: Naming) =>
           'unchecked: compare the body with Content-Digest, which is covered if verified. none: nothing covers a body',
       }),
     },
-    { description: 'What the signature of the request proves' },
+    { description: "The result of verifying the request's signature" },
   )
 
 export type SignedRequestVerdict = Static<ReturnType<typeof signedRequestVerdictSchema>>

@@ -1,4 +1,5 @@
 import { openApiOf } from '../../../../test/support/openapi.ts'
+import { PATIENT_CLIENT } from '../../../../test/support/patient-client.ts'
 import type { TestService } from '../../../../test/support/service.ts'
 import { Agent } from '../../src/agent.ts'
 import { newKey } from '../../src/keys/keys.ts'
@@ -8,7 +9,11 @@ import { Registry } from '../../src/registry.ts'
 
 /** A Registry of a service of a test, whose every answer is held against the service's own /openapi.json. */
 export function registryOf(service: TestService, options: RegistryOptions = {}): Registry {
-  return new Registry(service.url, { ...options, fetch: conformingFetch(service) })
+  return new Registry(service.url, {
+    ...PATIENT_CLIENT,
+    ...options,
+    fetch: conformingFetch(service),
+  })
 }
 
 function conformingFetch(service: TestService): typeof globalThis.fetch {

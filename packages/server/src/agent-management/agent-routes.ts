@@ -41,13 +41,14 @@ export function ownAgentRoutes(app: App, context: OwnerRouteContext): void {
 function activityRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.get('/api/account/activity', {
     schema: ownerSchema({
+      ...forApiKeys('agents:read'),
       operationId: 'activity',
-      summary: 'Events of the account and all its agents, newest first',
+      summary: 'List the events of the account and all its agents, newest first',
       querystring: activityQuerySchema(),
       response: { 200: activitySchema(deps.site.naming) },
     }),
     handler: async (request) => {
-      const { ownerId } = await signedIn.require(request)
+      const { ownerId } = await signedIn.owner(request)
       return listActivity(deps, ownerId, request.query)
     },
   })
@@ -58,7 +59,7 @@ function onboardingRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void
   app.get('/api/account/onboarding', {
     schema: ownerSchema({
       operationId: 'onboarding',
-      summary: 'The first steps of an owner, and which are done',
+      summary: 'Get the first steps of an owner, and which are done',
       ...schema,
     }),
     handler: async (request) => {
@@ -103,7 +104,7 @@ function historyRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
       operationId: 'agentHistory',
-      summary: 'The events of an agent, newest first',
+      summary: 'List the events of an agent, newest first',
       params: ownAgentParam(),
       querystring: Type.Object(
         { before: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })) },
@@ -125,7 +126,7 @@ function listRoutes(app: App, { deps, signedIn }: OwnerRouteContext): void {
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
       operationId: 'ownerAgents',
-      summary: 'The agents of the owner, newest first',
+      summary: 'List the agents of the owner, newest first',
       querystring: ownerAgentsQuerySchema(),
       response: { 200: ownerAgentsSchema(naming) },
     }),

@@ -46,7 +46,7 @@ export function avatarRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
       schema: ownerSchema({
         ...forApiKeys('agents:write'),
         operationId: 'removeAvatar',
-        summary: "Take an agent's picture away",
+        summary: 'Remove the uploaded picture of an agent',
         params: ownAgentParam(),
         response,
       }),

@@ -25,7 +25,7 @@ export function directoryProofRoute(
   app.put('/api/v1/agent/:agent/directory-proof', {
     schema: {
       operationId: 'proveDirectory',
-      summary: 'Sign the key set: the agent shows that its key is published here with its consent',
+      summary: "Store the agent's signature of its key set",
       tags: ['claim'],
       params: ownAgentParam(),
       body: directoryProofRequestSchema(),

@@ -10,7 +10,7 @@ import {
 import type { AgentRow, Db, Tx } from '../core/database/database.ts'
 import { type NewStatus, writeStatus } from './write-status.ts'
 
-/** Why an agent cannot be active, whoever suspended it. */
+/** The reason why an agent cannot be active. */
 export interface Hold extends Pick<NewStatus, 'reason' | 'setBy'> {
   /** For people. */
   readonly message: string

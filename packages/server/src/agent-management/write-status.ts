@@ -9,6 +9,7 @@ import {
 } from '../agents/agent-table.ts'
 import { recoveriesTo } from '../agents/key-recovery-table.ts'
 import { regradeAgent } from '../agents/regrade.ts'
+import { invalidateEntry } from '../agents/revise-status-entry.ts'
 import { expireAnsweredChannels, stopChecks } from '../channels/channel-lifecycle.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
@@ -28,8 +29,8 @@ const EVENT_TYPES: Readonly<Record<AgentStatus, EventType>> = {
 }
 
 /**
- * Writes a status change that was checked before, within the caller's transaction: the status, its event, the grade,
- * and on revocation the end of channel checks and of a pending recovery.
+ * Writes a status change that was checked before, within the caller's transaction: the status, its event, the grade, the status
+ * of the agent's certificates, and on revocation the end of channel checks and of a pending recovery.
  * @param at milliseconds since the Unix epoch
  */
 export async function writeStatus(
@@ -110,6 +111,7 @@ export async function burnKey(
 }
 
 async function recordCompromisedKey(tx: Tx, agent: AgentRow, at: number): Promise<void> {
+  await invalidateEntry(tx, agent.tail, at)
   if (!(await insertCompromisedKey(tx, agent, at))) return
   await appendCompromised(tx, agent, { sequence: agent.key_sequence, key: agent.public_key }, at)
   await expireAnsweredChannels(tx, agent, 'key-compromised', at)

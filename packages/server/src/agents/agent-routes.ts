@@ -42,7 +42,7 @@ function schemaOf(naming: Naming) {
   const didDocument = { content: { [DID_JSON]: { schema: didDocumentSchema() } } }
   return {
     operationId: 'agent',
-    summary: 'The agent object, or the DID document in the form of the contract',
+    summary: "Get the agent object, or the DID document in the contract's form",
     tags: ['resolve'],
     params: agentParam('agent'),
     response: {
@@ -67,7 +67,7 @@ export function didJsonRoute(app: App, deps: ReadDeps): void {
     cacheControl: REVALIDATE,
     schema: {
       operationId: 'didJson',
-      summary: 'The DID document that did:web resolvers fetch',
+      summary: 'Get the DID document for did:web resolvers',
       tags: ['resolve'],
       params: Type.Object({
         tail: Type.String({ description: 'the 24 characters at the end of the DID' }),

@@ -19,7 +19,7 @@ export function avatarRoute(app: App, deps: ReadDeps): void {
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'avatar',
-      summary: 'The default picture of an agent',
+      summary: 'Get the default picture of an agent',
       tags: ['show'],
       params: agentParam('agent'),
       response: { 200: pictureSchema('An SVG', 'image/svg+xml') },
@@ -40,7 +40,7 @@ export function uploadedAvatarRoute(app: App, deps: ReadDeps & Pick<CoreDeps, 'd
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'givenAvatar',
-      summary: 'The uploaded picture of an agent',
+      summary: 'Get the uploaded picture of an agent',
       tags: ['show'],
       params: agentParam('agent'),
       querystring: Type.Object({

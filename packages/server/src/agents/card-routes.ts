@@ -25,7 +25,7 @@ export function cardRoute(
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'card',
-      summary: 'The full card of an agent',
+      summary: 'Get the full card of an agent',
       tags: ['show'],
       params: agentParam('agent'),
       response: { 200: renderHtml === null ? schema : cardResponse(schema) },
@@ -58,7 +58,7 @@ export function compactCardRoute(
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'compactCard',
-      summary: 'The compact card of an agent',
+      summary: 'Get the compact card of an agent',
       tags: ['show'],
       params: agentParam('agent'),
       response: { 200: renderHtml === null ? schema : cardResponse(schema) },

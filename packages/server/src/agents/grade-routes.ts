@@ -13,7 +13,7 @@ export function gradeRoute(app: App, deps: PageReadDeps): void {
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'grade',
-      summary: 'The grade of an agent, its evidence and the next step',
+      summary: 'Get the grade of an agent, its evidence and the next step',
       tags: ['check'],
       params: agentParam('agent'),
       response: { 200: gradeAnswerSchema(deps.site.naming) },

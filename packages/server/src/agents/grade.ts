@@ -5,7 +5,7 @@ import {
   type VerificationFact,
 } from '@countersign/protocol'
 import { didOfAgent, type Site } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { timestamp, timestampOrNull } from '../core/timestamp.ts'
 import type { AgentView } from './agent-record.ts'
 import { providerLabel } from './identity-of-owner.ts'
 
@@ -46,8 +46,4 @@ function channelOf({ kind, handleOrDomain, tier, checkedAt, freshUntil }: Channe
     checkedAt: timestamp(checkedAt),
     freshUntil: timestampOrNull(freshUntil),
   }
-}
-
-function timestampOrNull(time: number | null): string | null {
-  return time === null ? null : timestamp(time)
 }

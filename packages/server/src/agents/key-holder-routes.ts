@@ -27,7 +27,7 @@ export function keyHolderRoute(app: App, { db, site }: KeyHolderDeps): void {
     cacheControl: CACHE_ONE_MINUTE,
     schema: {
       operationId: 'keyHolders',
-      summary: 'The agents that have a key, by its thumbprint',
+      summary: 'List the agents that have a key, by its thumbprint',
       tags: ['resolve'],
       params: Type.Object({
         thumbprint: Type.String({

@@ -25,7 +25,7 @@ export function keySetRoute(app: App, deps: ReadDeps): void {
     cacheControl: CACHE_ONE_MINUTE,
     schema: {
       operationId: 'agentKeySet',
-      summary: 'The key set for an agent’s signed requests',
+      summary: 'Get the key set for an agent’s signed requests',
       tags: ['resolve'],
       params: Type.Object({
         agent: Type.String({ description: 'a DID, or its 24-character tail' }),

@@ -5,6 +5,8 @@ import { activeAgentsAfter } from './agent-table.ts'
 import { provenChannelsOf } from './proven-channel-table.ts'
 import { factsOfChannel, factsOfVerification } from './read-model/rows.ts'
 import { recordGrade } from './regrade.ts'
+import { reviseEntry } from './revise-status-entry.ts'
+import { currentEntriesOf } from './status-entry-table.ts'
 import { verificationsOfOwner } from './verification-table.ts'
 
 export const REGRADE_OWNER = 'regrade-owner'
@@ -13,7 +15,7 @@ export const REGRADE_OWNER = 'regrade-owner'
 const BATCH_SIZE = 200
 
 /**
- * Recomputes the grades of an owner's agents after their verifications changed. The first batch runs in this transaction,
+ * Recomputes the grades of an owner's agents after their verifications changed, and the status of the agents' certificates. The first batch runs in this transaction,
  * and a job that is due at once continues with the rest. A new call restarts a regrade in progress for the same owner.
  * @param at the time of the change, in milliseconds since 1970
  * @param after starts after the agent with this `seq`
@@ -49,14 +51,15 @@ async function regradeAgents(
   at: number,
 ): Promise<void> {
   const verifications = (await verificationsOfOwner(tx.db, ownerId)).map(factsOfVerification)
-  const rows = await provenChannelsOf(
-    tx.db,
-    agents.map(({ tail }) => tail),
-  )
+  const tails = agents.map(({ tail }) => tail)
+  const rows = await provenChannelsOf(tx.db, tails)
   const channelsOf = Map.groupBy(rows, ({ tail }) => tail)
+  const entries = await currentEntriesOf(tx.db, tails)
+  const entryOf = new Map(entries.map((entry) => [entry.tail, entry]))
   for (const agent of agents) {
     const channels = (channelsOf.get(agent.tail) ?? []).map(factsOfChannel)
     const { grade } = gradeOf({ status: agent.status, verifications, channels, now: at })
     await recordGrade(tx, agent, grade, at)
+    await reviseEntry(tx, entryOf.get(agent.tail), agent, { grade, verifications }, at)
   }
 }

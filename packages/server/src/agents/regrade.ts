@@ -1,17 +1,19 @@
-import { type Grade, gradeOf } from '@countersign/protocol'
+import { type Grade, gradeOf, type VerificationFact } from '@countersign/protocol'
 import type { AgentRow, Db, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import { agentByTail, setGrade } from './agent-table.ts'
 import { provenChannels } from './proven-channel-table.ts'
 import { factsOfChannel, factsOfVerification } from './read-model/rows.ts'
+import { reviseEntry } from './revise-status-entry.ts'
+import { currentEntry } from './status-entry-table.ts'
 import { verificationsOfOwner } from './verification-table.ts'
 
 /** An agent with the grade that was last recorded for it. */
-export type GradedAgent = Pick<AgentRow, 'tail' | 'status' | 'owner_id' | 'grade'>
+export type GradedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence' | 'owner_id' | 'grade'>
 
 /**
- * Recomputes the grade of an agent and records it if it changed. Call it in the transaction of the change that may affect
- * the grade, after that change was written.
+ * Recomputes the grade of an agent and records it if it changed, and updates the status of its certificates. Call it in the
+ * transaction of the change that may affect either, after that change was written.
  * @param at the time of the change, in milliseconds since 1970
  */
 export async function regrade(tx: Tx, tail: string, at: number): Promise<void> {
@@ -21,7 +23,9 @@ export async function regrade(tx: Tx, tail: string, at: number): Promise<void> {
 
 /** Like `regrade`, for an agent that was already read in this transaction. */
 export async function regradeAgent(tx: Tx, agent: GradedAgent, at: number): Promise<void> {
-  await recordGrade(tx, agent, await gradeNow(tx.db, agent, at), at)
+  const evidence = await evidenceNow(tx.db, agent, at)
+  await recordGrade(tx, agent, evidence.grade, at)
+  await reviseEntry(tx, await currentEntry(tx.db, agent.tail), agent, evidence, at)
 }
 
 /** Stores a grade and appends `agent.grade_changed`, unless it equals the last recorded grade. */
@@ -38,15 +42,18 @@ export async function recordGrade(
   await appendEvent(tx, { seq, at, type: 'agent.grade_changed', tail, ownerId, payload })
 }
 
-/** Computes the grade of an agent at a time from the rows in the database. */
-async function gradeNow(
+/**
+ * Reads the evidence for an agent's grade from the database, and computes the grade.
+ * @param now milliseconds since 1970
+ */
+export async function evidenceNow(
   db: Db,
-  { tail, status, owner_id }: GradedAgent,
+  { tail, status, owner_id }: Pick<AgentRow, 'tail' | 'status' | 'owner_id'>,
   now: number,
-): Promise<Grade> {
+): Promise<{ readonly grade: Grade; readonly verifications: readonly VerificationFact[] }> {
   // Needs no query, which matters when an account with many agents is deleted.
-  if (status !== 'active') return 'E'
+  if (status !== 'active') return { grade: 'E', verifications: [] }
   const verifications = (await verificationsOfOwner(db, owner_id)).map(factsOfVerification)
   const channels = (await provenChannels(db, tail)).map(factsOfChannel)
-  return gradeOf({ status, verifications, channels, now }).grade
+  return { grade: gradeOf({ status, verifications, channels, now }).grade, verifications }
 }

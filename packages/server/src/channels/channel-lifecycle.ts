@@ -161,8 +161,8 @@ export async function eraseChannels(
 }
 
 /**
- * Makes the channels stale that an agent proved by a signature of its key alone. Call it when the key was compromised: whoever
- * has the key may have given those answers.
+ * Makes the channels stale that an agent proved by a signature of its key alone. Call it when the key was compromised: the
+ * attacker may have given those answers.
  */
 export async function expireAnsweredChannels(
   tx: Tx,

@@ -50,7 +50,7 @@ function channelKindsRoute(app: App, { deps, signedIn }: OwnerRouteContext<Chann
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
       operationId: 'listChannelKinds',
-      summary: 'The kinds of channel that can be proven',
+      summary: 'List the kinds of channel that can be proven',
       response: { 200: channelKindsSchema() },
     }),
     handler: async (request) => {
@@ -66,7 +66,7 @@ function agentChannelsRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
     schema: ownerSchema({
       ...forApiKeys('agents:read'),
       operationId: 'listChannels',
-      summary: 'The channels of an agent, and how to prove them',
+      summary: 'List the channels of an agent, and how to prove them',
       params: ownAgentParam(),
       response: { 200: ownerChannelsSchema() },
     }),

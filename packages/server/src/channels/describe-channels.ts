@@ -16,7 +16,7 @@ import type {
   ChannelRow,
   Db,
 } from '../core/database/database.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { timestamp, timestampOrNull } from '../core/timestamp.ts'
 import { isVerified } from './channel-state.ts'
 import { channelById, channelsOfAgent } from './channel-table.ts'
 import { checksOfAgent, leasesOfAgent } from './check-table.ts'
@@ -199,10 +199,6 @@ function describeCheck({ at, outcome, perspectives }: ChannelCheckRow): ChannelC
 function stateOf(channel: ChannelRow, now: number): ChannelState {
   if (channel.verified_at === null) return 'pending'
   return isVerified(channel, now) ? 'verified' : 'stale'
-}
-
-function timestampOrNull(time: number | null): string | null {
-  return time === null ? null : timestamp(time)
 }
 
 function notFound(): CodedError {

@@ -67,16 +67,17 @@ export function issueTokenRoutes(app: App, { deps, signedIn }: OwnerRouteContext
 
   app.post('/api/agents/tokens', {
     schema: ownerSchema({
+      ...forApiKeys('claim_tokens:create'),
       operationId: 'issueTokens',
       summary:
-        'Issue up to 100 claim tokens, which invalidate the unused ones before them; needs a sign-in of the last 12 hours',
+        'Create up to 100 claim tokens, which invalidate earlier unused ones; needs a sign-in of the last 12 hours',
       body: tokenBatchRequestSchema(),
       response: { 201: issuedTokensSchema(naming) },
     }),
     handler: async (request, reply) => {
-      const session = await signedIn.require(request)
-      assertSignInForClaimToken(session, deps.now())
-      const { ownerId } = session
+      const owner = await signedIn.owner(request)
+      if ('signedInAt' in owner) assertSignInForClaimToken(owner, deps.now())
+      const { ownerId } = owner
       const issued = await issueTokens({ ...deps, naming }, ownerId, request.body.count)
       return reply.code(201).send({
         claimTokens: [...issued.claimTokens],

@@ -12,6 +12,8 @@ import {
 import { inspectDatabase } from '../core/database/maintenance/inspect.ts'
 import { missingMigrations } from '../core/database/migrate.ts'
 import { directoryOf } from '../core/database/open-database.ts'
+import { checkIssuerKey, OtherIssuerKeyError } from '../core/issuer-keys/issuer-keys.ts'
+import { OtherBaseUrlError, otherBaseUrl } from '../core/same-base-url.ts'
 import { comparePepper, OtherPepperError } from '../identity/pepper-check.ts'
 import { print, ReportedFailure } from './output.ts'
 
@@ -142,8 +144,16 @@ async function checkServiceKeys({ dataDir, database }: Settings) {
     if (verdict === 'missing' || verdict === 'other')
       return fail(new OtherServiceKeyError(purpose, verdict).message)
   }
-  const isKnown = found.length > 0 && found.every(([, verdict]) => verdict === 'same')
+  const issuer = found.length > 0 ? await findIssuerKey(database, dataDir) : null
+  if (issuer?.found === 'missing' || issuer?.found === 'other')
+    return fail(new OtherIssuerKeyError(issuer.id, issuer.found).message)
+  const isKnown =
+    issuer !== null && found.length > 0 && found.every(([, verdict]) => verdict === 'same')
   return isKnown ? ok('the same as on all nodes') : warn('not there yet: the next start makes them')
+}
+
+function findIssuerKey(database: Settings['database'], dataDir: string) {
+  return inspectDatabase(database, ({ db }) => checkIssuerKey(db, dataDir))
 }
 
 async function checkDisk({ dataDir, database }: Settings) {
@@ -154,7 +164,14 @@ async function checkDisk({ dataDir, database }: Settings) {
   return Number(bavail) * Number(bsize) < MIN_FREE_BYTES ? warn(`${text} is low`) : ok(text)
 }
 
-async function checkBaseUrl({ baseUrl }: Settings) {
+async function checkBaseUrl({ baseUrl, database }: Settings) {
+  const other = isMissingFile(database)
+    ? null
+    : await inspectDatabase(database, async ({ db }) =>
+        // The table of settings may not exist yet.
+        (await missingMigrations(db)).length > 0 ? null : otherBaseUrl(db, baseUrl),
+      )
+  if (other !== null) return fail(new OtherBaseUrlError(other, baseUrl.origin).message)
   const loopback = ['localhost', '127.0.0.1', '[::1]'].includes(baseUrl.hostname)
   if (baseUrl.protocol === 'https:' || loopback) return ok(baseUrl.origin)
   return warn('not https: callers cannot verify the service')

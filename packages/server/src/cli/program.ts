@@ -7,12 +7,16 @@ import { acceptPepperCommand } from './accept-pepper.ts'
 import { acceptServiceKeyCommand } from './accept-service-key.ts'
 import { agentCommands } from './agent.ts'
 import { backupCommands } from './backup.ts'
+import { beginEpochCommand } from './begin-epoch.ts'
+import { changeBaseUrlCommand } from './change-base-url.ts'
 import { doctorCommand } from './doctor.ts'
 import { importCommand } from './import.ts'
+import { issuerKeyCommands } from './issuer-key.ts'
 import { ReportedFailure } from './output.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider.ts'
 import { serveCommands } from './serve.ts'
+import { webhookCommands } from './webhook.ts'
 
 const HELP = `
 From nothing to an agent with a DID:
@@ -62,10 +66,14 @@ export async function runCountersignd(
   providerCommands(program, env)
   tokenCommands(program, env)
   agentCommands(program, env)
+  webhookCommands(program, env)
   backupCommands(program, env)
   importCommand(program, env)
   acceptPepperCommand(program, env)
   acceptServiceKeyCommand(program, env)
+  beginEpochCommand(program, env)
+  issuerKeyCommands(program, env)
+  changeBaseUrlCommand(program, env)
   doctorCommand(program, env)
   configureSubcommands(program)
   try {

@@ -4,6 +4,8 @@ import { OtherServiceKeyError } from '../core/crypto/service-keys.ts'
 import { StorageFailure } from '../core/database/database.ts'
 import { NewerSchemaError } from '../core/database/migrate.ts'
 import { AlreadyServedError } from '../core/database/sqlite/process-lock.ts'
+import { OtherIssuerKeyError } from '../core/issuer-keys/issuer-keys.ts'
+import { OtherBaseUrlError } from '../core/same-base-url.ts'
 import { OtherPepperError } from '../identity/pepper-check.ts'
 
 /** A worker could not start or stop, or ended on its own. */
@@ -29,7 +31,9 @@ const BY_CODE: Partial<Record<ErrorCode, number>> = {
 /** The exit code of `countersignd` after an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof SettingsError || error instanceof OtherPepperError) return EXIT.usage
-  if (error instanceof OtherServiceKeyError) return EXIT.usage
+  if (error instanceof OtherServiceKeyError || error instanceof OtherIssuerKeyError)
+    return EXIT.usage
+  if (error instanceof OtherBaseUrlError) return EXIT.usage
   if (error instanceof WorkerFailedError) return error.exitCode
   if (error instanceof CodedError) return BY_CODE[error.code] ?? EXIT.failure
   if (error instanceof AlreadyServedError || error instanceof NewerSchemaError)

@@ -3,9 +3,11 @@ import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Registry as Metrics } from 'prom-client'
 import type { Settings } from '../config/config.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
-import { openServiceKey } from '../core/crypto/service-keys.ts'
+import { openServiceKey, SERVICE_KEY_PURPOSES } from '../core/crypto/service-keys.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
+import { ensureIssuerKey } from '../core/issuer-keys/rotation.ts'
+import { assertSameBaseUrl } from '../core/same-base-url.ts'
 import { type RunningProvider, startDevelopmentProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
 import { listenForMetrics } from '../service/metrics-port.ts'
@@ -58,7 +60,9 @@ async function prepareData(settings: Settings, resources: AsyncDisposableStack):
   const db = await openDatabase(database, Date.now)
   try {
     await db.check()
-    await openServiceKey({ db, dataDir }, 'directory')
+    await assertSameBaseUrl(db, settings.baseUrl)
+    for (const purpose of SERVICE_KEY_PURPOSES) await openServiceKey({ db, dataDir }, purpose)
+    await ensureIssuerKey({ db, dataDir, now: Date.now })
   } finally {
     await db.close()
   }

@@ -38,6 +38,7 @@ const RATE_LIMITS = {
   ...{ 'sign-ins': '30/m', 'recovery-codes': '20/h', 'sign-ups': '20/h', 'channel-checks': '10/m' },
   ...{ verifications: '6000/m', reads: '60000/m', changes: '600/m', pictures: '120/m' },
 } as const
+const HOUR_MS = 60 * 60 * 1000
 const MAX_RECOVERY_DELAY_MS = 14 * 24 * 60 * 60 * 1000
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
@@ -73,6 +74,8 @@ export interface Settings {
   readonly keyReuse: 'owner' | 'any'
   /** How long after its redemption the recovery of a key takes effect. */
   readonly recoveryDelayMs: number
+  /** How long a certificate is valid. */
+  readonly certificateLifetimeMs: number
   /** Maximum number of agents in the read model. */
   readonly readModelAgents: number
   /** How long the service answers lookups without confirmation that it knows the latest writes of other nodes. */
@@ -231,6 +234,12 @@ export function readSettings(env: Env): Settings {
       '72h',
       (text) => parseDuration(text, MAX_RECOVERY_DELAY_MS),
       'a number of seconds, minutes, hours or days (such as 90s, 72h, 14d), at most 14 days, or 0',
+    ),
+    certificateLifetimeMs: read(
+      'CERTIFICATE_LIFETIME',
+      '24h',
+      (text) => parseDuration(text, 7 * 24 * HOUR_MS, 2 * HOUR_MS),
+      'a number of seconds, minutes, hours or days (such as 12h), from 2 hours to 7 days',
     ),
     readModelAgents: read(
       'READ_MODEL_AGENTS',

@@ -36,11 +36,11 @@ export function parseInteger(text: string, least: number, most: number): number 
 const DURATION_UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
 /** @returns milliseconds, at most `most`; the text is a number with a unit, or 0 */
-export function parseDuration(text: string, most: number): number | null {
+export function parseDuration(text: string, most: number, least = 0): number | null {
   const [, number = '', unit = 's'] = /^(\d{1,9})([smhd])$/.exec(text === '0' ? '0s' : text) ?? []
   if (number === '') return null
   const value = Number(number) * DURATION_UNITS[unit as keyof typeof DURATION_UNITS]
-  return value <= most ? value : null
+  return value >= least && value <= most ? value : null
 }
 
 export function numberOrOff(least: number, most: number) {

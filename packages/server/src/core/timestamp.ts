@@ -21,6 +21,11 @@ export function timestamp(milliseconds: number): string {
   return `${lastDate}${two(hours)}:${two(minutes)}:${two(seconds)}.${three(ms % 1000)}Z`
 }
 
+/** @param milliseconds since the Unix epoch; null stays null */
+export function timestampOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : timestamp(milliseconds)
+}
+
 const TWO_DIGITS = Array.from({ length: 100 }, (_, i) => String(i).padStart(2, '0'))
 const THREE_DIGITS = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'))
 

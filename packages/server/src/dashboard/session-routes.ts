@@ -1,15 +1,13 @@
 import { emptyBody, sessionSchema } from '@countersign/protocol'
-import type { ChannelDeps } from '../channels/deps.ts'
 import type { App } from '../core/http/server.ts'
-import type { OwnerDeps } from '../owners/owner-deps.ts'
 import { type OwnerRouteContext, ownerSchema } from '../owners/owner-routes.ts'
 import { endSession } from '../owners/session.ts'
-import { sessionState } from './session-state.ts'
+import { type SessionStateDeps, sessionState } from './session-state.ts'
 
 /** Registers the routes for the session state and for signing out. */
 export function sessionRoutes(
   app: App,
-  { deps, signedIn }: OwnerRouteContext<OwnerDeps & ChannelDeps>,
+  { deps, signedIn }: OwnerRouteContext<SessionStateDeps>,
 ): void {
   app.get('/api/session', {
     schema: ownerSchema({

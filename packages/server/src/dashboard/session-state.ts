@@ -13,12 +13,15 @@ import type { OwnerDeps } from '../owners/owner-deps.ts'
 import { RECENT_MS, type Session } from '../owners/session.ts'
 import { allowsPasskeys } from '../owners/sign-in-with-passkey.ts'
 
+export type SessionStateDeps = OwnerDeps &
+  Pick<ChannelDeps, 'channelSources'> & { readonly recoveryDelayMs: number }
+
 /**
  * The initial state of the dashboard: the signed-in owner, the service, and the sign-in providers.
  * @param session null if nobody is signed in
  */
 export async function sessionState(
-  deps: OwnerDeps & Pick<ChannelDeps, 'channelSources'>,
+  deps: SessionStateDeps,
   session: Session | null,
 ): Promise<SessionState> {
   const owner = session && (await ownerById(deps.db.read, session.ownerId))
@@ -39,6 +42,7 @@ export async function sessionState(
       cliPackage: cliPackage(site.baseUrl),
       passkeys: allowsPasskeys(site),
       development: providers.development,
+      recoveryDelaySeconds: Math.round(deps.recoveryDelayMs / 1000),
     },
     signInProviders: providers.all
       .filter((each) => each.signIn)

@@ -32,7 +32,7 @@ export function streamRoute(
     exposeHeadRoute: false,
     schema: ownerSchema({
       operationId: 'accountStream',
-      summary: "What happens to the owner's agents, as server-sent events",
+      summary: "Stream the events of the owner's agents, as server-sent events",
       response: {
         200: {
           description: 'server-sent events: type, number as id, JSON as data',

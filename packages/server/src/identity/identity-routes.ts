@@ -60,7 +60,7 @@ function callbackRoute(app: App, context: OwnerRouteContext): void {
   app.get('/identity/callback/:provider', {
     schema: ownerSchema({
       operationId: 'identityCallback',
-      summary: 'Callback for the provider’s redirect',
+      summary: "Complete a sign-in or verification at the provider's redirect",
       params: providerParam(),
       response: { 303: { type: 'null', description: 'Redirect to the dashboard' } },
     }),
@@ -96,7 +96,7 @@ function completeRoute(app: App, { deps, cookies, signedIn }: OwnerRouteContext)
   app.post('/api/identity/:provider/complete', {
     schema: ownerSchema({
       operationId: 'completeVerification',
-      summary: "Hand in what the provider's script gave the browser, unchanged",
+      summary: "Complete a verification with the unchanged result of the provider's script",
       params: providerParam(),
       body: verificationResultSchema(),
       response: { 200: verificationSchema() },
@@ -117,7 +117,7 @@ function overviewRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.get('/api/identity', {
     schema: ownerSchema({
       operationId: 'identity',
-      summary: 'Your verifications, the effect of removing each, and the providers',
+      summary: "List the owner's verifications, the effect of removing each, and the providers",
       response: { 200: identitySchema() },
     }),
     handler: async (request) => {

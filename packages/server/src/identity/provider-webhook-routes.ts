@@ -23,11 +23,11 @@ export async function providerWebhookRoute(app: App, deps: OwnerDeps): Promise<v
       bodyLimit: BODY_LIMIT,
       schema: {
         operationId: 'identityWebhook',
-        summary: 'Webhook for the identity provider',
+        summary: 'Receive a webhook of the identity provider',
         tags: ['owner'],
         params: providerParam(),
         response: {
-          204: { type: 'null', description: 'Heard' },
+          204: { type: 'null', description: 'Received' },
           '4xx': errorSchema(),
           '5xx': errorSchema(),
         },

@@ -39,7 +39,7 @@ export function keyHistoryRoute(app: App, deps: ReadDeps & { readonly db: Databa
     cacheControl: REVALIDATE,
     schema: {
       operationId: 'agentKeys',
-      summary: 'The keys of an agent, former and current, and its pending recovery',
+      summary: 'List the keys of an agent and its pending recovery',
       tags: ['check'],
       params: agentParam('agent'),
       response: { 200: agentKeysSchema(deps.site.naming) },
@@ -61,7 +61,7 @@ export function keyRoutes(app: App, naming: Naming, deps: KeyRouteDeps): void {
   app.post(KEYS, {
     schema: {
       operationId: 'rotateKey',
-      summary: 'Replace the key of an active agent; the old and the new key sign',
+      summary: 'Rotate the key of an active agent, with signatures of the old and the new key',
       ...shared,
       body: rotateRequestSchema(),
       response: { 200: rotatedSchema(naming), ...errors },
@@ -74,7 +74,7 @@ export function keyRoutes(app: App, naming: Naming, deps: KeyRouteDeps): void {
   app.post('/api/v1/agent/:agent/recover', {
     schema: {
       operationId: 'recoverKey',
-      summary: 'Redeem a recovery token of the owner with a new key',
+      summary: 'Redeem a recovery token with a new key',
       ...shared,
       body: recoverRequestSchema(naming),
       response: { 200: recoverResponseSchema(naming), ...errors },
@@ -87,7 +87,7 @@ export function keyRoutes(app: App, naming: Naming, deps: KeyRouteDeps): void {
   app.post('/api/v1/agent/:agent/recovery/veto', {
     schema: {
       operationId: 'vetoRecovery',
-      summary: 'End a recovery, by the key that the owner took for lost',
+      summary: 'Veto a recovery with the key that was reported as lost',
       ...shared,
       body: vetoRequestSchema(),
       response: { 200: vetoedSchema(naming), ...errors },

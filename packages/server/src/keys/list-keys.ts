@@ -1,10 +1,16 @@
-import { type AgentKeys, keyThumbprint, type Tail } from '@countersign/protocol'
-import { currentSince, keysOfAgent } from '../agents/agent-key-table.ts'
+import {
+  type AccountExport,
+  type AgentKeys,
+  encodeBase64,
+  keyThumbprint,
+  type Tail,
+} from '@countersign/protocol'
+import { type AgentKey, currentSince, keysOfAgent } from '../agents/agent-key-table.ts'
 import { recoveryOf } from '../agents/key-recovery-table.ts'
-import type { Db } from '../core/database/database.ts'
+import type { AgentRow, Db, KeyRecoveryRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { didOfAgent } from '../core/site.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { timestamp, timestampOrNull } from '../core/timestamp.ts'
 import { requireAgent } from './signed-operation.ts'
 
 /**
@@ -17,32 +23,58 @@ export async function listKeys(
 ): Promise<AgentKeys> {
   const agent = await requireAgent(db.read, tail)
   const keys = await keysOfAgent(db.read, agent)
-  const recovery = await pendingRecovery(db.read, tail)
   return {
     [site.naming.didField]: didOfAgent(site, tail),
     keySequence: agent.key_sequence,
     keyChangedAt: timestamp(currentSince(agent)),
-    keys: keys.map((key) => ({
-      sequence: key.sequence,
-      keyThumbprint: keyThumbprint(key.public_key),
-      from: timestamp(key.valid_from),
-      until: key.valid_until === null ? null : timestamp(key.valid_until),
-      state: key.state,
-      changedBy: key.changed_by,
-    })),
-    recovery,
+    keys: keys.map(describeKey),
+    recovery: await pendingRecovery(db.read, tail),
+  }
+}
+
+function describeKey(key: AgentKey): AgentKeys['keys'][number] {
+  return {
+    sequence: key.sequence,
+    keyThumbprint: keyThumbprint(key.public_key),
+    from: timestamp(key.valid_from),
+    until: timestampOrNull(key.valid_until),
+    state: key.state,
+    changedBy: key.changed_by,
   }
 }
 
 /** The pending recovery of an agent; null: none. */
 export async function pendingRecovery(db: Db, tail: Tail): Promise<AgentKeys['recovery']> {
   const row = await recoveryOf(db, tail)
-  if (row === undefined) return null
+  return row === undefined ? null : describeRecovery(row)
+}
+
+function describeRecovery(row: KeyRecoveryRow): NonNullable<AgentKeys['recovery']> {
   return {
     reason: row.reason,
     startedAt: timestamp(row.started_at),
-    redeemedAt: row.redeemed_at === null ? null : timestamp(row.redeemed_at),
-    effectiveAt: row.effective_at === null ? null : timestamp(row.effective_at),
+    redeemedAt: timestampOrNull(row.redeemed_at),
+    effectiveAt: timestampOrNull(row.effective_at),
     keyThumbprint: row.new_key === null ? null : keyThumbprint(row.new_key),
+  }
+}
+
+/** The keys of an agent and its pending recovery, with everything that is stored except the hash of the recovery token. */
+export async function exportKeys(
+  db: Db,
+  agent: AgentRow,
+): Promise<Pick<AccountExport['agents'][number], 'keys' | 'recovery'>> {
+  const keys = await keysOfAgent(db, agent)
+  const recovery = await recoveryOf(db, agent.tail)
+  return {
+    keys: keys.map((key) => ({ ...describeKey(key), publicKey: encodeBase64(key.public_key) })),
+    recovery:
+      recovery === undefined
+        ? null
+        : {
+            ...describeRecovery(recovery),
+            tokenExpiresAt: timestamp(recovery.token_expires_at),
+            tokenUsedAt: timestampOrNull(recovery.token_used_at),
+          },
   }
 }

@@ -37,7 +37,7 @@ export function ownKeyRoutes(
     schema: ownerSchema({
       operationId: 'startRecovery',
       summary:
-        'Start to recover the key of an agent; needs a recent sign-in with a passkey or provider that was added 72 hours ago',
+        "Start the recovery of an agent's key; needs a recent sign-in with a passkey or provider added 72 hours ago",
       params: ownAgentParam(),
       body: startRecoveryRequestSchema(),
       response: { 201: recoveryTokenSchema(naming) },
@@ -52,7 +52,7 @@ export function ownKeyRoutes(
   app.post(`${OWN_AGENT}/recovery/token`, {
     schema: ownerSchema({
       operationId: 'reissueRecoveryToken',
-      summary: 'Issue a fresh token for the pending recovery; needs a sign-in as its start',
+      summary: 'Create a new token for the pending recovery; needs the same sign-in as its start',
       params: ownAgentParam(),
       body: emptyBody(),
       response: { 201: recoveryTokenSchema(naming) },

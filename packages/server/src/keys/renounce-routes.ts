@@ -19,7 +19,7 @@ export function renounceRoute(app: App, { naming, renounce }: RenounceRouteDeps)
   app.post('/api/v1/agent/:agent/renounce', {
     schema: {
       operationId: 'renounce',
-      summary: 'The agent revokes its own certificate permanently',
+      summary: "Revoke a certificate permanently, with the agent's own key",
       tags: ['claim'],
       params: ownAgentParam(),
       body: renounceRequestSchema(),

@@ -21,7 +21,7 @@ import {
 type RenounceDeps = Pick<KeyOperationDeps, 'db' | 'site' | 'now' | 'ed25519'>
 
 /**
- * Revokes an agent at the request of whoever holds its key, so that an agent that was tricked into a stranger's claim can
+ * Revokes an agent at the request of the holder of its key, so that an agent that was tricked into a stranger's claim can
  * leave. The key is not burned. If the agent is revoked already, nothing changes: a retry after a lost response succeeds.
  * @param reference the agent's DID or its tail
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND, INVALID_SIGNATURE; CONFLICT if `sequence` is not that of the current key;

@@ -2,6 +2,7 @@ import { type KeyChange, keyThumbprint } from '@countersign/protocol'
 import { notifyOfKeyChange } from '../agent-management/end-recovery.ts'
 import { replaceCurrentKey } from '../agents/agent-key-table.ts'
 import { type KeyReuse, keyUseOf, keyUseRefusal } from '../agents/key-use.ts'
+import { reviseAfterNewKey } from '../agents/revise-status-entry.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
 
@@ -48,5 +49,6 @@ export async function replaceKey(
   const keySequence = agent.key_sequence + 1
   const added = { keySequence, keyThumbprint: keyThumbprint(newKey), ...payload }
   await appendEvent(tx, { seq, at, type, tail, ownerId, payload: added })
+  await reviseAfterNewKey(tx, { ...agent, key_sequence: keySequence }, at)
   await notifyOfKeyChange(tx, agent, { seq, at, type, payload })
 }

@@ -111,6 +111,11 @@ const TEXTS: Readonly<Record<NotificationKind, Describe>> = {
     text: `Its name is ${selfDeclared(String(name))}. Scopes: ${String(scopes).replaceAll(' ', ', ')}. It expires on ${day(expiresAt)}. If you no longer need it, revoke it.${IF_NOT_YOU}`,
     link: '/dashboard/account',
   }),
+  webhook_disabled: ({ webhook, host, reason }) => ({
+    title: `Your webhook endpoint at ${host} was disabled`,
+    text: `${WEBHOOK_DISABLED[String(reason)] ?? 'Deliveries failed.'} New events are no longer delivered to it. Fix the receiver, then activate the endpoint again.`,
+    link: `/dashboard/webhooks/${webhook}`,
+  }),
   email_undeliverable: ({ domain }) => ({
     title: `E-mail to your address at ${domain} could not be delivered`,
     text: 'The notification is listed here. Check the address, and remove it if you no longer use it.',
@@ -162,6 +167,12 @@ const LOST: Readonly<Record<string, string>> = {
   'proven-by-another': 'another owner has verified it as theirs',
 }
 
+const WEBHOOK_DISABLED: Readonly<Record<string, string>> = {
+  gone: 'It answered 410, which means that it wants no more deliveries.',
+  failing: 'No delivery has succeeded for 5 days.',
+  backlog: 'More than 100,000 deliveries were waiting for it.',
+}
+
 const BY: Readonly<Record<string, string>> = {
   owner: 'its owner',
   operator: 'the operator',
@@ -205,7 +216,9 @@ function methodOf({ method, name, provider }: NotificationDetails, site: Site): 
 
 /** Reasons are machine-readable words (`assertReason`). */
 function reasonOf({ reason }: NotificationDetails): string {
-  return reason === null || reason === undefined ? '' : ` Reason: ${reason}.`
+  return reason === null || reason === undefined
+    ? ''
+    : ` Reason: ${String(reason).replaceAll(/[_-]+/g, ' ')}.`
 }
 
 /** A channel that was removed has no page. */

@@ -22,10 +22,11 @@ const LABELS: Readonly<Record<NotificationKind, string | null>> = {
   verification_expired: 'An identity verification has expired',
   channel_expiring: 'The proof of a channel expires soon',
   channel_failing: 'The proof of a channel was not found',
-  channel_lost: 'A channel no longer counts',
+  channel_lost: 'A channel is no longer verified',
+  webhook_disabled: 'A webhook endpoint was disabled',
   // It would go to the same address.
   email_undeliverable: null,
-  agent_key_changed: 'The key of an agent was replaced, or its recovery goes on',
+  agent_key_changed: 'An agent’s key was replaced or is being recovered',
   agent_revoked: 'An agent was revoked',
   agent_suspended: 'An agent was suspended',
   agents_revoked: 'All agents were revoked',

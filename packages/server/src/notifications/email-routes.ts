@@ -12,7 +12,7 @@ import { addAddress, removeAddress, resendLink } from './email-addresses.ts'
 import { changePreference, describeEmailSettings } from './email-preferences.ts'
 import type { NotificationDeps } from './notification-deps.ts'
 
-const addressParams = Type.Object({ id: Type.String({ description: 'as the settings list it' }) })
+const addressParams = Type.Object({ id: Type.String({ description: 'the id in the list' }) })
 
 /** Registers the routes of an owner's e-mail addresses and preferences. */
 export function emailRoutes(
@@ -22,7 +22,7 @@ export function emailRoutes(
   app.get('/api/account/email', {
     schema: ownerSchema({
       operationId: 'emailSettings',
-      summary: 'E-mail addresses, and which notifications are sent to them',
+      summary: 'Get the e-mail addresses and preferences',
       response: { 200: emailSettingsSchema() },
     }),
     handler: async (request) => {

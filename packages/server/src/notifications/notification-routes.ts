@@ -12,9 +12,9 @@ export function notificationRoutes(app: App, context: OwnerRouteContext<Notifica
   app.get('/api/account/notifications', {
     schema: ownerSchema({
       operationId: 'notifications',
-      summary: 'What the owner was notified of, newest first',
+      summary: "List the owner's notifications, newest first",
       querystring: Type.Object({
-        before: Type.Optional(Type.String({ description: 'next, of the page before' })),
+        before: Type.Optional(Type.String({ description: '`next` of the previous page' })),
       }),
       response: { 200: notificationsSchema() },
     }),

@@ -104,20 +104,23 @@ export async function deleteQueuedEmails(
     .execute()
 }
 
-/** The number of e-mails that are not sent yet, counted up to `limit`. */
-export async function countQueuedEmails(db: Db, limit: number): Promise<number> {
-  const { count } = await db
+/** The number of e-mails that are not sent yet, counted up to `limit`, and when the oldest of these was queued. */
+export async function summarizeQueue(
+  db: Db,
+  limit: number,
+): Promise<{ readonly count: number; readonly oldest: number | null }> {
+  const { count, oldest } = await db
     .selectFrom(
       db
         .selectFrom('email_outbox')
-        .select('id')
+        .select('created_at')
         .where('due_at', 'is not', null)
         .limit(limit)
         .as('queued'),
     )
-    .select((eb) => eb.fn.countAll().as('count'))
+    .select((eb) => [eb.fn.countAll().as('count'), eb.fn.min('created_at').as('oldest')])
     .executeTakeFirstOrThrow()
-  return Number(count)
+  return { count: Number(count), oldest: oldest === null ? null : Number(oldest) }
 }
 
 /** E-mails that were delivered to the development outbox, newest first. */

@@ -6,12 +6,12 @@ import { OutcomeCounter } from '../core/metrics/outcome-counter.ts'
 import { composeEmail } from './compose-email.ts'
 import { domainOf } from './email-addresses.ts'
 import {
-  countQueuedEmails,
   deleteEmail,
   deleteEmailsBefore,
   dueEmails,
   leaseEmail,
   releaseEmail,
+  summarizeQueue,
 } from './outbox-table.ts'
 import type { Mailer, SendResult } from './smtp-mailer.ts'
 
@@ -90,9 +90,13 @@ export class DueEmails {
   }
 }
 
-/** The number of e-mails that are not sent yet, at most 1,000. */
-export function queuedEmails({ db }: Pick<EmailDeps, 'db'>): Promise<number> {
-  return countQueuedEmails(db.read, MAX_COUNT)
+/** The number of e-mails that are not sent yet, at most 1,000, and the age of the oldest in seconds (0 if there is none). */
+export async function describeQueue({
+  db,
+  now,
+}: Pick<EmailDeps, 'db' | 'now'>): Promise<{ readonly count: number; readonly age: number }> {
+  const { count, oldest } = await summarizeQueue(db.read, MAX_COUNT)
+  return { count, age: oldest === null ? 0 : Math.max(0, now() - oldest) / 1000 }
 }
 
 /** @returns null if the e-mail is taken, or the attempt was aborted */

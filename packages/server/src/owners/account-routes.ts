@@ -39,7 +39,7 @@ function accountRoute(app: App, { deps, signedIn }: OwnerRouteContext): void {
   app.get('/api/account', {
     schema: ownerSchema({
       operationId: 'account',
-      summary: 'Names, passkeys, recovery codes, sessions, linked accounts',
+      summary: 'Get the account: names, passkeys, sessions, linked accounts',
       response: { 200: accountSchema() },
     }),
     handler: async (request) => describeAccount(deps, await signedIn.require(request)),
@@ -123,7 +123,8 @@ function signInProviderRoutes(app: App, { deps, cookies, signedIn }: OwnerRouteC
   app.delete('/api/account/sign-in-providers/:provider', {
     schema: ownerSchema({
       operationId: 'unlinkSignInProvider',
-      summary: 'Unlink it, unless it is the last sign-in method; needs a recent sign-in',
+      summary:
+        'Unlink an account of a provider, unless it is the last sign-in method; needs a recent sign-in',
       params: providerParam(),
       response: { 204: noContent('Unlinked') },
     }),

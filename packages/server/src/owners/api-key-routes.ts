@@ -9,7 +9,7 @@ export function apiKeyRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
   app.get('/api/account/api-keys', {
     schema: ownerSchema({
       operationId: 'listApiKeys',
-      summary: 'The API keys of the owner, without their secrets',
+      summary: 'List the API keys of the owner, without their secrets',
       response: { 200: apiKeysSchema() },
     }),
     handler: async (request) => {
@@ -34,8 +34,8 @@ export function apiKeyRoutes(app: App, { deps, signedIn }: OwnerRouteContext): v
   app.delete('/api/account/api-keys/:id', {
     schema: ownerSchema({
       operationId: 'revokeApiKey',
-      summary: 'Revoke an API key, at once',
-      params: Type.Object({ id: Type.String({ description: 'as the list has it' }) }),
+      summary: 'Revoke an API key',
+      params: Type.Object({ id: Type.String({ description: 'the id in the list' }) }),
       response: { 204: noContent('Revoked') },
     }),
     handler: async (request, reply) => {

@@ -96,8 +96,8 @@ export async function renamePasskey(
 }
 
 /**
- * Removes a passkey and ends the sessions that it started, the current one among them: whoever stole the passkey is signed
- * out too.
+ * Removes a passkey and ends the sessions that it started, including the current one, so that a thief of the passkey
+ * is signed out too.
  * @throws CodedError NOT_FOUND, or VALIDATION_ERROR if it is the last sign-in method
  */
 export async function removePasskey(

@@ -102,7 +102,7 @@ function providerSignInRoutes(app: App, context: OwnerRouteContext): void {
   app.get('/sign-in/callback/:provider', {
     schema: ownerSchema({
       operationId: 'signInCallback',
-      summary: 'Callback for the provider’s redirect',
+      summary: "Complete a sign-in or verification at the provider's redirect",
       params: providerParam(),
       response: { 303: { type: 'null', description: 'Redirect to the dashboard' } },
     }),

@@ -24,7 +24,7 @@ export function badgeRoute(app: App, { read, pages }: PageRouteContext): void {
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'badge',
-      summary: 'A badge with the certificate status',
+      summary: 'Get a badge with the certificate status',
       tags: ['show'],
       params: pageParam(),
       querystring: Type.Object({
@@ -56,7 +56,7 @@ export function previewRoute(app: App, { read, pages, previews }: PageRouteConte
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'preview',
-      summary: 'The certificate as a picture, for social networks',
+      summary: 'Get the preview image of a certificate',
       tags: ['show'],
       params: pageParam(),
       response: {
@@ -103,7 +103,7 @@ export function qrRoute(app: App, { read }: PageRouteContext): void {
     cacheControl: CACHE_30_SECONDS,
     schema: {
       operationId: 'qrCode',
-      summary: 'A QR code of the address of the certificate',
+      summary: 'Get a QR code with the URL of the certificate',
       tags: ['show'],
       params: pageParam(),
       response: {

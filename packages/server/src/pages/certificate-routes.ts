@@ -17,7 +17,7 @@ export function certificateRoute(app: App, context: PageRouteContext): void {
   app.get('/agent/:agent', {
     schema: {
       operationId: 'certificate',
-      summary: 'The public certificate of an agent, for people',
+      summary: 'Show the certificate page of an agent',
       tags: ['show'],
       params: pageParam(),
       response: {

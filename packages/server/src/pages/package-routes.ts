@@ -50,8 +50,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
     cacheControl: REVALIDATE,
     schema: {
       operationId: 'packages',
-      summary:
-        'The packages of this service: command, SDK and gateway for npm, and the Python package',
+      summary: 'List the packages of this service for npm, and the Python package',
       tags: ['learn'],
       response: { 200: INDEX },
     },
@@ -65,7 +64,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
     cacheControl: SHORTLY,
     schema: {
       operationId: 'package',
-      summary: 'An npm or Python package',
+      summary: 'Download an npm or Python package',
       tags: ['learn'],
       params: Type.Object({
         file: Type.String({

@@ -11,6 +11,7 @@ import type { CoreDeps } from '../core/deps.ts'
 import { cancelJob } from '../core/jobs/job-table.ts'
 import { EXPIRE_VERIFICATION } from '../identity/record-verification.ts'
 import { EXPIRE_UNUSED_ACCOUNT } from '../owners/unused-account.ts'
+import { deleteEndpointsOf } from '../webhooks/manage-endpoints.ts'
 import {
   anonymizeAgents,
   anonymizeOwner,
@@ -71,6 +72,7 @@ export async function eraseAccount(tx: Tx, ownerId: number, at: number): Promise
   await deleteJobs(tx, `${EXPIRE_VERIFICATION}:${ownerId}:`)
   await cancelRegrade(tx, ownerId)
   await cancelJob(tx, `${EXPIRE_UNUSED_ACCOUNT}:${ownerId}`)
+  await deleteEndpointsOf(tx, ownerId)
   await deleteOwnerRecords(tx, ownerId)
   // Valid usernames contain no colon, so this one cannot be taken.
   await anonymizeOwner(tx, ownerId, `deleted:${ownerId}`, at)

@@ -11,12 +11,14 @@ import { exportChannels } from '../channels/describe-channels.ts'
 import { accountActivityBefore } from '../core/database/account-activity-table.ts'
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
-import { timestamp } from '../core/timestamp.ts'
+import { timestamp, timestampOrNull } from '../core/timestamp.ts'
+import { exportKeys } from '../keys/list-keys.ts'
 import { describeAddresses, describeChoices } from '../notifications/email-preferences.ts'
 import { exportNotifications } from '../notifications/list-notifications.ts'
 import { listApiKeys } from '../owners/api-keys.ts'
 import { IDENTITY_DECIDED } from '../owners/flow.ts'
 import type { Session } from '../owners/session.ts'
+import { exportEndpoints } from '../webhooks/delivery-log.ts'
 import { readOwnerRecords } from './owner-data-table.ts'
 
 type ExportDeps = Pick<CoreDeps, 'db' | 'site' | 'now'>
@@ -54,6 +56,7 @@ export async function exportAccount(
     userHandle: owner.user_handle,
     ...describeRecords(records, session),
     apiKeys: await listApiKeys(deps, ownerId),
+    webhooks: await exportEndpoints(read, deps.site, ownerId),
     notifications: await exportNotifications(read, deps.site, ownerId),
     emailAddresses: await describeAddresses(read, ownerId),
     emailPreferences: await describeChoices(read, ownerId),
@@ -120,10 +123,6 @@ function describeRecords(records: Records, session: Session) {
   }
 }
 
-function timestampOrNull(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : timestamp(milliseconds)
-}
-
 async function* exportAgents(deps: ExportDeps, ownerId: number): AsyncGenerator<ExportedAgent> {
   for (let before = ALL; ; ) {
     const filter = { ownerId, before, status: null, containing: null }
@@ -144,6 +143,7 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
     publicKey: encodeBase64(row.public_key),
     avatar: picture === undefined ? null : encodeBase64(picture.webp),
     channels: await exportChannels(db.read, row.tail, now()),
+    ...(await exportKeys(db.read, row)),
     history: history.map(describeEvent),
   }
 }

@@ -10,6 +10,7 @@ import type {
 import type { Logger } from 'pino'
 import { proveDirectory } from '../agent-management/directory-proof.ts'
 import type { AgentReadModel } from '../agents/read-model/agent-read-model.ts'
+import { Issuer } from '../certificates/issue.ts'
 import type { ChannelSources } from '../channels/deps.ts'
 import { answerRuntime, challengeRuntime } from '../channels/runtime-answer.ts'
 import { claim } from '../claims/claim.ts'
@@ -22,14 +23,17 @@ import type { Database } from '../core/database/database.ts'
 import { connectionLimit } from '../core/http/connection-limit.ts'
 import type { Listeners } from '../core/http/listeners.ts'
 import { trustedProxies } from '../core/http/trusted-proxies.ts'
+import type { IssuerKeyRing } from '../core/issuer-keys/issuer-keys.ts'
 import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
+import type { Sender } from '../core/network/open-sender.ts'
 import { siteOf } from '../core/site.ts'
 import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
 import { rotate } from '../keys/rotate.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
+import type { Status } from '../status/open-status.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
 import { checkSignedRequest, verifySignedRequest } from '../verification/verify-signed-request.ts'
 import type { AppDeps } from './app.ts'
@@ -52,6 +56,10 @@ export interface ServiceParts {
   readonly providers: Providers
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
+  readonly webhookKey: ServiceKey
+  readonly sender: Sender
+  readonly issuerKeys: IssuerKeyRing
+  readonly status: Status
   readonly now: () => number
 }
 
@@ -72,6 +80,10 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     providers,
     channelSources,
     directoryKey,
+    webhookKey,
+    sender,
+    issuerKeys,
+    status,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -80,7 +92,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
   const claimDeps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
   const verifyDeps = { readModel, ed25519, site, now }
   const pepper = loadPepper(settings.dataDir)
-  const recoveryDelayMs = settings.recoveryDelayMs
+  const { recoveryDelayMs, certificateLifetimeMs } = settings
   const keyDeps = { db, readModel, ed25519, site, keyReuse, recoveryDelayMs, now }
   const runtimeDeps = { db, readModel, ed25519, site, pepper, now, randomBytes }
   return {
@@ -104,6 +116,12 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     proveDirectory: (reference: string, request: DirectoryProofRequest) =>
       proveDirectory({ db, ed25519, site, now }, reference, request),
     directoryKey,
+    issuerKeys,
+    status,
+    issuer: new Issuer({
+      ...{ readModel, site, now, db, issuerKeys, certificateLifetimeMs },
+      statusState: status.state,
+    }),
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),
@@ -135,8 +153,11 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       pepper,
       providers,
       channelSources,
+      webhookKey,
+      sender,
       mailDelivery: settings.mail?.kind ?? null,
       keyReuse,
+      recoveryDelayMs,
       now,
       randomBytes,
     },

@@ -20,6 +20,9 @@ import { keyHolderRoute } from '../agents/key-holder-routes.ts'
 import { keySetRoute } from '../agents/key-set-routes.ts'
 import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
+import { certificateRoutes } from '../certificates/certificate-routes.ts'
+import type { Issuer } from '../certificates/issue.ts'
+import { issuerKeyRoutes } from '../certificates/issuer-key-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
 import { PACKAGES_DIR } from '../config/packages.ts'
@@ -34,6 +37,7 @@ import { honourIfMatch } from '../core/http/if-match.ts'
 import { parseJsonStrictly } from '../core/http/json-body.ts'
 import { MethodGuard } from '../core/http/method-guard.ts'
 import { type AheadOfRouter, type App, type BareAppDeps, bareApp } from '../core/http/server.ts'
+import type { IssuerKeys } from '../core/issuer-keys/issuer-keys.ts'
 import type { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import { shedLoad } from '../core/limits/load-shedding.ts'
 import { isLimited, limitRates } from '../core/limits/rate-limit-guard.ts'
@@ -54,6 +58,9 @@ import { emailLinkRoutes } from '../pages/email-link-routes.ts'
 import { loadPages, type Pages } from '../pages/load.ts'
 import { packageRoutes } from '../pages/package-routes.ts'
 import { servePages } from '../pages/page-routes.ts'
+import { feedRoute } from '../status/feed-routes.ts'
+import type { Status } from '../status/open-status.ts'
+import { snapshotRoute, statusListRoute } from '../status/status-routes.ts'
 import { verifyRequestRoute, verifyRoute } from '../verification/verify-routes.ts'
 import { type ServiceDirectoryDeps, serviceDirectoryRoute } from './directory-routes.ts'
 import { type HealthDeps, healthRoutes } from './health-routes.ts'
@@ -69,6 +76,9 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly renounce: RenounceRouteDeps['renounce']
   readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
   readonly directoryKey: ServiceDirectoryDeps['directoryKey']
+  readonly issuerKeys: IssuerKeys
+  readonly status: Pick<Status, 'heads' | 'feed' | 'tokens'>
+  readonly issuer: Issuer
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
@@ -188,5 +198,10 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   keyHolderRoute(app, { db: deps.owners.db, site: deps.read.site })
   directoryProofRoute(app, { naming, proveDirectory: deps.proveDirectory })
   serviceDirectoryRoute(app, { ...deps.read, directoryKey: deps.directoryKey })
+  statusListRoute(app, { site: deps.read.site, ...deps.status })
+  snapshotRoute(app, { site: deps.read.site, ...deps.status })
+  feedRoute(app, { site: deps.read.site, ...deps.status })
+  certificateRoutes(app, { site: deps.read.site, issuer: deps.issuer })
+  issuerKeyRoutes(app, { site: deps.read.site, issuerKeys: deps.issuerKeys })
   healthRoutes(app, deps)
 }

@@ -31,7 +31,7 @@ export function serviceDirectoryRoute(app: App, deps: ServiceDirectoryDeps): voi
     cacheControl: CACHE_ONE_MINUTE,
     schema: {
       operationId: 'serviceKeySet',
-      summary: 'The public keys of the service itself, in a signed response',
+      summary: 'Get the public keys of the service, in a signed response',
       tags: ['resolve'],
       response: {
         200: {

@@ -7,23 +7,41 @@ import { jobsDue, jobsLate } from '../core/jobs/run-jobs.ts'
 import type { Gauges } from '../core/metrics/service-gauges.ts'
 import { WriteMetrics } from '../core/metrics/write-metrics.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
-import { queuedEmails } from '../notifications/send-due-emails.ts'
+import { describeQueue } from '../notifications/send-due-emails.ts'
+import {
+  countEndpointStates,
+  type DueDeliveries,
+  measureWaiting,
+} from '../webhooks/due-deliveries.ts'
 import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
   ServiceParts,
-  'db' | 'readModel' | 'loadShedder' | 'rateLimiter' | 'state' | 'now'
+  'db' | 'readModel' | 'status' | 'loadShedder' | 'rateLimiter' | 'state' | 'now'
 > & {
   readonly checks: DueChecks
   readonly emails: DueEmails | null
+  readonly deliveries: DueDeliveries
 }
 
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
 export function gaugesOf(
   settings: Settings,
-  { db, readModel, loadShedder, rateLimiter, state, now, checks, emails }: MeasuredParts,
+  {
+    db,
+    readModel,
+    status,
+    loadShedder,
+    rateLimiter,
+    state,
+    now,
+    checks,
+    emails,
+    deliveries,
+  }: MeasuredParts,
 ): Gauges {
   const writes = new WriteMetrics()
+  const waiting = sharedWhileRunning(() => measureWaiting({ db, now }))
   db.onTransaction((end) => writes.observe(end))
   return {
     build: { version: VERSION, node: process.version, database: settings.database.kind },
@@ -46,10 +64,32 @@ export function gaugesOf(
     jobsLate: () => jobsLate({ db, now }),
     channelChecks: () => checks.ended,
     channelChecksLate: () => secondsLate({ db, now }),
+    statusAgeSeconds: () => status.feed.ageSeconds,
+    feedSubscribers: () => status.feed.subscribers,
     emails:
       emails === null
         ? null
-        : { outcomes: () => emails.outcomes, queued: () => queuedEmails({ db }) },
+        : {
+            outcomes: () => emails.outcomes,
+            queued: async () => (await describeQueue({ db, now })).count,
+            oldest: async () => (await describeQueue({ db, now })).age,
+          },
+    webhooks: {
+      outcomes: () => deliveries.outcomes,
+      waiting,
+      endpoints: () => countEndpointStates({ db }),
+    },
+  }
+}
+
+/** Callers at the same time share one run: the metrics of a scrape are read together. */
+function sharedWhileRunning<T>(read: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null
+  return () => {
+    running ??= read().finally(() => {
+      running = null
+    })
+    return running
   }
 }
 

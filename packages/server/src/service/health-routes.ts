@@ -7,7 +7,8 @@ import {
 import { Type } from 'typebox'
 import type { App } from '../core/http/server.ts'
 
-const okSchema = () => Type.Object({ status: Type.Literal('ok') })
+const okSchema = () =>
+  Type.Object({ status: Type.Literal('ok') }, { description: 'The process is alive' })
 
 export interface HealthDeps {
   readonly isReady: () => boolean
@@ -22,7 +23,7 @@ export function healthRoutes(app: App, { isReady, isFresh, reportDatabase }: Hea
   app.get('/healthz', {
     schema: {
       operationId: 'healthz',
-      summary: 'Whether the process is alive',
+      summary: 'Check that the process is alive',
       tags: ['operate'],
       response: { 200: okSchema(), '4xx': errorSchema(), '5xx': errorSchema() },
     },
@@ -31,7 +32,7 @@ export function healthRoutes(app: App, { isReady, isFresh, reportDatabase }: Hea
   app.get('/readyz', {
     schema: {
       operationId: 'readyz',
-      summary: 'Whether the node can take requests, and the state of the database',
+      summary: 'Check that the node can serve requests, with the state of the database',
       tags: ['operate'],
       response: { 200: readinessSchema(), '4xx': errorSchema(), '5xx': errorSchema() },
     },

@@ -20,10 +20,13 @@ import { apiKeyRoutes } from '../owners/api-key-routes.ts'
 import { rejectCrossOrigin, SignedIn } from '../owners/owner-routes.ts'
 import { signInRoutes } from '../owners/sign-in-routes.ts'
 import { deletionRoute, exportRoute } from '../privacy/privacy-routes.ts'
+import type { WebhookDeps } from '../webhooks/webhook-deps.ts'
+import { webhookRoutes } from '../webhooks/webhook-routes.ts'
 
 export type OwnerScopeDeps = NotificationDeps &
   ChannelDeps &
-  BroadcasterDeps & { readonly keyReuse: KeyReuse }
+  WebhookDeps &
+  BroadcasterDeps & { readonly keyReuse: KeyReuse; readonly recoveryDelayMs: number }
 
 /** Registers the owners' API: cookies, protection against cross-site requests, and no caching. */
 export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void> {
@@ -42,6 +45,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     signInRoutes(owners, context)
     accountRoutes(owners, context)
     apiKeyRoutes(owners, context)
+    webhookRoutes(owners, context)
     exportRoute(owners, context)
     deletionRoute(owners, context)
     notificationRoutes(owners, context)

@@ -14,17 +14,22 @@ import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import type { WriterTurn } from '../core/database/sqlite/writer-turn.ts'
 import { Listeners } from '../core/http/listeners.ts'
 import { trustedProxies } from '../core/http/trusted-proxies.ts'
+import { IssuerKeyRing } from '../core/issuer-keys/issuer-keys.ts'
 import { LoadShedder } from '../core/limits/concurrency-limiter.ts'
 import { openRateLimiter } from '../core/limits/open-rate-limiter.ts'
 import { metricsOf } from '../core/metrics/metrics-server.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { openPerspectives } from '../core/network/open-perspectives.ts'
+import { openSender } from '../core/network/open-sender.ts'
+import { assertSameBaseUrl } from '../core/same-base-url.ts'
 import { assertSamePepper } from '../identity/pepper-check.ts'
 import { DueEmails } from '../notifications/send-due-emails.ts'
 import { smtpMailer } from '../notifications/smtp-mailer.ts'
 import { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import type { StartProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
+import { openStatus } from '../status/open-status.ts'
+import { DueDeliveries } from '../webhooks/due-deliveries.ts'
 import { type AppDeps, createApp } from './app.ts'
 import { appDeps, type ServiceState } from './app-deps.ts'
 import { gaugesOf } from './gauges.ts'
@@ -58,7 +63,7 @@ export interface Primary {
  * @param primary null if this process is the whole service. A primary has already locked and checked the data, and serves
  *   the metrics
  * @param timing intervals and the monotonic clock; tests pass their own
- * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, OtherServiceKeyError; Error if the self-test or the check of the
+ * @throws SettingsError, AlreadyServedError, NewerSchemaError, OtherPepperError, OtherServiceKeyError, OtherIssuerKeyError, OtherBaseUrlError; Error if the self-test or the check of the
  *   database file fails. On any error, everything that was opened is closed
  */
 export async function startService(
@@ -97,6 +102,7 @@ async function start(
   resources.defer(() => providers.close())
   const userAgent = `Countersign/${VERSION} (+${settings.baseUrl.origin})`
   const perspectives = openPerspectives(settings, userAgent)
+  const sender = openSender(settings, userAgent)
   const channelSources = { kinds: CHANNEL_KINDS, perspectives: perspectives.all }
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
   if (primary === null && settings.database.kind === 'sqlite')
@@ -104,9 +110,20 @@ async function start(
   const db = await openDatabase(settings.database, now, primary?.writerTurn)
   resources.defer(() => db.close())
   if (primary === null) await db.check()
+  await assertSameBaseUrl(db, settings.baseUrl)
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
+  const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
+  const issuerKeys = await IssuerKeyRing.open({
+    ...{ db, dataDir: settings.dataDir, now, elapsed: timing.elapsed },
+    certificateLifetimeMs: settings.certificateLifetimeMs,
+  })
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
+  const status = await openStatus({
+    ...{ db, readModel, issuerKeys, now, baseUrl: settings.baseUrl.origin },
+    onError: (err) => log.error({ err }, 'the status lists cannot be loaded'),
+  })
+  resources.defer(() => status.state.stop())
 
   const state: ServiceState = { phase: 'starting', listeners: new Listeners() }
   const metrics = new RequestMetrics()
@@ -122,27 +139,44 @@ async function start(
     providers,
     channelSources,
     directoryKey,
+    webhookKey,
+    sender,
+    issuerKeys,
+    status,
     now,
   }
   const deps = appDeps(settings, log, parts)
   const app = await createApp(deps)
   const checks = new DueChecks(deps.owners, (err) => log.error({ err }, 'a check failed'))
   const emails = openEmails(settings, log, deps)
+  const deliveries = new DueDeliveries(deps.owners, (err) =>
+    log.error({ err }, 'webhook deliveries failed'),
+  )
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
-    ...{ db, readModel, loadShedder, rateLimiter, state, now, checks },
+    ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
     emails,
+    deliveries,
   })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
-  startTimers({ db, readModel, now, checks, emails, warnings, every: timing.every }, log, resources)
+  startTimers(
+    {
+      ...{ db, readModel, issuerKeys, status, now, checks, emails, deliveries, warnings },
+      every: timing.every,
+    },
+    log,
+    resources,
+  )
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())
+  resources.defer(() => sender.close())
   // Disposed before the perspectives: an aborted check is repeated later, while a lost network would count as a failed check.
   resources.defer(() => checks.stop())
   resources.defer(() => emails?.stop())
+  resources.defer(() => deliveries.stop())
   if (primary?.isReplacement) await readModel.load()
   const address = await state.listeners.listen(app, settings.host, settings.port)
   if (!primary?.isReplacement) await readModel.load()

@@ -5,6 +5,8 @@ import { JobRunner } from '../core/jobs/run-jobs.ts'
 import { WorkLoop } from '../core/jobs/work-loop.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
+import { HEAD_INTERVAL_MS } from '../status/status-feed.ts'
+import type { DueDeliveries } from '../webhooks/due-deliveries.ts'
 import type { ServiceParts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
@@ -31,20 +33,24 @@ export const REAL_TIMING: Timing = {
   elapsed: () => performance.now(),
 }
 
-/** Starts to apply other processes' writes to the read model, and to run what is due: warnings, jobs, channel checks and e-mails. */
+/** Starts to apply other processes' writes to the read model, and to run what is due: warnings, jobs, channel checks, e-mails and webhooks. */
 export function startTimers(
   {
     db,
     readModel,
+    issuerKeys,
+    status,
     now,
     checks,
     emails,
+    deliveries,
     warnings,
     every,
-  }: Pick<ServiceParts, 'db' | 'readModel' | 'now'> & {
+  }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'status' | 'now'> & {
     readonly checks: DueChecks
     /** Null if the service sends no e-mail. */
     readonly emails: DueEmails | null
+    readonly deliveries: DueDeliveries
     readonly warnings: ExpiryWarnings
     readonly every: StartInterval
   },
@@ -65,17 +71,25 @@ export function startTimers(
     poll: (stopping) => fillThumbprints(db, stopping),
     onError: (error) => log.error({ err: error }, 'thumbprints of keys cannot be stored'),
   })
+  const rotation = new WorkLoop({
+    poll: () => issuerKeys.refresh(),
+    onError: (error) => log.error({ err: error }, 'the state of the issuer keys cannot be read'),
+  })
   const stopWork = every(WORK_MS, () => {
     // First, so that a warning precedes what it warns of.
     warnings.run()
     due.run()
+    void rotation.run()
     void thumbprints.run()
     void checks.run()
     void emails?.run()
+    void deliveries.run()
   })
+  const stopHeads = every(HEAD_INTERVAL_MS, () => void status.feed.tick())
   resources.defer(async () => {
     stopPolling()
     stopWork()
-    await Promise.all([due.stop(), thumbprints.stop(), warnings.stop()])
+    stopHeads()
+    await Promise.all([due.stop(), thumbprints.stop(), rotation.stop(), warnings.stop()])
   })
 }

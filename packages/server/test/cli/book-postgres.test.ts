@@ -77,13 +77,14 @@ test(
 
     const claims = await prepareClaims(second.operator, 60)
     const writing = sendClaims(second.url, claims, 4, () => undefined)
-    const [saving = '', restoring = ''] = OPERATING.takeEach('With PostgreSQL')
+    const [saving = '', restoring = '', beginning = ''] = OPERATING.takeEach('With PostgreSQL')
     await shell.run(saving)
     await writing
     await setStatus(second, dids[0] as string, 'suspended')
     const saved = await shell.run(restoring)
     assert.match(saved, /^ok +database: sound/m)
     await second.stop()
+    assert.match(await shell.run(beginning), /A new epoch has begun/)
 
     const restored = `${server.url}/countersign_restored`
     const third = await startTestService(t, { DATA_DIR, BASE_URL, DATABASE_URL: restored })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { certificateOf } from '../../../../test/support/agent-certificates.ts'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
 import { databaseOf, POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
 import { openRaw, type RawDatabase } from '../../../../test/support/raw-database.ts'
@@ -28,11 +29,12 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
   const service = await startTestService(t, { DATA_DIR, DATABASE_URL })
   const { operator } = service
   const owner = await operator.addVerifiedOwner('ada')
-  const dids = []
+  const dids: string[] = []
   for (let i = 0; i < 5; i++) dids.push(await claimAgent(service, owner))
   await setStatus(service, await claimAgent(service, owner), 'revoked', 'key_compromised')
   await setStatus(service, await claimAgent(service, owner), 'suspended', 'abuse', 'operator')
   await insertOwnerRecords(service, owner)
+  await certificateOf(service, dids[0] as string)
   await signIn(service, owner)
   const tail = dids[0]?.slice(-24) as string
   await operator.db.write(async (tx) => {

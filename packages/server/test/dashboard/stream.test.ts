@@ -43,7 +43,7 @@ test("a claim appears in its owner's stream with its label, and in no other stre
   assert.equal((await others.next())?.data.svcDid, theirs, 'the first that the other is told')
 })
 
-test('every change of an agent is sent once and in order, whoever makes it', async (t) => {
+test('every change of an agent is sent once and in order, whatever its cause', async (t) => {
   const { service, owner, did } = await startWithAgent(t)
   const stream = await open(t, service, owner)
   await editAgent(owner, did, { displayName: 'Desk' })

@@ -11,6 +11,7 @@ import { setStatus } from '../../../../test/support/set-status.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
 import { ownerById } from '../../src/agents/owner-table.ts'
 import { claimKey, eventTypesOf, statusOf } from '../agent-management/keys.ts'
+import { textOf } from '../pages/support/html.ts'
 import {
   AGENTS,
   assertEnded,
@@ -73,8 +74,10 @@ suite('recovery', () => {
     assert.deepEqual(jsonOf(answer), { svcDid: did, keySequence: 2, effectiveAt })
     const wait = Date.parse(effectiveAt as string) - clock.now()
     assert.ok(wait > 71 * HOUR_MS && wait <= 72 * HOUR_MS)
-    const page = await ask(service, `/agent/${did}`)
-    assert.match(page.text, /Pending recovery[\s\S]*reported this key as lost/)
+    const certificate = async () => textOf((await ask(service, `/agent/${did}`)).text)
+    const pending =
+      /Key number 1, since .* Pending recovery The owner reported this key as lost\. A new key takes effect on \d/
+    assert.match(await certificate(), pending)
     const repeated = await unchanged(service, () => recover(token))
     assert.deepEqual([repeated.status, jsonOf(repeated)], [200, jsonOf(answer)])
     assertRefused(await recover(token, newKey()), 410, 'TOKEN_EXPIRED', /used/)
@@ -84,6 +87,7 @@ suite('recovery', () => {
     await changed()
     await assertProves(service, next, did)
     await assertEnded(service, old, REPLACED)
+    assert.match(await certificate(), /Key number 2, since (?!.*Pending recovery)/)
     const listed = jsonOf<Notifications>(await owner.get('/api/account/notifications'))
     const titles = listed.notifications
       .filter(({ kind }) => kind === 'agent_key_changed')

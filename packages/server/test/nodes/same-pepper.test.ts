@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { copyIssuerKeys } from '../../../../test/support/copy-issuer-keys.ts'
 import { textOfTables, withRaw } from '../../../../test/support/raw-database.ts'
 import {
   countersignd,
@@ -16,7 +17,9 @@ function envOfSecondNode(t: TestContext, { env, settings }: TestService): Record
   const { database } = settings
   const DATABASE_URL = database.kind === 'postgres' ? database.url : `sqlite:${database.file}`
   const DATA_DIR = tempDir(t)
-  copyFileSync(join(settings.dataDir, 'directory-key'), join(DATA_DIR, 'directory-key'))
+  for (const name of ['directory-key', 'webhook-key'])
+    copyFileSync(join(settings.dataDir, name), join(DATA_DIR, name))
+  copyIssuerKeys(settings.dataDir, DATA_DIR)
   return { ...env, DATABASE_URL, DATA_DIR, PORT: '0' }
 }
 

@@ -145,7 +145,7 @@ test('adding an address reveals nothing about other accounts, and cannot flood i
   }
   assert.ok(refused !== null)
   assertRefused(refused, 400, 'VALIDATION_ERROR', /Too many/)
-  // Five a day for an address, whoever asks; more are answered in the same way.
+  // Five a day for an address, from all owners together; further requests get the same response.
   for (let i = 0; i < 6; i++) {
     const owner = await newOwner(world, `crowd-${i}`)
     const answer = await owner.post(`${EMAIL}/addresses`, { address: 'victim@mail.example' })

@@ -52,11 +52,26 @@ async function newOwner(service: TestService, username: string): Promise<SignedI
 
 /** What each scope admits. A route that keys may use has to be added here. */
 const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
-  'agents:read': ['ownerAgents', 'ownerAgent', 'agentHistory', 'listChannelKinds', 'listChannels'],
+  'agents:read': [
+    'ownerAgents',
+    'ownerAgent',
+    'agentHistory',
+    'activity',
+    'listChannelKinds',
+    'listChannels',
+  ],
   'agents:write': ['editAgent', 'setAvatar', 'removeAvatar'],
   'agents:status': ['suspendAgent', 'reactivateAgent', 'revokeAgent'],
-  'claim_tokens:create': ['issueToken'],
+  'claim_tokens:create': ['issueToken', 'issueTokens'],
   'channels:write': ['addChannel', 'checkChannel', 'renewChannel', 'removeChannel'],
+  'webhooks:read': ['listWebhooks', 'listWebhookDeliveries'],
+  'webhooks:write': [
+    'createWebhook',
+    'changeWebhook',
+    'deleteWebhook',
+    'testWebhook',
+    'redeliverWebhook',
+  ],
 }
 
 interface PublishedOperation {

@@ -56,6 +56,7 @@ test('an active certificate shows the owner, the assurance of their verification
     'Domain: shopper.example, last checked on',
     'GitHub: @shopper',
     'Buys things.',
+    'Key number 1, since ',
     did,
     key.publicKey,
     `did:web:localhost%3A${service.env.PORT}:agent:${did}`,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { jsonOf } from '../../../../test/support/answer.ts'
 import { ask, post } from '../../../../test/support/ask.ts'
 import { forbiddenWords } from '../../../../test/support/forbidden-words.ts'
 import { newKey } from '../../../../test/support/key.ts'
@@ -8,7 +9,7 @@ import { claimAgent, startTestService } from '../../../../test/support/service.t
 import { setStatus } from '../../../../test/support/set-status.ts'
 import { textOf } from './support/html.ts'
 
-/** Without the texts of docs/ (test/docs-words.test.ts reads them) and the descriptions of operations (`/docs/api/check` …). */
+/** Without the texts of docs/ (test/docs-words.test.ts reads them) and the reference of each operation, which shows /openapi.json. */
 const PATHS = [
   '/',
   '/docs',
@@ -20,6 +21,18 @@ const PATHS = [
   '/docs/search?q=zzzz',
   '/nowhere',
 ]
+
+/** The texts of an OpenAPI document. */
+function textsOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, each]) =>
+    typeof each === 'string'
+      ? ['summary', 'description'].includes(key)
+        ? [each]
+        : []
+      : textsOf(each),
+  )
+}
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -49,6 +62,9 @@ test('the public pages have no forbidden words', async (t) => {
     assert.match(text, /^<!doctype html>/, path)
     assert.deepEqual(forbiddenWords(textOf(text)), [], path)
   }
+  const texts = textsOf(jsonOf(await ask(service, '/openapi.json')))
+  assert.ok(texts.length > 500, `${texts.length} texts`)
+  assert.deepEqual(forbiddenWords(texts.join('\n')), [], 'openapi.json')
   const proof = (challenge: string, signature: string) =>
     new URLSearchParams({ agent: dids.active, challenge, signature }).toString()
   for (const body of [

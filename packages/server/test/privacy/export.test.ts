@@ -7,11 +7,14 @@ import { jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
 import { unchanged } from '../../../../test/support/database-digest.ts'
 import { newKey } from '../../../../test/support/key.ts'
+import { rotateTo } from '../../../../test/support/key-operations.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { AGENTS, editAgent, newOwner } from '../agent-management/with-agent.ts'
+import { keysOf, recoverWith, signInBy, startRecovery } from '../keys/with-keys.ts'
 import { insertOwnerRecords } from './owner-records.ts'
 
 const EXPORT = '/api/account/export'
+const ENCODINGS = ['hex', 'base64', 'base64url'] as const
 
 test('the export contains everything about the owner, and nothing about others', async (t) => {
   const service = await startTestService(t)
@@ -97,6 +100,41 @@ test('the export contains everything about the owner, and nothing about others',
   }
 })
 
+test('the export has the former and current keys of an agent, and its pending recovery', async (t) => {
+  const service = await startTestService(t)
+  const ownerId = await service.operator.addVerifiedOwner('ada')
+  const owner = await signInBy(service, ownerId, Date.now)
+  const [first, second, third] = [newKey(), newKey(), newKey()]
+  const did = await claimAgent(service, ownerId, first, 'main')
+  await rotateTo(service, did, { old: first, next: second, sequence: 2 })
+  const token = await startRecovery(owner, did, 'key_compromised')
+  await recoverWith(service, did, { token, next: third, sequence: 3 })
+
+  const { text } = await owner.get(EXPORT)
+
+  const [agent] = (JSON.parse(text) as AccountExport).agents
+  const { keys, recovery } = await keysOf(service, did)
+  assert.deepEqual(
+    agent?.keys,
+    keys.map((key, i) => ({ ...key, publicKey: [first, second][i]?.publicKey })),
+  )
+  assert.deepEqual(
+    keys.map(({ state, until }) => [state, until === null]),
+    [
+      ['retired', false],
+      ['compromised', false],
+    ],
+  )
+  const { tokenExpiresAt, tokenUsedAt, ...pending } = agent?.recovery ?? assert.fail()
+  assert.deepEqual(pending, recovery)
+  assert.equal(tokenUsedAt, recovery?.redeemedAt)
+  assert.ok(Date.parse(tokenExpiresAt) > Date.parse(recovery?.startedAt as string))
+  const hash = createHash('sha256').update(token).digest()
+  for (const secret of [token, ...ENCODINGS.map((encoding) => hash.toString(encoding))]) {
+    assert.equal(text.includes(secret), false)
+  }
+})
+
 test('no secret and no hash of one is in the export', async (t) => {
   const service = await startTestService(t)
   const owner = await newOwner(service, 'ada')
@@ -110,7 +148,7 @@ test('no secret and no hash of one is in the export', async (t) => {
     .executeTakeFirstOrThrow()
   const { text } = await owner.get(EXPORT)
   for (const bytes of [...secrets, ...hashes, Buffer.from(verification.subject_hash)]) {
-    for (const encoding of ['hex', 'base64', 'base64url'] as const) {
+    for (const encoding of ENCODINGS) {
       assert.equal(text.includes(bytes.toString(encoding)), false)
     }
   }

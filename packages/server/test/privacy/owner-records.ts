@@ -85,6 +85,23 @@ export async function insertOwnerRecords(
       })
       .execute()
     await db
+      .insertInto('webhook_endpoints')
+      .values({
+        ...{ id: `wh_${unique}`, owner_id: ownerId, url: `https://hooks.example/${name}` },
+        ...{ types: null, state: 'paused', disabled_reason: null, secret_salt: unique },
+        ...{ created_at: now, after_seq: 0, due_at: 0, failures: 0, failing_since: null },
+        ...{ delivered_at: null, holder: null, held_until: 0 },
+      })
+      .execute()
+    await db
+      .insertInto('webhook_deliveries')
+      .values({
+        ...{ id: `msg_${unique}`, endpoint_id: `wh_${unique}`, seq: null, type: 'webhook.test' },
+        ...{ tail: null, at: now, state: 'failed', created_at: now, attempts: 1 },
+        ...{ attempted_at: now, status: null, problem: `no ${reference}`, duration_ms: 5 },
+      })
+      .execute()
+    await db
       .insertInto('recovery_codes')
       .values({ hash: code, owner_id: ownerId, created_at: now })
       .execute()

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { type KeySet, keyThumbprint } from '@countersign/protocol'
 import { httpbis } from 'http-message-signatures'
 import { ask } from '../../../../test/support/ask.ts'
+import { copyIssuerKeys } from '../../../../test/support/copy-issuer-keys.ts'
 import { textOfTables } from '../../../../test/support/raw-database.ts'
 import { sendRaw } from '../../../../test/support/raw-http.ts'
 import {
@@ -112,7 +113,9 @@ test('a node without the key or with another refuses to start and says what to d
     DATABASE_URL: database.kind === 'postgres' ? database.url : `sqlite:${database.file}`,
   }
   const file = (dir: string, name: string) => join(dir, name)
-  copyFileSync(file(first.settings.dataDir, 'identity-pepper'), file(dataDir, 'identity-pepper'))
+  for (const name of ['identity-pepper', 'webhook-key'])
+    copyFileSync(file(first.settings.dataDir, name), file(dataDir, name))
+  copyIssuerKeys(first.settings.dataDir, dataDir)
 
   await assert.rejects(startTestService(t, env), /directory-key is missing .* Copy that file/)
   assert.equal(existsSync(file(dataDir, 'directory-key')), false, 'no other key is made')

@@ -23,7 +23,17 @@ test('external writes are polled several times a second, and due work is started
   const checks = { run: async () => void happened.push('checks') }
   const warnings = { run: () => void happened.push('warnings'), stop: async () => undefined }
   const emails = { run: async () => void happened.push('emails') }
-  const deps = { db, readModel, checks, warnings, emails, now: Date.now, every } as unknown as Deps
+  const deliveries = { run: async () => void happened.push('webhooks') }
+  const deps = {
+    db,
+    readModel,
+    checks,
+    warnings,
+    emails,
+    deliveries,
+    now: Date.now,
+    every,
+  } as unknown as Deps
   const resources = new AsyncDisposableStack()
   startTimers(deps, pino({ level: 'silent' }), resources)
 
@@ -36,7 +46,7 @@ test('external writes are polled several times a second, and due work is started
   poll.run()
   assert.deepEqual(happened, ['catch up'])
   work.run()
-  assert.deepEqual(happened, ['catch up', 'warnings', 'checks', 'emails'])
+  assert.deepEqual(happened, ['catch up', 'warnings', 'checks', 'emails', 'webhooks'])
   await resources.disposeAsync()
   assert.deepEqual(runs, [])
 })

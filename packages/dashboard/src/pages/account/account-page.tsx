@@ -16,6 +16,7 @@ import { ProfileSection } from './profile-section.tsx'
 import { ProvidersSection } from './providers-section.tsx'
 import { RecoverySection } from './recovery-section.tsx'
 import { SessionsSection } from './sessions-section.tsx'
+import { WebhooksSection } from './webhooks-section.tsx'
 
 export function AccountPage() {
   const { data, error, refetch } = useQuery(accountQuery)
@@ -40,6 +41,7 @@ function Loaded({ account }: { readonly account: Account }) {
         <EmailSection />
         <SessionsSection account={account} />
         <ApiKeysSection />
+        <WebhooksSection />
         <ExportSection />
         <DeletionSection account={account} />
       </Sheet>

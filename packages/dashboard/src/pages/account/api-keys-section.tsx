@@ -15,11 +15,13 @@ import { CreateApiKeyDialog } from './create-api-key-dialog.tsx'
 
 /** What each scope allows, for people. */
 const SCOPE_TEXTS: Readonly<Record<ApiKeyScope, string>> = {
-  'agents:read': 'Read agents, their history and channels',
+  'agents:read': 'Read agents, channels, and the account’s activity',
   'agents:write': 'Change names, descriptions and pictures of agents',
   'agents:status': 'Suspend, reactivate and revoke agents',
   'claim_tokens:create': 'Create claim tokens',
   'channels:write': 'Add, check and remove channels',
+  'webhooks:read': 'Read webhook endpoints and their delivery logs',
+  'webhooks:write': 'Add, change, test and delete webhook endpoints',
 }
 
 /** Lists, creates and revokes the owner's API keys. A new key is shown once. */

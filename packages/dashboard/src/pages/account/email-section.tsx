@@ -145,7 +145,9 @@ function Preferences({ settings }: { readonly settings: EmailSettings }) {
     <fieldset className="flex flex-col gap-3">
       <legend className="mb-2 font-medium">Send by e-mail</legend>
       {group(false)}
-      <p className="text-soft text-sm">Security. To turn one off, you confirm that it is you.</p>
+      <p className="text-soft text-sm">
+        Security notifications. To turn one off, confirm your sign-in.
+      </p>
       {group(true)}
       <ErrorNote error={change.error} />
     </fieldset>

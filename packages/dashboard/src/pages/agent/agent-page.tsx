@@ -7,6 +7,7 @@ import { Page } from '../../components/page.tsx'
 import { Skeleton } from '../../components/skeleton.tsx'
 import { TabLinks } from '../../components/tab-links.tsx'
 import { AGENT_TABS, AgentContext } from './agent-tabs.ts'
+import { RecoveryNote } from './recovery-note.tsx'
 import { StatusBanner } from './status-banner.tsx'
 
 const route = getRouteApi('/signed-in/agents/$did')
@@ -42,6 +43,7 @@ function LoadedAgent({ did, agent }: { readonly did: string; readonly agent: Own
       }
     >
       <StatusBanner status={agent.status} />
+      {tab !== 'Keys' && <RecoveryNote did={did} />}
       <TabLinks label="Agent" tabs={AGENT_TABS} params={{ did }} />
       <TabContent tab={tab}>
         <AgentContext value={{ did, agent }}>

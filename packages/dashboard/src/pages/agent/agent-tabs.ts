@@ -6,6 +6,7 @@ export const AGENT_TABS = [
   { to: '/agents/$did', label: 'Overview' },
   { to: '/agents/$did/profile', label: 'Profile' },
   { to: '/agents/$did/channels', label: 'Channels' },
+  { to: '/agents/$did/keys', label: 'Keys' },
   { to: '/agents/$did/share', label: 'Share' },
   { to: '/agents/$did/activity', label: 'Activity' },
   { to: '/agents/$did/danger', label: 'Danger zone' },

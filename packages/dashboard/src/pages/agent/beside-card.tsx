@@ -9,21 +9,18 @@ interface BesideCardProps {
   readonly children: ReactNode
 }
 
-/** Content beside the agent's public card. */
+/** Content beside the agent's public card; on narrow screens above it. */
 export function BesideCard({ title, card, picture, children }: BesideCardProps) {
   const id = useId()
   return (
     <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,1fr)_22rem]">
-      <section
-        aria-labelledby={id}
-        className="flex flex-col gap-3 lg:sticky lg:top-8 lg:order-last"
-      >
+      <div className="flex min-w-0 flex-col gap-8">{children}</div>
+      <section aria-labelledby={id} className="flex flex-col gap-3 lg:sticky lg:top-8">
         <h2 id={id} className="text-soft">
           {title}
         </h2>
         <AgentCard card={card} {...(picture && { picture })} />
       </section>
-      <div className="flex min-w-0 flex-col gap-8">{children}</div>
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import { StatusMark } from '@countersign/ui'
+import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Section } from '../../components/page.tsx'
@@ -50,7 +51,16 @@ export function DangerTab() {
       {status !== 'revoked' && (
         <Section
           title="Revoke the agent"
-          lead="Revoke it if its key may be compromised, or if you no longer use it. Revocation is permanent."
+          lead={
+            <>
+              Revoke it if you no longer use it. Revocation is permanent. If its key was lost or
+              stolen, you can{' '}
+              <Link to="/agents/$did/keys" params={{ did }} className="text-accent underline">
+                recover the key
+              </Link>{' '}
+              instead.
+            </>
+          }
         >
           <Button variant="warning" className="self-start" onClick={() => openDialog('revoke')}>
             Revoke …

@@ -2,7 +2,7 @@ import type { OwnerAgent } from '@countersign/protocol'
 import { StatusIcon } from '@countersign/ui'
 
 const TEXTS = {
-  suspended: ['Suspended', 'Lookups answer “verified: false” until you reactivate the agent.'],
+  suspended: ['Suspended', 'Lookups answer “verified: false” until the suspension ends.'],
   revoked: ['Revoked', 'The certificate is permanently invalid.'],
 } as const
 

@@ -47,7 +47,7 @@ const TEXTS: Readonly<Record<StatusChange, Texts>> = {
       'The certificate page stays public and shows the revocation and grade E.',
       username !== null && `You keep its username ${username} and can give it to another agent.`,
       'Revocation is permanent. The same label and key can be claimed again, with a new DID.',
-      'With the reason key_compromised, your other agents with the same key are revoked too, and nobody can claim this key again.',
+      'With the reason “Key may be compromised”, your other agents with the same key are revoked too, and nobody can claim this key again.',
     ],
     action: 'Revoke agent',
     done: 'Agent revoked.',

@@ -4,22 +4,24 @@ import type { ReactNode } from 'react'
 import { reasonText } from '../../agents/reasons.ts'
 import { useService } from '../../agents/use-service.ts'
 import { DateTime } from '../../components/date-time.tsx'
+import { useAgent } from './agent-tabs.ts'
 
 /** Explains the agent's status: since when, set by whom, and why. */
 export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode {
   const { name } = useService()
+  const { did } = useAgent()
   const { status, statusSetBy, statusReason, statusChangedAt } = agent
   const changedBy = {
     owner: 'you',
     operator: `the operator of ${name}`,
     agent: 'the agent itself',
-    service: `${name}, because another owner reported its key`,
+    service: `${name}, because its key was reported as compromised`,
   }[statusSetBy]
   const since = (
     <>
       {' '}
       by {changedBy} on <DateTime at={statusChangedAt} as="minute" />.
-      {statusReason && ` Reason: ${reasonText(statusReason)}.`}
+      {statusReason && statusSetBy !== 'service' && ` Reason: ${reasonText(statusReason)}.`}
     </>
   )
 
@@ -30,8 +32,16 @@ export function StatusText({ agent }: { readonly agent: OwnerAgent }): ReactNode
     return (
       <p>
         Suspended{since} Lookups and challenges answer “verified: false” until the suspension ends.
-        {statusSetBy === 'service' &&
-          ' You cannot reactivate the agent with this key. You can still revoke it.'}
+        {statusSetBy === 'service' && (
+          <>
+            {' '}
+            You cannot reactivate the agent with this key.{' '}
+            <Link to="/agents/$did/keys" params={{ did }} className="text-accent underline">
+              Recover its key
+            </Link>
+            , or revoke the agent.
+          </>
+        )}
         {statusSetBy === 'operator' &&
           ` Only the operator of ${name} can end it. You can still revoke the agent.`}
       </p>

@@ -59,7 +59,7 @@ function Detail({ name, children }: { readonly name: string; readonly children: 
   return (
     <div className="min-w-0">
       <dt className="text-soft text-sm">{name}</dt>
-      <dd className="mt-0.5 text-pretty">{children}</dd>
+      <dd className="mt-0.5 text-pretty first-letter:uppercase">{children}</dd>
     </div>
   )
 }

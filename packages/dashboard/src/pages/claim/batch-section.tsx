@@ -3,10 +3,10 @@ import { toCsv } from '../../agents/csv.ts'
 import { useService } from '../../agents/use-service.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { CopyButton, CopyField } from '../../components/copy-field.tsx'
+import { Countdown } from '../../components/countdown.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { Section } from '../../components/page.tsx'
 import { saveFile } from '../../components/save-file.ts'
-import { Countdown } from './countdown.tsx'
 import type { ClaimTokens, Creating } from './use-claim-tokens.ts'
 
 interface BatchSectionProps {

@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { AGENTS_KEY } from '../../agents/queries.ts'
 import { RestoreFocus } from '../../agents/restore-focus.tsx'
 import { Page } from '../../components/page.tsx'
+import { useCountdown } from '../../components/use-countdown.ts'
 import { BatchSection } from './batch-section.tsx'
 import { ClaimInstructions } from './claim-instructions.tsx'
 import { ClaimedAgent } from './claimed-agent.tsx'
@@ -11,7 +12,6 @@ import { Start } from './start.tsx'
 import { TokenSection } from './token-section.tsx'
 import { useClaimTokens } from './use-claim-tokens.ts'
 import { useClaimedAgents } from './use-claimed-agents.ts'
-import { useCountdown } from './use-countdown.ts'
 
 declare module '@tanstack/react-router' {
   interface HistoryState {

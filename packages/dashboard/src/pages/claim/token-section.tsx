@@ -1,8 +1,8 @@
 import { Button } from '../../components/button.tsx'
 import { CopyField } from '../../components/copy-field.tsx'
+import { Countdown } from '../../components/countdown.tsx'
 import { ErrorNote } from '../../components/error-note.tsx'
 import { Section } from '../../components/page.tsx'
-import { Countdown } from './countdown.tsx'
 import type { ClaimTokens, Creating } from './use-claim-tokens.ts'
 
 interface TokenSectionProps {

@@ -1,4 +1,4 @@
-import type { Identity } from '@countersign/protocol'
+import { type Identity, strongestVerification } from '@countersign/protocol'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { identityQuery } from '../../api/queries.ts'
@@ -65,6 +65,10 @@ function Outcome({ identity }: { readonly identity: Identity | undefined }) {
 
 function Loaded({ identity: { providers, verifications } }: { readonly identity: Identity }) {
   const current = verifications.filter(({ expired }) => !expired)
+  const strongest = strongestVerification(
+    current.map((each) => ({ ...each, verifiedAt: Date.parse(each.verifiedAt), expiresAt: null })),
+    Date.now(),
+  )
   return (
     <>
       <Sheet>
@@ -81,6 +85,7 @@ function Loaded({ identity: { providers, verifications } }: { readonly identity:
                   key={each.provider}
                   verification={each}
                   provider={providers.find(({ id }) => id === each.provider)}
+                  strongest={each.provider === strongest?.provider}
                   labelOf={(id) => providers.find((one) => one.id === id)?.label ?? id}
                 />
               ))}

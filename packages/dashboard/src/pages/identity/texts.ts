@@ -9,9 +9,9 @@ export const KIND_NAMES: Record<ProviderKind, string> = {
   development: 'Development only',
 }
 
-/** Such as `730 days`: not in years, because a leap year would make the expiry date a day early. */
+/** Such as `30 days`, or `2 years`, after which a verification expires on the same day of the calendar. */
 export function formatDays(days: number): string {
-  return count(days, 'day')
+  return days % 365 === 0 ? count(days / 365, 'year') : count(days, 'day')
 }
 
 /** Such as `1 agent` or `3 agents`. */

@@ -19,10 +19,17 @@ interface VerificationItemProps {
   /** Undefined if the operator no longer offers the provider. */
   readonly provider: IdentityProviderCard | undefined
   readonly labelOf: (provider: string) => string
+  /** Whether it is the one that counts for the grade. */
+  readonly strongest: boolean
 }
 
 /** A current or expired verification of the owner. */
-export function VerificationItem({ verification, provider, labelOf }: VerificationItemProps) {
+export function VerificationItem({
+  verification,
+  provider,
+  labelOf,
+  strongest,
+}: VerificationItemProps) {
   const { label, assurance, verifiedAt, expiresAt, expired, renewFrom, publishedName } =
     verification
   const heading = useId()
@@ -40,6 +47,7 @@ export function VerificationItem({ verification, provider, labelOf }: Verificati
               {label}
             </h3>
             <VerificationStatus expired={expired} due={due} />
+            {strongest && <span className="text-soft text-sm">Counts for the grade</span>}
             {provider?.kind === 'development' && (
               <span className="rounded-full bg-warn-wash px-2.5 py-0.5 font-medium text-sm text-warn">
                 Development only
@@ -56,7 +64,7 @@ export function VerificationItem({ verification, provider, labelOf }: Verificati
             )}
             {!due && renewFrom !== null && (
               <>
-                Renewal is due from <DateTime at={renewFrom} />.
+                Renew it from <DateTime at={renewFrom} />.
               </>
             )}
           </p>

@@ -41,12 +41,12 @@ export function SignInPage() {
         {token !== null && <LinkSignIn token={token} onSignedIn={onSignedIn} />}
         <PasskeySignIn session={session} onSignedIn={onSignedIn} />
         {session.signInProviders.length > 0 && (
-          <SheetSection title="Another account">
+          <SheetSection title="Linked account">
             <SignInProviders providers={session.signInProviders} verb="Sign in with" />
           </SheetSection>
         )}
         <SheetSection
-          title="Without a passkey"
+          title="Recovery code"
           lead="Use a recovery code if you have no passkey on this device."
         >
           <RecoverySignIn session={session} onSignedIn={onSignedIn} />
@@ -82,7 +82,7 @@ function PasskeySignIn({ session, onSignedIn }: PasskeySignInProps) {
   return (
     <SheetSection
       title="Passkey"
-      lead="Your device or password manager stores it. Unlock it as you unlock your device."
+      lead="Use the passkey on this device or in your password manager."
     >
       {unavailableReason === null ? (
         <Button variant="primary" pending={signIn.pending} onClick={signIn.run}>

@@ -75,7 +75,10 @@ function ByPasskey({ session, onDone }: SignUpProps) {
           </SheetSection>
         )}
         {session.signInProviders.length > 0 && (
-          <SheetSection title="Another account" lead="You choose your name and username next.">
+          <SheetSection
+            title="Account of a provider"
+            lead="Choose your name and username in the next step."
+          >
             <SignInProviders providers={session.signInProviders} verb="Continue with" />
           </SheetSection>
         )}

@@ -44,6 +44,7 @@ export class AgentReadModel {
   /** When to retry loading everything, by `performance.now()`. Null if it is loaded or being loaded. */
   #reloadAt: number | null = null
   readonly #listeners: ((events: readonly EventRow[]) => void)[] = []
+  readonly #resetListeners: (() => void)[] = []
 
   /** @param limit the maximum number of agents, and of owners, in memory */
   constructor(
@@ -92,6 +93,24 @@ export class AgentReadModel {
   /** Sequence number of the last applied event. */
   get position(): number {
     return this.#events.last?.seq ?? 0
+  }
+
+  /** The last applied event; null if there is none. */
+  get lastEvent(): EventRow | null {
+    return this.#events.last
+  }
+
+  /**
+   * Applies what any process had committed before the call.
+   * @throws StorageFailure
+   */
+  syncToLatest(): Promise<void> {
+    return this.#events.syncToLatest()
+  }
+
+  /** Registers a listener that is called if applied events are no longer in the database: a failover has lost them. */
+  onReset(listener: () => void): void {
+    this.#resetListeners.push(listener)
   }
 
   /** Registers a listener for events of all processes, called once they are applied. After a start, some may come twice. */
@@ -210,6 +229,7 @@ export class AgentReadModel {
     this.#agents = new AgentIndex(this.#limit, this.#randomBytes)
     this.#owners = new OwnerCache(this.#limit)
     setImmediate(() => this.#reload())
+    for (const listener of this.#resetListeners) listener()
   }
 
   /** A claim's event contains the whole new agent. For other events, the changed rows are read, each once. */

@@ -48,12 +48,16 @@ function pepperOf(key: Buffer): Pepper {
  * @throws Error if the file has other contents
  */
 export function loadSecret(dataDir: string, name: string): Buffer {
-  const file = join(dataDir, name)
   const existing = readSecretIfExists(dataDir, name)
   if (existing !== null) return existing
+  writeSecret(dataDir, name, randomBytes(32))
+  return readSecret(join(dataDir, name))
+}
+
+/** Stores a secret of 32 bytes in its own file, with file mode 0600. An existing file stays as it is. */
+export function writeSecret(dataDir: string, name: string, secret: Uint8Array): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  publish(file, `${randomBytes(32).toString('hex')}\n`)
-  return readSecret(file)
+  publish(join(dataDir, name), `${Buffer.from(secret).toString('hex')}\n`)
 }
 
 /** @returns null if there is no such file @throws Error if the file has other contents */

@@ -6,9 +6,9 @@ import { loadSecret, readSecretIfExists } from './secrets.ts'
 
 /**
  * What the service signs with keys of its own. Each purpose has its own key pair, so that a signature for one can never be
- * used for another. `directory`: the key set of the service itself.
+ * used for another. `directory`: the key set of the service itself. `webhook`: the `v1a` signatures of deliveries.
  */
-export const SERVICE_KEY_PURPOSES = ['directory'] as const
+export const SERVICE_KEY_PURPOSES = ['directory', 'webhook'] as const
 export type ServiceKeyPurpose = (typeof SERVICE_KEY_PURPOSES)[number]
 
 /** An Ed25519 key pair of the service. */

@@ -9,7 +9,13 @@ import type {
   Tier,
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
-import type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
+import type {
+  AgentKeyRow,
+  IssuerKeyReportRow,
+  IssuerKeyRow,
+  KeyRecoveryRow,
+  SuspendedKeyRow,
+} from './key-rows.ts'
 import type {
   AccountActivityRow,
   EmailAddressRow,
@@ -18,8 +24,17 @@ import type {
   NotificationRow,
 } from './notification-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
+import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 
-export type { AgentKeyRow, KeyRecoveryRow, SuspendedKeyRow } from './key-rows.ts'
+export type {
+  AgentKeyRow,
+  IssuerKeyReportRow,
+  IssuerKeyRow,
+  KeyRecoveryRow,
+  SuspendedKeyRow,
+} from './key-rows.ts'
+export type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 
 /**
  * The tables, as the newest migration leaves them. Times are milliseconds since the Unix epoch. Keys and hashes are raw
@@ -33,6 +48,8 @@ export interface Tables {
   agent_keys: AgentKeyRow
   suspended_keys: SuspendedKeyRow
   key_recoveries: KeyRecoveryRow
+  status_lists: StatusListRow
+  status_entries: StatusEntryRow
   channels: ChannelRow
   channel_checks: ChannelCheckRow
   channel_leases: ChannelLeaseRow
@@ -55,6 +72,10 @@ export interface Tables {
   email_addresses: EmailAddressRow
   email_preferences: EmailPreferenceRow
   email_outbox: EmailOutboxRow
+  webhook_endpoints: WebhookEndpointRow
+  webhook_deliveries: WebhookDeliveryRow
+  issuer_keys: IssuerKeyRow
+  issuer_key_reports: IssuerKeyReportRow
 }
 
 export interface OwnerRow {

@@ -29,6 +29,10 @@ export type EventType =
   | 'owner.deleted'
   | 'owner.api_key_created'
   | 'owner.api_key_revoked'
+  | StatusEventType
+
+/** Events of status lists. They name no agent and no owner, so that whoever reads the list learns nothing more from them. */
+export type StatusEventType = 'status.allocated' | 'status.changed' | 'status.epoch_began'
 
 export interface NewEvent {
   readonly seq: number

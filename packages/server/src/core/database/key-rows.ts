@@ -38,3 +38,34 @@ export interface KeyRecoveryRow {
   /** When the new key becomes current. */
   effective_at: number | null
 }
+
+/**
+ * `published`: in the key set, does not sign yet. `active`: signs. `retired`: in the key set, signs no more. `removed` and
+ * `compromised`: no longer in the key set.
+ */
+type IssuerKeyState = 'published' | 'active' | 'retired' | 'removed' | 'compromised'
+
+/** A pair of keys that sign certificates and status lists. At most one row is `active`. */
+export interface IssuerKeyRow {
+  /** The JWK thumbprint of the Ed25519 key; the file of the private keys is named after it. */
+  id: string
+  /** JSON: the two public keys, as the key set has them. */
+  jwks: string
+  state: IssuerKeyState
+  published_at: number
+  activated_at: number | null
+  /** When it was retired or reported as compromised. */
+  ended_at: number | null
+  /** When a retired key leaves the key set. */
+  remove_at: number | null
+}
+
+/** A node's report about a published key, while a rotation is under way. */
+export interface IssuerKeyReportRow {
+  key_id: string
+  /** Random for each process. */
+  node: string
+  /** Since when the node publishes the key and has its file; null: it has no file. */
+  held_since: number | null
+  seen_at: number
+}

@@ -5,6 +5,9 @@ import type { Db, Tx } from './database.ts'
  * release read and write it, so a released name is never changed (docs/decisions/README.md).
  */
 
+/** The epoch of the status feed (`status/epoch.ts`). A restore deletes it, so that the next start begins another. */
+export const EPOCH_SETTING = 'status-epoch'
+
 /** @returns the value, or null if the setting does not exist */
 export async function readSetting(db: Db, name: string): Promise<string | null> {
   const row = await db

@@ -11,7 +11,12 @@ export interface PublicRead<P> {
   readonly cacheControl: string
   readonly schema: FastifySchema & { response: Record<number, unknown> }
   /** Resolves to the response body. */
-  handler(params: P, reply: FastifyReply, accept: string | undefined): Promise<unknown>
+  handler(
+    params: P,
+    reply: FastifyReply,
+    accept: string | undefined,
+    query: unknown,
+  ): Promise<unknown>
 }
 
 /** Registers a public, cacheable GET (and HEAD) with CORS for any origin. */
@@ -31,7 +36,12 @@ export function publicRead<P>(app: App, naming: Naming, route: PublicRead<P>): v
     onSend: cached(route.cacheControl),
     handler: async (request, reply) =>
       reply.send(
-        (await route.handler(request.params as P, reply, request.headers.accept)) as never,
+        (await route.handler(
+          request.params as P,
+          reply,
+          request.headers.accept,
+          request.query,
+        )) as never,
       ),
   })
   answerPreflight(app, naming, route.url, 'GET, HEAD, OPTIONS')

@@ -24,7 +24,7 @@ export function errorResponsesAt(url: string) {
 
 function jsonOrPageSchema() {
   return {
-    description: 'A refusal',
+    description: 'An error',
     content: {
       'application/json': { schema: errorSchema() },
       'text/html': { schema: { type: 'string' } },

@@ -40,7 +40,7 @@ export function shedLoad(app: FastifyInstance, loadShedder: LoadShedder): void {
         route,
         loadShedder,
         loadShedder.limiters[name],
-        name === 'streams' ? 'closed' : 'answered',
+        name === 'streams' || name === 'feeds' ? 'closed' : 'answered',
       )
   })
 }

@@ -44,6 +44,7 @@ const LIMITER_BY_OPERATION: Readonly<Record<string, LimiterName>> = {
   recoverKey: 'claims',
   vetoRecovery: 'claims',
   accountStream: 'streams',
+  statusFeed: 'feeds',
   setAvatar: 'pictures',
 }
 

@@ -29,13 +29,40 @@ export interface Gauges {
   readonly channelChecks: () => ReadonlyMap<string, number>
   /** Seconds since the oldest due channel check was due. */
   readonly channelChecksLate: () => Promise<number>
+  /** Seconds since the state of the newest signed head of the status feed. */
+  readonly statusAgeSeconds: () => number
+  /** Open streams of the status feed. */
+  readonly feedSubscribers: () => number
   /** Null if the service sends no e-mail. */
   readonly emails: {
     /** Attempts to send an e-mail, by outcome. */
     readonly outcomes: () => ReadonlyMap<string, number>
     /** E-mails that are not sent yet. */
     readonly queued: () => Promise<number>
+    /** Seconds since the oldest of them was queued; 0 if there is none. */
+    readonly oldest: () => Promise<number>
   } | null
+  readonly webhooks: {
+    /** Attempts to deliver, by outcome. */
+    readonly outcomes: () => ReadonlyMap<string, number>
+    /** What waits at active endpoints. */
+    readonly waiting: () => Promise<WaitingStats>
+    readonly endpoints: () => Promise<readonly EndpointStats[]>
+  }
+}
+
+interface WaitingStats {
+  readonly count: number
+  /** Since the oldest was queued. */
+  readonly oldestSeconds: number
+  /** Since the longest due attempt was due. */
+  readonly lateSeconds: number
+}
+
+interface EndpointStats {
+  readonly owner: 'owners' | 'operator'
+  readonly state: string
+  readonly count: number
 }
 
 type Phase = 'starting' | 'ready' | 'draining'

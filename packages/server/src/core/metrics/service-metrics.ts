@@ -18,6 +18,8 @@ export function registerServiceMetrics(
   describeReadModel(metrics, gauges)
   describeWrites(metrics, gauges)
   describeJobs(metrics, gauges)
+  describeWebhooks(metrics, gauges)
+  describeStatus(metrics, gauges)
   describeLoadShedding(metrics, gauges)
   describeRateLimits(metrics, gauges)
   metrics.labelledCounter(
@@ -106,6 +108,18 @@ function describeRateLimits(metrics: MetricRegistrar, { rateLimiter }: Gauges): 
   )
 }
 
+function describeStatus(
+  metrics: MetricRegistrar,
+  { statusAgeSeconds, feedSubscribers }: Gauges,
+): void {
+  metrics.gauge(
+    'countersign_status_age_seconds',
+    'Age of the newest state that was signed for status lists and their feed',
+    statusAgeSeconds,
+  )
+  metrics.gauge('countersign_feed_subscribers', 'Open streams of the status feed', feedSubscribers)
+}
+
 function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
   metrics.gauge('countersign_jobs_due', 'Overdue jobs', gauges.jobsDue)
   metrics.gauge('countersign_jobs_late_seconds', 'Delay of the most overdue job', gauges.jobsLate)
@@ -121,9 +135,44 @@ function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {
   )
   if (gauges.emails === null) return
   metrics.gauge('countersign_emails_queued', 'E-mails that are not sent yet', gauges.emails.queued)
+  metrics.gauge(
+    'countersign_emails_oldest_seconds',
+    'Age of the oldest e-mail that is not sent yet',
+    gauges.emails.oldest,
+  )
   metrics.labelledCounter(
     'countersign_emails_total',
     'Attempts to send an e-mail, by outcome',
     gauges.emails.outcomes,
+  )
+}
+
+function describeWebhooks(metrics: MetricRegistrar, { webhooks }: Gauges): void {
+  metrics.labelledCounter(
+    'countersign_webhook_attempts_total',
+    'Attempts to deliver to a webhook endpoint, by outcome',
+    webhooks.outcomes,
+  )
+  metrics.gauge(
+    'countersign_webhook_backlog',
+    'Deliveries that wait at active webhook endpoints',
+    async () => (await webhooks.waiting()).count,
+  )
+  metrics.gauge(
+    'countersign_webhook_oldest_seconds',
+    'Age of the oldest delivery that waits at an active webhook endpoint',
+    async () => (await webhooks.waiting()).oldestSeconds,
+  )
+  metrics.gauge(
+    'countersign_webhook_late_seconds',
+    'Delay of the most overdue attempt to deliver',
+    async () => (await webhooks.waiting()).lateSeconds,
+  )
+  metrics.labelledGauge(
+    'countersign_webhook_endpoints',
+    'Webhook endpoints, by whose they are and their state',
+    ['owner', 'state'],
+    async () =>
+      (await webhooks.endpoints()).map(({ owner, state, count }) => [{ owner, state }, count]),
   )
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { Client } from 'undici'
 import { readBounded } from './bounded-fetch.ts'
 import { type ConnectOptions, guardedConnect } from './guarded-connect.ts'
@@ -46,7 +47,7 @@ export async function fetchPage(
 }
 
 /** @throws Unreachable unless the URL is https on port 443, without credentials, at a public host name */
-function assertAllowed({ protocol, hostname, port, username, password }: URL): void {
+export function assertAllowed({ protocol, hostname, port, username, password }: URL): void {
   if (protocol !== 'https:') throw new Unreachable(`${hostname} must use https.`)
   if (port !== '') throw new Unreachable(`${hostname} must use port 443.`)
   if (username !== '' || password !== '') {
@@ -108,7 +109,7 @@ function joined(header: string | readonly string[] | undefined): string {
 }
 
 /** A client over this socket, which was checked; undici must not open a second one. */
-function clientOver(url: URL, socket: Awaited<ReturnType<typeof guardedConnect>>): Client {
+export function clientOver(url: URL, socket: Socket): Client {
   let isUsed = false
   return new Client(url.origin, {
     connect(_options, callback) {

@@ -29,22 +29,34 @@ export async function guardedConnect(
   options: ConnectOptions,
   signal: AbortSignal,
 ): Promise<TLSSocket> {
-  if (isIP(host) !== 0) throw new Unreachable(`${host} is an address, not the name of a host.`)
-  const loopbackPort = options.loopbackHosts.get(host)
-  const isAllowed = loopbackPort === undefined ? isPublicAddress : isLoopbackAddress
-  const addresses = await options.addressesOf(host)
+  const { addresses, isAllowed, mustBePublic } = await checkedAddresses(host, options)
   signal.throwIfAborted()
-  for (const address of addresses) {
-    if (!isAllowed(address)) throw notAllowedError(host, address, loopbackPort === undefined)
-  }
-  const port = loopbackPort ?? options.port
+  const port = options.loopbackHosts.get(host) ?? options.port
   const socket = await connectToOneOf(addresses, { host, port, options, signal })
   const { remoteAddress = 'nobody' } = socket
   if (!isAllowed(remoteAddress)) {
     socket.destroy()
-    throw notAllowedError(host, remoteAddress, loopbackPort === undefined)
+    throw notAllowedError(host, remoteAddress, mustBePublic)
   }
   return upgradeToTls(socket, host, signal)
+}
+
+/**
+ * Resolves a host and checks every address. Connects to nothing.
+ * @throws ProofAbsent if the host has no address, Unreachable if any address is not allowed
+ */
+export async function checkedAddresses(
+  host: string,
+  { addressesOf, loopbackHosts }: Pick<ConnectOptions, 'addressesOf' | 'loopbackHosts'>,
+) {
+  if (isIP(host) !== 0) throw new Unreachable(`${host} is an address, not the name of a host.`)
+  const mustBePublic = !loopbackHosts.has(host)
+  const isAllowed = mustBePublic ? isPublicAddress : isLoopbackAddress
+  const addresses = await addressesOf(host)
+  for (const address of addresses) {
+    if (!isAllowed(address)) throw notAllowedError(host, address, mustBePublic)
+  }
+  return { addresses, isAllowed, mustBePublic }
 }
 
 function notAllowedError(host: string, address: string, mustBePublic: boolean): Unreachable {
@@ -88,7 +100,11 @@ function upgradeToTls(socket: Socket, host: string, signal: AbortSignal): Promis
 }
 
 /** Resolves on the event. On an error or abort it destroys the socket and rejects. */
-function untilEvent<T extends Socket>(socket: T, event: string, signal: AbortSignal): Promise<T> {
+export function untilEvent<T extends Socket>(
+  socket: T,
+  event: string,
+  signal: AbortSignal,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {
       socket.destroy()

@@ -23,6 +23,8 @@ export interface ApiOperation {
   readonly body: readonly ApiBody[]
   readonly responses: readonly ApiResponse[]
   readonly errors: readonly string[]
+  /** The scope with which API keys may use it, or null. */
+  readonly apiKeyScope: string | null
   readonly curl: string
 }
 
@@ -96,6 +98,7 @@ function describe(
       bodies: bodiesOf(response.content, (schema) => validExample(context, '', schema)),
     })),
     errors: operation['x-errors'] ?? [],
+    apiKeyScope: operation['x-api-key-scope'] ?? null,
     curl: curlExample(context, method, path, operation),
   }
 }

@@ -23,11 +23,17 @@ export function curlExample(
   const lines = [
     `curl -sS${method === 'GET' ? '' : ` -X ${method}`} ${quoted(baseUrl + target)}`,
     ...headers.map((each) => `-H ${quoted(`${headerName(naming, each.name)}: ${textOf(each)}`)}`),
-    ...(tags.includes('owner') && needsSession(operation) ? ['-b cookies.txt'] : []),
+    ...(tags.includes('owner') ? credentialOf(operation) : []),
     ...bodyOf(naming, requestBody, ownExamples(operation.operationId, naming, baseUrl)),
     ...resultOf(operation),
   ]
   return lines.join(' \\\n  ')
+}
+
+/** The option that sends an API key if one may use the operation, else the session cookie. */
+function credentialOf(operation: Operation): string[] {
+  if (operation['x-api-key-scope'] !== undefined) return ['-H "Authorization: Bearer $API_KEY"']
+  return needsSession(operation) ? ['-b cookies.txt'] : []
 }
 
 /** Whether an operation needs an owner's session. */

@@ -154,22 +154,25 @@ export function skillRoutes(app: App, library: Library): void {
       },
     })
 
-  const summary = 'A skill in Markdown: how an agent gets and uses its identity here'
+  const summary = 'Get the skill for agents, in Markdown'
   text('/skill.md', 'text/markdown', { operationId: 'skill', summary }, () => skill().text)
   text(
     `/.well-known/agent-skills/${skillName(library.names)}/SKILL.md`,
     'text/markdown',
-    { operationId: 'wellKnownSkill', summary: 'The same skill, at the address in the index' },
+    { operationId: 'wellKnownSkill', summary: 'Get the skill for agents, at the URL in the index' },
     () => skill().text,
   )
-  const llms = { operationId: 'llms', summary: 'The documentation, as links to Markdown' }
+  const llms = {
+    operationId: 'llms',
+    summary: 'Get the list of the documentation pages, with links to Markdown',
+  }
   text('/llms.txt', 'text/plain', llms, () => llmsText(library))
   publicRead(app, naming, {
     url: '/.well-known/agent-skills/index.json',
     cacheControl: SHORTLY,
     schema: {
       operationId: 'skillsIndex',
-      summary: 'The skills that this service publishes (Agent Skills Discovery 0.2.0)',
+      summary: 'List the skills of this service (Agent Skills Discovery 0.2.0)',
       tags: ['learn'],
       response: { 200: indexSchema() },
     },

@@ -90,11 +90,15 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   claim: ['INVALID_SIGNATURE', 'NOT_FOUND', 'KEY_ALREADY_CLAIMED', 'TOKEN_EXPIRED'],
   verify: ['INVALID_SIGNATURE', 'NOT_FOUND'],
   identify: ['NOT_FOUND'],
+  agentCertificate: ['AGENT_NOT_ACTIVE'],
   challengeRuntime: ['FORBIDDEN'],
   answerRuntime: ['INVALID_SIGNATURE', 'TOKEN_EXPIRED', 'FORBIDDEN'],
   renounce: ['INVALID_SIGNATURE', 'FORBIDDEN', 'CONFLICT'],
   proveDirectory: ['INVALID_SIGNATURE', 'CONFLICT'],
   createApiKey: ['CONFLICT'],
+  createWebhook: ['CONFLICT'],
+  testWebhook: ['RATE_LIMITED'],
+  redeliverWebhook: ['CONFLICT', 'RATE_LIMITED'],
   rotateKey: ['INVALID_SIGNATURE', 'KEY_ALREADY_CLAIMED', 'AGENT_NOT_ACTIVE', 'CONFLICT'],
   recoverKey: [
     'INVALID_SIGNATURE',
@@ -113,6 +117,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   identityWebhook: ['INVALID_SIGNATURE'],
   beginProviderSignIn: ['NOT_FOUND'],
   linkSignInProvider: ['NOT_FOUND'],
+  statusFeed: ['CURSOR_EXPIRED'],
 }
 
 /**

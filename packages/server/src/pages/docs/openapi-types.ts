@@ -1,4 +1,4 @@
-/** The subset of OpenAPI 3.1 that the collected document uses: no references, and unions of types only. */
+/** The subset of OpenAPI 3.1 that the collected document uses: no references, and unions of types and of objects only. */
 export interface ApiDocument {
   readonly tags?: readonly { readonly name: string; readonly description?: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -36,6 +36,8 @@ export type Content = Readonly<Record<string, { readonly schema: Schema }>>
 export interface Schema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
+  /** Only unions of objects. */
+  readonly anyOf?: readonly Schema[]
   readonly const?: unknown
   readonly format?: string
   readonly pattern?: string

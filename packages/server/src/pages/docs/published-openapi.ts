@@ -98,7 +98,7 @@ function publishResponse(
 
 const REDIRECT_HEADERS = {
   Location: {
-    description: 'A page of the dashboard; its query says what failed, if anything did',
+    description: 'The dashboard page; its query parameters name a failure, if there is one',
     required: true,
     schema: { type: 'string', format: 'uri-reference' },
     example: '/dashboard/identity',
@@ -159,6 +159,9 @@ const TEXT_EXAMPLES: Readonly<Record<string, { readonly example: string }>> = {
   'text/markdown': { example: '# …' },
   'text/plain': { example: '…' },
   'image/svg+xml': { example: '<svg xmlns="http://www.w3.org/2000/svg"/>' },
+  'application/jwt': { example: 'eyJhbGciOiJFZERTQSJ9.e30.c2ln' },
+  'application/dc+sd-jwt': { example: 'eyJhbGciOiJFZERTQSJ9.e30.c2ln~' },
+  'application/statuslist+jwt': { example: 'eyJhbGciOiJFZERTQSJ9.e30.c2ln' },
   'text/event-stream': { example: 'event: agent.suspended\nid: 120\ndata: {}\n\n' },
 }
 

@@ -10,6 +10,8 @@ export function validExample(context: CurlContext, name: string, schema: Schema)
   const { properties, items } = schema
   const [type] = [schema.type ?? []].flat()
   if (schema.enum !== undefined) return schema.enum[0]
+  const [alternative] = schema.anyOf ?? []
+  if (alternative !== undefined) return validExample(context, name, alternative)
   if ('const' in schema) return schema.const
   if (properties !== undefined) {
     const members = Object.entries(properties)
@@ -43,7 +45,11 @@ function textExample({ naming, baseUrl }: CurlContext, name: string, schema: Sch
 }
 
 /** Texts for patterns whose fields have no example of their own. */
-const SHAPES = ['req_9f86d081884c7d659a2feaa0', '@ada', '0,0,512', '1']
+const SHAPES = [
+  ...['req_9f86d081884c7d659a2feaa0', '@ada', '0,0,512', '1'],
+  'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+  `whsec_${'0123456789abcdef'.repeat(3).slice(0, 43)}=`,
+]
 
 const BY_FORMAT: Readonly<Record<string, (baseUrl: string) => string>> = {
   'date-time': () => '2026-11-21T10:32:33.953Z',

@@ -10,7 +10,8 @@ export interface SchemaRow {
 }
 
 /** One row for each member of a schema, nested ones included. */
-export function rowsOf(schema: Schema): SchemaRow[] {
+export function rowsOf(given: Schema): SchemaRow[] {
+  const schema = withAlternatives(given)
   if (schema.properties !== undefined || schema.items !== undefined) return membersOf(schema, '')
   return typeInWords(schema) === 'any' ? [] : [rowOf('', schema, false)]
 }
@@ -20,13 +21,35 @@ export function rowOf(name: string, schema: Schema, optional: boolean): SchemaRo
   return { name, type: typeInWords(schema), optional, description: describe(schema) }
 }
 
-function membersOf(schema: Schema, path: string): SchemaRow[] {
+function membersOf(given: Schema, path: string): SchemaRow[] {
+  const schema = withAlternatives(given)
   if (schema.items !== undefined) return membersOf(schema.items, `${path}[]`)
   const { properties = {}, required = [] } = schema
   return Object.entries(properties).flatMap(([name, member]) => {
     const here = path === '' ? name : `${path}.${name}`
     return [rowOf(here, member, !required.includes(name)), ...membersOf(member, here)]
   })
+}
+
+/** A union of objects as one object, in which members are optional that not all of them have. */
+function withAlternatives(schema: Schema): Schema {
+  const { anyOf } = schema
+  if (anyOf === undefined) return schema
+  const names = [...new Set(anyOf.flatMap(({ properties = {} }) => Object.keys(properties)))]
+  const members = names.map((name): [string, Schema] => [
+    name,
+    eitherSchema(anyOf.flatMap(({ properties }) => properties?.[name] ?? [])),
+  ])
+  const required = names.filter((name) => anyOf.every((each) => each.required?.includes(name)))
+  return { type: 'object', properties: Object.fromEntries(members), required }
+}
+
+/** The first, with the values of all if they are constants. */
+function eitherSchema(schemas: readonly Schema[]): Schema {
+  const values = new Set(schemas.flatMap((each) => ('const' in each ? [each.const] : [])))
+  const { const: value, ...first } = schemas[0] as Schema
+  if (values.size === 0) return first
+  return values.size === 1 ? { ...first, const: value } : { ...first, enum: [...values] }
 }
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -39,7 +62,8 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** @returns words for people: `string or null`, `array of objects`, `active, suspended or revoked` */
-function typeInWords(schema: Schema): string {
+function typeInWords(given: Schema): string {
+  const schema = withAlternatives(given)
   const types = [schema.type ?? []].flat()
   const values = schema.enum ?? ('const' in schema ? [schema.const] : null)
   if (values !== null) {

@@ -104,7 +104,7 @@ function excerptOf(text: string, terms: readonly string[]): string[] {
 }
 
 /** Elements within a word, such as the parts of a highlighted token. */
-const INLINE = /<\/?(?:span|code|a|strong|em)\b[^>]*>/g
+const INLINE = /<\/?(?:span|code|a|strong|em|wbr)\b[^>]*>/g
 
 function plain(html: string): string {
   const text = html

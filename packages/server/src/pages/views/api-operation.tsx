@@ -7,6 +7,7 @@ import { ScrollingCode, ScrollingTable } from './scrolling.tsx'
 export function Operation({ operation }: { readonly operation: ApiOperation }) {
   const { id, method, path, summary, description, parameters, body, responses, errors, curl } =
     operation
+  const { apiKeyScope } = operation
   return (
     <article aria-labelledby={id}>
       <h2 id={id}>{summary}</h2>
@@ -16,6 +17,11 @@ export function Operation({ operation }: { readonly operation: ApiOperation }) {
         </code>
       </p>
       {description !== '' && <p>{description}</p>}
+      {apiKeyScope !== null && (
+        <p>
+          Needs a session, or an API key with the scope <code>{apiKeyScope}</code>.
+        </p>
+      )}
       <ScrollingCode language="sh">{curl}</ScrollingCode>
       <TryIt operation={operation} />
       {parameters.length > 0 && (
@@ -98,6 +104,13 @@ function Body({ heading, means, about, body: { type, rows, example } }: BodyProp
   )
 }
 
+/** A description, with the parts between backticks as code. */
+function withCode(text: string) {
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))
+}
+
 interface MembersProps {
   readonly what: string
   readonly rows: readonly SchemaRow[]
@@ -120,7 +133,7 @@ function Members({ what, rows, isRequest = false }: MembersProps) {
             {!isRequest && optional && <span className="api-optional"> may be absent</span>}
           </td>
           <td>{type}</td>
-          <td>{description}</td>
+          <td>{withCode(description)}</td>
         </tr>
       ))}
     </ScrollingTable>

@@ -57,8 +57,8 @@ export function apiIndexPage(
             percent-encoded once.
           </li>
           <li>
-            Only the owner API needs a session, the cookie that a sign-in sets. Endpoints that only
-            read or verify allow requests from any origin (CORS).
+            Only the owner API needs an API key or a session. Endpoints that only read or verify
+            allow requests from any origin (CORS).
           </li>
         </ul>
         <h2 id="errors">Errors</h2>
@@ -121,9 +121,9 @@ export function apiGroupPage(context: PageContext, map: DocsMap, group: ApiGroup
       <div className="doc mt-8">
         {group.name === 'owner' && (
           <p>
-            These endpoints need a session: the cookie that a sign-in sets, here in{' '}
-            <code>cookies.txt</code>, which <code>curl -c</code> writes.{' '}
-            <a href="/docs/owners-api">The owners’ API</a> shows each step.
+            Use an <a href="/docs/owners-api">API key</a>, here in <code>$API_KEY</code>. Endpoints
+            without a scope need a session: the cookie that a sign-in sets, here in{' '}
+            <code>cookies.txt</code>.
           </p>
         )}
         {group.operations.map((operation) => (

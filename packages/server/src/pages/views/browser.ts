@@ -1,4 +1,5 @@
 import { enableCopying } from '@countersign/ui'
+import { showCurrentPage } from './show-current-page.ts'
 import { enableThemeButton } from './theme-button.ts'
 import { enableTrying } from './try-it.ts'
 
@@ -9,7 +10,8 @@ import { enableTrying } from './try-it.ts'
 const { document, navigator, localStorage, fetch } = globalThis as unknown as {
   document: Parameters<typeof enableCopying>[0] &
     Parameters<typeof enableThemeButton>[0] &
-    Parameters<typeof enableTrying>[0]
+    Parameters<typeof enableTrying>[0] &
+    Parameters<typeof showCurrentPage>[0]
   navigator: { clipboard: Parameters<typeof enableCopying>[1] }
   localStorage: Parameters<typeof enableThemeButton>[1]
   fetch: Parameters<typeof enableTrying>[1]
@@ -18,3 +20,4 @@ const { document, navigator, localStorage, fetch } = globalThis as unknown as {
 enableThemeButton(document, localStorage)
 enableCopying(document, navigator.clipboard)
 enableTrying(document, fetch)
+showCurrentPage(document)

@@ -26,11 +26,9 @@ export function KeyClause({ context, certificate: { agent, recovery } }: FacePro
         <KeyValue name="Public key (Ed25519, base64)">
           <CopyField value={agent.publicKey} what="the public key" />
         </KeyValue>
-        {agent.keySequence > 1 && (
-          <KeyValue name="Key number">
-            {agent.keySequence}, since <Day at={agent.keyChangedAt} exact />
-          </KeyValue>
-        )}
+        <KeyValue name="Key number">
+          {agent.keySequence}, since <Day at={agent.keyChangedAt} exact />
+        </KeyValue>
         {recovery !== null && (
           <KeyValue name="Pending recovery">
             {RECOVERY_WORDS[recovery.reason]}{' '}

@@ -5,6 +5,7 @@ import { ChannelsClause, GradeClause, OwnerClause } from './certificate-evidence
 import { CertificateFace } from './certificate-face.tsx'
 import { DatesClause, KeyClause } from './certificate-key.tsx'
 import { CheckClause, ShareClause, SmallPrint } from './certificate-proof.tsx'
+import { SignedClause } from './certificate-signed.tsx'
 import type { PageContext } from './context.ts'
 import { pathOf } from './context.ts'
 import { htmlOf } from './html.tsx'
@@ -40,6 +41,7 @@ export function certificatePage(context: PageContext, certificate: Certificate):
         <KeyClause {...parts} />
         <DatesClause certificate={certificate} />
         <CheckClause {...parts} />
+        <SignedClause {...parts} />
         <ShareClause {...parts} />
         <SmallPrint {...parts} />
       </Sheet>

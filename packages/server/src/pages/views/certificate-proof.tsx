@@ -10,7 +10,7 @@ export function CheckClause({ context, certificate: { agent } }: FaceProps) {
   const { links } = agent
   return (
     <Clause id="check" title="Verify it yourself">
-      <p>A page can be imitated. A signature cannot.</p>
+      <p>Somebody could imitate this page. These commands verify the certificate and the key.</p>
       <ol className="space-y-5">
         <Step title="Look up the certificate status">
           <Command value={`curl -s ${links.lookup}`} what="the command that looks it up" />

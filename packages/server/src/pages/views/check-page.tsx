@@ -90,7 +90,7 @@ function Challenge({ context, data }: DataProps) {
       />
       <p className="text-sm/6 text-soft">
         Valid for this agent only, until <time dateTime={expiresAt}>{formatMinute(expiresAt)}</time>
-        . It counts once in your browser: an answer that you have seen before proves nothing.{' '}
+        . Use each challenge once. A replayed answer proves nothing.{' '}
         <a href={`/check?agent=${encodeURIComponent(did)}#challenge`} className={LINK}>
           Create a new challenge
         </a>

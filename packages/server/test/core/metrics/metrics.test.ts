@@ -150,6 +150,29 @@ test('a database locked for too long shows as failed writes', SQLITE_ONLY, async
   assert.equal(found.get('countersign_claims_total{outcome="unavailable"}'), 1)
 })
 
+test('the metrics show how many e-mails wait, and the age of the oldest', async (t) => {
+  const { env, scrape } = await scraping()
+  const service = await startTestService(t, env)
+  const before = await scrape()
+  assert.equal(before.get('countersign_emails_queued'), 0)
+  assert.equal(before.get('countersign_emails_oldest_seconds'), 0)
+  assert.equal(before.get('countersign_emails_total{outcome="failed"}'), 0)
+  const owner_id = await service.operator.addVerifiedOwner('ada')
+  const hour = 3_600_000
+  const email = { owner_id, notification_id: null, address_id: 'a', address: 'ada@mail.example' }
+  // Two are due later, so the service does not send them. The third one was delivered.
+  const rows = [
+    { id: 'a', created_at: Date.now() - hour, due_at: Date.now() + hour },
+    { id: 'b', created_at: Date.now() - 2 * hour, due_at: Date.now() + 2 * hour },
+    { id: 'c', created_at: Date.now() - 9 * hour, due_at: null },
+  ].map((row) => ({ ...email, ...row, attempts: 1, holder: null, held_until: 0, interruptions: 0 }))
+  await service.operator.db.write((tx) => tx.db.insertInto('email_outbox').values(rows).execute())
+  const after = await scrape()
+  assert.equal(after.get('countersign_emails_queued'), 2)
+  const age = after.get('countersign_emails_oldest_seconds') as number
+  assert.ok(age >= 7200 && age < 9 * 3600, String(age))
+})
+
 test('a commit with an unknown outcome is counted as unknown', POSTGRES_ONLY, async (t) => {
   const { env, scrape } = await scraping()
   const given = await testEnv(t, env)

@@ -85,7 +85,7 @@ test(
   async (t) => {
     const service = await startTestService(t, { SHORT_NAME: 'acme', ID_HEADER: 'AcmeID' })
     const dir = tempDir(t)
-    const shell = shellInCheckout(dir, {})
+    const shell = shellInCheckout(dir, { API_KEY: 'unknown' })
     t.after(() => shell.close())
     writeFileSync(join(dir, 'cookies.txt'), '')
     writeFileSync(join(dir, 'picture.png'), 'no picture')

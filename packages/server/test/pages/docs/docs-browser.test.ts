@@ -29,7 +29,9 @@ for (const [part, isIn] of [
           await assertFit(page, async () => void (await page.goto(service.url + path)))
           await bare.page.goto(service.url + path)
           // Only what needs JavaScript may be missing without it.
-          await page.addStyleTag({ content: '.code-copy, .api-try { display: none !important }' })
+          await page.evaluate(
+            "for (const each of document.querySelectorAll('.code-copy, .api-try')) each.remove()",
+          )
           const text = await page.locator('main').innerText()
           assert.equal(await bare.page.locator('main').innerText(), text)
           assert.deepEqual([problems, bare.problems], [[], []])

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 
-/** The text of a document's body without markup, white space collapsed. */
+/** The text of a document's body without markup, white space collapsed. A place for a line break is no space. */
 export function textOf(html: string): string {
   const body = html.replace(/^.*?<body[^>]*>/s, '')
-  const text = body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
+  const text = body
+    .replaceAll(/<wbr ?\/?>/g, '')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
   return unescaped(text).replaceAll(' .', '.').replaceAll(' ,', ',')
 }
 

@@ -218,8 +218,8 @@ function orderOf(table: string): string {
   return TABLE_KEYS[table as keyof typeof TABLE_KEYS].join(', ')
 }
 
-/** Rate limits start fresh: they last minutes. */
-type NotImported = 'rate_counts'
+/** Rate limits start fresh, since they last minutes, and running nodes report on a rotation again. */
+type NotImported = 'rate_counts' | 'issuer_key_reports'
 
 /**
  * Every table with the columns that order its rows. Referenced tables come before those that refer to them.
@@ -233,6 +233,8 @@ export const TABLE_KEYS = {
   agent_keys: ['tail', 'sequence'],
   suspended_keys: ['public_key'],
   key_recoveries: ['tail'],
+  status_lists: ['list'],
+  status_entries: ['list', 'idx'],
   channels: ['id'],
   channel_checks: ['channel_id', 'at'],
   channel_leases: ['channel_id'],
@@ -253,6 +255,9 @@ export const TABLE_KEYS = {
   email_preferences: ['owner_id', 'kind'],
   account_activity: ['id'],
   email_outbox: ['id'],
+  webhook_endpoints: ['id'],
+  webhook_deliveries: ['id'],
+  issuer_keys: ['id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }

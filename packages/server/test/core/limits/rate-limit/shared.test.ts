@@ -140,7 +140,10 @@ test('a wrong Redis password is logged without the password', needs('redis-serve
   const service = await startServiceProcess(t, { ...LIMITED, REDIS_URL, LOG_LEVEL: 'info' })
   const url = `${service.url}/api/v1/claim`
   assert.equal((await postJson(url, claimBody(`svc-verify-${'0'.repeat(32)}`))).status, 404)
-  await until(async () => /rate limits are not shared: each node counts on its own/.test(service.output()), 20_000)
+  await until(
+    async () => /rate limits are not shared: each node counts on its own/.test(service.output()),
+    20_000,
+  )
   assert.match(service.output(), /WRONGPASS/)
   assert.ok(!service.output().includes(PASSWORD))
 })

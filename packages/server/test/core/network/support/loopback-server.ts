@@ -20,7 +20,7 @@ export interface LoopbackServer {
   readonly received: Received[]
 }
 
-/** A server on loopback that ends with the test, whoever is still connected. */
+/** A server on loopback that ends with the test, even if clients are connected. */
 export async function startLoopbackServer(
   t: { after(end: () => unknown): void },
   answer: (request: Received) => Answer | Promise<Answer>,

@@ -1,4 +1,4 @@
-import { Pulse } from '../../components/pulse.tsx'
+import { Pulse } from './pulse.tsx'
 
 interface CountdownProps {
   /** In seconds. */

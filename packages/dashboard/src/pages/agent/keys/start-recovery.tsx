@@ -1,0 +1,71 @@
+import type { RecoveryReason } from '@countersign/protocol'
+import { useState } from 'react'
+import { Button } from '../../../components/button.tsx'
+import { Section } from '../../../components/page.tsx'
+import type { Key } from './contestable.ts'
+import { StartRecoveryDialog } from './recovery-dialogs.tsx'
+import type { RecoveryActions } from './use-recovery.ts'
+
+interface StartRecoveryProps {
+  readonly recovery: RecoveryActions
+  /** Of the current key. */
+  readonly state: Key['state']
+}
+
+/** Starts a recovery because the key was lost, stolen or burned before. */
+export function StartRecovery({ recovery, state }: StartRecoveryProps) {
+  const [reason, setReason] = useState<RecoveryReason>('key_lost')
+  const [open, setOpen] = useState(false)
+  const openDialog = (next: RecoveryReason) => {
+    setReason(next)
+    setOpen(true)
+  }
+  return (
+    <>
+      {state === 'compromised' ? (
+        <Section
+          title="Give the agent a new key"
+          lead="The agent stays suspended until it is recovered with a new key."
+        >
+          <Button
+            variant="primary"
+            className="self-start"
+            onClick={() => openDialog('key_compromised')}
+          >
+            Recover the agent …
+          </Button>
+        </Section>
+      ) : (
+        <>
+          <Section
+            title="The key was stolen"
+            lead="Somebody else has the key, or may have it. The key is burned at once, and the agent gets a new one."
+          >
+            <Button
+              variant="warning"
+              className="self-start"
+              onClick={() => openDialog('key_compromised')}
+            >
+              Report the key as stolen …
+            </Button>
+          </Section>
+          <Section
+            title="The key is lost"
+            lead="The agent has no access to its key, and nobody else has it. The agent gets a new one after a delay."
+          >
+            <Button className="self-start" onClick={() => openDialog('key_lost')}>
+              Recover the lost key …
+            </Button>
+          </Section>
+        </>
+      )}
+      <StartRecoveryDialog
+        recovery={recovery}
+        reason={reason}
+        isBurned={state === 'compromised'}
+        open={open}
+        onClose={() => setOpen(false)}
+      />
+    </>
+  )
+}

@@ -1,0 +1,148 @@
+import { type CreatedWebhook, MAX_WEBHOOKS, type Webhook } from '@countersign/protocol'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { send } from '../../api/client.ts'
+import { Button } from '../../components/button.tsx'
+import { CopyField } from '../../components/copy-field.tsx'
+import { DateTime } from '../../components/date-time.tsx'
+import { ErrorNote, Note } from '../../components/error-note.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { Loading, Skeleton } from '../../components/skeleton.tsx'
+import { refreshWebhooks, WEBHOOKS_PATH, webhooksQuery } from './queries.ts'
+import { type WebhookChoice, WebhookDialog } from './webhook-dialog.tsx'
+import { WebhookMark } from './webhook-mark.tsx'
+
+/** Lists the owner's endpoints and creates new ones. A new secret is shown once. */
+export function WebhooksPage() {
+  const { data, error, isPending, refetch } = useQuery(webhooksQuery)
+  const queries = useQueryClient()
+  const [creating, setCreating] = useState(false)
+  const [created, setCreated] = useState<CreatedWebhook | null>(null)
+
+  async function create(choice: WebhookChoice) {
+    const webhook = await send<CreatedWebhook>('POST', WEBHOOKS_PATH, choice)
+    setCreating(false)
+    setCreated(webhook)
+    await refreshWebhooks(queries)
+  }
+
+  if (created !== null) return <Secret webhook={created} onDone={() => setCreated(null)} />
+  const webhooks = data?.webhooks ?? []
+  return (
+    <Page
+      title="Webhooks"
+      lead={
+        <>
+          The service sends events of your agents to your endpoints, signed.{' '}
+          <a href="/docs/webhooks" className="underline">
+            How to verify them
+          </a>
+        </>
+      }
+      actions={
+        webhooks.length < MAX_WEBHOOKS && (
+          <Button variant="primary" onClick={() => setCreating(true)}>
+            Add an endpoint
+          </Button>
+        )
+      }
+    >
+      <ErrorNote error={error} onRetry={() => void refetch()} />
+      {isPending && (
+        <>
+          <Loading what="your endpoints" />
+          <Skeleton className="h-40 rounded-2xl" />
+        </>
+      )}
+      {data !== undefined && webhooks.length === 0 && (
+        <p className="rounded-2xl border border-line-strong border-dashed p-6 sm:p-10">
+          No endpoints yet
+        </p>
+      )}
+      {webhooks.length > 0 && (
+        <ul className="flex flex-col gap-4">
+          {webhooks.map((webhook) => (
+            <Item key={webhook.id} webhook={webhook} />
+          ))}
+        </ul>
+      )}
+      {creating && (
+        <WebhookDialog
+          title="Add an endpoint"
+          action="Add the endpoint"
+          onClose={() => setCreating(false)}
+          onSubmit={create}
+        />
+      )}
+    </Page>
+  )
+}
+
+function Item({ webhook }: { readonly webhook: Webhook }) {
+  const { id, url, eventTypes, pending, lastDeliveredAt } = webhook
+  return (
+    <li className="flex flex-col gap-2 rounded-2xl border border-line bg-surface p-5 sm:p-6">
+      <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
+        <h2 className="wrap-anywhere min-w-0 font-mono font-semibold">
+          <Link
+            to="/webhooks/$webhook"
+            params={{ webhook: id }}
+            className="text-accent underline underline-offset-4 hover:text-accent-strong"
+          >
+            {url}
+          </Link>
+        </h2>
+        <WebhookMark {...webhook} />
+      </div>
+      <p className="text-soft text-sm">
+        {eventTypes === null ? 'All events' : eventTypes.join(' · ')}
+      </p>
+      <p className="text-soft text-sm">
+        {lastDeliveredAt === null ? (
+          'Nothing delivered yet.'
+        ) : (
+          <>
+            Last delivery <DateTime at={lastDeliveredAt} as="ago" />.
+          </>
+        )}{' '}
+        {pending > 0 && `${waitingText(pending)}.`}
+      </p>
+    </li>
+  )
+}
+
+/** The service counts up to 1,000. */
+export function waitingText(pending: number): string {
+  if (pending >= 1000) return '1,000 or more deliveries wait'
+  return pending === 1 ? '1 delivery waits' : `${pending} deliveries wait`
+}
+
+interface SecretProps {
+  readonly webhook: CreatedWebhook
+  readonly onDone: () => void
+}
+
+function Secret({ webhook, onDone }: SecretProps) {
+  return (
+    <Page title="Your new endpoint" step="secret" lead="Store the secret before you continue.">
+      <Section title="Verify deliveries">
+        <CopyField label="Secret (v1, HMAC)" value={webhook.secret} />
+        <Note tone="warn">
+          It is shown this once. Anyone who has it can forge deliveries to this endpoint.
+        </Note>
+        <CopyField label="Public key (v1a, Ed25519)" value={webhook.publicKey} />
+        <p className="text-soft">
+          Each delivery has both signatures. Check one of them:{' '}
+          <a href="/docs/webhooks" className="underline">
+            code for TypeScript and Python
+          </a>
+          .
+        </p>
+        <Button variant="primary" className="self-start" onClick={onDone}>
+          I have stored it
+        </Button>
+      </Section>
+    </Page>
+  )
+}

@@ -1,0 +1,35 @@
+/**
+ * The types of events that webhooks deliver: those of agents that everybody may know of. Profiles and owners are left out.
+ * Only ever extended, because endpoints store them.
+ */
+export const WEBHOOK_EVENT_TYPES = [
+  'agent.claimed',
+  'agent.suspended',
+  'agent.reactivated',
+  'agent.revoked',
+  'agent.grade_changed',
+  'agent.key_rotated',
+  'agent.key_contested',
+  'agent.key_compromised',
+  'agent.key_recovery_started',
+  'agent.key_recovery_redeemed',
+  'agent.key_recovery_vetoed',
+  'agent.key_recovery_cancelled',
+  'agent.key_recovered',
+  'agent.directory_proven',
+  'channel.verified',
+  'channel.stale',
+  'channel.removed',
+] as const
+
+/** A type of event that webhooks deliver. */
+export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number]
+
+/** The type of a test delivery, which is about no event. */
+export const WEBHOOK_TEST_TYPE = 'webhook.test'
+
+/** Webhook endpoints that an owner may have at once. */
+export const MAX_WEBHOOKS = 10
+
+/** The longest URL of an endpoint, in characters. */
+export const MAX_WEBHOOK_URL_LENGTH = 1024

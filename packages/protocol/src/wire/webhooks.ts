@@ -1,0 +1,189 @@
+import { type Static, Type } from 'typebox'
+import type { Naming } from '../naming.ts'
+import { MAX_WEBHOOK_URL_LENGTH, MAX_WEBHOOKS, WEBHOOK_EVENT_TYPES } from '../webhook.ts'
+import { did, timestamp } from './formats.ts'
+import { nullable } from './nullable.ts'
+
+/** Webhook endpoints of the signed-in owner, and their deliveries. */
+
+/** `disabled`: by the service; the owner can activate it again. */
+export const WEBHOOK_STATES = ['active', 'paused', 'disabled'] as const
+/** The state of an endpoint. */
+export type WebhookState = (typeof WEBHOOK_STATES)[number]
+
+/** Why the service has disabled an endpoint: it answered 410, failed for 5 days, or too many deliveries waited. */
+export const WEBHOOK_DISABLED_REASONS = ['gone', 'failing', 'backlog'] as const
+/** Why the service has disabled an endpoint. */
+export type WebhookDisabledReason = (typeof WEBHOOK_DISABLED_REASONS)[number]
+
+/** `pending`: waits for its turn or for the next attempt. `failed`: given up. */
+export const WEBHOOK_DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
+/** The state of a delivery. */
+export type WebhookDeliveryState = (typeof WEBHOOK_DELIVERY_STATES)[number]
+
+const url = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: MAX_WEBHOOK_URL_LENGTH,
+    description: 'the URL that receives the deliveries: https, port 443, a public host name',
+  })
+
+const eventTypes = () =>
+  nullable(
+    Type.Array(Type.Enum([...WEBHOOK_EVENT_TYPES], { type: 'string' }), {
+      minItems: 1,
+      maxItems: WEBHOOK_EVENT_TYPES.length,
+      uniqueItems: true,
+      description: 'the types of events to deliver; null: all, also those of later releases',
+    }),
+  )
+
+export const webhookSchema = () =>
+  Type.Object(
+    {
+      id: Type.String({ description: 'also in each delivery, as `endpoint`; not a secret' }),
+      url: url(),
+      eventTypes: eventTypes(),
+      state: Type.Enum([...WEBHOOK_STATES], { type: 'string' }),
+      disabledReason: Type.Unsafe<WebhookDisabledReason | null>({
+        type: ['string', 'null'],
+        enum: [...WEBHOOK_DISABLED_REASONS, null],
+        description: 'why the service has disabled it; else null',
+      }),
+      createdAt: timestamp(),
+      failingSince: nullable({
+        ...timestamp(),
+        description: 'when the first attempt failed after the last success; null: not failing',
+      }),
+      lastDeliveredAt: nullable(timestamp()),
+      nextAttemptAt: nullable({
+        ...timestamp(),
+        description: 'when the next attempt is due, after a failed one; else null',
+      }),
+      pending: Type.Integer({
+        minimum: 0,
+        description: 'deliveries that wait, counted up to 1,000',
+      }),
+    },
+    { description: 'A webhook endpoint, without its secret' },
+  )
+
+/** A webhook endpoint as its owner sees it. */
+export type Webhook = Static<ReturnType<typeof webhookSchema>>
+
+const publicKey = () =>
+  Type.String({
+    pattern: '^whpk_[A-Za-z0-9+/]{43}=$',
+    description: 'the Ed25519 key of the v1a signatures of all deliveries of this service',
+  })
+
+/** `GET /api/account/webhooks` */
+export const webhooksSchema = () =>
+  Type.Object(
+    {
+      webhooks: Type.Array(webhookSchema(), {
+        maxItems: MAX_WEBHOOKS,
+        description: 'newest first',
+      }),
+      publicKey: publicKey(),
+    },
+    { description: 'The webhook endpoints' },
+  )
+
+/** The webhook endpoints of an owner. */
+export type Webhooks = Static<ReturnType<typeof webhooksSchema>>
+
+/** `POST /api/account/webhooks` */
+export const newWebhookSchema = () =>
+  Type.Object(
+    { url: url(), eventTypes: Type.Optional(eventTypes()) },
+    { additionalProperties: false },
+  )
+
+/** A webhook endpoint to create. */
+export type NewWebhook = Static<ReturnType<typeof newWebhookSchema>>
+
+/** A new endpoint, with the secret. */
+export const createdWebhookSchema = () =>
+  Type.Object(
+    {
+      ...webhookSchema().properties,
+      secret: Type.String({
+        pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+        description: 'the key of the v1 signatures (HMAC-SHA256), shown this once',
+      }),
+      publicKey: publicKey(),
+    },
+    { description: 'A new webhook endpoint' },
+  )
+
+/** A new endpoint, with the secret. */
+export type CreatedWebhook = Static<ReturnType<typeof createdWebhookSchema>>
+
+/** `PATCH /api/account/webhooks/{id}` */
+export const webhookPatchSchema = () =>
+  Type.Object(
+    {
+      url: Type.Optional(url()),
+      eventTypes: Type.Optional(eventTypes()),
+      state: Type.Optional(
+        Type.Enum(['active', 'paused'], {
+          type: 'string',
+          description: '`paused`: deliveries wait. `active`: continue, also after it was disabled',
+        }),
+      ),
+    },
+    { additionalProperties: false, minProperties: 1 },
+  )
+
+/** A change of an endpoint. */
+export type WebhookPatch = Static<ReturnType<typeof webhookPatchSchema>>
+
+export const webhookDeliverySchema = (naming: Naming) =>
+  Type.Object(
+    {
+      id: Type.String({ description: 'the `webhook-id` of every attempt' }),
+      type: Type.String({ description: 'the type of the event; `webhook.test` for a test' }),
+      seq: nullable(Type.Integer({ description: 'the number of the event; null for a test' })),
+      [naming.didField]: nullable(did(naming)),
+      occurredAt: timestamp(),
+      state: Type.Enum([...WEBHOOK_DELIVERY_STATES], { type: 'string' }),
+      attempts: Type.Integer({ minimum: 0 }),
+      lastAttemptAt: nullable(timestamp()),
+      status: nullable(
+        Type.Integer({ description: 'the HTTP status of the last response; null: none' }),
+      ),
+      problem: nullable(Type.String({ description: 'why the last attempt failed, in a sentence' })),
+      durationMs: nullable(
+        Type.Integer({ minimum: 0, description: 'how long the last attempt took' }),
+      ),
+    },
+    { description: 'A delivery' },
+  )
+
+/** A delivery as the log shows it. */
+export type WebhookDelivery = Static<ReturnType<typeof webhookDeliverySchema>>
+
+/** `GET /api/account/webhooks/{id}/deliveries` */
+export const webhookDeliveriesSchema = (naming: Naming) =>
+  Type.Object(
+    {
+      deliveries: Type.Array(webhookDeliverySchema(naming), { description: 'newest first' }),
+      next: nullable(Type.String({ description: 'for `before` of the next page' })),
+    },
+    { description: 'A page of deliveries' },
+  )
+
+/** A page of the delivery log. */
+export type WebhookDeliveries = Static<ReturnType<typeof webhookDeliveriesSchema>>
+
+/** Endpoints in the export of an account. */
+export const exportedWebhooksSchema = (naming: Naming) =>
+  Type.Array(
+    Type.Object({
+      ...webhookSchema().properties,
+      deliveries: Type.Array(webhookDeliverySchema(naming), {
+        description: 'of the last 30 days, newest first',
+      }),
+    }),
+  )

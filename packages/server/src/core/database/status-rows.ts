@@ -1,0 +1,29 @@
+import type { Assurance, Grade, StatusValue } from '@countersign/protocol'
+
+/** A token status list. */
+export interface StatusListRow {
+  /** Its number, which is random: after a restore, no new list gets the number of a list that was lost. */
+  list: number
+  /** How many entries have a row. */
+  allocated: number
+  /** 1: events were lost while it was in use. Its entries without a row are invalid, and none is allocated. */
+  is_closed: 0 | 1
+}
+
+/** An entry of a status list, to which certificates of one agent with one content refer. It is never reused. */
+export interface StatusEntryRow {
+  list: number
+  idx: number
+  tail: string
+  /** The key, and the owner's identity, that a certificate with this entry may state at most. */
+  key_sequence: number
+  grade: Grade
+  identity_method: string | null
+  assurance: Assurance | null
+  value: StatusValue
+  /** 1: the agent's next certificate refers to it. */
+  is_current: 0 | 1
+  /** The sequence number of the last event about the entry. */
+  changed_seq: number
+  allocated_at: number
+}

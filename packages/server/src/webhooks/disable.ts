@@ -1,0 +1,28 @@
+import type { WebhookDisabledReason } from '@countersign/protocol'
+import type { Tx } from '../core/database/database.ts'
+import { appendNotification } from '../core/database/notification-table.ts'
+import { disableEndpoint } from './endpoint-table.ts'
+
+/**
+ * Disables an endpoint and notifies its owner. What waits stays, so that it is delivered if the owner activates it again.
+ * @returns false if it was disabled before, or is gone
+ */
+export async function disable(
+  tx: Tx,
+  id: string,
+  reason: WebhookDisabledReason,
+  at: number,
+): Promise<boolean> {
+  const endpoint = await disableEndpoint(tx, id, reason)
+  if (endpoint === undefined) return false
+  if (endpoint.owner_id !== null) {
+    await appendNotification(tx, {
+      ownerId: endpoint.owner_id,
+      kind: 'webhook_disabled',
+      subject: `${id}:${at}`,
+      details: { webhook: id, host: new URL(endpoint.url).host, reason },
+      at,
+    })
+  }
+  return true
+}

@@ -1,0 +1,215 @@
+import {
+  CodedError,
+  type CreatedWebhook,
+  MAX_WEBHOOK_URL_LENGTH,
+  MAX_WEBHOOKS,
+  type NewWebhook,
+  type Webhook,
+  type WebhookEventType,
+  type WebhookPatch,
+  type Webhooks,
+} from '@countersign/protocol'
+import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
+import { ownerById } from '../agents/owner-table.ts'
+import type { Db, Tx } from '../core/database/database.ts'
+import type { WebhookEndpointRow } from '../core/database/webhook-rows.ts'
+import { ProofAbsent, Unreachable } from '../core/network/perspective.ts'
+import { timestamp } from '../core/timestamp.ts'
+import { countPending } from './delivery-table.ts'
+import {
+  deleteEndpoint,
+  endpointById,
+  endpointsOf,
+  insertEndpoint,
+  updateEndpoint,
+} from './endpoint-table.ts'
+import { beginListening } from './fan-out.ts'
+import { publicKeyText, secretText } from './signatures.ts'
+import type { WebhookDeps } from './webhook-deps.ts'
+
+const ID_BYTES = 12
+const MAX_COUNT = 1000
+
+/** Whose endpoints: an owner's, or null for the operator's. */
+type Whose = number | null
+
+/** The endpoints of an owner or of the operator, newest first, and the key that verifies their deliveries. */
+export async function listEndpoints(
+  { db, webhookKey }: Pick<WebhookDeps, 'db' | 'webhookKey'>,
+  whose: Whose,
+): Promise<Webhooks> {
+  return {
+    webhooks: await describeEndpoints(db.read, whose),
+    publicKey: publicKeyText(webhookKey),
+  }
+}
+
+/** The endpoints of an owner or of the operator, newest first. */
+export async function describeEndpoints(db: Db, whose: Whose): Promise<Webhook[]> {
+  const webhooks: Webhook[] = []
+  for (const row of await endpointsOf(db, whose)) webhooks.push(await describeEndpoint(db, row))
+  return webhooks
+}
+
+/**
+ * Creates an endpoint. It gets the events from now on. The response is the only place where its secret appears.
+ * @throws CodedError VALIDATION_ERROR if the service may not send to the URL, FORBIDDEN if the owner is suspended,
+ *   UNAUTHENTICATED if the account was deleted, CONFLICT if they have 10 endpoints already
+ */
+export async function createEndpoint(
+  deps: WebhookDeps,
+  whose: Whose,
+  { url, eventTypes = null }: NewWebhook,
+): Promise<CreatedWebhook> {
+  const { db, now, randomBytes } = deps
+  const target = await checkedUrl(deps, url)
+  const random = () => Buffer.from(randomBytes(ID_BYTES)).toString('base64url')
+  const [id, salt] = [`wh_${random()}`, random()]
+  const row = await db.write(async (tx) => {
+    if (whose !== null) await assertMayChange(tx.db, whose)
+    if ((await endpointsOf(tx.db, whose)).length >= MAX_WEBHOOKS) {
+      throw new CodedError(
+        'CONFLICT',
+        `There can be ${MAX_WEBHOOKS} webhook endpoints. Delete one that you no longer use.`,
+      )
+    }
+    const inserted: WebhookEndpointRow = {
+      ...{ id, owner_id: whose, url: target, types: typesText(eventTypes), secret_salt: salt },
+      ...{ state: 'active', disabled_reason: null, created_at: now() },
+      after_seq: await beginListening(tx),
+      ...{ due_at: 0, failures: 0, failing_since: null, delivered_at: null },
+      ...{ holder: null, held_until: 0 },
+    }
+    await insertEndpoint(tx, inserted)
+    return inserted
+  })
+  return {
+    ...(await describeEndpoint(db.read, row)),
+    secret: secretText(deps.pepper, row),
+    publicKey: publicKeyText(deps.webhookKey),
+  }
+}
+
+/**
+ * Changes an endpoint. After a new URL or an activation, what waits is due at once.
+ * @throws CodedError NOT_FOUND, VALIDATION_ERROR if the service may not send to the URL, FORBIDDEN if the owner is suspended
+ */
+export async function changeEndpoint(
+  deps: Pick<WebhookDeps, 'db' | 'sender'>,
+  whose: Whose,
+  id: string,
+  { url, eventTypes, state }: WebhookPatch,
+): Promise<Webhook> {
+  const { db } = deps
+  await requireEndpoint(db.read, whose, id)
+  const target = url === undefined ? undefined : await checkedUrl(deps, url)
+  const row = await db.write(async (tx) => {
+    if (whose !== null) await assertMayChange(tx.db, whose)
+    const before = await requireEndpoint(tx.db, whose, id)
+    await updateEndpoint(tx, id, {
+      ...(target === undefined ? {} : { url: target }),
+      ...(eventTypes === undefined ? {} : { types: typesText(eventTypes) }),
+      ...(state === undefined ? {} : await stateChange(tx, before, state)),
+      ...(target === undefined && state !== 'active' ? {} : STARTED_AGAIN),
+    })
+    return requireEndpoint(tx.db, whose, id)
+  })
+  return describeEndpoint(db.read, row)
+}
+
+/** Earlier failures do not count. A turn in progress ends with its current attempt. */
+const STARTED_AGAIN = {
+  ...{ due_at: 0, failures: 0, failing_since: null },
+  ...{ holder: null, held_until: 0 },
+} as const
+
+async function stateChange(tx: Tx, before: WebhookEndpointRow, state: 'active' | 'paused') {
+  const changed = { state, disabled_reason: null }
+  if (before.state !== 'disabled') return changed
+  return { ...changed, after_seq: await beginListening(tx) }
+}
+
+/** Deletes an endpoint with its log. @throws CodedError NOT_FOUND */
+export async function removeEndpoint(
+  { db }: Pick<WebhookDeps, 'db'>,
+  whose: Whose,
+  id: string,
+): Promise<void> {
+  await db.write(async (tx) => {
+    await requireEndpoint(tx.db, whose, id)
+    await deleteEndpoint(tx, id)
+  })
+}
+
+/** Deletes the endpoints of an owner whose account is deleted. */
+export async function deleteEndpointsOf(tx: Tx, ownerId: number): Promise<void> {
+  for (const { id } of await endpointsOf(tx.db, ownerId)) await deleteEndpoint(tx, id)
+}
+
+/** @throws CodedError NOT_FOUND, also for an endpoint of somebody else */
+export async function requireEndpoint(
+  db: Db,
+  whose: Whose,
+  id: string,
+): Promise<WebhookEndpointRow> {
+  const row = await endpointById(db, id)
+  if (row !== undefined && row.owner_id === whose) return row
+  throw new CodedError('NOT_FOUND', 'There is no such webhook endpoint.')
+}
+
+/** @throws CodedError UNAUTHENTICATED if the account was deleted, FORBIDDEN if it is suspended */
+export async function assertMayChange(db: Db, ownerId: number): Promise<void> {
+  const owner = await ownerById(db, ownerId)
+  if (owner === undefined || owner.deleted_at !== null) {
+    throw new CodedError('UNAUTHENTICATED', 'Sign in first.')
+  }
+  await assertOwnerNotSuspended(db, ownerId)
+}
+
+/** @returns the URL as it is used @throws CodedError VALIDATION_ERROR */
+async function checkedUrl({ sender }: Pick<WebhookDeps, 'sender'>, text: string): Promise<string> {
+  const url = URL.parse(text)
+  if (url === null || !text.isWellFormed() || url.href.length > MAX_WEBHOOK_URL_LENGTH) {
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      'The URL is not valid. Example: https://example.com/webhook',
+    )
+  }
+  // Not sent to the receiver, so it would only mislead.
+  url.hash = ''
+  try {
+    await sender.check(url)
+  } catch (error) {
+    if (!(error instanceof Unreachable || error instanceof ProofAbsent)) throw error
+    throw new CodedError(
+      'VALIDATION_ERROR',
+      `Deliveries cannot be sent to this URL: ${error.message}`,
+    )
+  }
+  return url.href
+}
+
+/** All types are stored as null, so that those of later releases are among them. */
+function typesText(eventTypes: readonly WebhookEventType[] | null): string | null {
+  return eventTypes === null ? null : eventTypes.join(' ')
+}
+
+async function describeEndpoint(db: Db, row: WebhookEndpointRow): Promise<Webhook> {
+  return {
+    id: row.id,
+    url: row.url,
+    eventTypes: row.types === null ? null : (row.types.split(' ') as WebhookEventType[]),
+    state: row.state,
+    disabledReason: row.disabled_reason,
+    createdAt: timestamp(row.created_at),
+    failingSince: timestampOrNull(row.failing_since),
+    lastDeliveredAt: timestampOrNull(row.delivered_at),
+    nextAttemptAt:
+      row.failing_since === null || row.state !== 'active' ? null : timestamp(row.due_at),
+    pending: await countPending(db, row.id, MAX_COUNT),
+  }
+}
+
+function timestampOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : timestamp(milliseconds)
+}

@@ -1,0 +1,86 @@
+import { createHash, createHmac } from 'node:crypto'
+import type { Tail } from '@countersign/protocol'
+import type { Pepper } from '../core/crypto/secrets.ts'
+import type { ServiceKey } from '../core/crypto/service-keys.ts'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from '../core/database/webhook-rows.ts'
+import type { OutboundMessage } from '../core/network/open-sender.ts'
+import { didOfAgent, type Site } from '../core/site.ts'
+import { timestamp } from '../core/timestamp.ts'
+
+/** What a message depends on besides the delivery. */
+export interface MessageDeps {
+  readonly site: Site
+  readonly pepper: Pick<Pepper, 'authenticate'>
+  readonly webhookKey: Pick<ServiceKey, 'sign'>
+}
+
+type Endpoint = Pick<WebhookEndpointRow, 'id' | 'secret_salt'>
+type Delivery = Pick<WebhookDeliveryRow, 'id' | 'seq' | 'type' | 'tail' | 'at'>
+
+/**
+ * The `webhook-id` of an event at an endpoint: always the same, whichever node delivers it and however often. It depends on
+ * what happened, since a failover can lose events and give their numbers to others.
+ */
+export function deliveryId(
+  endpointId: string,
+  { seq, at, type, tail }: Pick<WebhookDeliveryRow, 'seq' | 'at' | 'type' | 'tail'>,
+): string {
+  const digest = createHash('sha256').update(JSON.stringify([endpointId, seq, at, type, tail]))
+  return `msg_${digest.digest('base64url').slice(0, 22)}`
+}
+
+/**
+ * The key of the `v1` signatures: 32 bytes, derived from the deployment's secret, so that every node can sign and neither
+ * the database nor a backup of it holds a secret.
+ */
+function secretOf(pepper: MessageDeps['pepper'], { id, secret_salt }: Endpoint): Uint8Array {
+  return pepper.authenticate('webhook-secret', JSON.stringify([id, secret_salt]))
+}
+
+/** The secret in the serialization of Standard Webhooks: `whsec_` and base64. */
+export function secretText(pepper: MessageDeps['pepper'], endpoint: Endpoint): string {
+  return `whsec_${Buffer.from(secretOf(pepper, endpoint)).toString('base64')}`
+}
+
+/** The public key of the `v1a` signatures in the serialization of Standard Webhooks: `whpk_` and base64. */
+export function publicKeyText({ publicKey }: Pick<ServiceKey, 'publicKey'>): string {
+  return `whpk_${Buffer.from(publicKey).toString('base64')}`
+}
+
+/**
+ * Builds and signs the request of an attempt (standardwebhooks.com). The payload names the endpoint, because the `v1a` key is
+ * that of the whole service: otherwise a receiver could pass a delivery on to another one.
+ * @param at the time of the attempt, in milliseconds since the Unix epoch
+ */
+export function composeMessage(
+  { site, pepper, webhookKey }: MessageDeps,
+  endpoint: Endpoint,
+  delivery: Delivery,
+  at: number,
+): OutboundMessage {
+  const body = JSON.stringify({
+    type: delivery.type,
+    timestamp: timestamp(delivery.at),
+    data: { endpoint: endpoint.id, ...subjectOf(site, delivery) },
+  })
+  const sentAt = Math.floor(at / 1000)
+  const signed = Buffer.from(`${delivery.id}.${sentAt}.${body}`)
+  const hmac = createHmac('sha256', secretOf(pepper, endpoint)).update(signed).digest('base64')
+  const signature = Buffer.from(webhookKey.sign(signed)).toString('base64')
+  return {
+    headers: {
+      'content-type': 'application/json',
+      'webhook-id': delivery.id,
+      'webhook-timestamp': String(sentAt),
+      'webhook-signature': `v1,${hmac} v1a,${signature}`,
+    },
+    body,
+  }
+}
+
+/** What a delivery is about. No text that anyone chose: receivers read the rest at the URL. */
+function subjectOf(site: Site, { seq, tail }: Delivery) {
+  if (tail === null) return {}
+  const did = didOfAgent(site, tail as Tail)
+  return { seq, [site.naming.didField]: did, url: `${site.baseUrl}/api/v1/agent/${did}` }
+}

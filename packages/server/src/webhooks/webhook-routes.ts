@@ -1,0 +1,142 @@
+import {
+  createdWebhookSchema,
+  newWebhookSchema,
+  WEBHOOK_DELIVERY_STATES,
+  webhookDeliveriesSchema,
+  webhookDeliverySchema,
+  webhookPatchSchema,
+  webhookSchema,
+  webhooksSchema,
+} from '@countersign/protocol'
+import { Type } from 'typebox'
+import type { App } from '../core/http/server.ts'
+import {
+  forApiKeys,
+  noContent,
+  type OwnerRouteContext,
+  ownerSchema,
+} from '../owners/owner-routes.ts'
+import { listDeliveries } from './delivery-log.ts'
+import {
+  changeEndpoint,
+  createEndpoint,
+  listEndpoints,
+  removeEndpoint,
+} from './manage-endpoints.ts'
+import { redeliver, sendTest } from './manual-deliveries.ts'
+import type { WebhookDeps } from './webhook-deps.ts'
+
+const endpointParams = () => Type.Object({ id: Type.String({ description: 'as the list has it' }) })
+const deliveryParams = () =>
+  Type.Object({ ...endpointParams().properties, delivery: Type.String({ description: 'its id' }) })
+
+/** Registers the routes of an owner's webhook endpoints and of their deliveries. */
+export function webhookRoutes(
+  app: App,
+  { deps, signedIn }: Pick<OwnerRouteContext<WebhookDeps>, 'deps' | 'signedIn'>,
+): void {
+  const { naming } = deps.site
+
+  app.get('/api/account/webhooks', {
+    schema: ownerSchema({
+      operationId: 'listWebhooks',
+      summary: 'The webhook endpoints of the owner, without their secrets',
+      ...forApiKeys('webhooks:read'),
+      response: { 200: webhooksSchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return listEndpoints(deps, ownerId)
+    },
+  })
+
+  app.post('/api/account/webhooks', {
+    schema: ownerSchema({
+      operationId: 'createWebhook',
+      summary: 'Create a webhook endpoint, for events from now on',
+      ...forApiKeys('webhooks:write'),
+      body: newWebhookSchema(),
+      response: { 201: createdWebhookSchema() },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.owner(request)
+      return reply.code(201).send(await createEndpoint(deps, ownerId, request.body))
+    },
+  })
+
+  app.patch('/api/account/webhooks/:id', {
+    schema: ownerSchema({
+      operationId: 'changeWebhook',
+      summary: 'Change, pause or activate a webhook endpoint',
+      ...forApiKeys('webhooks:write'),
+      params: endpointParams(),
+      body: webhookPatchSchema(),
+      response: { 200: webhookSchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return changeEndpoint(deps, ownerId, request.params.id, request.body)
+    },
+  })
+
+  app.delete('/api/account/webhooks/:id', {
+    schema: ownerSchema({
+      operationId: 'deleteWebhook',
+      summary: 'Delete a webhook endpoint with its delivery log',
+      ...forApiKeys('webhooks:write'),
+      params: endpointParams(),
+      response: { 204: noContent('Deleted') },
+    }),
+    handler: async (request, reply) => {
+      const { ownerId } = await signedIn.owner(request)
+      await removeEndpoint(deps, ownerId, request.params.id)
+      return reply.code(204).send(null as never)
+    },
+  })
+
+  app.post('/api/account/webhooks/:id/test', {
+    schema: ownerSchema({
+      operationId: 'testWebhook',
+      summary: 'Send a test delivery now; the response has its result',
+      ...forApiKeys('webhooks:write'),
+      params: endpointParams(),
+      response: { 200: webhookDeliverySchema(naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return sendTest(deps, ownerId, request.params.id)
+    },
+  })
+
+  app.get('/api/account/webhooks/:id/deliveries', {
+    schema: ownerSchema({
+      operationId: 'listWebhookDeliveries',
+      summary: 'The deliveries of the last 30 days, newest first',
+      ...forApiKeys('webhooks:read'),
+      params: endpointParams(),
+      querystring: Type.Object({
+        before: Type.Optional(Type.String({ description: 'next, of the page before' })),
+        state: Type.Optional(Type.Enum([...WEBHOOK_DELIVERY_STATES], { type: 'string' })),
+      }),
+      response: { 200: webhookDeliveriesSchema(naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return listDeliveries(deps, ownerId, request.params.id, request.query)
+    },
+  })
+
+  app.post('/api/account/webhooks/:id/deliveries/:delivery/redeliver', {
+    schema: ownerSchema({
+      operationId: 'redeliverWebhook',
+      summary: 'Send a delivery of the log again, now; the response has its result',
+      ...forApiKeys('webhooks:write'),
+      params: deliveryParams(),
+      response: { 200: webhookDeliverySchema(naming) },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return redeliver(deps, ownerId, request.params.id, request.params.delivery)
+    },
+  })
+}
