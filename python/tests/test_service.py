@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from countersign import Agent, AgentKey, CountersignError, Registry
+from countersign import Agent, AgentKey, CountersignError, RawRequest, Registry, verify_request
 
 SERVICE = os.environ.get("COUNTERSIGN_TEST_SERVICE", "")
 SITE = os.environ.get("COUNTERSIGN_TEST_SITE", "")
@@ -34,6 +34,7 @@ def test_claim_whoami_and_lookups(agent):
     assert registry.lookup(agent.did)["verified"] is True
     assert registry.grade(agent.did)["grade"] in "ABCDE"
     assert agent.did in json.dumps(registry.card(agent.did))
+    assert registry.certificate(agent.did).count(".") == 2
     answer = agent.answer_unbound("hello")
     assert registry.verify(answer.public_key, answer.challenge, answer.signature)["verified"] is True
     with pytest.raises(CountersignError) as caught:
@@ -42,6 +43,30 @@ def test_claim_whoami_and_lookups(agent):
     with pytest.raises(CountersignError) as caught:
         registry.lookup("svc:agent:" + "z" * 24)
     assert (caught.value.code, caught.value.status) == ("NOT_FOUND", 404)
+
+
+def test_verify_request(agent):
+    class Fresh:
+        def record(self, _nonce):
+            return "fresh"
+
+    def verified(target, site=SITE):
+        host = site.partition("//")[2]
+        signed = agent.sign_request("GET", SITE + "/a?b=c")
+        request = RawRequest("GET", "http", host, target, [("Host", host), *signed])
+        return verify_request(request, Registry(SERVICE), [site], Fresh())
+
+    result = verified("/a?b=c")
+    assert (result.verdict, result.did, result.reason) == ("verified", agent.did, None)
+    assert verified("/a?b=d").reason == "bad-signature"
+    assert verified("/a?b=c", "http://localhost").reason == "bad-signature"
+    # The status of the certificate counts.
+    registry = Registry(SERVICE)
+    found = registry.agent(agent.did)
+    registry.agent = lambda _did: {**found, "status": "suspended"}
+    host = SITE.partition("//")[2]
+    request = RawRequest("GET", "http", host, "/", agent.sign_request("GET", SITE + "/"))
+    assert verify_request(request, registry, [SITE], Fresh()).reason == "suspended"
 
 
 def test_a_token_is_redeemed_once():

@@ -11,6 +11,7 @@ from .keys import AgentKey, default_key_file
 from .nonces import MemoryNonceStore, NonceStore, UsedNonce
 from .registry import Registry
 from .verification import RequestVerifier, SignatureResult, SigningKey
+from .verify_request import verify_request
 
 __all__ = [
     "Agent",
@@ -27,4 +28,5 @@ __all__ = [
     "SigningKey",
     "UsedNonce",
     "default_key_file",
+    "verify_request",
 ]

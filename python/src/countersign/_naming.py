@@ -48,6 +48,14 @@ class Naming:
         tail = text[len(self.did_prefix) :] if text.startswith(self.did_prefix) else text
         return tail if _TAIL.fullmatch(tail) else None
 
+    def did_of_key_set(self, service: str, url: str) -> Optional[str]:
+        """The agent whose key set is at an address of a service; ``None`` if none is."""
+        prefix, suffix = f"{service}/agent/", "/jwks.json"
+        if not url.startswith(prefix) or not url.endswith(suffix):
+            return None
+        tail = self.tail_of(url[len(prefix) : -len(suffix)])
+        return None if tail is None else self.did_of(tail)
+
     def forwarded_header(self, name: str) -> str:
         """The header in which a middleware passes a part of its decision to the site, such as ``X-ServiceID-DID``."""
         return f"X-{self.id_header}-{name}"

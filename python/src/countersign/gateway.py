@@ -412,7 +412,7 @@ class Gate:
         found: List[Tuple[LookupResult, str]] = []
 
         def find_key(agent: Any, keyid: str) -> Union[SigningKey, str]:
-            did = self._did_at(agent.url)
+            did = self.naming.did_of_key_set(self._issuer, agent.url)
             if did is None:
                 return "untrusted-agent"
             lookup, source = self._lookup_key(did, keyid)
@@ -455,13 +455,6 @@ class Gate:
                 return LookupResult(True, cached.agent), "cache"
             self._refreshed_at.set(did, self._now())
         return self._agents.lookup(did), "service"
-
-    def _did_at(self, url: str) -> Optional[str]:
-        prefix, suffix = f"{self._issuer}/agent/", "/jwks.json"
-        if not url.startswith(prefix) or not url.endswith(suffix):
-            return None
-        tail = self.naming.tail_of(url[len(prefix) : -len(suffix)])
-        return None if tail is None else self.naming.did_of(tail)
 
     def _evaluate(
         self,

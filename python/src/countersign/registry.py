@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import urllib.error
 import urllib.request
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import quote
 
 from ._naming import Naming
@@ -14,6 +15,7 @@ from ._urls import is_origin
 from .errors import CountersignError
 
 _MAX_BYTES = 1024 * 1024
+_JWT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 
 class Registry:
@@ -65,6 +67,15 @@ class Registry:
         """The grade and the evidence that it rests on. Errors as :meth:`lookup`."""
         return self.call("GET", f"/api/agents/{quote(agent, safe='')}/grade")
 
+    def certificate(self, agent: str) -> str:
+        """The signed certificate of an active agent: a JWT, which this package does not verify. Errors as :meth:`lookup`;
+        the service's error if the agent is not active."""
+        answer, status = self._send("GET", f"/api/v1/agent/{quote(agent, safe='')}/certificate", "application/jwt")
+        text = answer.decode("ascii", "replace").strip()
+        if _JWT.fullmatch(text) is None:
+            raise CountersignError("PROTOCOL", "The response is not that of a Countersign service.", status)
+        return text
+
     def verify(self, public_key: str, challenge: str, signature: str) -> Dict[str, Any]:
         """Verifies an answer to a challenge (contract 4.3).
 
@@ -81,14 +92,20 @@ class Registry:
 
         :raises CountersignError: the error that the service reports; ``NETWORK``; ``PROTOCOL``
         """
+        answer, status = self._send(method, path, "application/json", body)
+        return _object_in(answer, status)
+
+    def _send(
+        self, method: str, path: str, accept: str, body: Optional[Mapping[str, Any]] = None
+    ) -> Tuple[bytes, int]:
         data = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8")
-        headers = {"Accept": "application/json", "User-Agent": "countersign-python"}
+        headers = {"Accept": accept, "User-Agent": "countersign-python"}
         if data is not None:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(self.service + path, data, headers, method=method)
         try:
             with _opener.open(request, timeout=self.timeout) as response:
-                return _object_in(response.read(_MAX_BYTES + 1), response.status)
+                return response.read(_MAX_BYTES + 1), response.status
         except urllib.error.HTTPError as answer:
             with answer:
                 raise _reported(answer.read(_MAX_BYTES), answer.code) from None
