@@ -5,12 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Tuple
-
-try:
-    from typing import Protocol
-except ImportError:  # pragma: no cover
-    Protocol = object  # type: ignore[assignment,misc]
+from typing import Callable, Dict, List, Protocol, Tuple
 
 _SHARE = 16
 

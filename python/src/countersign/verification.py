@@ -346,7 +346,6 @@ def _read_signature(fields: HeaderFields, singletons: Sequence[str]) -> Union[_I
 
 
 
-
 def _read_fields(fields: HeaderFields, signature_input: str, signature: str) -> Union[_Input, str]:
     inputs = parse_dictionary(signature_input)
     signatures = parse_dictionary(signature)
