@@ -66,7 +66,8 @@ async function claimUntil(deadline: number): Promise<number[]> {
       const at = used * HASH_BYTES
       used += 1
       const tokenHash = hashes.subarray(at, at + HASH_BYTES)
-      const claim = { tokenHash, agentId: 'main', publicKey: randomBytes(KEY_BYTES) }
+      const publicKey = randomBytes(KEY_BYTES)
+      const claim = { tokenHash, agentId: 'main', publicKey, signature: randomBytes(64) }
       const asked = performance.now()
       await db.writeBatched(MINT_BATCH, { deps, claim })
       times.push(performance.now() - asked)

@@ -181,6 +181,20 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
       [of('countersign_emails_total', 'outcome="sent"')]: growing(5),
     },
   },
+  CountersignLogHalted: {
+    fires: { [of('countersign_log_halted')]: steady(1) },
+    quiet: { [of('countersign_log_halted')]: steady(0) },
+  },
+  CountersignLogBehind: {
+    fires: {
+      [of('countersign_log_waiting')]: steady(3),
+      [of('countersign_log_size')]: steady(7),
+    },
+    quiet: {
+      [of('countersign_log_waiting')]: steady(3),
+      [of('countersign_log_size')]: growing(1),
+    },
+  },
   CountersignOutOfFiles: {
     fires: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(1024) },
     quiet: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(65536) },

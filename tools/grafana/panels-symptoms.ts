@@ -181,6 +181,14 @@ export const SYMPTOMS: readonly RowPlan[] = [
         unit: 'short',
         queries: [['streams', 'sum(countersign_feed_subscribers{$I})']],
       },
+      {
+        title: 'Transparency log',
+        unit: 'short',
+        queries: [
+          ['changes without a place', 'max(countersign_log_waiting{$I})'],
+          ['halted: {{instance}}', 'countersign_log_halted{$I} > 0'],
+        ],
+      },
     ],
   },
   {

@@ -34,6 +34,14 @@ export function decodeSignature(text: string): Uint8Array | null {
   return SIGNATURE_PATTERN.test(text) ? decodeCanonical(text, 64) : null
 }
 
+/** The bytes of canonical base64 (RFC 4648 section 4, padded, unused bits zero), or null if the text is another. */
+export function decodeBase64(text: string): Uint8Array | null {
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  const bytes = decodeCanonical(text, (text.length / 4) * 3 - padding)
+  return encodeBase64(bytes) === text ? bytes : null
+}
+
 /** Standard base64 with padding (RFC 4648 section 4). */
 export function encodeBase64(bytes: Uint8Array): string {
   let text = ''

@@ -5,6 +5,7 @@ import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
 import { agentKey, keyRecovery } from './keys.ts'
+import { openingSchema } from './log.ts'
 import {
   exportedAddressesSchema,
   exportedNotificationsSchema,
@@ -115,6 +116,9 @@ const exportedAgent = (naming: Naming) =>
     recovery: nullable(exportedRecovery()),
     history: Type.Array(eventSchema(), {
       description: 'newest first; former recoveries are among the events',
+    }),
+    log: Type.Array(openingSchema(), {
+      description: 'what the commitments of the transparency log open to',
     }),
   })
 

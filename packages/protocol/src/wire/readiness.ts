@@ -45,8 +45,20 @@ const database = () =>
     }),
   })
 
+/** The transparency log on a node, which goes on serving everything else if the log is halted. */
+const log = () =>
+  Type.Object({
+    state: Type.Enum(['ok', 'starting', 'halted'], {
+      type: 'string',
+      description: 'halted: not signed and not served until the operator has repaired it',
+    }),
+    size: count('entries under the checkpoint that the node serves'),
+    problem: nullable(Type.String({ description: 'why it is halted' })),
+  })
+
 /** The response of a node that is ready for requests. */
 export const readinessSchema = () =>
-  Type.Object({ status: Type.Literal('ok'), database: database() })
+  Type.Object({ status: Type.Literal('ok'), database: database(), log: log() })
 
 export type DatabaseReport = Static<ReturnType<typeof database>>
+export type LogReport = Static<ReturnType<typeof log>>

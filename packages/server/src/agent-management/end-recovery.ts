@@ -1,5 +1,7 @@
+import type { JsonValue } from '@countersign/protocol'
 import { agentByTail, touchAgent } from '../agents/agent-table.ts'
 import { deleteRecovery } from '../agents/key-recovery-table.ts'
+import { type LoggedChange, logChange } from '../agents/log-change.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
 import { appendNotification } from '../core/database/notification-table.ts'
@@ -25,6 +27,8 @@ export interface RecoveryEnd {
     | 'revoked'
     | 'key_compromised'
     | 'key_taken'
+  /** What the transparency log commits to: the signature of a veto. */
+  readonly evidence?: JsonValue
 }
 
 /**
@@ -36,16 +40,26 @@ export interface RecoveryEnd {
 export async function endRecovery(
   tx: Tx,
   { tail, owner_id: ownerId }: Pick<AgentRow, 'tail' | 'owner_id'>,
-  { type = 'agent.key_recovery_cancelled', reason }: RecoveryEnd,
+  { type = 'agent.key_recovery_cancelled', reason, evidence = null }: RecoveryEnd,
   at: number,
 ): Promise<boolean> {
   if (!(await deleteRecovery(tx, tail))) return false
   await cancelJob(tx, recoveryJobOf(tail))
-  await appendAgentEvent(tx, { tail, ownerId, at, type, payload: { reason } })
+  await appendAgentEvent(tx, { tail, ownerId, at, type, payload: { reason }, evidence })
   return true
 }
 
-/** Appends an event about the key of an agent, stores its number as the agent's version, and notifies the owner. */
+/** The events about keys that the transparency log has entries of, besides those that replace a key, and who causes them. */
+const LOGGED: Readonly<Partial<Record<EventType, Pick<LoggedChange, 'by' | 'change'>>>> = {
+  'agent.key_recovery_started': { by: 'owner', change: { type: 'key_recovery_started' } },
+  'agent.key_recovery_vetoed': { by: 'agent', change: { type: 'key_recovery_vetoed' } },
+  'agent.key_contested': { by: 'owner', change: { type: 'key_contested' } },
+}
+
+/**
+ * Appends an event about the key of an agent with its entry for the transparency log, stores its number as the agent's version,
+ * and notifies the owner.
+ */
 export async function appendAgentEvent(
   tx: Tx,
   event: {
@@ -53,12 +67,19 @@ export async function appendAgentEvent(
     readonly ownerId: number
     readonly at: number
     readonly type: EventType
-    readonly payload: Readonly<Record<string, unknown>>
+    readonly payload: Readonly<Record<string, JsonValue>>
+    readonly evidence?: JsonValue
   },
 ): Promise<void> {
   const seq = tx.nextSeq()
-  await touchAgent(tx, event.tail, { at: event.at, version: seq })
-  await appendEvent(tx, { seq, ...event })
+  const { evidence = null, ...recorded } = event
+  const { tail, at, type, payload } = event
+  await touchAgent(tx, tail, { at, version: seq })
+  await appendEvent(tx, { seq, ...recorded })
+  const logged = LOGGED[type]
+  if (logged !== undefined) {
+    await logChange(tx, tail, { seq, at, ...logged, evidence: { ...payload, evidence } })
+  }
   const agent = await agentByTail(tx.db, event.tail)
   if (agent !== undefined) await notifyOfKeyChange(tx, agent, { seq, ...event })
 }

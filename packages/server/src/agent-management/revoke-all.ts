@@ -50,6 +50,7 @@ async function notifyOfRevocations(
  * Revokes agents of an owner within the caller's transaction, oldest first.
  * @param at milliseconds since the Unix epoch
  * @param limit of agents; burning a key may revoke further ones
+ * @param isSpread see `NewStatus`
  * @returns the number of agents revoked
  */
 export async function revokeAgents(
@@ -58,13 +59,14 @@ export async function revokeAgents(
   reason: string | null,
   at: number,
   limit: number,
+  isSpread = false,
 ): Promise<number> {
   const agents = await unrevokedAgents(tx.db, ownerId, limit)
   const revoked = new Set<string>()
   for (const agent of agents) {
     if (revoked.has(agent.tail)) continue
-    for (const tail of await revokeAgent(tx, agent, { reason, setBy: 'owner', isBulk: true }, at))
-      revoked.add(tail)
+    const revocation = { reason, setBy: 'owner', isBulk: true, isSpread } as const
+    for (const tail of await revokeAgent(tx, agent, revocation, at)) revoked.add(tail)
   }
   return revoked.size
 }

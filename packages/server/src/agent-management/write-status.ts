@@ -1,4 +1,9 @@
-import { type AgentStatus, KEY_COMPROMISED, keyThumbprint } from '@countersign/protocol'
+import {
+  type AgentStatus,
+  type JsonValue,
+  KEY_COMPROMISED,
+  keyThumbprint,
+} from '@countersign/protocol'
 import { insertCompromisedKey, markCompromised } from '../agents/agent-key-table.ts'
 import {
   agentByTail,
@@ -8,6 +13,7 @@ import {
   updateStatus,
 } from '../agents/agent-table.ts'
 import { recoveriesTo } from '../agents/key-recovery-table.ts'
+import { logChange } from '../agents/log-change.ts'
 import { regradeAgent } from '../agents/regrade.ts'
 import { invalidateEntry } from '../agents/revise-status-entry.ts'
 import { expireAnsweredChannels, stopChecks } from '../channels/channel-lifecycle.ts'
@@ -20,6 +26,10 @@ import { endRecovery } from './end-recovery.ts'
 export interface NewStatus extends Pick<StatusChange, 'to' | 'reason' | 'setBy'> {
   /** One of many: the caller notifies the owner of all of them at once. */
   readonly isBulk?: true
+  /** It follows from the deletion of the owner's account: the entries of the log are spread (`LoggedChange`). */
+  readonly isSpread?: boolean
+  /** What the transparency log commits to besides the reason, such as a signature of the agent. */
+  readonly evidence?: JsonValue
 }
 
 const EVENT_TYPES: Readonly<Record<AgentStatus, EventType>> = {
@@ -36,7 +46,7 @@ const EVENT_TYPES: Readonly<Record<AgentStatus, EventType>> = {
 export async function writeStatus(
   tx: Tx,
   agent: AgentRow,
-  { to, reason, setBy, isBulk }: NewStatus,
+  { to, reason, setBy, isBulk, isSpread = false, evidence = null }: NewStatus,
   at: number,
 ): Promise<void> {
   const { tail, status: from, owner_id: ownerId } = agent
@@ -44,6 +54,11 @@ export async function writeStatus(
   await updateStatus(tx, { tail, from, to, reason, setBy, at, version })
   const payload = { status: to, reason }
   await appendEvent(tx, { seq: version, at, type: EVENT_TYPES[to], tail, ownerId, payload })
+  await logChange(tx, tail, {
+    ...{ seq: version, at, by: setBy, isSpread },
+    change: { type: 'status', status: to, reason },
+    evidence: { reason, evidence },
+  })
   if (to !== 'active' && to !== from && !isBulk) {
     await appendNotification(tx, {
       ownerId,

@@ -59,7 +59,7 @@ async function regradeAgents(
   for (const agent of agents) {
     const channels = (channelsOf.get(agent.tail) ?? []).map(factsOfChannel)
     const { grade } = gradeOf({ status: agent.status, verifications, channels, now: at })
-    await recordGrade(tx, agent, grade, at)
+    await recordGrade(tx, agent, grade, at, true)
     await reviseEntry(tx, entryOf.get(agent.tail), agent, { grade, verifications }, at)
   }
 }

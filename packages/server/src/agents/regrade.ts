@@ -2,6 +2,7 @@ import { type Grade, gradeOf, type VerificationFact } from '@countersign/protoco
 import type { AgentRow, Db, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import { agentByTail, setGrade } from './agent-table.ts'
+import { logChange } from './log-change.ts'
 import { provenChannels } from './proven-channel-table.ts'
 import { factsOfChannel, factsOfVerification } from './read-model/rows.ts'
 import { reviseEntry } from './revise-status-entry.ts'
@@ -28,18 +29,27 @@ export async function regradeAgent(tx: Tx, agent: GradedAgent, at: number): Prom
   await reviseEntry(tx, await currentEntry(tx.db, agent.tail), agent, evidence, at)
 }
 
-/** Stores a grade and appends `agent.grade_changed`, unless it equals the last recorded grade. */
+/**
+ * Stores a grade and appends `agent.grade_changed`, unless it equals the last recorded grade.
+ * @param isSpread the grades of other agents of the owner change at this moment (`LoggedChange`)
+ */
 export async function recordGrade(
   tx: Tx,
-  { tail, owner_id: ownerId, grade: from }: GradedAgent,
+  agent: GradedAgent,
   to: Grade,
   at: number,
+  isSpread = false,
 ): Promise<void> {
+  const { tail, owner_id: ownerId, grade: from, status } = agent
   if (from === to) return
   const seq = tx.nextSeq()
   await setGrade(tx, { tail, grade: to, version: seq })
   const payload = { from, to }
   await appendEvent(tx, { seq, at, type: 'agent.grade_changed', tail, ownerId, payload })
+  // The grade of an agent that is not active follows from its status, which has an entry.
+  if (status !== 'active') return
+  const change = { type: 'grade', grade: to } as const
+  await logChange(tx, tail, { seq, at, by: 'service', change, evidence: payload, isSpread })
 }
 
 /**

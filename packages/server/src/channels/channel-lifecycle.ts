@@ -1,4 +1,5 @@
 import { agentByTail, touchAgent } from '../agents/agent-table.ts'
+import { logChange } from '../agents/log-change.ts'
 import { regrade } from '../agents/regrade.ts'
 import type { AgentRow, ChannelRow, JobRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
@@ -23,10 +24,10 @@ export const EXPIRE_CHANNEL = 'end-channel'
 export const ANSWER = 'answer'
 
 interface ChannelEvent {
-  readonly channel: Pick<ChannelRow, 'kind' | 'handle_or_domain'>
+  readonly channel: Pick<ChannelRow, 'kind' | 'handle_or_domain' | 'tier'>
   readonly type: 'channel.verified' | 'channel.stale' | 'channel.removed'
   /** Stored beside the channel's kind and handle. Public data only. */
-  readonly payload: object
+  readonly payload: { readonly reason?: string }
   /** Milliseconds since 1970. */
   readonly at: number
 }
@@ -45,7 +46,24 @@ export async function recordChannelEvent(
   await touchAgent(tx, tail, { at, version: seq })
   const place = { kind: channel.kind, handleOrDomain: channel.handle_or_domain }
   await appendEvent(tx, { seq, at, type, tail, ownerId, payload: { ...place, ...payload } })
+  await logChannel(tx, agent, { channel, type, payload, at }, seq)
   await regrade(tx, tail, at)
+}
+
+/** The log names the kind and the tier only: a handle may identify a person. The end of a revoked agent has an entry already. */
+async function logChannel(
+  tx: Tx,
+  agent: AgentRow,
+  { channel, type, payload, at }: ChannelEvent,
+  seq: number,
+): Promise<void> {
+  if (agent.status === 'revoked') return
+  const { kind, tier, handle_or_domain: handleOrDomain } = channel
+  await logChange(tx, agent.tail, {
+    ...{ seq, at, by: payload.reason === 'owner' ? 'owner' : 'service' },
+    change: { type: type === 'channel.verified' ? 'channel_verified' : 'channel_lost', kind, tier },
+    evidence: { kind, handleOrDomain, reason: payload.reason ?? null },
+  })
 }
 
 /** A check that has ended, with everything `recordCheck` writes. */

@@ -2,6 +2,7 @@ import { CONTEST_WINDOW_MS } from '@countersign/protocol'
 import { SqliteAdapter, sql } from 'kysely'
 import { thumbprintBytes } from '../agents/key-thumbprint-table.ts'
 import { type KeyUse, keyUseOf } from '../agents/key-use.ts'
+import { insertQueued, insertQueuedRows } from '../agents/log-queue-table.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
 import type {
   AgentRow,
@@ -11,6 +12,7 @@ import type {
   Tx,
 } from '../core/database/database.ts'
 import { appendEvent, type NewEvent } from '../core/database/event-table.ts'
+import type { LogQueueRow } from '../core/database/log-rows.ts'
 import { prepared } from '../core/database/prepared.ts'
 
 /** Invalidates the owner's unused tokens. `now` is in milliseconds since 1970. */
@@ -55,6 +57,8 @@ export interface DecodedClaim {
   readonly publicKey: Uint8Array
   /** The label that the owner chose. */
   readonly agentId: string
+  /** 64 bytes. */
+  readonly signature: Uint8Array
 }
 
 /** The data that decide the outcome of a claim. They cannot change during the write transaction that reads them. */
@@ -83,15 +87,18 @@ export interface Minted {
   readonly tokenHashes: readonly Uint8Array[]
   readonly agents: readonly NewAgent[]
   readonly events: readonly NewEvent[]
+  /** What the transparency log will say of them. */
+  readonly queued: readonly LogQueueRow[]
 }
 
 export type NewAgent = Pick<
   AgentRow,
   'seq' | 'tail' | 'public_key' | 'agent_id' | 'owner_id' | 'claimed_at' | 'grade'
->
+> &
+  Partial<Pick<AgentRow, 'key_thumbprint'>>
 
 /**
- * Redeems tokens and inserts the claimed agents and their events.
+ * Redeems tokens and inserts the claimed agents, their events and their entries for the transparency log.
  * @throws Error if a token cannot be redeemed or a pair is taken. The conditional update and the unique index enforce this
  * independently of what was read before.
  */
@@ -224,7 +231,11 @@ const insert = prepared<NewAgent & Pick<AgentRow, 'key_thumbprint'>, object>((db
 
 /** @throws Error if an agent that is not revoked has the same key and label */
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<void> {
-  await insert(tx.db, { ...agent, key_thumbprint: thumbprintBytes(agent.public_key) })
+  await insert(tx.db, { ...agent, key_thumbprint: thumbprintOf(agent) })
+}
+
+function thumbprintOf({ key_thumbprint, public_key }: NewAgent): Uint8Array {
+  return key_thumbprint ?? thumbprintBytes(public_key)
 }
 
 async function insertInSqlite(tx: Tx, minted: Minted, now: number): Promise<void> {
@@ -233,14 +244,16 @@ async function insertInSqlite(tx: Tx, minted: Minted, now: number): Promise<void
   }
   for (const agent of minted.agents) await insertAgent(tx, agent)
   for (const event of minted.events) await appendEvent(tx, event)
+  for (const row of minted.queued) await insertQueued(tx, row)
 }
 
-async function insertInPostgres({ db }: Tx, minted: Minted, now: number): Promise<void> {
-  const { tokenHashes, agents, events } = minted
+async function insertInPostgres(tx: Tx, minted: Minted, now: number): Promise<void> {
+  const { db } = tx
+  const { tokenHashes, agents, events, queued } = minted
   const agentColumn = <K extends keyof NewAgent>(name: K) => agents.map((agent) => agent[name])
   const eventColumn = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name])
   const payloads = events.map((event) => JSON.stringify(event.payload))
-  const thumbprints = agents.map(({ public_key }) => thumbprintBytes(public_key))
+  const thumbprints = agents.map(thumbprintOf)
   const [redeemed] = await Promise.all([
     sql`update claim_tokens set used_at = ${now}::bigint
       where hash = any(${tokenHashes}::bytea[]) and used_at is null and superseded_at is null
@@ -262,6 +275,7 @@ async function insertInPostgres({ db }: Tx, minted: Minted, now: number): Promis
       select * from unnest(${eventColumn('seq')}::bigint[], ${eventColumn('at')}::bigint[],
         ${eventColumn('type')}::text[], ${eventColumn('tail')}::text[],
         ${eventColumn('ownerId')}::bigint[], ${payloads}::text[])`.execute(db),
+    insertQueuedRows(tx, queued),
   ])
   if (redeemed.rows.length !== tokenHashes.length) throw tokenNotRedeemable()
 }

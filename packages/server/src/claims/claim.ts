@@ -23,7 +23,6 @@ export interface ClaimDeps extends MintDeps {
 
 interface Claim extends DecodedClaim {
   readonly token: ClaimToken
-  readonly signature: Uint8Array
 }
 
 /**

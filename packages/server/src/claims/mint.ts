@@ -7,10 +7,13 @@ import {
   type Naming,
   randomTail,
 } from '@countersign/protocol'
+import { thumbprintBytes } from '../agents/key-thumbprint-table.ts'
 import { type KeyReuse, keyUseRefusal } from '../agents/key-use.ts'
+import { queuedRow } from '../agents/log-change.ts'
 import { factsOfVerification } from '../agents/read-model/rows.ts'
 import type { Batch, ClaimTokenRow, Outcome, Tx } from '../core/database/database.ts'
 import type { NewEvent } from '../core/database/event-table.ts'
+import type { LogQueueRow } from '../core/database/log-rows.ts'
 import {
   type ClaimState,
   claimStates,
@@ -57,6 +60,7 @@ export async function mint(
   const earlier = new EarlierMints()
   const agents: NewAgent[] = []
   const tokenHashes: Uint8Array[] = []
+  const queued: LogQueueRow[] = []
   const outcomes = claims.map((claim, i): Outcome<Did> => {
     const { tokenHash, publicKey, agentId } = claim
     const state = earlier.applyTo(states[i] as ClaimState, claim)
@@ -64,16 +68,20 @@ export async function mint(
     if (refusal !== null) return { error: refusal }
     const owner = (state.token as ClaimTokenRow).owner_id
     const tail = randomTail(deps.randomBytes)
-    agents.push({
+    const agent = {
       ...{ seq: tx.nextSeq(), tail, public_key: publicKey, agent_id: agentId },
       ...{ owner_id: owner, claimed_at: at, grade: gradeAtClaim(state, at) },
-    })
+      key_thumbprint: thumbprintBytes(publicKey),
+    }
+    agents.push(agent)
+    queued.push(queuedClaim(agent, claim))
     tokenHashes.push(tokenHash)
     earlier.add(claim, owner, at)
     return { value: didOf(deps.naming, tail) }
   })
   if (agents.length > 0) {
-    await insertMinted(tx, { tokenHashes, agents, events: agents.map(claimedEvent) }, at)
+    const events = agents.map(claimedEvent)
+    await insertMinted(tx, { tokenHashes, agents, events, queued }, at)
   }
   return outcomes
 }
@@ -134,6 +142,22 @@ function textOf(bytes: Uint8Array): string {
 function gradeAtClaim({ verifications }: ClaimState, now: number): NewAgent['grade'] {
   const verified = verifications.map(factsOfVerification)
   return gradeOf({ status: 'active', verifications: verified, channels: [], now }).grade
+}
+
+/** What the log will say of a claim. The signature is evidence: it covers the claim token, which is not published. */
+function queuedClaim(
+  agent: NewAgent & { readonly key_thumbprint: Uint8Array },
+  { tokenHash, publicKey, agentId, signature }: DecodedClaim,
+) {
+  const evidence = {
+    agentId,
+    claimTokenHash: encodeBase64(tokenHash),
+    publicKey: encodeBase64(publicKey),
+    signature: encodeBase64(signature),
+  }
+  const { seq, claimed_at: at, grade } = agent
+  const change = { type: 'claimed', grade } as const
+  return queuedRow({ ...agent, key_sequence: 1 }, { seq, at, by: 'agent', change, evidence })
 }
 
 function claimedEvent(agent: NewAgent): NewEvent {

@@ -15,6 +15,9 @@ import { directoryOf } from '../core/database/open-database.ts'
 import { checkIssuerKey, OtherIssuerKeyError } from '../core/issuer-keys/issuer-keys.ts'
 import { OtherBaseUrlError, otherBaseUrl } from '../core/same-base-url.ts'
 import { comparePepper, OtherPepperError } from '../identity/pepper-check.ts'
+import { LogAnchor } from '../log/anchor.ts'
+import { currentEpoch } from '../log/log-table.ts'
+import { assertContains } from '../log/transparency-log.ts'
 import { print, ReportedFailure } from './output.ts'
 
 interface Finding {
@@ -36,6 +39,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'read model': checkReadModel,
   'identity pepper': checkPepper,
   'service keys': checkServiceKeys,
+  'transparency log': checkLog,
   'free disk': checkDisk,
   'base URL': checkBaseUrl,
   server: checkServer,
@@ -154,6 +158,22 @@ async function checkServiceKeys({ dataDir, database }: Settings) {
 
 function findIssuerKey(database: Settings['database'], dataDir: string) {
   return inspectDatabase(database, ({ db }) => checkIssuerKey(db, dataDir))
+}
+
+/** Whether the database has what this machine has signed or served. */
+async function checkLog({ dataDir, database }: Settings) {
+  if (isMissingFile(database)) return ok('not begun yet')
+  const anchor = new LogAnchor(dataDir).read()
+  const epoch = await inspectDatabase(database, async ({ db }) => {
+    if ((await missingMigrations(db)).length > 0) return undefined
+    const row = await currentEpoch(db)
+    if (row !== undefined) await assertContains(db, row.epoch, anchor, row)
+    return row
+  })
+  if (epoch !== undefined) return ok(`${epoch.published_size} entries are signed`)
+  return anchor === null
+    ? ok('not begun yet: the service begins it when it runs')
+    : fail('log-head in DATA_DIR is of a log that the database does not have: it was restored')
 }
 
 async function checkDisk({ dataDir, database }: Settings) {

@@ -12,6 +12,7 @@ import { changeBaseUrlCommand } from './change-base-url.ts'
 import { doctorCommand } from './doctor.ts'
 import { importCommand } from './import.ts'
 import { issuerKeyCommands } from './issuer-key.ts'
+import { logCommands } from './log.ts'
 import { ReportedFailure } from './output.ts'
 import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider.ts'
@@ -69,6 +70,7 @@ export async function runCountersignd(
   webhookCommands(program, env)
   backupCommands(program, env)
   importCommand(program, env)
+  logCommands(program, env)
   acceptPepperCommand(program, env)
   acceptServiceKeyCommand(program, env)
   beginEpochCommand(program, env)

@@ -45,7 +45,10 @@ export async function completeRecovery(
   await deleteRecovery(tx, tail)
   const { reason } = recovery
   const type = 'agent.key_recovered'
-  await replaceKey(tx, agent, { newKey, changedBy: 'recovery', at, type, payload: { reason } })
+  await replaceKey(tx, agent, {
+    ...{ newKey, changedBy: 'recovery', at, type, payload: { reason } },
+    ...{ by: 'owner', change: { type: 'key_recovered' } },
+  })
   await expireAnsweredChannels(tx, agent, 'key-replaced', at)
   await liftSuspension(tx, agent, at)
 }

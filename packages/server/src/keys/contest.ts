@@ -3,6 +3,7 @@ import {
   CONTEST_WINDOW_MS,
   CodedError,
   type ContestRequest,
+  type JsonValue,
 } from '@countersign/protocol'
 import { appendAgentEvent, endRecovery } from '../agent-management/end-recovery.ts'
 import { appendCompromised, burnKey } from '../agent-management/write-status.ts'
@@ -102,14 +103,17 @@ async function restore(
     keyReuse,
     payload,
     at,
-  }: { readonly keyReuse: KeyReuse; payload: Readonly<Record<string, unknown>>; at: number },
+  }: { readonly keyReuse: KeyReuse; payload: Readonly<Record<string, JsonValue>>; at: number },
 ): Promise<void> {
   const wanted = { publicKey: newKey, agentId: agent.agent_id, ownerId: agent.owner_id }
   const use = await keyUseOf(tx.db, wanted, agent.tail, at)
   const refusal = keyUseRefusal(keyReuse, { ...use, isOwnFormerKey: false })
   if (refusal !== null) throw refusal
   const type = 'agent.key_contested'
-  await replaceKey(tx, agent, { newKey, changedBy: 'contest', at, type, payload })
+  await replaceKey(tx, agent, {
+    ...{ newKey, changedBy: 'contest', at, type, payload },
+    ...{ by: 'owner', change: { type: 'key_contested' } },
+  })
   await endRecovery(tx, agent, { reason: 'contested' }, at)
 }
 

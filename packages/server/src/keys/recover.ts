@@ -1,6 +1,7 @@
 import {
   CodedError,
   isRecoveryToken,
+  type JsonValue,
   keyThumbprint,
   type RecoverRequest,
   type RecoverResponse,
@@ -193,13 +194,20 @@ export async function vetoRecovery(
   const target = { service: site.baseUrl, did, sequence, oldKey: key, newKey: null, issuedAt }
   const whose = 'the agent’s current key'
   await assertSigned(deps, { operation: 'veto', ...target }, { key, signature, whose })
-  await db.write((tx) => vetoInTransaction(tx, { tail, sequence, key, at: now() }))
+  const evidence = { service: site.baseUrl, issuedAt, signature: encoded }
+  await db.write((tx) => vetoInTransaction(tx, { tail, sequence, key, evidence, at: now() }))
   return { [site.naming.didField]: did, keySequence: sequence }
 }
 
 async function vetoInTransaction(
   tx: Tx,
-  veto: { readonly tail: Tail; readonly sequence: number; readonly key: Uint8Array; at: number },
+  veto: {
+    readonly tail: Tail
+    readonly sequence: number
+    readonly key: Uint8Array
+    readonly evidence: JsonValue
+    readonly at: number
+  },
 ): Promise<void> {
   const agent = await requireAgent(tx.db, veto.tail)
   const isCurrent = Buffer.compare(agent.public_key, veto.key) === 0
@@ -216,5 +224,5 @@ async function vetoInTransaction(
     throw new CodedError('CONFLICT', 'No recovery of this agent is pending.')
   }
   const type = 'agent.key_recovery_vetoed'
-  await endRecovery(tx, agent, { type, reason: 'veto' }, veto.at)
+  await endRecovery(tx, agent, { type, reason: 'veto', evidence: veto.evidence }, veto.at)
 }

@@ -1,5 +1,6 @@
 import {
   CodedError,
+  type JsonValue,
   RENOUNCED_BY_AGENT,
   type Renounced,
   type RenounceRequest,
@@ -46,7 +47,9 @@ export async function renounce(
     { key: publicKey, signature: signed, whose },
   )
   const agent = await db.write(async (tx) => {
-    await revokeRenounced(tx, await requireAgent(tx.db, tail), { sequence, publicKey, at: now() })
+    const evidence = { service: site.baseUrl, sequence, issuedAt, signature }
+    const revocation = { sequence, publicKey, evidence, at: now() }
+    await revokeRenounced(tx, await requireAgent(tx.db, tail), revocation)
     return requireAgent(tx.db, tail)
   })
   return {
@@ -60,7 +63,12 @@ export async function renounce(
 async function revokeRenounced(
   tx: Tx,
   agent: AgentRow,
-  signed: { readonly sequence: number; readonly publicKey: Uint8Array; readonly at: number },
+  signed: {
+    readonly sequence: number
+    readonly publicKey: Uint8Array
+    readonly evidence: JsonValue
+    readonly at: number
+  },
 ): Promise<void> {
   const { key_sequence: current } = agent
   // The key may have changed since the signature was verified.
@@ -75,5 +83,6 @@ async function revokeRenounced(
       'This key was reported as compromised: it cannot end a certificate.',
     )
   }
-  await revokeAgent(tx, agent, { reason: RENOUNCED_BY_AGENT, setBy: 'agent' }, signed.at)
+  const { evidence } = signed
+  await revokeAgent(tx, agent, { reason: RENOUNCED_BY_AGENT, setBy: 'agent', evidence }, signed.at)
 }

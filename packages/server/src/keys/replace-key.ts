@@ -1,7 +1,14 @@
-import { type KeyChange, keyThumbprint } from '@countersign/protocol'
+import {
+  type AgentChange,
+  type JsonValue,
+  type KeyChange,
+  keyThumbprint,
+  type LogActor,
+} from '@countersign/protocol'
 import { notifyOfKeyChange } from '../agent-management/end-recovery.ts'
 import { replaceCurrentKey } from '../agents/agent-key-table.ts'
 import { type KeyReuse, keyUseOf, keyUseRefusal } from '../agents/key-use.ts'
+import { logChange } from '../agents/log-change.ts'
 import { reviseAfterNewKey } from '../agents/revise-status-entry.ts'
 import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent, type EventType } from '../core/database/event-table.ts'
@@ -31,14 +38,17 @@ export interface Replacement {
   readonly at: number
   readonly type: EventType
   /** Added to the number and the thumbprint of the new key in the event. */
-  readonly payload: Readonly<Record<string, unknown>>
+  readonly payload: Readonly<Record<string, JsonValue>>
+  /** The entry for the transparency log, and who made the change. */
+  readonly by: LogActor
+  readonly change: AgentChange
 }
 
-/** Makes a key the current one of an agent, with the next sequence number, and appends the event. */
+/** Makes a key the current one of an agent, with the next sequence number, and appends the event and the entry of the log. */
 export async function replaceKey(
   tx: Tx,
   agent: AgentRow,
-  { newKey, changedBy, at, type, payload }: Replacement,
+  { newKey, changedBy, at, type, payload, by, change }: Replacement,
 ): Promise<void> {
   const { tail, owner_id: ownerId } = agent
   const seq = tx.nextSeq()
@@ -50,5 +60,6 @@ export async function replaceKey(
   const added = { keySequence, keyThumbprint: keyThumbprint(newKey), ...payload }
   await appendEvent(tx, { seq, at, type, tail, ownerId, payload: added })
   await reviseAfterNewKey(tx, { ...agent, key_sequence: keySequence }, at)
+  await logChange(tx, tail, { seq, at, by, change, evidence: added })
   await notifyOfKeyChange(tx, agent, { seq, at, type, payload })
 }

@@ -1,5 +1,7 @@
 import {
   CodedError,
+  encodeBase64,
+  type KeyRotation,
   keyThumbprint,
   type Rotated,
   type RotateRequest,
@@ -27,6 +29,8 @@ interface Rotation {
   readonly sequence: number
   readonly oldKey: Uint8Array
   readonly newKey: Uint8Array
+  /** What both keys have signed, and their signatures: the log publishes it. */
+  readonly logged: KeyRotation
 }
 
 /**
@@ -61,7 +65,14 @@ export async function rotate(
   const newOne = 'the new key (newSignature)'
   await assertSigned(deps, signed, { key: newKey, signature: bySignature.new, whose: newOne })
   if (isRepeated) return rotatedOf(site, agent)
-  return rotatedOf(site, await commit(deps, { tail, sequence, oldKey, newKey }))
+  const logged: KeyRotation = {
+    ...{ type: 'key_rotated', service, issuedAt },
+    prevKey: encodeBase64(oldKey),
+    newKey: encodeBase64(newKey),
+    oldSignature: request.oldSignature,
+    newSignature: request.newSignature,
+  }
+  return rotatedOf(site, await commit(deps, { tail, sequence, oldKey, newKey, logged }))
 }
 
 function rotatedOf(site: Site, agent: AgentRow): Rotated {
@@ -111,7 +122,7 @@ async function rotateInTransaction(
   { keyReuse, now }: KeyOperationDeps,
   tx: Tx,
   agent: AgentRow,
-  { sequence, oldKey, newKey }: Rotation,
+  { sequence, oldKey, newKey, logged }: Rotation,
 ): Promise<void> {
   const at = Math.max(now(), currentSince(agent))
   // The key may have changed since the signatures were verified.
@@ -132,6 +143,7 @@ async function rotateInTransaction(
     at,
     type: 'agent.key_rotated',
     payload: { previousKeyThumbprint: keyThumbprint(oldKey) },
+    ...{ by: 'agent', change: logged },
   })
   await endRecovery(tx, agent, { reason: 'rotated' }, at)
 }

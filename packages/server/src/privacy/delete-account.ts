@@ -10,6 +10,7 @@ import { appendEvent } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { cancelJob } from '../core/jobs/job-table.ts'
 import { EXPIRE_VERIFICATION } from '../identity/record-verification.ts'
+import { eraseOpenings } from '../log/log-table.ts'
 import { EXPIRE_UNUSED_ACCOUNT } from '../owners/unused-account.ts'
 import { deleteEndpointsOf } from '../webhooks/manage-endpoints.ts'
 import {
@@ -64,7 +65,7 @@ export async function deleteAccount(
 
 /** The last transaction of a deletion. @returns the number of agents revoked */
 export async function eraseAccount(tx: Tx, ownerId: number, at: number): Promise<number> {
-  const revoked = await revokeAgents(tx, ownerId, REASON, at, ALL)
+  const revoked = await revokeAgents(tx, ownerId, REASON, at, ALL, true)
   await eraseChannels(tx, ownerId, REASON, at)
   await erasePayloads(tx, ownerId)
   await clearProfiles(tx, await agentsWithProfile(tx.db, ownerId, ALL), at)
@@ -73,6 +74,7 @@ export async function eraseAccount(tx: Tx, ownerId: number, at: number): Promise
   await cancelRegrade(tx, ownerId)
   await cancelJob(tx, `${EXPIRE_UNUSED_ACCOUNT}:${ownerId}`)
   await deleteEndpointsOf(tx, ownerId)
+  await eraseOpenings(tx, ownerId)
   await deleteOwnerRecords(tx, ownerId)
   // Valid usernames contain no colon, so this one cannot be taken.
   await anonymizeOwner(tx, ownerId, `deleted:${ownerId}`, at)
@@ -96,7 +98,8 @@ async function inBatches(batch: () => Promise<number>): Promise<number> {
 
 async function revokeBatch(tx: Tx, ownerId: number, at: number): Promise<number> {
   const { length } = await unrevokedAgents(tx.db, ownerId, BATCH_THRESHOLD)
-  return length < BATCH_THRESHOLD ? 0 : revokeAgents(tx, ownerId, REASON, at, REVOKE_BATCH_SIZE)
+  if (length < BATCH_THRESHOLD) return 0
+  return revokeAgents(tx, ownerId, REASON, at, REVOKE_BATCH_SIZE, true)
 }
 
 async function clearProfileBatch(tx: Tx, ownerId: number, at: number): Promise<number> {

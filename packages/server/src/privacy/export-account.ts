@@ -1,4 +1,4 @@
-import { type AccountExport, CodedError, encodeBase64 } from '@countersign/protocol'
+import { type AccountExport, CodedError, encodeBase64, type Tail } from '@countersign/protocol'
 import { describeAccountActivity } from '../agent-management/activity.ts'
 import { eventsOfAgent, eventsOfOwner } from '../agent-management/agent-event-table.ts'
 import { describeEvent } from '../agent-management/history.ts'
@@ -13,6 +13,7 @@ import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { timestamp, timestampOrNull } from '../core/timestamp.ts'
 import { exportKeys } from '../keys/list-keys.ts'
+import { exportOpenings } from '../log/openings.ts'
 import { describeAddresses, describeChoices } from '../notifications/email-preferences.ts'
 import { exportNotifications } from '../notifications/list-notifications.ts'
 import { listApiKeys } from '../owners/api-keys.ts'
@@ -145,5 +146,6 @@ async function exportAgent({ db, site, now }: ExportDeps, row: AgentRow): Promis
     channels: await exportChannels(db.read, row.tail, now()),
     ...(await exportKeys(db.read, row)),
     history: history.map(describeEvent),
+    log: await exportOpenings(db.read, row.tail as Tail),
   }
 }

@@ -32,6 +32,8 @@ import { siteOf } from '../core/site.ts'
 import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
 import { rotate } from '../keys/rotate.ts'
+import { reportLog } from '../log/report-log.ts'
+import type { TransparencyLog } from '../log/transparency-log.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
 import type { Status } from '../status/open-status.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
@@ -60,6 +62,7 @@ export interface ServiceParts {
   readonly sender: Sender
   readonly issuerKeys: IssuerKeyRing
   readonly status: Status
+  readonly transparencyLog: TransparencyLog
   readonly now: () => number
 }
 
@@ -84,6 +87,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     sender,
     issuerKeys,
     status,
+    transparencyLog,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -122,6 +126,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       ...{ readModel, site, now, db, issuerKeys, certificateLifetimeMs },
       statusState: status.state,
     }),
+    transparencyLog,
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),
@@ -130,6 +135,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     isReady: () => state.phase === 'ready',
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),
+    reportLog: () => reportLog(transparencyLog),
     isDraining: () => state.phase === 'draining',
     onServer: (server: Server, createAnother: () => Server) =>
       state.listeners.addServer(server, createAnother),

@@ -48,6 +48,8 @@ import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
 import { type KeyRouteDeps, keyHistoryRoute, keyRoutes } from '../keys/key-routes.ts'
 import { type RenounceRouteDeps, renounceRoute } from '../keys/renounce-routes.ts'
+import { logRoutes } from '../log/log-routes.ts'
+import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { VerifyReceived } from '../pages/check-request.ts'
 import { developmentMailRoute } from '../pages/development-mail-routes.ts'
 import { apiModel } from '../pages/docs/api-model.ts'
@@ -79,10 +81,12 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly issuerKeys: IssuerKeys
   readonly status: Pick<Status, 'heads' | 'feed' | 'tokens'>
   readonly issuer: Issuer
+  readonly transparencyLog: TransparencyLog
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
   readonly reportDatabase: HealthDeps['reportDatabase']
+  readonly reportLog: HealthDeps['reportLog']
   readonly isDraining: () => boolean
   readonly metrics: RequestMetrics
   readonly loadShedder: LoadShedder
@@ -203,5 +207,6 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   feedRoute(app, { site: deps.read.site, ...deps.status })
   certificateRoutes(app, { site: deps.read.site, issuer: deps.issuer })
   issuerKeyRoutes(app, { site: deps.read.site, issuerKeys: deps.issuerKeys })
+  logRoutes(app, { ...deps.read, db: deps.owners.db, log: deps.transparencyLog })
   healthRoutes(app, deps)
 }

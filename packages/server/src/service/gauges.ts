@@ -6,6 +6,7 @@ import { directoryOf } from '../core/database/open-database.ts'
 import { jobsDue, jobsLate } from '../core/jobs/run-jobs.ts'
 import type { Gauges } from '../core/metrics/service-gauges.ts'
 import { WriteMetrics } from '../core/metrics/write-metrics.ts'
+import { countDue } from '../log/log-table.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import { describeQueue } from '../notifications/send-due-emails.ts'
 import {
@@ -17,7 +18,14 @@ import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
   ServiceParts,
-  'db' | 'readModel' | 'status' | 'loadShedder' | 'rateLimiter' | 'state' | 'now'
+  | 'db'
+  | 'readModel'
+  | 'status'
+  | 'loadShedder'
+  | 'rateLimiter'
+  | 'state'
+  | 'now'
+  | 'transparencyLog'
 > & {
   readonly checks: DueChecks
   readonly emails: DueEmails | null
@@ -25,21 +33,9 @@ type MeasuredParts = Pick<
 }
 
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
-export function gaugesOf(
-  settings: Settings,
-  {
-    db,
-    readModel,
-    status,
-    loadShedder,
-    rateLimiter,
-    state,
-    now,
-    checks,
-    emails,
-    deliveries,
-  }: MeasuredParts,
-): Gauges {
+export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
+  const { db, readModel, status, loadShedder, rateLimiter, state, now, checks, emails } = parts
+  const { deliveries, transparencyLog } = parts
   const writes = new WriteMetrics()
   const waiting = sharedWhileRunning(() => measureWaiting({ db, now }))
   db.onTransaction((end) => writes.observe(end))
@@ -74,6 +70,11 @@ export function gaugesOf(
             queued: async () => (await describeQueue({ db, now })).count,
             oldest: async () => (await describeQueue({ db, now })).age,
           },
+    transparencyLog: {
+      size: () => transparencyLog.served?.size ?? 0,
+      waiting: () => countDue(db.read, now()),
+      isHalted: () => transparencyLog.problem !== null,
+    },
     webhooks: {
       outcomes: () => deliveries.outcomes,
       waiting,

@@ -2,6 +2,7 @@ import {
   CodedError,
   type DatabaseReport,
   errorSchema,
+  type LogReport,
   readinessSchema,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
@@ -16,10 +17,12 @@ export interface HealthDeps {
   readonly isFresh: () => boolean
   /** Must answer within seconds even if the database does not. */
   readonly reportDatabase: () => Promise<DatabaseReport>
+  readonly reportLog: () => LogReport
 }
 
 /** `/healthz`: whether the process is alive. `/readyz`: whether it should get requests, and the state of its database. */
-export function healthRoutes(app: App, { isReady, isFresh, reportDatabase }: HealthDeps): void {
+export function healthRoutes(app: App, deps: HealthDeps): void {
+  const { isReady, isFresh, reportDatabase, reportLog } = deps
   app.get('/healthz', {
     schema: {
       operationId: 'healthz',
@@ -45,7 +48,7 @@ export function healthRoutes(app: App, { isReady, isFresh, reportDatabase }: Hea
           'UNAVAILABLE',
           `This node has had no news of the database for ${database.staleness} ms. It answers lookups again when it does.`,
         )
-      return { status: 'ok' as const, database }
+      return { status: 'ok' as const, database, log: reportLog() }
     },
   })
 }

@@ -13,6 +13,7 @@ import { sessionRoutes } from '../dashboard/session-routes.ts'
 import { streamRoute } from '../dashboard/stream-routes.ts'
 import { identityRoutes } from '../identity/identity-routes.ts'
 import { ownKeyRoutes } from '../keys/own-key-routes.ts'
+import { openingRoutes } from '../log/opening-routes.ts'
 import type { NotificationDeps } from '../notifications/notification-deps.ts'
 import { notificationRoutes } from '../notifications/notification-routes.ts'
 import { accountRoutes } from '../owners/account-routes.ts'
@@ -53,6 +54,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     issueTokenRoutes(owners, context)
     ownAgentRoutes(owners, context)
     ownKeyRoutes(owners, context)
+    openingRoutes(owners, context)
     streamRoute(owners, context)
     channelsRoutes(owners, context)
   })

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -9,6 +10,7 @@ import { VERSION } from '../config/version.ts'
 import { selfTestEd25519 } from '../core/crypto/ed25519.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
 import { openServiceKey } from '../core/crypto/service-keys.ts'
+import type { Database } from '../core/database/database.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
 import type { WriterTurn } from '../core/database/sqlite/writer-turn.ts'
@@ -23,6 +25,7 @@ import { openPerspectives } from '../core/network/open-perspectives.ts'
 import { openSender } from '../core/network/open-sender.ts'
 import { assertSameBaseUrl } from '../core/same-base-url.ts'
 import { assertSamePepper } from '../identity/pepper-check.ts'
+import { TransparencyLog } from '../log/transparency-log.ts'
 import { DueEmails } from '../notifications/send-due-emails.ts'
 import { smtpMailer } from '../notifications/smtp-mailer.ts'
 import { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
@@ -110,14 +113,15 @@ async function start(
   const db = await openDatabase(settings.database, now, primary?.writerTurn)
   resources.defer(() => db.close())
   if (primary === null) await db.check()
-  await assertSameBaseUrl(db, settings.baseUrl)
   await assertSamePepper({ db, pepper: loadPepper(settings.dataDir) })
+  await assertSameBaseUrl(db, settings.baseUrl)
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
   const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
   const issuerKeys = await IssuerKeyRing.open({
     ...{ db, dataDir: settings.dataDir, now, elapsed: timing.elapsed },
     certificateLifetimeMs: settings.certificateLifetimeMs,
   })
+  const transparencyLog = await openLog(settings, db, now)
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
   const status = await openStatus({
     ...{ db, readModel, issuerKeys, now, baseUrl: settings.baseUrl.origin },
@@ -143,6 +147,7 @@ async function start(
     sender,
     issuerKeys,
     status,
+    transparencyLog,
     now,
   }
   const deps = appDeps(settings, log, parts)
@@ -155,20 +160,13 @@ async function start(
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
     ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
-    emails,
-    deliveries,
+    ...{ emails, deliveries, transparencyLog },
   })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
-  startTimers(
-    {
-      ...{ db, readModel, issuerKeys, status, now, checks, emails, deliveries, warnings },
-      every: timing.every,
-    },
-    log,
-    resources,
-  )
+  const due = { checks, emails, deliveries, warnings, issuerKeys, status, transparencyLog }
+  startTimers({ db, readModel, now, ...due, every: timing.every }, log, resources)
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())
@@ -192,6 +190,15 @@ async function start(
       await resources.disposeAsync()
     },
   }
+}
+
+async function openLog(
+  { dataDir, naming, baseUrl }: Settings,
+  db: Database,
+  now: () => number,
+): Promise<TransparencyLog> {
+  const key = await openServiceKey({ db, dataDir }, 'log')
+  return new TransparencyLog({ db, dataDir, key, naming, host: baseUrl.host, now, randomBytes })
 }
 
 /** Null if the service sends no e-mail. */

@@ -3,6 +3,7 @@ import { fillThumbprints } from '../agents/key-thumbprints.ts'
 import type { DueChecks } from '../channels/recheck-due.ts'
 import { JobRunner } from '../core/jobs/run-jobs.ts'
 import { WorkLoop } from '../core/jobs/work-loop.ts'
+import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import { HEAD_INTERVAL_MS } from '../status/status-feed.ts'
@@ -14,6 +15,8 @@ import { JOB_HANDLERS } from './job-handlers.ts'
 const POLL_MS = 100
 /** How often to look for due jobs and channel checks. */
 const WORK_MS = 1000
+/** How often to look for changes to log: a checkpoint is at most a second old while there is something new. */
+const LOG_MS = 500
 
 /** Calls `run` at an interval, like `setInterval`. @returns stops it */
 export type StartInterval = (milliseconds: number, run: () => void) => () => void
@@ -45,6 +48,7 @@ export function startTimers(
     emails,
     deliveries,
     warnings,
+    transparencyLog,
     every,
   }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'status' | 'now'> & {
     readonly checks: DueChecks
@@ -52,6 +56,7 @@ export function startTimers(
     readonly emails: DueEmails | null
     readonly deliveries: DueDeliveries
     readonly warnings: ExpiryWarnings
+    readonly transparencyLog: TransparencyLog
     readonly every: StartInterval
   },
   log: Logger,
@@ -86,10 +91,22 @@ export function startTimers(
     void deliveries.run()
   })
   const stopHeads = every(HEAD_INTERVAL_MS, () => void status.feed.tick())
+  const logging = new WorkLoop({
+    poll: (stopping) => transparencyLog.run(stopping),
+    onError: (error) => log.error({ err: error }, 'the transparency log cannot go on'),
+  })
+  const stopLogging = every(LOG_MS, () => void logging.run())
   resources.defer(async () => {
     stopPolling()
     stopWork()
     stopHeads()
-    await Promise.all([due.stop(), thumbprints.stop(), rotation.stop(), warnings.stop()])
+    stopLogging()
+    await Promise.all([
+      due.stop(),
+      thumbprints.stop(),
+      rotation.stop(),
+      warnings.stop(),
+      logging.stop(),
+    ])
   })
 }

@@ -118,7 +118,7 @@ async function changeChannel(tx: Tx, change: ChannelChange, tail: Tail, at: numb
     if (known.some((each) => each.id === id)) await updateChannel(tx, id, times)
     else await insertProvenChannel(tx, tail, { id, kind, handle_or_domain: place, tier, ...times })
     await scheduleExpiry(tx, id, fresh_until)
-    const channel = { kind, handle_or_domain: place }
+    const channel = { kind, handle_or_domain: place, tier }
     return recordChannelEvent(tx, row, { channel, type: 'channel.verified', payload: {}, at })
   }
   const [channel] = known

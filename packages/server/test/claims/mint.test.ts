@@ -91,6 +91,7 @@ for (const keyReuse of ['owner', 'any'] as const) {
           // The same keys in three rounds, so that some already have certificates.
           publicKey: bytes(Math.floor(round / 3), 'key', key),
           agentId: `label ${label}`,
+          signature: Buffer.alloc(64),
         }))
         const one: Outcome<string>[] = []
         for (const claim of claims) {
@@ -125,7 +126,7 @@ test('the database rejects a used token and a taken pair, independently of what 
   })
   const insert = (tokens: readonly number[], agents: readonly NewAgent[]) => {
     const tokenHashes = tokens.map((token) => bytes(1, 'token', token))
-    return db.write((tx) => insertMinted(tx, { tokenHashes, agents, events: [] }, NOW))
+    return db.write((tx) => insertMinted(tx, { tokenHashes, agents, events: [], queued: [] }, NOW))
   }
   await insert([0], [agent(100, 'a')])
   await assert.rejects(insert([1, 0], [agent(101, 'b')]), /could not be redeemed/)

@@ -250,7 +250,8 @@ class Run {
   async #claim(owner: number, agentId: string, key: number): Promise<void> {
     const { ownerId } = this.#session(owner)
     const [hash, at] = [randomBytes(32), this.#now()]
-    const claim = { tokenHash: hash, publicKey: this.#key(key), agentId }
+    const signature = Buffer.alloc(64)
+    const claim = { tokenHash: hash, publicKey: this.#key(key), agentId, signature }
     const deps = { naming, keyReuse: 'owner', now: this.#now, randomBytes } as const
     const outcome = await this.#world.db.write(async (tx) => {
       await supersedeTokens(tx, ownerId, at)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { untilLogged } from '../../../../test/support/log-client.ts'
 import { POSTGRES_ONLY, SQLITE_ONLY } from '../../../../test/support/postgres.ts'
 import { claimAgent, startTestService, testEnv } from '../../../../test/support/service.ts'
 import { startStallingProxy } from '../../../../test/support/stalling-proxy.ts'
@@ -15,6 +16,7 @@ test(
       .selectFrom('events')
       .select((eb) => eb.fn.max('seq').as('last'))
       .executeTakeFirstOrThrow()
+    await untilLogged(node, 1)
     const response = await fetch(`${node.url}/readyz`)
     assert.deepEqual(await response.json(), {
       status: 'ok',
@@ -27,6 +29,7 @@ test(
         standbys: [],
         replica: 'none',
       },
+      log: { state: 'ok', size: 1, problem: null },
     })
     assert.equal(response.headers.get('cache-control'), 'no-store')
   },

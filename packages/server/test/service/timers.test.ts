@@ -24,6 +24,7 @@ test('external writes are polled several times a second, and due work is started
   const warnings = { run: () => void happened.push('warnings'), stop: async () => undefined }
   const emails = { run: async () => void happened.push('emails') }
   const deliveries = { run: async () => void happened.push('webhooks') }
+  const transparencyLog = { run: async () => void happened.push('log') }
   const deps = {
     db,
     readModel,
@@ -31,22 +32,31 @@ test('external writes are polled several times a second, and due work is started
     warnings,
     emails,
     deliveries,
+    transparencyLog,
+    issuerKeys: { refresh: async () => void happened.push('issuer keys') },
+    status: { feed: { tick: () => void happened.push('head') } },
     now: Date.now,
     every,
   } as unknown as Deps
   const resources = new AsyncDisposableStack()
   startTimers(deps, pino({ level: 'silent' }), resources)
 
-  const [poll, work] = runs.toSorted((a, b) => a.milliseconds - b.milliseconds)
+  const [poll, log, work, heads] = runs.toSorted((a, b) => a.milliseconds - b.milliseconds)
   assert.ok(poll !== undefined && poll.milliseconds <= 250, 'far below the second that is promised')
   assert.ok(work !== undefined && work.milliseconds <= 1000)
+  assert.ok(log !== undefined && log.milliseconds <= 500, 'a checkpoint within a second')
   poll.run()
   assert.deepEqual(happened, [], 'nothing has changed')
   isChanged = true
   poll.run()
   assert.deepEqual(happened, ['catch up'])
   work.run()
-  assert.deepEqual(happened, ['catch up', 'warnings', 'checks', 'emails', 'webhooks'])
+  const started = ['warnings', 'issuer keys', 'checks', 'emails', 'webhooks']
+  assert.deepEqual(happened, ['catch up', ...started])
+  heads?.run()
+  assert.equal(happened.at(-1), 'head')
+  log?.run()
+  assert.equal(happened.at(-1), 'log')
   await resources.disposeAsync()
   assert.deepEqual(runs, [])
 })

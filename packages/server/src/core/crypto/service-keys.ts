@@ -6,9 +6,10 @@ import { loadSecret, readSecretIfExists } from './secrets.ts'
 
 /**
  * What the service signs with keys of its own. Each purpose has its own key pair, so that a signature for one can never be
- * used for another. `directory`: the key set of the service itself. `webhook`: the `v1a` signatures of deliveries.
+ * used for another. `directory`: the key set of the service itself. `webhook`: the `v1a` signatures of deliveries. `log`: checkpoints of
+ * the transparency log.
  */
-export const SERVICE_KEY_PURPOSES = ['directory', 'webhook'] as const
+export const SERVICE_KEY_PURPOSES = ['directory', 'webhook', 'log'] as const
 export type ServiceKeyPurpose = (typeof SERVICE_KEY_PURPOSES)[number]
 
 /** An Ed25519 key pair of the service. */
@@ -35,7 +36,7 @@ export class OtherServiceKeyError extends Error {
         ? `${file} is missing in DATA_DIR.`
         : `${file} in DATA_DIR is not the one that the database knows.`
     super(
-      `${problem} Copy that file from another node or from the backup. If it is lost, run: countersignd accept-service-key ${purpose}`,
+      `${problem} Copy that file from another node or from the backup. If it is lost, run: countersignd ${purpose === 'log' ? 'log new-epoch' : `accept-service-key ${purpose}`}`,
     )
   }
 }

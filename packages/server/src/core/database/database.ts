@@ -16,6 +16,7 @@ import type {
   KeyRecoveryRow,
   SuspendedKeyRow,
 } from './key-rows.ts'
+import type { LogEntryRow, LogEpochRow, LogQueueRow, LogQuotaRow, LogTileRow } from './log-rows.ts'
 import type {
   AccountActivityRow,
   EmailAddressRow,
@@ -24,8 +25,8 @@ import type {
   NotificationRow,
 } from './notification-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
-import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
 import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
 
 export type {
   AgentKeyRow,
@@ -76,6 +77,11 @@ export interface Tables {
   webhook_deliveries: WebhookDeliveryRow
   issuer_keys: IssuerKeyRow
   issuer_key_reports: IssuerKeyReportRow
+  log_queue: LogQueueRow
+  log_epochs: LogEpochRow
+  log_entries: LogEntryRow
+  log_tiles: LogTileRow
+  log_quotas: LogQuotaRow
 }
 
 export interface OwnerRow {

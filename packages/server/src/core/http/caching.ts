@@ -12,6 +12,9 @@ export const CACHE_ONE_MINUTE = 'public, max-age=60'
 /** For content whose URL changes with it. Only a day, so that a deleted picture is gone from caches by tomorrow. */
 export const CACHE_ONE_DAY = 'public, max-age=86400, immutable'
 
+/** For tiles of the transparency log, which never change and concern nobody by name. */
+export const CACHE_FOREVER = 'public, max-age=31536000, immutable'
+
 /** Creates a hook for cacheable routes: adds an ETag, unless the route has set one, and answers 304 if it matches. */
 export function cached(cacheControl: string) {
   return (

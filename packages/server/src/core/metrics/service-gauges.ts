@@ -42,6 +42,14 @@ export interface Gauges {
     /** Seconds since the oldest of them was queued; 0 if there is none. */
     readonly oldest: () => Promise<number>
   } | null
+  readonly transparencyLog: {
+    /** Entries under the checkpoint that is served. */
+    readonly size: () => number
+    /** Changes that could have their place in the log. */
+    readonly waiting: () => Promise<number>
+    /** Whether the log is neither signed nor served. */
+    readonly isHalted: () => boolean
+  }
   readonly webhooks: {
     /** Attempts to deliver, by outcome. */
     readonly outcomes: () => ReadonlyMap<string, number>

@@ -22,6 +22,7 @@ export function registerServiceMetrics(
   describeStatus(metrics, gauges)
   describeLoadShedding(metrics, gauges)
   describeRateLimits(metrics, gauges)
+  describeLog(metrics, gauges)
   metrics.labelledCounter(
     'countersign_claims_total',
     'Well-formed claims, by outcome',
@@ -118,6 +119,21 @@ function describeStatus(
     statusAgeSeconds,
   )
   metrics.gauge('countersign_feed_subscribers', 'Open streams of the status feed', feedSubscribers)
+}
+
+function describeLog(metrics: MetricRegistrar, { transparencyLog }: Gauges): void {
+  const { size, waiting, isHalted } = transparencyLog
+  metrics.gauge(
+    'countersign_log_size',
+    'Entries under the checkpoint of the transparency log',
+    size,
+  )
+  metrics.gauge('countersign_log_waiting', 'Changes that wait for their place in the log', waiting)
+  metrics.gauge(
+    'countersign_log_halted',
+    'Whether the transparency log is neither signed nor served: its data are not those that were signed',
+    () => Number(isHalted()),
+  )
 }
 
 function describeJobs(metrics: MetricRegistrar, gauges: Gauges): void {

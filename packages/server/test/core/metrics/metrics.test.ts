@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { newKey } from '../../../../../test/support/key.ts'
 import { prepareClaims, sendClaims } from '../../../../../test/support/many-claims.ts'
 import { POSTGRES_ONLY, SQLITE_ONLY } from '../../../../../test/support/postgres.ts'
@@ -12,6 +14,8 @@ import {
   postJson,
   startServiceProcess,
   startTestService,
+  type TestService,
+  tempDir,
   testEnv,
 } from '../../../../../test/support/service.ts'
 import { setStatus } from '../../../../../test/support/set-status.ts'
@@ -117,9 +121,23 @@ interface Answer {
   readonly verified: boolean
 }
 
+/** The transparency log is halted, so that nothing is written but what a test asks for. */
+async function startWithoutLog(
+  t: TestContext,
+  env: Readonly<Record<string, string>>,
+  scrape: () => Promise<ReadonlyMap<string, number>>,
+): Promise<TestService> {
+  const DATA_DIR = env.DATA_DIR ?? tempDir(t)
+  const root = Buffer.alloc(32).toString('base64')
+  writeFileSync(join(DATA_DIR, 'log-head'), `another.example/log/1\n1\n${root}\n`)
+  const service = await startTestService(t, { ...env, DATA_DIR })
+  await until(async () => (await scrape()).get('countersign_log_halted') === 1)
+  return service
+}
+
 test('grouped writes are counted one by one, and their transactions separately', async (t) => {
   const { env, scrape } = await scraping()
-  const service = await startTestService(t, env)
+  const service = await startWithoutLog(t, env, scrape)
   const claims = await prepareClaims(service.operator, 40)
   const before = await scrape()
   await sendClaims(service.url, [...claims, ...claims.slice(0, 3)], 20, () => undefined)
@@ -136,7 +154,7 @@ test('grouped writes are counted one by one, and their transactions separately',
 
 test('a database locked for too long shows as failed writes', SQLITE_ONLY, async (t) => {
   const { env, scrape } = await scraping()
-  const service = await startTestService(t, env)
+  const service = await startWithoutLog(t, env, scrape)
   const [claim] = await prepareClaims(service.operator, 1)
   const holder = new DatabaseSync(fileOf(service.settings))
   t.after(() => holder.close())
@@ -177,7 +195,7 @@ test('a commit with an unknown outcome is counted as unknown', POSTGRES_ONLY, as
   const { env, scrape } = await scraping()
   const given = await testEnv(t, env)
   const proxy = await startStallingProxy(t, given.DATABASE_URL as string)
-  const service = await startTestService(t, { ...given, DATABASE_URL: proxy.url })
+  const service = await startWithoutLog(t, { ...given, DATABASE_URL: proxy.url }, scrape)
   const [claim] = await prepareClaims(service.operator, 1)
   proxy.onSent((bytes) => (bytes.includes('; commit') ? 'cut' : undefined))
   const response = await postJson(`${service.url}/api/v1/claim`, claim)

@@ -258,6 +258,11 @@ export const TABLE_KEYS = {
   webhook_endpoints: ['id'],
   webhook_deliveries: ['id'],
   issuer_keys: ['id'],
+  log_queue: ['seq'],
+  log_epochs: ['epoch'],
+  log_entries: ['epoch', 'position'],
+  log_tiles: ['epoch', 'level', 'position'],
+  log_quotas: ['owner_id'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }

@@ -18,6 +18,7 @@ import { issuerKeys } from './0017-issuer-keys.ts'
 import { accountActivity } from './0018-account-activity.ts'
 import { statusEntries } from './0019-status-entries.ts'
 import { webhooks } from './0020-webhooks.ts'
+import { transparencyLog } from './0021-transparency-log.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   accountActivity,
   statusEntries,
   webhooks,
+  transparencyLog,
 ]

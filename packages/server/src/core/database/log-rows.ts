@@ -1,0 +1,71 @@
+/* The rows of the transparency log. Times are milliseconds since the Unix epoch, hashes and keys raw bytes. */
+
+/** A change that waits for its place in the log. */
+export interface LogQueueRow {
+  /** The sequence number of the event that records the change. */
+  seq: number
+  tail: string
+  /** The owner of the agent, for quotas only; null once the owner is erased. */
+  owner_id: number | null
+  /** As in `entry`. */
+  type: string
+  /** JSON: the members of the entry that are known before it has a place. */
+  entry: string
+  /** JSON: what the commitment opens to. Null once the owner is erased. */
+  evidence: string | null
+  /** 0: at once. */
+  not_before: number
+}
+
+/** A log under one origin and key. The one with the highest number is current. */
+export interface LogEpochRow {
+  epoch: number
+  /** Never derived again: a changed BASE_URL does not rename a log. */
+  origin: string
+  public_key: Uint8Array
+  created_at: number
+  /** Entries that were committed, and the root of their tree. */
+  size: number
+  root: Uint8Array
+  /** Entries under the newest signed checkpoint; 0: none yet. */
+  published_size: number
+  published_root: Uint8Array | null
+  /** The signed note. */
+  checkpoint: string | null
+  published_at: number | null
+  /** Agents up to this claim event are in the log. */
+  backfilled_seq: number
+  /** The entry from which on the log is complete; null: the agents from before are still being added. */
+  complete_index: number | null
+  complete_at: number | null
+}
+
+export interface LogEntryRow {
+  epoch: number
+  /** Its index in the log. */
+  position: number
+  /** Null: the entry is about the log itself. */
+  tail: string | null
+  /** Canonical JSON: the bytes that are hashed. */
+  entry: string
+  /** With the evidence, it opens the commitment. Null: nothing is committed to, or the owner was erased. */
+  salt: Uint8Array | null
+  /** JSON. */
+  evidence: string | null
+}
+
+/** A tile of hashes; the last one of a level has fewer than 256. */
+export interface LogTileRow {
+  epoch: number
+  level: number
+  position: number
+  hashes: Uint8Array
+}
+
+/** How many entries that count an owner has caused on a day. */
+export interface LogQuotaRow {
+  owner_id: number
+  /** Days since 1970. */
+  day: number
+  entries: number
+}

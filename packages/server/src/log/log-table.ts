@@ -1,0 +1,351 @@
+import { type ExpressionBuilder, SqliteAdapter, sql } from 'kysely'
+import type { AgentRow, Db, Tables, Tx } from '../core/database/database.ts'
+import type { LogEntryRow, LogEpochRow, LogQueueRow } from '../core/database/log-rows.ts'
+import { prepared } from '../core/database/prepared.ts'
+import type { StoredTile } from './tree-edge.ts'
+
+const selectCurrent = prepared<object, LogEpochRow>((db) =>
+  db.selectFrom('log_epochs').selectAll().orderBy('epoch', 'desc').limit(1),
+)
+
+/** The current log. @returns undefined before the first start with a log */
+export async function currentEpoch(db: Db): Promise<LogEpochRow | undefined> {
+  return (await selectCurrent(db, {}))[0]
+}
+
+/** All epochs, oldest first. */
+export function allEpochs(db: Db): Promise<LogEpochRow[]> {
+  return db.selectFrom('log_epochs').selectAll().orderBy('epoch').execute()
+}
+
+/** Inserts an epoch unless there is one with its number. */
+export async function insertEpoch(tx: Tx, row: LogEpochRow): Promise<void> {
+  await tx.db
+    .insertInto('log_epochs')
+    .values(row)
+    .onConflict((conflict) => conflict.column('epoch').doNothing())
+    .execute()
+}
+
+/** Changes columns of an epoch. */
+export async function updateEpoch(
+  tx: Tx,
+  epoch: number,
+  columns: Partial<Omit<LogEpochRow, 'epoch' | 'origin'>>,
+): Promise<void> {
+  await tx.db.updateTable('log_epochs').set(columns).where('epoch', '=', epoch).execute()
+}
+
+/** Stores a signed checkpoint, unless one of the same size or a larger one is stored. */
+export async function insertCheckpoint(
+  tx: Tx,
+  published: Pick<LogEpochRow, 'epoch'> & {
+    readonly size: number
+    readonly root: Uint8Array
+    readonly checkpoint: string
+    readonly at: number
+  },
+): Promise<void> {
+  const { epoch, size, root, checkpoint, at } = published
+  await tx.db
+    .updateTable('log_epochs')
+    .set({ published_size: size, published_root: root, checkpoint, published_at: at })
+    .where('epoch', '=', epoch)
+    .where(({ or, eb }) => or([eb('published_size', '<', size), eb('checkpoint', 'is', null)]))
+    .execute()
+}
+
+const selectImmediate = prepared<{ limit: number }, LogQueueRow>((db, param) =>
+  db
+    .selectFrom('log_queue')
+    .selectAll()
+    .where('not_before', '=', sql.lit(0))
+    .orderBy('seq')
+    .limit(param('limit')),
+)
+
+const selectLater = prepared<{ now: number; limit: number }, LogQueueRow>((db, param) =>
+  db
+    .selectFrom('log_queue')
+    .selectAll()
+    .where('not_before', '>', sql.lit(0))
+    .where('not_before', '<=', param('now'))
+    .orderBy('not_before')
+    .orderBy('seq')
+    .limit(param('limit')),
+)
+
+/** Changes that can get their place in the log, those that did not have to wait first, in the order of their events. */
+export async function dueChanges(db: Db, now: number, limit: number): Promise<LogQueueRow[]> {
+  const immediate = await selectImmediate(db, { limit })
+  const left = limit - immediate.length
+  return left === 0 ? immediate : [...immediate, ...(await selectLater(db, { now, limit: left }))]
+}
+
+/** Changes of agents that wait longer than until now. */
+export function waitingChanges(
+  db: Db,
+  tails: readonly string[],
+  now: number,
+): Promise<LogQueueRow[]> {
+  if (tails.length === 0) return Promise.resolve([])
+  return db
+    .selectFrom('log_queue')
+    .selectAll()
+    .where('tail', 'in', tails)
+    .where(sql.ref('type'), '<>', sql.lit('claimed'))
+    .where('not_before', '>', now)
+    .orderBy('seq')
+    .execute()
+}
+
+/** Changes of agents that wait. */
+export async function queuedOf(db: Db, tails: readonly string[]): Promise<LogQueueRow[]> {
+  if (tails.length === 0) return []
+  return db.selectFrom('log_queue').selectAll().where('tail', 'in', tails).execute()
+}
+
+/** Holds a change back. */
+export async function postponeChange({ db }: Tx, seq: number, notBefore: number): Promise<void> {
+  await db.updateTable('log_queue').set({ not_before: notBefore }).where('seq', '=', seq).execute()
+}
+
+/** How many changes could have their place in the log. */
+export async function countDue(db: Db, now: number): Promise<number> {
+  const count = (eb: ExpressionBuilder<Tables, 'log_queue'>) =>
+    eb.fn.countAll<number | string>().as('count')
+  const rows = await Promise.all([
+    db.selectFrom('log_queue').select(count).where('not_before', '=', 0).executeTakeFirst(),
+    db
+      .selectFrom('log_queue')
+      .select(count)
+      .where('not_before', '>', sql.lit(0))
+      .where('not_before', '<=', now)
+      .executeTakeFirst(),
+  ])
+  return rows.reduce((sum, row) => sum + Number(row?.count ?? 0), 0)
+}
+
+const selectLastOf = prepared<{ tail: string; epoch: number }, Pick<LogEntryRow, 'entry'>>(
+  (db, param) =>
+    db
+      .selectFrom('log_entries')
+      .select('entry')
+      .where('tail', '=', param('tail'))
+      .where('epoch', '=', param('epoch'))
+      .orderBy('position', 'desc')
+      .limit(1),
+)
+
+/** The text of the last entry about an agent in an epoch. */
+export async function lastEntryOf(db: Db, epoch: number, tail: string): Promise<string | null> {
+  return (await selectLastOf(db, { tail, epoch }))[0]?.entry ?? null
+}
+
+const insertOne = prepared<LogEntryRow, object>((db, param) =>
+  db.insertInto('log_entries').values({
+    epoch: param('epoch'),
+    position: param('position'),
+    tail: param('tail'),
+    entry: param('entry'),
+    salt: param('salt'),
+    evidence: param('evidence'),
+  }),
+)
+
+function isSqlite(db: Db): boolean {
+  return db.getExecutor().adapter instanceof SqliteAdapter
+}
+
+/** Inserts entries. */
+export async function insertEntries({ db }: Tx, rows: readonly LogEntryRow[]): Promise<void> {
+  if (rows.length === 0) return
+  if (isSqlite(db)) {
+    for (const row of rows) await insertOne(db, row)
+    return
+  }
+  const column = <K extends keyof LogEntryRow>(name: K) => rows.map((row) => row[name])
+  await sql`insert into log_entries (epoch, position, tail, entry, salt, evidence)
+    select * from unnest(${column('epoch')}::bigint[], ${column('position')}::bigint[],
+      ${column('tail')}::text[], ${column('entry')}::text[], ${column('salt')}::bytea[],
+      ${column('evidence')}::text[])`.execute(db)
+}
+
+const deleteOne = prepared<{ seq: number }, object>((db, param) =>
+  db.deleteFrom('log_queue').where('seq', '=', param('seq')),
+)
+
+/** Deletes changes that have got their place. */
+export async function deleteQueued({ db }: Tx, seqs: readonly number[]): Promise<void> {
+  if (seqs.length === 0) return
+  if (isSqlite(db)) for (const seq of seqs) await deleteOne(db, { seq })
+  else await sql`delete from log_queue where seq = any(${seqs}::bigint[])`.execute(db)
+}
+
+/** The stored tiles with these places. */
+export async function tilesAt(
+  db: Db,
+  epoch: number,
+  places: readonly { readonly level: number; readonly position: number }[],
+): Promise<StoredTile[]> {
+  const tiles: StoredTile[] = []
+  for (const { level, position } of places) {
+    const [tile] = await selectTile(db, { epoch, level, position })
+    if (tile !== undefined) tiles.push({ level, position, hashes: tile.hashes })
+  }
+  return tiles
+}
+
+const selectTile = prepared<
+  { epoch: number; level: number; position: number },
+  { hashes: Uint8Array }
+>((db, param) =>
+  db
+    .selectFrom('log_tiles')
+    .select('hashes')
+    .where('epoch', '=', param('epoch'))
+    .where('level', '=', param('level'))
+    .where('position', '=', param('position')),
+)
+
+/** Inserts tiles, or replaces them by wider ones. */
+export async function upsertTiles(
+  { db }: Tx,
+  epoch: number,
+  tiles: readonly StoredTile[],
+): Promise<void> {
+  for (const { level, position, hashes } of tiles) {
+    await db
+      .insertInto('log_tiles')
+      .values({ epoch, level, position, hashes })
+      .onConflict((conflict) =>
+        conflict.columns(['epoch', 'level', 'position']).doUpdateSet({ hashes }),
+      )
+      .execute()
+  }
+}
+
+/** Entries of an epoch from a position on, in order. */
+export function entriesFrom(
+  db: Db,
+  epoch: number,
+  position: number,
+  count: number,
+): Promise<LogEntryRow[]> {
+  return db
+    .selectFrom('log_entries')
+    .selectAll()
+    .where('epoch', '=', epoch)
+    .where('position', '>=', position)
+    .where('position', '<', position + count)
+    .orderBy('position')
+    .execute()
+}
+
+/** The entries about an agent in an epoch, in order, with indexes of at least `from` and below `to`. */
+export function entriesOf(
+  db: Db,
+  of: { readonly epoch: number; readonly tail: string; readonly from: number; readonly to: number },
+  limit: number,
+): Promise<LogEntryRow[]> {
+  return db
+    .selectFrom('log_entries')
+    .selectAll()
+    .where('tail', '=', of.tail)
+    .where('epoch', '=', of.epoch)
+    .where('position', '>=', of.from)
+    .where('position', '<', of.to)
+    .orderBy('position')
+    .limit(limit)
+    .execute()
+}
+
+/** Agents claimed after an event that have neither an entry in an epoch nor one in the queue, in the order of their claims. */
+export function unloggedAgents(
+  db: Db,
+  epoch: number,
+  after: number,
+  limit: number,
+): Promise<AgentRow[]> {
+  return db
+    .selectFrom('agents')
+    .selectAll()
+    .where('seq', '>', after)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('log_queue')
+            .select(sql.lit(1).as('one'))
+            .whereRef('log_queue.seq', '=', 'agents.seq'),
+        ),
+      ),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('log_entries')
+            .select(sql.lit(1).as('one'))
+            .whereRef('log_entries.tail', '=', 'agents.tail')
+            .where('log_entries.epoch', '=', epoch),
+        ),
+      ),
+    )
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+}
+
+/** The number of the last claim event; 0 if there is none. */
+export async function lastClaim(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom('agents')
+    .select((eb) => eb.fn.max('seq').as('last'))
+    .executeTakeFirst()
+  return Number(row?.last ?? 0)
+}
+
+/** How many entries that count each owner has caused on a day. */
+export async function entriesOfOwners(
+  db: Db,
+  owners: readonly number[],
+  day: number,
+): Promise<Map<number, number>> {
+  if (owners.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('log_quotas')
+    .selectAll()
+    .where('owner_id', 'in', owners)
+    .where('day', '=', day)
+    .execute()
+  return new Map(rows.map(({ owner_id, entries }) => [owner_id, entries]))
+}
+
+/** Stores how many entries an owner has caused on a day. */
+export async function setEntriesOfOwner(
+  { db }: Tx,
+  owner: number,
+  day: number,
+  entries: number,
+): Promise<void> {
+  await db
+    .insertInto('log_quotas')
+    .values({ owner_id: owner, day, entries })
+    .onConflict((conflict) => conflict.column('owner_id').doUpdateSet({ day, entries }))
+    .execute()
+}
+
+/** Erases what commitments about an owner's agents open to, and who caused the changes that wait. */
+export async function eraseOpenings({ db }: Tx, ownerId: number): Promise<void> {
+  const tails = db.selectFrom('agents').select('tail').where('owner_id', '=', ownerId)
+  await db
+    .updateTable('log_entries')
+    .set({ salt: null, evidence: null })
+    .where('tail', 'in', tails)
+    .execute()
+  await db
+    .updateTable('log_queue')
+    .set({ evidence: null, owner_id: null })
+    .where('owner_id', '=', ownerId)
+    .execute()
+  await db.deleteFrom('log_quotas').where('owner_id', '=', ownerId).execute()
+}

@@ -1,0 +1,186 @@
+import {
+  type AgentLog,
+  CodedError,
+  emptyTreeRoot,
+  encodeBase64,
+  formatEntryBundle,
+  formatLogProof,
+  formatVerifierKey,
+  hashLeaf,
+  KEY_ENTRY_TYPES,
+  type LogEntry,
+  type LogInfo,
+  parseTilePath,
+  proveInclusion,
+  type Tail,
+  type Tile,
+  TREE_HASH_BYTES,
+  tileWidth,
+  utf8,
+} from '@countersign/protocol'
+import { agentByTail } from '../agents/agent-table.ts'
+import type { Database, Db } from '../core/database/database.ts'
+import type { LogEntryRow, LogEpochRow } from '../core/database/log-rows.ts'
+import { didOfAgent, type Site } from '../core/site.ts'
+import { timestamp } from '../core/timestamp.ts'
+import { allEpochs, entriesFrom, entriesOf, tilesAt } from './log-table.ts'
+import { readHashesFromDatabase, type ServedLog, type TransparencyLog } from './transparency-log.ts'
+
+export interface LogReadDeps {
+  readonly db: Pick<Database, 'read'>
+  readonly log: Pick<TransparencyLog, 'served' | 'problem'>
+  readonly site: Site
+}
+
+const RETRY_SECONDS = 5
+/** Entries in a response. */
+const PAGE = 500
+
+/**
+ * The log to serve.
+ * @param epoch its number; null: the current one
+ * @throws CodedError NOT_FOUND; UNAVAILABLE if the current one is not served
+ */
+export async function servedLog(
+  { db, log }: LogReadDeps,
+  epoch: number | null,
+): Promise<Pick<ServedLog, 'epoch' | 'origin' | 'size' | 'root' | 'signed'>> {
+  const current = log.served
+  if (current !== null && (epoch === null || epoch === current.epoch)) return current
+  const rows = epoch === null ? [] : await allEpochs(db.read)
+  const row = rows.find((each) => each.epoch === epoch)
+  if (epoch !== null && row === undefined)
+    throw new CodedError('NOT_FOUND', 'There is no such log.')
+  // An epoch that has ended does not change any more.
+  if (row?.checkpoint != null && row.epoch !== rows.at(-1)?.epoch) {
+    const { published_size: size, published_root: root, checkpoint: signed, origin } = row
+    return { epoch: row.epoch, origin, size, root: root ?? emptyTreeRoot(), signed }
+  }
+  throw new CodedError('UNAVAILABLE', log.problem === null ? STARTING : HALTED, {
+    retryAfterSeconds: RETRY_SECONDS,
+  })
+}
+
+const STARTING = 'The transparency log has no checkpoint yet. Try again in a few seconds.'
+const HALTED =
+  'The transparency log is not served until the operator has repaired it: its data are not those that were signed.'
+
+/** @throws CodedError NOT_FOUND, UNAVAILABLE */
+export async function describeLog(deps: LogReadDeps): Promise<LogInfo> {
+  const served = await servedLog(deps, null)
+  const rows = await allEpochs(deps.db.read)
+  const current = rows.find(({ epoch }) => epoch === served.epoch) as LogEpochRow
+  const { complete_index: index, complete_at: at } = current
+  return {
+    origin: served.origin,
+    epoch: served.epoch,
+    verifierKey: verifierKeyOf(current),
+    size: served.size,
+    checkpointAt: timestamp(deps.log.served?.at ?? current.published_at ?? 0),
+    completeFrom: index === null || at === null ? null : { index, at: timestamp(at) },
+    epochs: rows.map((row) => ({
+      epoch: row.epoch,
+      origin: row.origin,
+      verifierKey: verifierKeyOf(row),
+      size: row.epoch === served.epoch ? served.size : row.published_size,
+    })),
+  }
+}
+
+/** The key of a log, as verifiers are configured with it. */
+export function verifierKeyOf({ origin, public_key: publicKey }: LogEpochRow): string {
+  return formatVerifierKey({ name: origin, type: 'ed25519', publicKey: Uint8Array.from(publicKey) })
+}
+
+/**
+ * The bytes of a tile or of a bundle of entries.
+ * @param path below the prefix of the log, such as `tile/0/000`
+ * @throws CodedError NOT_FOUND for what is not under the checkpoint; UNAVAILABLE
+ */
+export async function readTile(
+  deps: LogReadDeps,
+  epoch: number | null,
+  path: string,
+): Promise<Uint8Array> {
+  const tile = parseTilePath(path)
+  const served = await servedLog(deps, epoch)
+  if (tile === null || tile.width > tileWidth(tile.level, tile.index, served.size)) {
+    throw new CodedError(
+      'NOT_FOUND',
+      `The log has no such tile under its checkpoint of ${served.size} entries.`,
+    )
+  }
+  return tile.level === 'entries'
+    ? readBundle(deps.db.read, served.epoch, tile)
+    : readHashes(deps.db.read, served.epoch, tile.level, tile)
+}
+
+async function readBundle(db: Db, epoch: number, { index, width }: Tile): Promise<Uint8Array> {
+  const rows = await entriesFrom(db, epoch, index * 256, width)
+  return formatEntryBundle(rows.map(({ entry }) => utf8(entry)))
+}
+
+async function readHashes(db: Db, epoch: number, level: number, tile: Tile): Promise<Uint8Array> {
+  const [stored] = await tilesAt(db, epoch, [{ level, position: tile.index }])
+  return stored?.hashes.subarray(0, tile.width * TREE_HASH_BYTES) ?? new Uint8Array()
+}
+
+/**
+ * The entries about an agent under the checkpoint.
+ * @param from the index to begin with
+ * @throws CodedError UNAVAILABLE
+ */
+export async function logOfAgent(deps: LogReadDeps, tail: Tail, from: number): Promise<AgentLog> {
+  const { epoch, origin, size } = await servedLog(deps, null)
+  const rows = await entriesOf(deps.db.read, { epoch, tail, from, to: size }, PAGE)
+  return {
+    did: didOfAgent(deps.site, tail),
+    origin,
+    size,
+    entries: rows.map(({ position, entry }) => {
+      return { index: position, leaf: encodeBase64(hashLeaf(utf8(entry))), entry }
+    }),
+    next: nextOf(rows, PAGE),
+  }
+}
+
+/** Where the next page begins; null: this is the last one. */
+export function nextOf(rows: readonly LogEntryRow[], limit: number): number | null {
+  return rows.length < limit ? null : (rows.at(-1)?.position ?? 0) + 1
+}
+
+/**
+ * A proof that the current key of an agent is in the log (C2SP tlog-proof). `extra` is the entry.
+ * @throws CodedError UNAVAILABLE if the entry is not yet under a checkpoint
+ */
+export async function proveKey(deps: LogReadDeps, tail: Tail): Promise<string> {
+  const { epoch, size, signed } = await servedLog(deps, null)
+  const agent = await agentByTail(deps.db.read, tail)
+  const sequence = agent?.key_sequence ?? 1
+  const row = await keyEntry(deps.db.read, { epoch, tail, from: 0, to: size }, sequence)
+  if (row === null) {
+    const message =
+      'The key of this agent is not yet under a checkpoint of the transparency log. Try again in a second.'
+    throw new CodedError('UNAVAILABLE', message, { retryAfterSeconds: 1 })
+  }
+  const read = readHashesFromDatabase(deps.db.read, epoch, size)
+  const path = await proveInclusion(row.position, size, read)
+  return formatLogProof({ extra: utf8(row.entry), index: row.position, path, checkpoint: signed })
+}
+
+async function keyEntry(
+  db: Db,
+  of: Parameters<typeof entriesOf>[1],
+  keySequence: number,
+): Promise<LogEntryRow | null> {
+  for (let from: number | null = of.from; from !== null; ) {
+    const rows = await entriesOf(db, { ...of, from }, PAGE)
+    const found = rows.find((row) => {
+      const entry = JSON.parse(row.entry) as LogEntry & { keySequence: number }
+      return KEY_ENTRY_TYPES.includes(entry.type) && entry.keySequence === keySequence
+    })
+    if (found !== undefined) return found
+    from = nextOf(rows, PAGE)
+  }
+  return null
+}

@@ -1,0 +1,167 @@
+import { randomInt } from 'node:crypto'
+import {
+  type AgentEntry,
+  COMMITMENT_SALT_BYTES,
+  didOf,
+  encodeBase64,
+  formatLogEntry,
+  type JsonValue,
+  type LogEntry,
+  type Naming,
+  type Tail,
+  utf8,
+} from '@countersign/protocol'
+import type { Tx } from '../core/database/database.ts'
+import type { LogEpochRow, LogQueueRow } from '../core/database/log-rows.ts'
+import {
+  currentEpoch,
+  deleteQueued,
+  dueChanges,
+  entriesOfOwners,
+  insertEntries,
+  lastEntryOf,
+  postponeChange,
+  setEntriesOfOwner,
+  tilesAt,
+  updateEpoch,
+  upsertTiles,
+  waitingChanges,
+} from './log-table.ts'
+import { TreeEdge } from './tree-edge.ts'
+import { commitmentOf, leafHash } from './tree-hash.ts'
+
+export interface SequenceDeps {
+  readonly naming: Naming
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number
+  readonly randomBytes: (count: number) => Uint8Array
+}
+
+/** Changes in one transaction at most, because other writers on all nodes wait for it. */
+export const SEQUENCE_BATCH = 500
+
+/**
+ * How many entries about grades and channels an owner can cause a day. Further ones wait until the next day. Claims, keys and
+ * status are never held back: relying parties decide by them.
+ */
+export const DAILY_ENTRIES_OF_OWNER = 10_000
+const DAY_MS = 86_400_000
+const COUNTED: readonly string[] = ['grade', 'channel_verified', 'channel_lost']
+
+/** An entry without its place, and what its commitment opens to. */
+export interface NewEntry {
+  readonly tail: string | null
+  /** `did`, `prev` and `commitment` are added for an entry about an agent. */
+  readonly members: Readonly<Record<string, JsonValue>>
+  /** Canonical JSON; null: erased, so that nothing opens the commitment. */
+  readonly evidence: string | null
+}
+
+/**
+ * Gives the changes that are due their places in the log: index, `prev`, commitment, tiles and root, in the caller's transaction.
+ * Write transactions run one after another across all nodes, so there is one sequencer at a time.
+ * @returns how many changes it has taken from the queue or held back; below `SEQUENCE_BATCH`: no more are due
+ */
+export async function sequenceBatch(deps: SequenceDeps, tx: Tx): Promise<number> {
+  const epoch = await currentEpoch(tx.db)
+  if (epoch === undefined) return 0
+  const now = deps.now()
+  const due = await dueChanges(tx.db, now, SEQUENCE_BATCH)
+  if (due.length === 0) return 0
+  const admitted = await holdBack(tx, due, now)
+  const rows = [...(await earlierOf(tx, admitted, now)), ...admitted]
+  await appendEntries(
+    deps,
+    tx,
+    epoch,
+    rows.map((row) => newEntry(row, now)),
+  )
+  await deleteQueued(
+    tx,
+    rows.map(({ seq }) => seq),
+  )
+  return due.length
+}
+
+/** Postpones what is above the daily quota of its owner. @returns the rest */
+async function holdBack(tx: Tx, due: readonly LogQueueRow[], now: number): Promise<LogQueueRow[]> {
+  const day = Math.floor(now / DAY_MS)
+  const counted = due.filter(({ type, owner_id }) => owner_id !== null && COUNTED.includes(type))
+  const owners = [...new Set(counted.map(({ owner_id }) => owner_id as number))]
+  const counts = await entriesOfOwners(tx.db, owners, day)
+  const held = new Set<number>()
+  for (const { seq, owner_id } of counted) {
+    const count = counts.get(owner_id as number) ?? 0
+    if (count >= DAILY_ENTRIES_OF_OWNER) held.add(seq)
+    else counts.set(owner_id as number, count + 1)
+  }
+  for (const owner of owners) await setEntriesOfOwner(tx, owner, day, counts.get(owner) ?? 0)
+  // Spread over the next day, so that they do not show together which agents have one owner.
+  for (const seq of held) await postponeChange(tx, seq, (day + 1) * DAY_MS + randomInt(DAY_MS))
+  return due.filter(({ seq }) => !held.has(seq))
+}
+
+/** What waits of agents whose status or key has changed: entries about one agent stay in order. */
+async function earlierOf(tx: Tx, due: readonly LogQueueRow[], now: number): Promise<LogQueueRow[]> {
+  const urgent = due.filter(({ type }) => type === 'status' || type.startsWith('key_'))
+  const tails = new Set(urgent.map(({ tail }) => tail))
+  return waitingChanges(tx.db, [...tails], now)
+}
+
+function newEntry(
+  { tail, entry, evidence, not_before: notBefore }: LogQueueRow,
+  now: number,
+): NewEntry {
+  const members = JSON.parse(entry) as Record<string, JsonValue>
+  // An entry that waited has a time of its own: that of the change would tell which agents changed together.
+  const at = notBefore === 0 ? {} : { at: Math.min(notBefore, now) }
+  return { tail, members: { ...members, ...at }, evidence }
+}
+
+/** Appends entries to a log, with their tiles and the new root. */
+export async function appendEntries(
+  { naming, randomBytes }: Pick<SequenceDeps, 'naming' | 'randomBytes'>,
+  tx: Tx,
+  { epoch, size }: Pick<LogEpochRow, 'epoch' | 'size'>,
+  entries: readonly NewEntry[],
+): Promise<void> {
+  if (entries.length === 0) return
+  const edge = new TreeEdge(size, await tilesAt(tx.db, epoch, TreeEdge.tilesOf(size)))
+  const salts = randomBytes(entries.length * COMMITMENT_SALT_BYTES)
+  const previous = new Map<string, string>()
+  const rows = []
+  for (const [i, { tail, members, evidence }] of entries.entries()) {
+    const salt = salts.subarray(i * COMMITMENT_SALT_BYTES, (i + 1) * COMMITMENT_SALT_BYTES)
+    const place =
+      tail === null
+        ? {}
+        : {
+            did: didOf(naming, tail as Tail),
+            prev:
+              previous.get(tail) ?? (await leafOfLast(tx, epoch, tail, members.type === 'claimed')),
+            commitment: commitmentOf(naming, salt, evidence ?? 'null'),
+          }
+    const bytes = formatLogEntry({ v: 1, ...members, ...place } as unknown as LogEntry)
+    const leaf = leafHash(bytes)
+    if (tail !== null) previous.set(tail, encodeBase64(leaf))
+    edge.append(leaf)
+    const isOpenable = tail !== null && evidence !== null
+    rows.push({
+      ...{ epoch, position: size + i, tail, entry: Buffer.from(bytes).toString() },
+      ...{ salt: isOpenable ? salt : null, evidence: isOpenable ? evidence : null },
+    })
+  }
+  await insertEntries(tx, rows)
+  await upsertTiles(tx, epoch, edge.tiles())
+  await updateEpoch(tx, epoch, { size: edge.size, root: await edge.root() })
+}
+
+async function leafOfLast(
+  tx: Tx,
+  epoch: number,
+  tail: string,
+  isFirst: boolean,
+): Promise<AgentEntry['prev']> {
+  const entry = isFirst ? null : await lastEntryOf(tx.db, epoch, tail)
+  return entry === null ? null : encodeBase64(leafHash(utf8(entry)))
+}

@@ -1,0 +1,43 @@
+import { readSettings } from '../../src/config/config.ts'
+import { openServiceKey } from '../../src/core/crypto/service-keys.ts'
+import type { Database } from '../../src/core/database/database.ts'
+import { openDatabase } from '../../src/core/database/open-database.ts'
+import { openNode } from './support.ts'
+
+/* Sequences, signs and publishes, and kills its own process with SIGKILL at a step. Arguments: the settings as JSON, the step. */
+
+export type Step = 'sequenced' | 'anchored' | 'signed' | 'published'
+
+const [env = '{}', step = ''] = process.argv.slice(2)
+const settings = readSettings(JSON.parse(env) as Record<string, string>)
+const db = await openDatabase(settings.database, Date.now)
+const die = () => process.kill(process.pid, 'SIGKILL')
+const key = await openServiceKey({ db, dataDir: settings.dataDir }, 'log')
+let isSigned = false
+const killed = {
+  publicKey: key.publicKey,
+  sign(message: Uint8Array) {
+    if (step === 'anchored') die()
+    isSigned = true
+    return key.sign(message)
+  },
+}
+const watched: Pick<Database, 'read' | 'write'> = {
+  read: db.read,
+  async write(work) {
+    if (isSigned && step === 'signed') die()
+    const before = await sizeNow()
+    const result = await db.write(work)
+    if (step === 'sequenced' && (await sizeNow()) > before) die()
+    if (step === 'published' && isSigned) die()
+    return result
+  },
+}
+
+async function sizeNow(): Promise<number> {
+  const row = await db.read.selectFrom('log_epochs').select('size').executeTakeFirst()
+  return row?.size ?? 0
+}
+
+await (await openNode(settings, watched, { key: killed })).run()
+await db.close()

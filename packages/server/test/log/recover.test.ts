@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import {
+  formatTilePath,
+  isAgentEntry,
+  parseVerifierKey,
+  type Tile,
+  tileWidth,
+} from '@countersign/protocol'
+import { newKey } from '../../../../test/support/key.ts'
+import { logInfo, logKey, readLog, untilLogged } from '../../../../test/support/log-client.ts'
+import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
+import { withRaw } from '../../../../test/support/raw-database.ts'
+import {
+  claimAgent,
+  countersignd,
+  startTestService,
+  type TestService,
+  tempDir,
+} from '../../../../test/support/service.ts'
+import { untilTicked } from '../../../../test/support/until.ts'
+import { ANCHOR_FILE } from '../../src/log/anchor.ts'
+
+/** Copies a log as any mirror would: checkpoint, tiles and entries under the same paths. */
+async function mirrorOf({ url }: TestService, dir: string): Promise<string> {
+  const { size } = await logInfo(url)
+  const tiles: Tile[] = []
+  for (const level of ['entries', 0, 1] as const) {
+    for (let index = 0; tileWidth(level, index, size) > 0; index++) {
+      tiles.push({ level, index, width: tileWidth(level, index, size) })
+    }
+  }
+  for (const path of ['checkpoint', ...tiles.map(formatTilePath)]) {
+    const response = await fetch(`${url}/log/${path}`)
+    assert.equal(response.status, 200, path)
+    mkdirSync(dirname(join(dir, path)), { recursive: true })
+    writeFileSync(join(dir, path), Buffer.from(await response.arrayBuffer()))
+  }
+  return dir
+}
+
+async function readiness({ url }: TestService) {
+  const body = (await (await fetch(`${url}/readyz`)).json()) as {
+    log: { state: string; problem: string | null }
+  }
+  return body.log
+}
+
+test(
+  'a restored backup halts the log until the lost entries are recovered from a mirror',
+  SQLITE_ONLY,
+  async (t) => {
+    const dir = tempDir(t)
+    const service = await startTestService(t)
+    const { env } = service
+    const owner = await service.operator.addVerifiedOwner()
+    const revokedLater = await claimAgent(service, owner)
+    await untilLogged(service, 1)
+    const backup = join(dir, 'backup.db')
+    assert.equal((await countersignd(env, 'backup', backup)).code, 0)
+    const revoked = await countersignd(
+      env,
+      'agent',
+      'revoke',
+      revokedLater,
+      '--reason',
+      'under_review',
+    )
+    assert.equal(revoked.code, 0, revoked.stderr)
+    const lost = await claimAgent(service, owner, newKey(), 'lost')
+    await untilLogged(service, 3)
+    const mirror = await mirrorOf(service, join(dir, 'mirror'))
+    const before = await readLog(`${service.url}/log`, await logKey(service.url))
+    await service.stop()
+    assert.equal((await countersignd(env, 'restore', backup)).code, 0)
+
+    const restored = await startTestService(t, env)
+    await untilTicked(restored, async () => (await readiness(restored)).state === 'halted')
+    assert.match((await readiness(restored)).problem ?? '', /has 1 entries of the log, but 3 were/)
+    assert.equal((await fetch(`${restored.url}/log/checkpoint`)).status, 503)
+    assert.equal((await fetch(`${restored.url}/log/tile/0/000.p/1`)).status, 503)
+    const doctor = await countersignd(env, 'doctor')
+    assert.match(doctor.stdout, /fail {2}transparency log: .*log recover/)
+    // The service itself goes on.
+    const during = await claimAgent(restored, owner, newKey(), 'during')
+
+    const wrong = await countersignd(env, 'log', 'recover', '--from', join(dir, 'nothing'))
+    assert.notEqual(wrong.code, 0)
+    const recovered = await countersignd(env, 'log', 'recover', '--from', mirror)
+    assert.equal(recovered.code, 0, recovered.stderr)
+    assert.match(recovered.stdout, /Added 2 entries\. Applied 1 revocations/)
+    assert.ok(recovered.stdout.includes(lost))
+    await untilLogged(restored, 5)
+    const after = await readLog(`${restored.url}/log`, await logKey(restored.url))
+    assert.deepEqual(after.raw.slice(0, 3), before.raw)
+    assert.ok(after.entries.filter(isAgentEntry).some(({ did }) => did === during))
+    const shown = await fetch(`${restored.url}/api/agents/${revokedLater}`)
+    assert.equal(((await shown.json()) as { status: string }).status, 'revoked')
+    assert.equal((await readiness(restored)).state, 'ok')
+    assert.match((await countersignd(env, 'doctor')).stdout, /ok {4}transparency log/)
+  },
+)
+
+test('a new epoch names the old log, has a new key, and knows every agent', async (t) => {
+  const service = await startTestService(t)
+  const { env } = service
+  const owner = await service.operator.addVerifiedOwner()
+  const first = await claimAgent(service, owner)
+  const second = await claimAgent(service, owner, newKey(), 'second')
+  await untilLogged(service, 2)
+  const old = await readLog(`${service.url}/log`, await logKey(service.url))
+  await service.stop()
+  const begun = await countersignd(env, 'log', 'new-epoch', '--json')
+  assert.equal(begun.code, 0, begun.stderr)
+  const { origin, verifierKey } = JSON.parse(begun.stdout) as Record<string, string>
+  assert.equal(origin, old.origin.replace(/1$/, '2'))
+
+  const again = await startTestService(t, env)
+  await untilLogged(again, 4)
+  const info = await logInfo(again.url)
+  assert.equal(info.verifierKey, verifierKey)
+  assert.deepEqual(
+    info.epochs.map(({ epoch, size }) => [epoch, size]),
+    [
+      [1, 2],
+      [2, 4],
+    ],
+  )
+  const key = parseVerifierKey(info.verifierKey)
+  const oldKey = parseVerifierKey(info.epochs[0]?.verifierKey ?? '')
+  assert.ok(key && oldKey)
+  assert.notDeepEqual(key.publicKey, oldKey.publicKey)
+  const { entries } = await readLog(`${again.url}/log`, key)
+  const [epoch, ...rest] = entries
+  assert.ok(epoch?.type === 'epoch')
+  assert.equal(epoch.previous.origin, old.origin)
+  assert.equal(epoch.previous.size, 2)
+  assert.equal(epoch.previous.root, Buffer.from(old.root).toString('base64'))
+  assert.deepEqual(
+    rest.filter(isAgentEntry).map(({ type, did, prev }) => [type, did, prev]),
+    [
+      ['existing', first, null],
+      ['existing', second, null],
+    ],
+  )
+  assert.equal(entries.at(-1)?.type, 'complete')
+  assert.deepEqual((await readLog(`${again.url}/log/1`, oldKey)).raw, old.raw)
+  await claimAgent(again, owner, newKey(), 'third')
+  await untilLogged(again, 5)
+})
+
+test('a database from before the log begins with an entry for each agent, in the order of the claims', async (t) => {
+  const service = await startTestService(t)
+  const { env } = service
+  const owner = await service.operator.addVerifiedOwner()
+  const dids: string[] = []
+  for (let i = 0; i < 3; i++) dids.push(await claimAgent(service, owner, newKey(), `agent ${i}`))
+  await untilLogged(service, 3)
+  await service.stop()
+  // As the migration leaves it: no log, and no node that has signed one.
+  rmSync(join(env.DATA_DIR as string, ANCHOR_FILE))
+  await withRaw(service.settings, async (raw) => {
+    for (const table of ['log_tiles', 'log_entries', 'log_epochs', 'log_queue'])
+      await raw.exec(`DELETE FROM ${table}`)
+  })
+  const upgraded = await startTestService(t, env)
+  await untilLogged(upgraded, 4)
+  const { entries } = await readLog(`${upgraded.url}/log`, await logKey(upgraded.url))
+  assert.deepEqual(
+    entries.map((entry) => [entry.type, isAgentEntry(entry) ? entry.did : null]),
+    [...dids.map((did) => ['existing', did]), ['complete', null]],
+  )
+  assert.equal((await logInfo(upgraded.url)).completeFrom?.index, 3)
+  const proof = await fetch(`${upgraded.url}/log/proof/${dids[1]}`)
+  assert.equal(proof.status, 200)
+})
