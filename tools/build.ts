@@ -47,6 +47,8 @@ const PACKAGES = [
   'LICENSE',
   'packages/{sdk,gateway,cli}/{src,bin}/**/*',
   'packages/{sdk,gateway,cli}/{README.md,package.json}',
+  'python/{README.md,pyproject.toml}',
+  'python/src/**/{*.py,py.typed}',
 ]
 
 const DOCS = [

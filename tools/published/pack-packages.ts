@@ -4,21 +4,11 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { distOf } from './build-packages.ts'
-import { PUBLISHED_PACKAGES } from './packages.ts'
-
-/** A tarball, as /packages/index.json lists it. */
-export interface PackedPackage {
-  /** Its name in the directory, such as `countersign-sdk-1.2.3.tgz`. */
-  readonly file: string
-  readonly version: string
-  /** In bytes. */
-  readonly size: number
-  /** Lower-case hexadecimal, as `sha512sum` prints it. */
-  readonly sha512: string
-}
+import { packPython } from './pack-python.ts'
+import { type PackedPackage, PUBLISHED_PACKAGES } from './packages.ts'
 
 /**
- * Packs the built packages, and lists them in index.json. The same files give the same bytes.
+ * Packs the built packages and the Python package, and lists them in index.json. The same files give the same bytes.
  * @param outDir emptied first
  */
 export async function packPackages(outDir: string): Promise<readonly PackedPackage[]> {
@@ -37,10 +27,11 @@ export async function packPackages(outDir: string): Promise<readonly PackedPacka
   const { stdout } = await (npm === undefined
     ? promisify(execFile)('npm', args)
     : promisify(execFile)(process.execPath, [npm, ...args]))
-  const packed = packedBy(stdout).map(({ filename, version }): PackedPackage => {
+  const tarballs = packedBy(stdout).map(({ filename, version }): PackedPackage => {
     const bytes = readFileSync(join(outDir, filename))
     return { file: filename, version, size: bytes.length, sha512: hash('sha512', bytes) }
   })
+  const packed = [...tarballs, ...packPython(outDir)]
   writeFileSync(join(outDir, 'index.json'), `${JSON.stringify({ packages: packed }, null, 2)}\n`)
   return packed
 }

@@ -18,6 +18,17 @@ export interface PublishedPackage {
   readonly peers: readonly string[]
 }
 
+/** A tarball or wheel, as /packages/index.json lists it. */
+export interface PackedPackage {
+  /** Its name in the directory, such as `countersign-sdk-1.2.3.tgz`. */
+  readonly file: string
+  readonly version: string
+  /** In bytes. */
+  readonly size: number
+  /** Lower-case hexadecimal, as `sha512sum` prints it. */
+  readonly sha512: string
+}
+
 const CURVES = ['@noble/curves', '@noble/hashes']
 
 /** In the order of /packages/index.json. All contain the used parts of @countersign/protocol. */

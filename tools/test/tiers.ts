@@ -47,6 +47,7 @@ export const ALL_ONLY = [
   'packages/server/test/pages/development-only.test.ts',
   'packages/server/test/service/{full-log,logs,stop}.test.ts',
   'test/bench.test.ts',
+  'test/python.test.ts',
   'test/channels-page.test.ts',
   'test/deploy-*.test.ts',
   'test/{packages,quickstart,readme,session-recipes}.test.ts',

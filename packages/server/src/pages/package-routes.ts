@@ -31,7 +31,8 @@ const NOT_BUILT = 'The packages are not built: npm run build'
 const SHORTLY = 'public, max-age=300'
 
 /**
- * Serves `/packages/…`: the tarballs of the command, the SDK and the gateway, with the version in their names or without.
+ * Serves `/packages/…`: the tarballs of the command, the SDK and the gateway, with the version in their names or without, and the
+ * wheel and source distribution of the Python package, whose names need the version for pip.
  * @param dir the output of the build; may be missing
  */
 export function packageRoutes(app: App, naming: Naming, dir: string): void {
@@ -49,7 +50,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
     cacheControl: REVALIDATE,
     schema: {
       operationId: 'packages',
-      summary: 'List the npm packages of this service: command, SDK and gateway',
+      summary: 'List the packages of this service for npm, and the Python package',
       tags: ['learn'],
       response: { 200: INDEX },
     },
@@ -63,7 +64,7 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
     cacheControl: SHORTLY,
     schema: {
       operationId: 'package',
-      summary: 'Download an npm package',
+      summary: 'Download an npm or Python package',
       tags: ['learn'],
       params: Type.Object({
         file: Type.String({
@@ -72,8 +73,11 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
       }),
       response: {
         200: {
-          description: 'The tarball',
-          content: { 'application/gzip': { schema: Type.String({ format: 'binary' }) } },
+          description: 'The tarball, or the wheel (application/zip)',
+          content: {
+            'application/gzip': { schema: Type.String({ format: 'binary' }) },
+            'application/zip': { schema: Type.String({ format: 'binary' }) },
+          },
         },
       },
     },
@@ -82,7 +86,8 @@ export function packageRoutes(app: App, naming: Naming, dir: string): void {
       const found = files.get(file)
       if (found === undefined)
         throw new CodedError('NOT_FOUND', 'There is no such package. See /packages/index.json')
-      reply.type('application/gzip').serializer((bytes: unknown) => bytes as string)
+      const type = found.endsWith('.whl') ? 'application/zip' : 'application/gzip'
+      reply.type(type).serializer((bytes: unknown) => bytes as string)
       return readFile(join(dir, found))
     },
   })

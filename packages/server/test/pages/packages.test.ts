@@ -25,7 +25,7 @@ before(async () => {
 
 after(() => Promise.all(ends.map((end) => end())))
 
-test('the index lists the command, the SDK and the gateway in the version of the service', () => {
+test('the index lists the command, the SDK, the gateway and the Python package in the version of the service', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'packages/server/package.json'), 'utf8'))
   assert.deepEqual(
     listed.map((each) => [each.file, each.version]),
@@ -33,16 +33,20 @@ test('the index lists the command, the SDK and the gateway in the version of the
       [`countersign-${version}.tgz`, version],
       [`countersign-sdk-${version}.tgz`, version],
       [`countersign-gateway-${version}.tgz`, version],
+      [`countersign-${version}-py3-none-any.whl`, version],
+      [`countersign-${version}.tar.gz`, version],
     ],
   )
 })
 
 test('each tarball has the listed size and SHA-512, with the version in its name and without', async () => {
   for (const { file, version, size, sha512 } of listed) {
-    for (const name of [file, file.replace(`-${version}`, '')]) {
+    const names = file.endsWith('.tgz') ? [file, file.replace(`-${version}`, '')] : [file]
+    for (const name of names) {
       const response = await fetch(`${service.url}/packages/${name}`)
       assert.equal(response.status, 200, name)
-      assert.equal(response.headers.get('content-type'), 'application/gzip')
+      const type = file.endsWith('.whl') ? 'application/zip' : 'application/gzip'
+      assert.equal(response.headers.get('content-type'), type)
       assert.equal(response.headers.get('access-control-allow-origin'), '*')
       const bytes = Buffer.from(await response.arrayBuffer())
       assert.deepEqual([bytes.length, hash('sha512', bytes)], [size, sha512], name)

@@ -1,0 +1,32 @@
+"""Countersign: an identity for software agents.
+
+>>> from countersign import Agent, AgentKey
+>>> agent = Agent("https://id.example", AgentKey.generate(), audiences=["https://shop.example"])
+"""
+
+from ._http import RawRequest, SignatureAgent
+from .agent import Agent, Answer
+from .errors import CountersignError
+from .keys import AgentKey, default_key_file
+from .nonces import MemoryNonceStore, NonceStore, UsedNonce
+from .registry import Registry
+from .verification import RequestVerifier, SignatureResult, SigningKey
+from .verify_request import verify_request
+
+__all__ = [
+    "Agent",
+    "AgentKey",
+    "Answer",
+    "CountersignError",
+    "MemoryNonceStore",
+    "NonceStore",
+    "RawRequest",
+    "Registry",
+    "RequestVerifier",
+    "SignatureAgent",
+    "SignatureResult",
+    "SigningKey",
+    "UsedNonce",
+    "default_key_file",
+    "verify_request",
+]

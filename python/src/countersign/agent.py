@@ -1,0 +1,339 @@
+"""An agent with its key: claims, signs requests and challenges, changes its key."""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from urllib.parse import quote
+
+from ._ed25519 import thumbprint
+from ._http import (
+    TAG,
+    Component,
+    HeaderList,
+    SignedParts,
+    content_digest,
+    header_fields,
+    signature_base,
+    strict_components,
+)
+from ._structured_fields import Item, StructuredFieldError, serialize_member, serialize_string
+from ._urls import is_loopback, is_origin, parse_url
+from .errors import CountersignError
+from .keys import AgentKey
+from .registry import Registry
+
+#: How long a signature is valid, in seconds.
+SIGNATURE_LIFETIME = 60
+
+_CHALLENGE_MAX_BYTES = 8192
+_ORIGIN = re.compile("https?://[^/?#]*", re.IGNORECASE)
+_QUERY = re.compile(r"[\x21-\x7e]*")
+_CHALLENGE_NONCE = re.compile("[A-Za-z0-9_-]{22,128}")
+_BOUND_CHALLENGE = re.compile("[a-z][a-z0-9]{0,15}-challenge-v1:", re.IGNORECASE)
+# Signed bytes of other purposes: claims, JWS signing inputs, signature bases, operations on keys.
+_FOREIGN_TEXTS = (
+    ("LOOKS_LIKE_A_CLAIM", re.compile(r"[a-z][a-z0-9]{0,15}-verify-[0-9a-f]{32}\|", re.IGNORECASE)),
+    ("NOT_A_CHALLENGE", re.compile(r"eyJ[A-Za-z0-9_-]*\.")),
+    ("NOT_A_CHALLENGE", re.compile(r'(?s:.*)"@signature-params":')),
+    ("NOT_A_CHALLENGE", re.compile(r"[a-z][a-z0-9]{0,15}-(?:rotate|recover)-", re.IGNORECASE)),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An agent's answer to a challenge."""
+
+    did: Optional[str]
+    #: 32 bytes in base64.
+    public_key: str
+    challenge: str
+    #: 64 bytes in base64.
+    signature: str
+
+
+class Agent:
+    """An agent of a Countersign service.
+
+    :param service: the service that certifies it: its origin, or a :class:`Registry`
+    :param key: its key, such as ``AgentKey.from_file()``
+    :param did: its DID, if it is known; :meth:`claim` and :meth:`whoami` find it out
+    :param audiences: the origins that it signs requests for, such as ``https://shop.example``; https, on loopback also
+        http. Every recipient of a signature can use it as proof, so never take an origin from the text of a site or a
+        model
+    :param now: the clock, in Unix seconds
+    :raises CountersignError: ``INVALID_ARGUMENT``
+    """
+
+    def __init__(
+        self,
+        service: Union[str, Registry],
+        key: AgentKey,
+        did: Optional[str] = None,
+        audiences: Iterable[str] = (),
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.registry = service if isinstance(service, Registry) else Registry(service)
+        self._key = key
+        self._naming = self.registry.naming
+        self._did = None if did is None else self._full_did(did)
+        self._audiences = frozenset(_audience(each) for each in audiences)
+        self._now = now
+
+    @property
+    def did(self) -> Optional[str]:
+        """``None`` until this object knows it."""
+        return self._did
+
+    @property
+    def public_key(self) -> str:
+        """32 bytes in padded standard base64."""
+        return self._key.public_key
+
+    def claim(self, token: str, agent_id: str = "main") -> str:
+        """Redeems a claim token that the owner issued: the agent gets a certificate and a DID (contract 4.4).
+
+        :param token: ``svc-verify-`` and 32 hexadecimal characters; a secret until it is used
+        :param agent_id: your label for this agent, 1 to 128 characters
+        :returns: the DID
+        :raises CountersignError: ``TOKEN_EXPIRED``, ``KEY_ALREADY_CLAIMED``, ``NOT_FOUND``; ``OUTCOME_UNKNOWN`` if the
+            claim was sent without a response: :meth:`whoami` finds out
+        """
+        prefix = f"{self._naming.short_name}-verify-"
+        if re.fullmatch(re.escape(prefix) + "[0-9a-f]{32}", token) is None:
+            raise CountersignError(
+                "INVALID_ARGUMENT",
+                f"A claim token of this service is {prefix} and 32 hexadecimal characters.",
+            )
+        signature = self._key.sign(f"{token}|{agent_id}".encode("utf-8"))
+        body = {
+            "claimToken": token,
+            "agentId": agent_id,
+            "publicKey": self.public_key,
+            "signature": _base64(signature),
+        }
+        try:
+            claimed = self.registry.call("POST", "/api/v1/claim", body)
+        except CountersignError as error:
+            if error.code != "NETWORK":
+                raise
+            message = "The claim was sent, and its outcome is unknown. Call whoami() to find out."
+            raise CountersignError("OUTCOME_UNKNOWN", message) from error
+        self._did = str(claimed[self._naming.did_field])
+        return self._did
+
+    def whoami(self) -> Dict[str, Any]:
+        """The agent object of this agent, found by its DID or, if that is not known, by its key.
+
+        :raises CountersignError: ``NOT_FOUND`` if the key has no certificate
+        """
+        agent = self.registry.agent(self._did or self.public_key)
+        if self._did is None:
+            self._did = str(agent[self._naming.did_field])
+        return agent
+
+    def rotate(self, new_key: AgentKey) -> Dict[str, Any]:
+        """Replaces the key of this agent, at once; this object continues with the new key.
+
+        Store the new key before the call. If the response is lost, call it again with the same key.
+
+        :raises CountersignError: ``NO_DID``; ``UNUSABLE_KEY`` if the DID has another key; ``AGENT_NOT_ACTIVE``;
+            ``KEY_ALREADY_CLAIMED`` if the new key was used before
+        """
+        did = self._require_did()
+        current = self.whoami()
+        if current["publicKey"] != new_key.public_key:
+            if current["publicKey"] != self.public_key:
+                raise CountersignError("UNUSABLE_KEY", f"{did} has another key than this agent.")
+            sequence = int(current["keySequence"]) + 1
+            issued_at = int(self._now())
+            lines = (
+                f"{self._naming.short_name}-rotate-v1",
+                self.registry.service,
+                did,
+                str(sequence),
+                self._key.thumbprint,
+                new_key.thumbprint,
+                str(issued_at),
+            )
+            # 0xFF never occurs in UTF-8, so no challenge can be these bytes.
+            message = b"\xff" + "\n".join(lines).encode("utf-8")
+            body = {
+                "newPublicKey": new_key.public_key,
+                "sequence": sequence,
+                "issuedAt": issued_at,
+                "oldSignature": _base64(self._key.sign(message)),
+                "newSignature": _base64(new_key.sign(message)),
+            }
+            current = self.registry.call("POST", f"/api/v1/agent/{quote(did, safe='')}/keys", body)
+        self._key = new_key
+        return {
+            self._naming.did_field: did,
+            "keySequence": current["keySequence"],
+            "keyChangedAt": current["keyChangedAt"],
+        }
+
+    def answer(self, challenge: str, audience: str) -> Answer:
+        """Answers a challenge ``svc-challenge-v1:<audience>:<nonce>`` if its audience is the site that this agent talks to.
+
+        :param audience: the origin that this agent connected to; never take it from the challenge
+        :raises CountersignError: ``LOOKS_LIKE_A_CLAIM``, ``NOT_A_CHALLENGE``, ``WRONG_AUDIENCE``
+        """
+        origin = _origin_of(audience, "The audience")
+        _refuse_foreign_text(challenge)
+        prefix = self._naming.challenge_prefix
+        named, colon, nonce = challenge[len(prefix) :].rpartition(":")
+        if (
+            not challenge.startswith(prefix)
+            or not colon
+            or not is_origin(named)
+            or _CHALLENGE_NONCE.fullmatch(nonce) is None
+        ):
+            raise CountersignError(
+                "NOT_A_CHALLENGE",
+                f"This is not a challenge of the form {prefix}<audience>:<nonce>, so it names no audience.",
+            )
+        if named != origin:
+            raise CountersignError(
+                "WRONG_AUDIENCE",
+                f"This challenge is for {named}, but this agent is connected to {origin}. "
+                "It may be relayed by an attacker.",
+            )
+        return self._answer_to(challenge)
+
+    def answer_unbound(self, challenge: str) -> Answer:
+        """Answers a challenge without an audience (contract 4.3). The site may be relaying that of another one.
+
+        :raises CountersignError: ``LOOKS_LIKE_A_CLAIM``, ``NOT_A_CHALLENGE``; ``WRONG_AUDIENCE`` if it names an audience
+        """
+        _refuse_foreign_text(challenge)
+        if _BOUND_CHALLENGE.match(challenge):
+            message = "This challenge names an audience. Use answer(), which checks it."
+            raise CountersignError("WRONG_AUDIENCE", message)
+        return self._answer_to(challenge)
+
+    def sign_request(
+        self, method: str, url: str, headers: HeaderList = (), body: Optional[bytes] = None
+    ) -> List[Tuple[str, str]]:
+        """Signs a request to one of the agent's audiences (RFC 9421, Web Bot Auth): method, address, body and the headers
+        that matter. The signature is valid for 60 seconds, once. Send the request unchanged.
+
+        :param url: as it is sent, in the form that URL parsers write
+        :param headers: the other headers of the request
+        :param body: the bytes on the wire; ``None`` without content
+        :returns: the headers to set
+        :raises CountersignError: ``WRONG_AUDIENCE``, ``NO_DID``; ``INVALID_ARGUMENT`` if the request cannot be signed
+        """
+        address, mark, rest = url.partition("#")[0].partition("?")
+        parsed = parse_url(address)
+        query = mark + rest if mark else None
+        if parsed is None or not parsed.path or _QUERY.fullmatch(query or "") is None:
+            raise CountersignError(
+                "INVALID_ARGUMENT",
+                "The URL is not in its normalized form, such as https://shop.example/orders?page=1.",
+            )
+        if parsed.origin not in self._audiences:
+            raise CountersignError(
+                "WRONG_AUDIENCE",
+                f"This agent does not sign for {parsed.origin}: it is not one of its audiences.",
+            )
+        did = self._require_did()
+        added = [(self._naming.id_header, did), ("Signature-Agent", f'sig1="{self._key_set_url(did)}"')]
+        has_content = bool(body)
+        if has_content or method in ("POST", "PUT", "PATCH"):
+            added.append(("Content-Digest", content_digest(body or b"")))
+        own = {name.lower() for name, _ in added} | {"signature", "signature-input"}
+        kept = [each for each in headers if each[0].lower() not in own]
+        fields = header_fields([*kept, *added])
+        components = strict_components(
+            method,
+            fields,
+            query is not None,
+            has_content,
+            Component("signature-agent", "sig1"),
+            self._naming.id_header,
+        )
+        parts = SignedParts(method, parsed.origin, parsed.path, query, fields, has_content)
+        created = int(self._now())
+        params = (
+            f"({' '.join(each.identifier for each in components)})"
+            f";created={created};expires={created + SIGNATURE_LIFETIME}"
+            f";keyid={serialize_string(thumbprint(self._key.public_bytes))}"
+            f';nonce="{secrets.token_urlsafe(18)}";tag="{TAG}"'
+        )
+        try:
+            base = signature_base(parts, components, params)
+        except StructuredFieldError as cause:
+            raise CountersignError("INVALID_ARGUMENT", f"This request cannot be signed: {cause}.") from cause
+        signature = serialize_member(Item(self._key.sign(base.encode("utf-8"))))
+        return [*added, ("Signature-Input", f"sig1={params}"), ("Signature", f"sig1={signature}")]
+
+    def signs_for(self, url: str) -> bool:
+        """Whether a URL is at one of the agent's audiences."""
+        match = _ORIGIN.match(url)
+        parsed = parse_url(match.group().lower()) if match else None
+        return parsed is not None and parsed.origin in self._audiences
+
+    @property
+    def id_header(self) -> str:
+        """The name of the identification header."""
+        return self._naming.id_header
+
+    def _key_set_url(self, did: str) -> str:
+        tail = did[len(self._naming.did_prefix) :]
+        return f"{self.registry.service}/agent/{tail}/jwks.json"
+
+    def _answer_to(self, challenge: str) -> Answer:
+        try:
+            message = challenge.encode("utf-8")
+        except UnicodeEncodeError:
+            message = b""
+        if not message or len(message) > _CHALLENGE_MAX_BYTES or b"\0" in message:
+            raise CountersignError(
+                "NOT_A_CHALLENGE",
+                f"A challenge is well-formed Unicode without U+0000, of 1 to {_CHALLENGE_MAX_BYTES} bytes of UTF-8.",
+            )
+        return Answer(self._did, self.public_key, challenge, _base64(self._key.sign(message)))
+
+    def _require_did(self) -> str:
+        if self._did is not None:
+            return self._did
+        message = "The DID of this agent is not known here: claim one, or call whoami() once."
+        raise CountersignError("NO_DID", message)
+
+    def _full_did(self, text: str) -> str:
+        tail = self._naming.tail_of(text)
+        if tail is not None:
+            return self._naming.did_of(tail)
+        message = f"A DID of this service is {self._naming.did_prefix} and 24 base58 characters."
+        raise CountersignError("INVALID_ARGUMENT", message)
+
+
+def _audience(text: str) -> str:
+    origin = _origin_of(text, "An audience")
+    url = parse_url(origin)
+    if url is not None and (url.scheme == "https" or is_loopback(url.hostname)):
+        return origin
+    raise CountersignError("INVALID_ARGUMENT", f"{origin} is not https, so others could use a signature for it.")
+
+
+def _origin_of(text: str, what: str) -> str:
+    origin = text[:-1] if text.endswith("/") else text
+    if is_origin(origin):
+        return origin
+    raise CountersignError("INVALID_ARGUMENT", f"{what} is not an origin, such as https://shop.example.")
+
+
+def _refuse_foreign_text(challenge: str) -> None:
+    for code, pattern in _FOREIGN_TEXTS:
+        if pattern.match(challenge):
+            message = "This is not a challenge: it could be the signed bytes of another purpose."
+            raise CountersignError(code, message)
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

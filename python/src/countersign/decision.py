@@ -1,0 +1,324 @@
+"""From rules and facts to a decision, which is pure: the same as in the package ``@countersign/gateway``."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import List, Optional, Sequence, Tuple
+
+from .policy import Rules
+from .verification import SignatureResult
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a decision was made: a code for programs, and a message for people."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class AgentData:
+    """The part of the service's data on an agent that decisions depend on."""
+
+    did: str
+    status: str
+    verified: bool
+    identity_method: Optional[str]
+    grade: Optional[str] = None
+    key_age_seconds: Optional[float] = None
+    public_key: Optional[bytes] = None
+    keyid: Optional[str] = None
+    key_sequence: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Whom a request identifies.
+
+    :ivar kind: ``none``, ``unreadable``, ``signature-invalid`` or ``named``
+    :ivar proof: ``signature``, or ``none`` for the identification header alone, which is never a proof
+    """
+
+    kind: str
+    did: Optional[str] = None
+    proof: str = "none"
+    status: int = 401
+
+
+@dataclass(frozen=True)
+class LookupResult:
+    """The result of looking an agent up. ``agent`` is ``None`` if the service does not know it.
+
+    :ivar answered: whether the service answered
+    :ivar age_seconds: of the last response, if the service is unreachable and one is cached; else ``None``
+    """
+
+    answered: bool
+    agent: Optional[AgentData] = None
+    age_seconds: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """How a request is refused, or would be in shadow mode."""
+
+    status: int
+    code: str
+    message: Optional[str] = None
+    retry_after_seconds: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A decision with its reasons. If ``proof`` is ``none``, the data describes the agent that the caller claims to be.
+
+    :ivar action: ``allow``, ``flag``, ``limit`` or ``deny``; in shadow mode it is not enforced
+    :ivar admitted: whether the request is passed on
+    :ivar reasons: the first one is the deciding one
+    """
+
+    action: str
+    admitted: bool
+    mode: str
+    level: Optional[str]
+    reasons: Tuple[Reason, ...]
+    refusal: Optional[Refusal]
+    did: Optional[str] = None
+    status: Optional[str] = None
+    verified: bool = False
+    identity_level: Optional[str] = None
+    grade: Optional[str] = None
+    source: Optional[str] = None
+    proof: str = "none"
+    signature: Optional[SignatureResult] = None
+
+    @property
+    def proof_of_possession(self) -> bool:
+        return self.proof != "none"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of evaluating the rules, before the rate limit is applied."""
+
+    action: str
+    reasons: Tuple[Reason, ...]
+    level: Optional[str] = None
+    refusal: Optional[Refusal] = None
+    agent: Optional[AgentData] = None
+    stale: bool = False
+
+
+_CODES = {
+    400: "VALIDATION_ERROR",
+    401: "UNAUTHENTICATED",
+    402: "FORBIDDEN",
+    403: "FORBIDDEN",
+    404: "NOT_FOUND",
+    429: "RATE_LIMITED",
+    503: "UNAVAILABLE",
+}
+_STRICTNESS = {"allow": 0, "flag": 1, "limit": 2, "deny": 3}
+_NEEDS_PROOF = ("no-identification", "proof-required")
+
+
+def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupResult]) -> Verdict:
+    """Evaluates the rules.
+
+    The order: identification, deny list, reachability of the service, existence of the agent, status, proof of possession,
+    age of the key, allow list, grade, level.
+
+    :param header: the name of the identification header, for messages
+    :param result: ``None`` if the request names no agent
+    """
+    if caller.kind == "none":
+        return _by_level(rules, "none", 401, [_no_identification(header)])
+    if caller.kind == "signature-invalid":
+        fixed = caller.status == 400
+        refusal = refusal_of(400) if fixed else _custom_refusal(rules, caller.status)
+        return _deny(refusal, [Reason("signature-invalid", "The signature of the request is not valid.")])
+    if caller.kind != "named" or caller.did is None:
+        message = f"The {header} header must be one DID, or its last 24 characters."
+        return _by_level(rules, "unknown", 401, [Reason("identification-unreadable", message)])
+    proof = _proof_reason(caller.proof, header)
+    proven = caller.proof != "none"
+    if caller.did in rules.deny:
+        reasons = [Reason("deny-list", "This agent is on the deny list."), proof]
+        return _deny(_custom_refusal(rules, 403), reasons)
+    if result is not None and result.answered:
+        return _decide_for_agent(rules, proven, result.agent, [proof])
+    age = None if result is None else result.age_seconds
+    if rules.unreachable == "stale" and age is not None and age <= rules.max_stale_seconds:
+        seconds = math.floor(age) + (age - math.floor(age) >= 0.5)
+        message = (
+            "The identity service is not reachable at the moment. "
+            f"The decision uses its response from {seconds} seconds ago."
+        )
+        reasons = [Reason("answer-stale", message), proof]
+        agent = None if result is None else result.agent
+        return replace(_decide_for_agent(rules, proven, agent, reasons), stale=True)
+    message = "The identity service is not reachable at the moment. Try again later."
+    return _unreachable(rules, [Reason("service-unreachable", message), proof])
+
+
+def failure_verdict(rules: Rules) -> Verdict:
+    """The verdict if the gateway itself fails: that for an unreachable service without a cached response."""
+    message = "The gateway failed to decide. Try again later."
+    return _unreachable(rules, [Reason("gateway-failed", message)])
+
+
+def strictest(verdicts: Sequence[Verdict]) -> Verdict:
+    """The strictest of several verdicts, the first one among equals."""
+    return max(verdicts, key=lambda each: _STRICTNESS[each.action])
+
+
+def refusal_of(status: int, retry_after_seconds: Optional[int] = None) -> Refusal:
+    """A refusal that the policy does not change."""
+    return Refusal(status, _CODES[status], None, retry_after_seconds)
+
+
+def rate_limited(decision: Decision, seconds: int) -> Decision:
+    """Turns a decision into a refusal with status 429."""
+    reason = Reason("over-limit", f"Too many requests. Try again in {seconds} seconds.")
+    return replace(
+        decision,
+        action="deny",
+        admitted=decision.mode == "shadow",
+        reasons=(reason, *decision.reasons),
+        refusal=refusal_of(429, seconds),
+    )
+
+
+def with_unverified_signature(decision: Decision, signature: SignatureResult) -> Decision:
+    """The decision on a request whose signature could not be verified, from that without the signature: if it is refused
+    because it proves nothing, the refusal says why, and when to try again."""
+    decision = replace(decision, signature=signature)
+    if decision.refusal is None or decision.reasons[0].code not in _NEEDS_PROOF:
+        return decision
+    reason = Reason("signature-unverified", "The signature of the request could not be verified.")
+    status = signature.status if signature.status in (429, 503) else 401
+    refusal = decision.refusal if status == 401 else refusal_of(status, 1)
+    return replace(decision, reasons=(reason, *decision.reasons), refusal=refusal)
+
+
+def decision_of(mode: str, caller: Caller, verdict: Verdict, source: Optional[str]) -> Decision:
+    """Completes a verdict. ``source``: where the agent's data comes from, if it is not stale."""
+    agent = verdict.agent
+    return Decision(
+        action=verdict.action,
+        admitted=mode == "shadow" or verdict.action != "deny",
+        mode=mode,
+        level=verdict.level,
+        reasons=verdict.reasons,
+        refusal=verdict.refusal,
+        did=caller.did if caller.kind == "named" else None,
+        status=None if agent is None else agent.status,
+        verified=agent is not None and agent.verified,
+        identity_level=None if agent is None else _identity_level(agent),
+        grade=None if agent is None else agent.grade,
+        source="stale" if verdict.stale else source,
+        proof=caller.proof if caller.kind == "named" else "none",
+    )
+
+
+def _decide_for_agent(
+    rules: Rules, proven: bool, agent: Optional[AgentData], more: List[Reason]
+) -> Verdict:
+    if agent is None:
+        unknown = Reason("agent-unknown", "The service has no such agent.")
+        return _by_level(rules, "unknown", 403, [unknown, *more])
+
+    def refuse(status: int, code: str, message: str) -> Verdict:
+        verdict = _deny(_custom_refusal(rules, status), [Reason(code, message), *more])
+        return replace(verdict, agent=agent)
+
+    if agent.status not in rules.statuses:
+        return refuse(403, "status-refused", f"The certificate of this agent is {agent.status}.")
+    if rules.require_proof and not proven:
+        return refuse(
+            401,
+            "proof-required",
+            "The request names an agent without proof. Sign the request with the agent’s key, "
+            "or send a session of this site.",
+        )
+    key_age = max(0, int(agent.key_age_seconds or 0))
+    if key_age < rules.minimum_key_age_seconds:
+        minimum_age = _number_text(rules.minimum_key_age_seconds)
+        message = f"The key of this agent is {key_age} seconds old. This site requires {minimum_age}."
+        return refuse(403, "key-too-young", message)
+    if agent.did in rules.allow:
+        reasons = (Reason("allow-list", "This agent is on the allow list."), *more)
+        return Verdict("allow", reasons, agent=agent)
+    minimum = rules.minimum_grade
+    if minimum is not None and (agent.grade is None or agent.grade > minimum):
+        wanted = f"This site requires {minimum} or better."
+        if agent.grade is None:
+            return refuse(403, "grade-unknown", f"The grade of this agent is unknown. {wanted}")
+        return refuse(403, "grade-too-low", f"The grade of this agent is {agent.grade}. {wanted}")
+    level, why = _level_of(rules, agent)
+    return replace(_by_level(rules, level, 403, [why, *more]), agent=agent)
+
+
+def _level_of(rules: Rules, agent: AgentData) -> Tuple[str, Reason]:
+    method = agent.identity_method
+    if method is None:
+        message = "The certificate is active, and its owner is not verified."
+        return "unverified", Reason("owner-unverified", message)
+    if rules.identity_methods is None or method in rules.identity_methods:
+        message = f"The certificate is active, and its owner was verified by {method}."
+        return "verified", Reason("owner-verified", message)
+    message = f"The owner was verified by {method}, which this site does not accept."
+    return "unverified", Reason("provider-not-accepted", message)
+
+
+def _by_level(rules: Rules, level: str, status: int, reasons: List[Reason]) -> Verdict:
+    action = rules.levels[level]
+    if action == "deny":
+        return replace(_deny(_custom_refusal(rules, status), reasons), level=level)
+    return Verdict(action, tuple(reasons), level=level)
+
+
+def _unreachable(rules: Rules, reasons: List[Reason]) -> Verdict:
+    if rules.unreachable in ("flag", "allow"):
+        return Verdict(rules.unreachable, tuple(reasons))
+    return _deny(refusal_of(503, 5), reasons)
+
+
+def _deny(refusal: Refusal, reasons: List[Reason]) -> Verdict:
+    return Verdict("deny", tuple(reasons), refusal=refusal)
+
+
+def _custom_refusal(rules: Rules, status: int) -> Refusal:
+    chosen = rules.refusal_status or status
+    return Refusal(chosen, _CODES[chosen], rules.refusal_message)
+
+
+def _identity_level(agent: AgentData) -> str:
+    return "unverified" if agent.identity_method is None else agent.identity_method
+
+
+def _no_identification(header: str) -> Reason:
+    message = f"The request has no {header} header, so it identifies no agent."
+    return Reason("no-identification", message)
+
+
+def _proof_reason(proof: str, header: str) -> Reason:
+    if proof == "signature":
+        return Reason("signature-proven", "The caller signed the request with the agent's key.")
+    message = (
+        f"The caller only sent the {header} header, which does not prove possession of the agent's key."
+    )
+    return Reason("header-only", message)
+
+
+def _number_text(value: float) -> str:
+    """As JavaScript writes a number from 0 to 10^21."""
+    if float(value).is_integer():
+        return str(int(value))
+    if value >= 1e-6:
+        return format(Decimal(repr(float(value))), "f")
+    return re.sub("e-0+", "e-", repr(float(value)))

@@ -1,0 +1,145 @@
+"""A client of a Countersign service: what it says about agents."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import urllib.error
+import urllib.request
+from typing import Any, Dict, Mapping, Optional, Tuple
+from urllib.parse import quote
+
+from ._naming import Naming
+from ._urls import is_origin
+from .errors import CountersignError
+
+_MAX_BYTES = 1024 * 1024
+_JWT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+
+
+class Registry:
+    """A Countersign service.
+
+    :param service: its origin, such as ``https://id.example``
+    :param short_name: in DIDs (``svc:agent:…``), if the service has another one
+    :param id_header: the identification header, if the service has another one
+    :param timeout: of a call, in seconds
+    :raises CountersignError: ``INVALID_ARGUMENT``
+    """
+
+    def __init__(
+        self,
+        service: str,
+        short_name: str = "svc",
+        id_header: str = "ServiceID",
+        timeout: float = 15.0,
+    ) -> None:
+        self.service = service[:-1] if service.endswith("/") else service
+        if not is_origin(self.service):
+            raise CountersignError(
+                "INVALID_ARGUMENT",
+                "The address of the service must be an origin, such as https://id.example.",
+            )
+        try:
+            self.naming = Naming(short_name, id_header)
+        except ValueError as cause:
+            raise CountersignError("INVALID_ARGUMENT", f"naming: {cause}.") from cause
+        self.timeout = timeout
+
+    def lookup(self, agent: str) -> Dict[str, Any]:
+        """The certificate of an agent and how its owner is verified (contract 4.1).
+
+        :param agent: a DID, its tail, or a public key in base64
+        :raises CountersignError: ``NOT_FOUND``, ``VALIDATION_ERROR``, ``NETWORK``
+        """
+        return self.call("GET", f"/api/v1/agent/{quote(agent, safe='')}")
+
+    def agent(self, agent: str) -> Dict[str, Any]:
+        """The agent object: name, status, current key, channels (contract 4.5). Errors as :meth:`lookup`."""
+        return self.call("GET", f"/api/agents/{quote(agent, safe='')}")
+
+    def card(self, agent: str) -> Dict[str, Any]:
+        """The agent card (contract 2.4). Errors as :meth:`lookup`."""
+        return self.call("GET", f"/api/agents/{quote(agent, safe='')}/card")
+
+    def grade(self, agent: str) -> Dict[str, Any]:
+        """The grade and the evidence that it rests on. Errors as :meth:`lookup`."""
+        return self.call("GET", f"/api/agents/{quote(agent, safe='')}/grade")
+
+    def certificate(self, agent: str) -> str:
+        """The signed certificate of an active agent: a JWT, which this package does not verify. Errors as :meth:`lookup`;
+        the service's error if the agent is not active."""
+        answer, status = self._send("GET", f"/api/v1/agent/{quote(agent, safe='')}/certificate", "application/jwt")
+        text = answer.decode("ascii", "replace").strip()
+        if _JWT.fullmatch(text) is None:
+            raise CountersignError("PROTOCOL", "The response is not that of a Countersign service.", status)
+        return text
+
+    def verify(self, public_key: str, challenge: str, signature: str) -> Dict[str, Any]:
+        """Verifies an answer to a challenge (contract 4.3).
+
+        :param public_key: 32 bytes in base64
+        :param challenge: the text that the agent was sent
+        :param signature: 64 bytes in base64
+        :raises CountersignError: ``INVALID_SIGNATURE``, ``NOT_FOUND``, ``VALIDATION_ERROR``, ``NETWORK``
+        """
+        body = {"publicKey": public_key, "challenge": challenge, "signature": signature}
+        return self.call("POST", "/api/v1/agent/verify", body)
+
+    def call(self, method: str, path: str, body: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+        """Sends a request to the service and returns the JSON object of its response.
+
+        :raises CountersignError: the error that the service reports; ``NETWORK``; ``PROTOCOL``
+        """
+        answer, status = self._send(method, path, "application/json", body)
+        return _object_in(answer, status)
+
+    def _send(
+        self, method: str, path: str, accept: str, body: Optional[Mapping[str, Any]] = None
+    ) -> Tuple[bytes, int]:
+        data = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8")
+        headers = {"Accept": accept, "User-Agent": "countersign-python"}
+        if data is not None:
+            headers["Content-Type"] = "application/json"
+        request = urllib.request.Request(self.service + path, data, headers, method=method)
+        try:
+            with _opener.open(request, timeout=self.timeout) as response:
+                return response.read(_MAX_BYTES + 1), response.status
+        except urllib.error.HTTPError as answer:
+            with answer:
+                raise _reported(answer.read(_MAX_BYTES), answer.code) from None
+        except (urllib.error.URLError, socket.timeout, OSError) as cause:
+            raise CountersignError("NETWORK", f"{self.service} did not answer: {cause}") from cause
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A service does not redirect its API, so a redirect comes from somebody else."""
+
+    def redirect_request(self, *_args: Any, **_named: Any) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirects)
+
+
+def _object_in(data: bytes, status: int) -> Dict[str, Any]:
+    if len(data) <= _MAX_BYTES:
+        try:
+            value = json.loads(data.decode("utf-8"))
+        except ValueError:
+            value = None
+        if isinstance(value, dict):
+            return value
+    raise CountersignError("PROTOCOL", "The response is not that of a Countersign service.", status)
+
+
+def _reported(data: bytes, status: int) -> CountersignError:
+    try:
+        error = json.loads(data.decode("utf-8"))["error"]
+        return CountersignError(
+            str(error["code"]), str(error["message"]), status, error.get("requestId")
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message = f"The response with status {status} is not that of a Countersign service."
+        return CountersignError("PROTOCOL", message, status)

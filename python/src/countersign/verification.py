@@ -1,0 +1,441 @@
+"""Verifying the signature of a request (RFC 9421, Web Bot Auth), with the same result as the TypeScript packages."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from dataclasses import dataclass, replace
+from typing import Callable, List, Optional, Sequence, Union
+
+from ._ed25519 import base64url, is_signature, thumbprint
+from ._http import (
+    TAG,
+    Component,
+    HeaderFields,
+    RawRequest,
+    SignatureAgent,
+    SignedParts,
+    covered_field,
+    field_value,
+    header_fields,
+    is_safe_method,
+    matches_content_digest,
+    parse_content_digest,
+    parse_signature_agent,
+    read_authority,
+    read_components,
+    read_path,
+    signature_base,
+    singleton_headers,
+    strict_components,
+)
+from ._naming import Naming
+from ._structured_fields import (
+    Date,
+    InnerList,
+    Item,
+    Parameters,
+    StructuredFieldError,
+    Token,
+    parse_dictionary,
+    serialize_member,
+)
+from ._urls import is_loopback, is_origin, parse_url
+from .nonces import NonceStore, UsedNonce
+
+#: How far ahead of this clock a signature may have been made, in seconds.
+MAX_CLOCK_SKEW = 30
+#: How long a signature may be valid, and how old it may be, in seconds.
+MAX_LIFETIME = 300
+
+_MAX_FIELD_LENGTH = 8192
+_MAX_SIGNATURES = 4
+_MAX_COMPONENTS = 32
+_KEYID = re.compile("[A-Za-z0-9_-]{43}")
+_NONCE = re.compile("[A-Za-z0-9_-]{22,128}")
+_WBA_NONCE = re.compile("[A-Za-z0-9+/_-]{22,126}={0,2}")
+
+# Ed25519 keys that standards publish, so that everyone has them: RFC 9421 appendix B.1.4, RFC 8037 appendix A.
+_PUBLISHED_TEST_KEYS = frozenset(
+    (
+        "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",
+        "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+    )
+)
+
+# Verdict and HTTP status of each reason.
+_MEANINGS = {
+    "unsigned": ("unverified", 401),
+    "limits": ("invalid", 401),
+    "malformed": ("invalid", 401),
+    "no-audience": ("unverified", 401),
+    "bad-host": ("invalid", 400),
+    "authority": ("invalid", 401),
+    "insecure": ("invalid", 401),
+    "bad-path": ("invalid", 400),
+    "components": ("invalid", 401),
+    "not-yet-valid": ("invalid", 401),
+    "expired": ("invalid", 401),
+    "lifetime": ("invalid", 401),
+    "test-key": ("invalid", 401),
+    "untrusted-agent": ("unverified", 401),
+    "unknown-key": ("unverified", 401),
+    "directory-unavailable": ("unverified", 503),
+    "algorithm": ("invalid", 401),
+    "bad-signature": ("invalid", 401),
+    "identification-mismatch": ("invalid", 401),
+    "suspended": ("invalid", 403),
+    "revoked": ("invalid", 403),
+    "not-admitted": ("invalid", 403),
+    "nonce": ("invalid", 401),
+    "replay": ("invalid", 401),
+    "too-many-requests": ("unverified", 429),
+    "replay-unchecked": ("unverified", 503),
+    "digest": ("invalid", 401),
+}
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """A key that was found. ``did`` and ``status`` are ``None`` for keys that no Countersign service vouches for."""
+
+    public_key: bytes
+    did: Optional[str] = None
+    status: Optional[str] = None
+
+
+#: Finds the key of a signature, or says why not: ``untrusted-agent``, ``unknown-key`` or ``directory-unavailable``.
+KeyLookup = Callable[[SignatureAgent, str], Union[SigningKey, str]]
+
+
+@dataclass(frozen=True)
+class SignatureResult:
+    """The result of verifying the signature of a request.
+
+    :ivar verdict: ``verified``; ``invalid``: refuse the request; ``unverified``: it could not be decided, so the request
+        proves nothing
+    :ivar reason: why it is not verified, from a closed list; ``None`` if it is
+    :ivar status: the HTTP status for a request that needs proof
+    :ivar did: the agent, once its signature has been checked
+    :ivar keyid: the JWK thumbprint that the signature names; proven only with ``verified``
+    :ivar profile: ``strict``, or ``wba`` if the signature covers less
+    :ivar replay: ``checked`` or ``unchecked``
+    :ivar digest: ``checked``, ``unchecked`` or ``none``
+    :ivar content_digest: the covered field, to compare where the body is visible
+    """
+
+    verdict: str = "unverified"
+    reason: Optional[str] = None
+    status: int = 401
+    did: Optional[str] = None
+    keyid: Optional[str] = None
+    signature_agent: Optional[SignatureAgent] = None
+    profile: Optional[str] = None
+    replay: str = "unchecked"
+    digest: str = "unchecked"
+    content_digest: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class _Input:
+    components: List[Component]
+    params: str
+    created: Optional[int]
+    expires: Optional[int]
+    keyid: str
+    nonce: Optional[str]
+    alg: Optional[str]
+    signature: bytes
+    agent: SignatureAgent
+
+    def covers(self, name: str) -> bool:
+        return any(each.name == name for each in self.components)
+
+
+class RequestVerifier:
+    """Verifies Web Bot Auth signatures. It uses no network, clock or store but those that it is given.
+
+    :param audiences: the origins at which agents reach the site, such as ``https://shop.example``; they never come from a
+        request
+    :param find_key: finds the key of a signature
+    :param nonces: ``None``: the caller detects replays itself
+    :param naming: the names of the deployment whose agents are expected
+    :param profile: ``strict``, or ``wba`` for signatures that cover the minimum of the drafts; or a function of the place
+        of the keys
+    :param admit: the site's policy, asked before the nonce is recorded
+    :param now: the clock, in Unix seconds
+    :param allow_test_keys: accept keys that are published in standards; for tests only
+    :raises ValueError: if an audience is not an origin
+    """
+
+    def __init__(
+        self,
+        audiences: Sequence[str],
+        find_key: KeyLookup,
+        nonces: Optional[NonceStore],
+        naming: Naming = Naming(),
+        profile: Union[str, Callable[[SignatureAgent], str]] = "strict",
+        admit: Optional[Callable[[SigningKey], bool]] = None,
+        now: Callable[[], float] = time.time,
+        allow_test_keys: bool = False,
+    ) -> None:
+        for each in audiences:
+            if not is_origin(each):
+                raise ValueError("an audience is an origin, such as https://shop.example")
+        self._audiences = list(audiences)
+        self._hosts = {each.partition("//")[2] for each in audiences}
+        self._find_key = find_key
+        self._nonces = nonces
+        self._naming = naming
+        self._profile = profile
+        self._admit = admit
+        self._now = now
+        self._allow_test_keys = allow_test_keys
+
+    def verify(self, request: RawRequest) -> SignatureResult:
+        """Verifies the signature of a request. Never raises for what a request contains."""
+        fields = header_fields(request.headers)
+        known = SignatureResult()
+        read = _read_signature(fields, singleton_headers(self._naming.id_header))
+        if isinstance(read, str):
+            return _refused(read, known)
+        known = replace(known, keyid=read.keyid, signature_agent=read.agent)
+        received = self._receive(request, fields)
+        if isinstance(received, str):
+            return _refused(received, known)
+        profile = self._profile_of(received, read)
+        if profile is None:
+            return _refused("components", known)
+        known = replace(known, profile=profile)
+        fault = _times_fault(read, self._now()) or self._test_key_fault(read)
+        if fault is not None:
+            return _refused(fault, known)
+        key = self._find_key(read.agent, read.keyid)
+        if isinstance(key, str):
+            return _refused(key, known)
+        fault = _signature_fault(received, read, key)
+        if fault is not None:
+            return _refused(fault, known)
+        digest_field = field_value(fields, "content-digest") if read.covers("content-digest") else None
+        known = replace(known, did=key.did, content_digest=digest_field)
+        fault = self._agent_fault(received, read, key, profile)
+        if fault is None and self._admit is not None and not self._admit(key):
+            fault = "not-admitted"
+        if fault is not None:
+            return _refused(fault, known)
+        replay = self._record_nonce(received.method, read, profile)
+        if replay not in ("checked", "unchecked"):
+            return _refused(replay, known)
+        known = replace(known, replay=replay)
+        digest = _digest_of(digest_field, received.has_content, request)
+        if digest == "mismatch":
+            return _refused("digest", known)
+        return replace(known, verdict="verified", reason=None, status=200, digest=digest)
+
+    def _receive(self, request: RawRequest, fields: HeaderFields) -> Union[SignedParts, str]:
+        if not self._audiences:
+            return "no-audience"
+        authority = read_authority(request, fields)
+        if authority is None:
+            return "bad-host"
+        if authority not in self._hosts:
+            return "authority"
+        origin = f"{request.scheme}://{authority}"
+        url = parse_url(origin)
+        # `@authority` does not cover the scheme, so what was captured on http would verify as https.
+        if request.scheme == "http" and not (url is not None and is_loopback(url.hostname)):
+            return "insecure"
+        if origin not in self._audiences:
+            return "insecure" if request.scheme == "http" else "authority"
+        path = read_path(request.target, origin)
+        if path is None:
+            return "bad-path"
+        content = request.content_is_present(fields)
+        return SignedParts(request.method, origin, path[0], path[1], fields, content)
+
+    def _profile_of(self, received: SignedParts, read: _Input) -> Optional[str]:
+        has_query = received.query is not None
+        id_header = self._naming.id_header
+        required = strict_components(
+            received.method,
+            received.fields,
+            has_query,
+            received.has_content,
+            Component("signature-agent"),
+            id_header,
+        )
+        own = id_header.lower()
+        covered = all(each.name == own or read.covers(each.name) for each in required)
+        # `@query` has the same value for a lone `?` as for no query.
+        if covered and (has_query or not read.covers("@query")):
+            return "strict"
+        minimal = read.covers("@authority") or read.covers("@target-uri")
+        if not minimal or not is_safe_method(received.method):
+            return None
+        allowed = self._profile(read.agent) if callable(self._profile) else self._profile
+        return "wba" if allowed == "wba" else None
+
+    def _test_key_fault(self, read: _Input) -> Optional[str]:
+        refused = not self._allow_test_keys and read.keyid in _PUBLISHED_TEST_KEYS
+        return "test-key" if refused else None
+
+    def _agent_fault(
+        self, received: SignedParts, read: _Input, key: SigningKey, profile: str
+    ) -> Optional[str]:
+        # Agents of a Countersign service can always sign everything.
+        if profile == "wba" and key.did is not None:
+            return "components"
+        name = self._naming.id_header.lower()
+        identification = field_value(received.fields, name)
+        if identification is not None:
+            tail = self._naming.tail_of(identification)
+            same = tail is not None and key.did is not None and tail == self._naming.tail_of(key.did)
+            if not same or not read.covers(name):
+                return "identification-mismatch"
+        return key.status if key.status in ("suspended", "revoked") else None
+
+    def _record_nonce(self, method: str, read: _Input, profile: str) -> str:
+        if read.nonce is None and profile == "wba":
+            return "unchecked"
+        pattern = _WBA_NONCE if profile == "wba" else _NONCE
+        if read.nonce is None or pattern.fullmatch(read.nonce) is None:
+            return "nonce"
+        if self._nonces is None:
+            return "unchecked"
+        digest = hashlib.sha256(f"{read.keyid} {read.nonce}".encode("ascii")).digest()
+        entry = UsedNonce(
+            keyid=read.keyid,
+            hash=base64url(digest),
+            created_at=read.created or 0,
+            expires_at=(read.expires or 0) + MAX_CLOCK_SKEW,
+        )
+        try:
+            outcome = self._nonces.record(entry)
+        except Exception:  # A store that fails cannot tell, whatever it raises.
+            outcome = "unchecked"
+        if outcome == "used":
+            return "replay"
+        if outcome == "share-exceeded":
+            return "too-many-requests"
+        if outcome == "fresh":
+            return "checked"
+        return "unchecked" if is_safe_method(method) else "replay-unchecked"
+
+
+def _refused(reason: str, known: SignatureResult) -> SignatureResult:
+    verdict, status = _MEANINGS[reason]
+    return replace(known, verdict=verdict, reason=reason, status=status)
+
+
+def _read_signature(fields: HeaderFields, singletons: Sequence[str]) -> Union[_Input, str]:
+    signature_input = field_value(fields, "signature-input")
+    signature = field_value(fields, "signature")
+    if signature_input is None and signature is None:
+        return "unsigned"
+    if any(sum(map(len, lines)) > _MAX_FIELD_LENGTH for lines in fields.values()):
+        return "limits"
+    if signature_input is None or signature is None:
+        return "malformed"
+    if any(len(fields.get(name, ())) > 1 for name in singletons):
+        return "malformed"
+    try:
+        return _read_fields(fields, signature_input, signature)
+    except StructuredFieldError:
+        return "malformed"
+
+
+
+def _read_fields(fields: HeaderFields, signature_input: str, signature: str) -> Union[_Input, str]:
+    inputs = parse_dictionary(signature_input)
+    signatures = parse_dictionary(signature)
+    if len(inputs) > _MAX_SIGNATURES or len(signatures) > _MAX_SIGNATURES:
+        return "limits"
+    # The signature is found by its tag, since intermediaries may change labels.
+    tagged = [
+        (label, member)
+        for label, member in inputs.items()
+        if type(member.params.get("tag")) is str and member.params["tag"] == TAG
+    ]
+    if not tagged:
+        return "unsigned"
+    if len(tagged) > 1:
+        return "malformed"
+    label, member = tagged[0]
+    value = signatures.get(label)
+    if not isinstance(member, InnerList) or not isinstance(value, Item):
+        return "malformed"
+    if not isinstance(value.value, bytes) or value.params:
+        return "malformed"
+    if len(member.items) > _MAX_COMPONENTS:
+        return "limits"
+    components = read_components(member)
+    for each in components:
+        if not each.name.startswith("@"):
+            covered_field(fields, each.name)
+    agent = next((each for each in components if each.name == "signature-agent"), None)
+    if agent is None:
+        return "malformed"
+    keyid = _text(member.params, "keyid")
+    if keyid is None or _KEYID.fullmatch(keyid) is None:
+        return "malformed"
+    return _Input(
+        components=components,
+        params=serialize_member(member),
+        created=_seconds(member.params, "created"),
+        expires=_seconds(member.params, "expires"),
+        keyid=keyid,
+        nonce=_text(member.params, "nonce"),
+        alg=_text(member.params, "alg"),
+        signature=value.value,
+        agent=parse_signature_agent(covered_field(fields, "signature-agent"), agent.key),
+    )
+
+
+def _text(params: Parameters, name: str) -> Optional[str]:
+    value = params.get(name)
+    if value is None or (isinstance(value, str) and not isinstance(value, Token)):
+        return value
+    raise StructuredFieldError(f"the parameter {name} has another type")
+
+
+def _seconds(params: Parameters, name: str) -> Optional[int]:
+    value = params.get(name)
+    if value is None or (isinstance(value, int) and not isinstance(value, (bool, Date))):
+        return value
+    raise StructuredFieldError(f"the parameter {name} has another type")
+
+
+def _times_fault(read: _Input, now: float) -> Optional[str]:
+    if read.created is None or read.expires is None:
+        return "lifetime"
+    if read.expires <= read.created or read.expires - read.created > MAX_LIFETIME:
+        return "lifetime"
+    if read.created > now + MAX_CLOCK_SKEW:
+        return "not-yet-valid"
+    return "expired" if read.expires < now else None
+
+
+def _signature_fault(received: SignedParts, read: _Input, key: SigningKey) -> Optional[str]:
+    if thumbprint(key.public_key) != read.keyid:
+        return "unknown-key"
+    if read.alg is not None and read.alg != "ed25519":
+        return "algorithm"
+    try:
+        base = signature_base(received, read.components, read.params)
+    except StructuredFieldError:
+        return "malformed"
+    good = is_signature(key.public_key, base.encode("utf-8"), read.signature)
+    return None if good else "bad-signature"
+
+
+def _digest_of(field: Optional[str], has_content: bool, request: RawRequest) -> str:
+    if field is None:
+        return "unchecked" if has_content else "none"
+    try:
+        if request.body is not None:
+            return "checked" if matches_content_digest(field, request.body) else "mismatch"
+        parse_content_digest(field)
+        return "unchecked"
+    except StructuredFieldError:
+        return "mismatch"

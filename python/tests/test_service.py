@@ -1,0 +1,167 @@
+"""Against a real service and a site behind the TypeScript gateway, which test/python.test.ts starts."""
+
+import asyncio
+import json
+import os
+import urllib.error
+import urllib.request
+
+import pytest
+from countersign import Agent, AgentKey, CountersignError, RawRequest, Registry, verify_request
+
+SERVICE = os.environ.get("COUNTERSIGN_TEST_SERVICE", "")
+SITE = os.environ.get("COUNTERSIGN_TEST_SITE", "")
+TOKENS = json.loads(os.environ.get("COUNTERSIGN_TEST_TOKENS", "[]"))
+
+pytestmark = pytest.mark.skipif(not SERVICE, reason="needs a service: run test/python.test.ts")
+
+
+@pytest.fixture(scope="module")
+def agent():
+    agent = Agent(SERVICE, AgentKey.generate(), audiences=[SITE])
+    agent.claim(TOKENS.pop())
+    return agent
+
+
+def test_claim_whoami_and_lookups(agent):
+    assert agent.whoami()["publicKey"] == agent.public_key
+    # Another process, which only has the key.
+    other = Agent(SERVICE, agent._key)
+    assert other.did is None
+    other.whoami()
+    assert other.did == agent.did
+    registry = Registry(SERVICE)
+    assert registry.lookup(agent.did)["verified"] is True
+    assert registry.grade(agent.did)["grade"] in "ABCDE"
+    assert agent.did in json.dumps(registry.card(agent.did))
+    assert registry.certificate(agent.did).count(".") == 2
+    answer = agent.answer_unbound("hello")
+    assert registry.verify(answer.public_key, answer.challenge, answer.signature)["verified"] is True
+    with pytest.raises(CountersignError) as caught:
+        registry.verify(answer.public_key, "another text", answer.signature)
+    assert caught.value.code == "INVALID_SIGNATURE"
+    with pytest.raises(CountersignError) as caught:
+        registry.lookup("svc:agent:" + "z" * 24)
+    assert (caught.value.code, caught.value.status) == ("NOT_FOUND", 404)
+
+
+def test_verify_request(agent):
+    class Fresh:
+        def record(self, _nonce):
+            return "fresh"
+
+    def verified(target, site=SITE):
+        host = site.partition("//")[2]
+        signed = agent.sign_request("GET", SITE + "/a?b=c")
+        request = RawRequest("GET", "http", host, target, [("Host", host), *signed])
+        return verify_request(request, Registry(SERVICE), [site], Fresh())
+
+    result = verified("/a?b=c")
+    assert (result.verdict, result.did, result.reason) == ("verified", agent.did, None)
+    assert verified("/a?b=d").reason == "bad-signature"
+    assert verified("/a?b=c", "http://localhost").reason == "bad-signature"
+    # The status of the certificate counts.
+    registry = Registry(SERVICE)
+    found = registry.agent(agent.did)
+    registry.agent = lambda _did: {**found, "status": "suspended"}
+    host = SITE.partition("//")[2]
+    request = RawRequest("GET", "http", host, "/", agent.sign_request("GET", SITE + "/"))
+    assert verify_request(request, registry, [SITE], Fresh()).reason == "suspended"
+
+
+def test_a_token_is_redeemed_once():
+    token = TOKENS.pop()
+    Agent(SERVICE, AgentKey.generate()).claim(token)
+    with pytest.raises(CountersignError):
+        Agent(SERVICE, AgentKey.generate()).claim(token)
+
+
+def test_rotation():
+    agent = Agent(SERVICE, AgentKey.generate(), audiences=[SITE])
+    agent.claim(TOKENS.pop())
+    former, new = agent._key, AgentKey.generate()
+    assert agent.rotate(new)["keySequence"] == 2
+    assert agent.public_key == new.public_key == agent.whoami()["publicKey"]
+    # Again, as if the response had been lost.
+    again = Agent(SERVICE, former, did=agent.did)
+    assert again.rotate(new)["keySequence"] == 2
+    assert send(agent, "GET", "/after")["method"] == "GET"
+
+
+def send(agent, method, path, body=None, headers=()):
+    url = SITE + path
+    signed = agent.sign_request(method, url, headers, body)
+    request = urllib.request.Request(url, body, dict([*headers, *signed]), method=method)
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
+
+
+@pytest.mark.parametrize(
+    "method, path, body",
+    [
+        ("GET", "/", None),
+        ("GET", "/a%20b/caf%C3%A9?x=1&y=%27'", None),
+        ("POST", "/orders", b'{"item": "\xc3\xa9"}'),
+        ("PUT", "/orders/1?", b"text"),
+        ("DELETE", "/orders/1", None),
+    ],
+)
+def test_the_typescript_gateway_accepts_signed_requests(agent, method, path, body):
+    headers = [("Content-Type", "application/json")] if body else []
+    got = send(agent, method, path, body, headers)
+    assert (got["method"], got["body"]) == (method, (body or b"").decode())
+    assert got["headers"]["x-serviceid-did"] == agent.did
+    assert got["headers"]["x-serviceid-proof"] == "signature"
+
+
+def test_the_typescript_gateway_refuses_replayed_and_redirected_requests(agent):
+    kind = [("Content-Type", "text/plain")]
+    signed = sign(agent, kind)
+    for body, status in ((b"1", 200), (b"1", 401)):
+        assert status_of("POST", "/", body, signed) == status
+    assert status_of("GET", "/other", None, dict(agent.sign_request("GET", SITE + "/"))) == 401
+
+
+def sign(agent, headers):
+    return dict([*headers, *agent.sign_request("POST", SITE + "/", headers, b"1")])
+
+
+def status_of(method, path, body, headers):
+    request = urllib.request.Request(SITE + path, body, headers, method=method)
+    try:
+        with urllib.request.urlopen(request) as response:
+            return response.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_requests(agent):
+    requests = pytest.importorskip("requests")
+    from countersign.requests import SigningAdapter
+
+    with requests.Session() as session:
+        session.mount("http://", SigningAdapter(agent))
+        assert session.get(SITE + "/a b", params={"q": "it's é"}).json()["headers"]["x-serviceid-did"] == agent.did
+        assert session.post(SITE + "/", json={"a": 1}).json()["body"] == '{"a": 1}'
+        assert session.post(SITE + "/", data="é").json()["body"] == "é"
+        # 307 to another path of the site: signed anew.
+        redirected = session.post(SITE + "/to?%2Fthere%3Fx%3D1", data={"a": "b"})
+        assert (redirected.json()["url"], redirected.json()["body"]) == ("/there?x=1", "a=b")
+
+
+def test_httpx(agent):
+    httpx = pytest.importorskip("httpx")
+    from countersign.httpx import AsyncSigningTransport, SigningTransport
+
+    with httpx.Client(transport=SigningTransport(agent), follow_redirects=True) as client:
+        assert client.get(SITE + "/").json()["headers"]["x-serviceid-did"] == agent.did
+        assert client.post(SITE + "/to?%2Fthere", json={"a": 1}).json()["url"] == "/there"
+
+    async def ask():
+        transport = AsyncSigningTransport(agent)
+        async with httpx.AsyncClient(transport=transport, follow_redirects=True) as client:
+            first = await client.post(SITE + "/", content=b"x")
+            second = await client.get(SITE + "/to?%2Fthere")
+            return first.json()["body"], second.json()["url"]
+
+    assert asyncio.run(ask()) == ("x", "/there")

@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { decide, strictest } from '../packages/gateway/src/decision/decide.ts'
+import { outcomeOf } from '../packages/gateway/src/decision/outcome.ts'
+import { denialFor, varyHeader } from '../packages/gateway/src/denial.ts'
+import { PolicyError } from '../packages/gateway/src/policy/policy-error.ts'
+import { readPolicy } from '../packages/gateway/src/policy/read-policy.ts'
+import { RouteMatcher } from '../packages/gateway/src/policy/route-matcher.ts'
+import { signingAgent } from '../packages/gateway/test/support/signing.ts'
+import { packPython } from '../tools/published/pack-python.ts'
+import { blocksOf } from './support/doc-page.ts'
+import { startGuardedSite } from './support/express-gateway.ts'
+import {
+  type DecisionCase,
+  decisionCases,
+  type MistakeCase,
+  mistakeCases,
+  namingOf,
+} from './support/policy-cases.ts'
+import { pythonFor } from './support/python.ts'
+import { BASE_ENV } from './support/run.ts'
+import { ROOT, run, startTestService, type TestService, tempDir } from './support/service.ts'
+
+const PYTHON = pythonFor('cryptography')
+
+test(
+  'Python decides 1,000 random requests as TypeScript does, and finds the same mistakes in policies',
+  PYTHON.options,
+  async () => {
+    const decisions = decisionCases(1_000)
+    const mistakes = mistakeCases(1_000)
+    const script = join(ROOT, 'python/tests/cross_language.py')
+    const { code, stdout, stderr } = await run(
+      PYTHON.path,
+      [script],
+      PYTHON.env,
+      JSON.stringify({ decisions, mistakes }),
+    )
+    assert.equal(code, 0, stderr)
+    const answers = JSON.parse(stdout)
+    for (const [i, each] of decisions.entries()) {
+      assert.equal(
+        withoutRequestId(JSON.stringify(answers.decisions[i])),
+        withoutRequestId(JSON.stringify(decidedHere(each))),
+        JSON.stringify(each),
+      )
+    }
+    for (const [i, each] of mistakes.entries()) {
+      assert.deepEqual(answers.mistakes[i], mistakesHere(each), JSON.stringify(each))
+    }
+    // The cases reach what they are for.
+    const actions = new Set(decisions.map((each) => decidedHere(each).decision.action))
+    assert.deepEqual([...actions].toSorted(), ['allow', 'deny', 'flag', 'limit'])
+    assert.ok(mistakes.filter((each) => mistakesHere(each).length > 0).length > 500)
+  },
+)
+
+const SUITE = pythonFor('cryptography', 'pytest')
+const ends: (() => unknown)[] = []
+const t = { after: (end: () => unknown) => ends.push(end) }
+let service: TestService
+
+before(async () => {
+  if (PYTHON.options.skip === false) service = await startTestService(t)
+})
+after(async () => {
+  for (const end of ends.reverse()) await end()
+})
+
+test(
+  "the package's own tests pass, with a real service and a site behind the TypeScript gateway",
+  SUITE.options,
+  async () => {
+    const tokens: string[] = []
+    for (let i = 0; i < 3; i++) {
+      // A new token of an owner replaces the former one.
+      tokens.push(await service.operator.issueToken(await service.operator.addVerifiedOwner()))
+    }
+    const site = await startGuardedSite(t, service.url)
+    const env = {
+      ...SUITE.env,
+      COUNTERSIGN_TEST_SERVICE: service.url,
+      COUNTERSIGN_TEST_SITE: site.url,
+      COUNTERSIGN_TEST_TOKENS: JSON.stringify(tokens),
+    }
+    const args = ['-m', 'pytest', '-q', '-rs', '-p', 'no:cacheprovider', join(ROOT, 'python/tests')]
+    const { code, stdout, stderr } = await run(SUITE.path, args, env)
+    assert.equal(code, 0, stdout + stderr)
+    assert.doesNotMatch(stdout, /needs a service/)
+  },
+)
+
+const ADAPTERS = pythonFor('cryptography', 'requests', 'httpx')
+
+test(
+  'the agent of docs/python.md claims, calls a site with requests and httpx, and looks itself up',
+  ADAPTERS.options,
+  async () => {
+    const site = await startGuardedSite(t, service.url)
+    const token = await service.operator.issueToken(await service.operator.addVerifiedOwner())
+    const cwd = tempDir(t)
+    let did = 'svc:agent:…'
+    const printed: string[] = []
+    for (const { language, text, fate } of blocksOf('docs/python.md')) {
+      if (language !== 'python' || fate?.kind !== 'run') continue
+      const script = text
+        .replaceAll('https://id.example', service.url)
+        .replaceAll('https://shop.example', site.url)
+        .replaceAll('"https://"', '"http://"')
+        .replaceAll('svc-verify-…', token)
+        .replaceAll('svc:agent:…', did)
+      const { code, stdout, stderr } = await run(
+        ...([ADAPTERS.path, ['-c', script], ADAPTERS.env, '', {}, cwd] as const),
+      )
+      assert.equal(code, 0, stderr)
+      printed.push(...stdout.trim().split('\n'))
+      did = printed[0] as string
+    }
+    assert.match(did, /^svc:agent:\w{24}$/)
+    assert.deepEqual(printed.slice(1, 4), ['200', '200', 'True'])
+  },
+)
+
+for (const kind of ['wsgi', 'asgi']) {
+  test(
+    `an agent in TypeScript is admitted by a Python site behind the ${kind.toUpperCase()} middleware, strangers are not`,
+    PYTHON.options,
+    async () => {
+      const url = await startPythonSite(kind)
+      const { agent, did } = await signingAgent(service, [url])
+      const got = await agent.fetch(`${url}/`)
+      assert.equal(got.status, 200, await got.clone().text())
+      const seen = (await got.json()) as { headers: Record<string, string> }
+      assert.equal(Object.values(seen.headers).includes(did), true)
+      const body = JSON.stringify({ item: 'é' })
+      const posted = await agent.fetch(`${url}/orders?a=b`, { method: 'POST', body })
+      assert.deepEqual(
+        [posted.status, ((await posted.json()) as { body: string }).body],
+        [200, body],
+      )
+
+      const named = await fetch(url, {
+        headers: { ServiceID: did, 'X-ServiceID-Proof': 'signature' },
+      })
+      assert.equal(named.status, 401)
+      const { error } = (await named.json()) as { error: { code: string; reasons: string[] } }
+      assert.deepEqual([error.code, error.reasons[0]], ['UNAUTHENTICATED', 'proof-required'])
+      assert.match(named.headers.get('accept-signature') ?? '', /web-bot-auth/)
+
+      const signed = await agent.sign(`${url}/orders`, { method: 'POST', body: '1' })
+      const send = (text: string) =>
+        fetch(`${url}/orders`, { method: 'POST', headers: signed.headers, body: text })
+      // The changed body uses the nonce up too.
+      assert.equal((await send('2')).status, 401)
+      assert.equal((await send('1')).status, 401)
+      const again = await agent.sign(`${url}/orders`, { method: 'POST', body: '1' })
+      const headers = [...again.headers]
+      const statuses: number[] = []
+      for (const path of ['/other', '/orders', '/orders']) {
+        statuses.push((await fetch(url + path, { method: 'POST', headers, body: '1' })).status)
+      }
+      assert.deepEqual(statuses, [401, 200, 401])
+    },
+  )
+}
+
+test(
+  'the wheel is one for pip, with the digest of every file; the same sources give the same bytes',
+  PYTHON.options,
+  async () => {
+    const [dir, other] = [tempDir(t), tempDir(t)]
+    const packed = packPython(dir)
+    assert.deepEqual(packPython(other), packed)
+    const [wheel, sdist] = packed.map(({ file }) => join(dir, file)) as [string, string]
+    const ran = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(PYTHON.path, args, {})
+      assert.equal(code, 0, stdout + stderr)
+      return stdout
+    }
+    assert.match(await ran('-m', 'zipfile', '-t', wheel), /Done testing/)
+    assert.match(await ran('-c', CHECK_RECORD, wheel), /^[1-9]\d* files\n$/)
+    const listed = await ran('-m', 'tarfile', '-l', sdist)
+    for (const name of ['PKG-INFO', 'pyproject.toml', 'README.md', 'src/countersign/py.typed']) {
+      assert.match(listed, new RegExp(`^countersign-[\\d.]+/${name} *$`, 'm'))
+    }
+    const { code } = await run(PYTHON.path, ['-m', 'pip', '--version'])
+    // Without pip, its own reader of archives has to do.
+    const target = join(dir, 'target')
+    const install = ['-m', 'pip', 'install', '--no-deps', '--no-index', '--target', target, wheel]
+    await (code === 0 ? ran(...install) : ran('-m', 'zipfile', '-e', wheel, target))
+    const script =
+      'import countersign; print(countersign.Agent.__module__, countersign.Registry.__module__)'
+    const imported = await run(PYTHON.path, ['-c', script], { PYTHONPATH: target })
+    assert.equal(imported.stdout, 'countersign.agent countersign.registry\n', imported.stderr)
+  },
+)
+
+/** Compares the files of a wheel with its RECORD. */
+const CHECK_RECORD = `
+import base64, csv, hashlib, io, sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+record = next(each for each in wheel.namelist() if each.endswith(".dist-info/RECORD"))
+rows = {path: (digest, size) for path, digest, size in csv.reader(io.StringIO(wheel.read(record).decode()))}
+assert sorted(rows) == sorted(wheel.namelist()) and rows[record] == ("", "")
+for path, (digest, size) in rows.items():
+    if path != record:
+        data = wheel.read(path)
+        wanted = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        assert (digest, size) == ("sha256=" + wanted, str(len(data))), path
+print(len(rows), "files")
+`
+
+/** @returns its address */
+async function startPythonSite(kind: string): Promise<string> {
+  const child = spawn(PYTHON.path, [join(ROOT, 'python/tests/site.py'), kind, service.url], {
+    env: { ...BASE_ENV, ...PYTHON.env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  t.after(() => {
+    child.stdin.end()
+    return exited
+  })
+  const [address] = await once(child.stdout, 'data')
+  return String(address).trim()
+}
+
+function decidedHere({ policy: input, ...each }: DecisionCase) {
+  const naming = namingOf(each)
+  const policy = readPolicy(input, naming)
+  const routes = new RouteMatcher(policy)
+  const rules = routes.rulesAt(routes.find(each.method, each.target))
+  const verdict = strictest(
+    rules.map((one) => decide(one, naming.idHeader, each.caller, each.result)),
+  )
+  const source = each.result === null ? null : ('service' as const)
+  const { decision, forwarded } = outcomeOf({ naming, policy }, each.caller, verdict, source)
+  const { signature: _, directory: __, ...comparable } = decision
+  const accepts = { sessions: false, signatures: true }
+  const context = { naming, accepts, signInUrl: null, vary: varyHeader(naming, accepts) }
+  const accept = each.headers.find(([name]) => name === 'Accept')?.[1] ?? null
+  const denial = denialFor(decision, context, accept, () => ({
+    ...{ method: each.method, target: each.target, headers: each.headers },
+    ...{ scheme: 'https' as const, authority: 'shop.example' },
+  }))
+  return {
+    rules: rules.map((one) => routes.all.indexOf(one)),
+    decision: comparable,
+    forwarded: forwarded.map(([name, value]) => [name, value]).toSorted(),
+    denial: denial && { status: denial.status, headers: denial.headers, body: denial.body },
+  }
+}
+
+function mistakesHere({ policy, ...names }: MistakeCase): readonly string[] {
+  try {
+    readPolicy(policy, namingOf(names))
+    return []
+  } catch (error) {
+    if (error instanceof PolicyError) return error.mistakes
+    throw error
+  }
+}
+
+/** Refusals have a random id. */
+function withoutRequestId(json: string): string {
+  return json.replace(/req_[0-9a-f]{32}/, 'req_')
+}
