@@ -56,6 +56,7 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
     'ownerAgents',
     'ownerAgent',
     'agentHistory',
+    'agentLogOpenings',
     'activity',
     'listChannelKinds',
     'listChannels',

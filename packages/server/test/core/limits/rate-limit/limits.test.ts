@@ -32,8 +32,15 @@ test('without the preview the endpoints of the contract have no limits, and no h
       .map(({ operationId }) => operationId),
   )
   assert.deepEqual(limited.toSorted(), [
-    ...['beginProviderSignIn', 'passkeySignInOptions', 'preview', 'signInByLink'],
+    ...[
+      'beginProviderSignIn',
+      'passkeySignInOptions',
+      'preview',
+      'redeliverWebhook',
+      'signInByLink',
+    ],
     ...['signInByRecoveryCode', 'signInWithPasskey', 'signUp', 'signUpByProvider', 'signUpOptions'],
+    'testWebhook',
   ])
 })
 
