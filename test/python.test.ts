@@ -236,8 +236,13 @@ function decidedHere({ policy: input, ...each }: DecisionCase) {
   const verdict = strictest(
     rules.map((one) => decide(one, naming.idHeader, each.caller, each.result)),
   )
-  const source = each.result === null ? null : ('service' as const)
-  const { decision, forwarded } = outcomeOf({ naming, policy }, each.caller, verdict, source)
+  const answered = each.result?.kind === 'answered'
+  const basis = {
+    issuer: 'https://id.example',
+    source: answered ? ('service' as const) : null,
+    statusAgeSeconds: answered ? 0 : null,
+  }
+  const { decision, forwarded } = outcomeOf({ naming, policy }, each.caller, verdict, basis)
   const { signature: _, directory: __, ...comparable } = decision
   const accepts = { sessions: false, signatures: true }
   const context = { naming, accepts, signInUrl: null, vary: varyHeader(naming, accepts) }

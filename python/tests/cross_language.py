@@ -47,7 +47,8 @@ def decided(case):
     result = result_of(case["result"])
     header = gate.naming.id_header
     verdict = strictest([decide(each, header, caller, result) for each in rules])
-    decision = decision_of(gate.policy.mode, caller, verdict, "service" if result else None)
+    basis = ("service", "https://id.example", 0) if result and result.answered else (None, "https://id.example")
+    decision = decision_of(gate.policy.mode, caller, verdict, *basis)
     headers = [tuple(each) for each in case["headers"]]
     request = RawRequest(case["method"], "https", "shop.example", case["target"], headers)
     return {
@@ -70,7 +71,9 @@ def decided(case):
             "verified": decision.verified,
             "identityLevel": decision.identity_level,
             "grade": decision.grade,
+            "issuer": decision.issuer,
             "source": decision.source,
+            "statusAgeSeconds": decision.status_age_seconds,
             "proof": decision.proof,
             "proofOfPossession": decision.proof_of_possession,
         },

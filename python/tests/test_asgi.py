@@ -61,7 +61,7 @@ def test_a_signed_request_is_admitted_and_forged_headers_are_replaced():
     assert seen["did"] == DID
     names = [name for name, _ in seen["headers"] if "serviceid" in name]
     assert sorted(names) == sorted(
-        ["serviceid"] + [f"x-serviceid-{each}" for each in ("decision", "verified", "proof", "did", "status", "identity-level")]
+        ["serviceid"] + [f"x-serviceid-{each}" for each in ("decision", "verified", "proof", "did", "status", "identity-level", "issuer")]
     )
     assert dict(seen["headers"])["x-serviceid-did"] == DID
 

@@ -61,6 +61,7 @@ def test_a_signed_request_is_admitted_and_forged_headers_are_replaced():
         "HTTP_X_SERVICEID_DECISION": "allow",
         "HTTP_X_SERVICEID_VERIFIED": "true",
         "HTTP_X_SERVICEID_PROOF": "signature",
+        "HTTP_X_SERVICEID_ISSUER": "https://id.example",
         "HTTP_X_SERVICEID_DID": DID,
         "HTTP_X_SERVICEID_STATUS": "active",
         "HTTP_X_SERVICEID_IDENTITY_LEVEL": "in-person",

@@ -79,6 +79,9 @@ class Decision:
     :ivar action: ``allow``, ``flag``, ``limit`` or ``deny``; in shadow mode it is not enforced
     :ivar admitted: whether the request is passed on
     :ivar reasons: the first one is the deciding one
+    :ivar issuer: the service that certifies the agent, by its public origin
+    :ivar source: where the data comes from: ``service``, ``cache``, or ``stale`` if the service is unreachable
+    :ivar status_age_seconds: how old the status is at most
     """
 
     action: str
@@ -92,7 +95,9 @@ class Decision:
     verified: bool = False
     identity_level: Optional[str] = None
     grade: Optional[str] = None
+    issuer: Optional[str] = None
     source: Optional[str] = None
+    status_age_seconds: Optional[float] = None
     proof: str = "none"
     signature: Optional[SignatureResult] = None
 
@@ -110,7 +115,8 @@ class Verdict:
     level: Optional[str] = None
     refusal: Optional[Refusal] = None
     agent: Optional[AgentData] = None
-    stale: bool = False
+    #: The age of the response that it is based on, if the service is unreachable.
+    stale_seconds: Optional[float] = None
 
 
 _CODES = {
@@ -160,7 +166,7 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
         )
         reasons = [Reason("answer-stale", message), proof]
         agent = None if result is None else result.agent
-        return replace(_decide_for_agent(rules, proven, agent, reasons), stale=True)
+        return replace(_decide_for_agent(rules, proven, agent, reasons), stale_seconds=seconds)
     message = "The identity service is not reachable at the moment. Try again later."
     return _unreachable(rules, [Reason("service-unreachable", message), proof])
 
@@ -205,9 +211,23 @@ def with_unverified_signature(decision: Decision, signature: SignatureResult) ->
     return replace(decision, reasons=(reason, *decision.reasons), refusal=refusal)
 
 
-def decision_of(mode: str, caller: Caller, verdict: Verdict, source: Optional[str]) -> Decision:
-    """Completes a verdict. ``source``: where the agent's data comes from, if it is not stale."""
+def decision_of(
+    mode: str,
+    caller: Caller,
+    verdict: Verdict,
+    source: Optional[str] = None,
+    issuer: Optional[str] = None,
+    status_age_seconds: Optional[float] = None,
+) -> Decision:
+    """Completes a verdict.
+
+    :param source: where the agent's data comes from, if it is not stale
+    :param issuer: the service that certifies the agent
+    :param status_age_seconds: how old the status is at most, if it is not stale
+    """
     agent = verdict.agent
+    named = caller.kind == "named"
+    stale_seconds = verdict.stale_seconds
     return Decision(
         action=verdict.action,
         admitted=mode == "shadow" or verdict.action != "deny",
@@ -215,13 +235,15 @@ def decision_of(mode: str, caller: Caller, verdict: Verdict, source: Optional[st
         level=verdict.level,
         reasons=verdict.reasons,
         refusal=verdict.refusal,
-        did=caller.did if caller.kind == "named" else None,
+        did=caller.did if named else None,
         status=None if agent is None else agent.status,
         verified=agent is not None and agent.verified,
         identity_level=None if agent is None else _identity_level(agent),
         grade=None if agent is None else agent.grade,
-        source="stale" if verdict.stale else source,
-        proof=caller.proof if caller.kind == "named" else "none",
+        issuer=issuer if named else None,
+        source=source if stale_seconds is None else "stale",
+        status_age_seconds=status_age_seconds if stale_seconds is None else stale_seconds,
+        proof=caller.proof if named else "none",
     )
 
 

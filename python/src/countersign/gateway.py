@@ -293,6 +293,7 @@ class Gate:
             "DID": None if decision.status is None else decision.did,
             "Status": decision.status,
             "Identity-Level": None if decision.identity_level is None else _printable(decision.identity_level),
+            "Issuer": None if decision.status is None else decision.issuer,
             "Content-Digest": signature.content_digest
             if signature is not None and decision.proof == "signature"
             else None,
@@ -463,7 +464,9 @@ class Gate:
         result: Optional[LookupResult],
         source: Optional[str],
     ) -> Decision:
-        return decision_of(self.policy.mode, caller, self._verdict(rules, caller, result), source)
+        age = None if source is None else 0.0 if source == "service" else self.policy.cache_seconds
+        verdict = self._verdict(rules, caller, result)
+        return decision_of(self.policy.mode, caller, verdict, source, self._issuer, age)
 
     def _verdict(self, rules: List[Rules], caller: Caller, result: Optional[LookupResult]) -> Verdict:
         header = self.naming.id_header

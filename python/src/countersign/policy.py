@@ -143,7 +143,7 @@ class _Reader:
         "unreachable",
         "maxStaleSeconds",
     )
-    _POLICY = ("mode", "limit", "cacheSeconds", "preflight", "directories")
+    _POLICY = ("mode", "limit", "cacheSeconds", "preflight", "directories", "trust", "offline")
 
     def __init__(self, naming: Naming) -> None:
         self._naming = naming
@@ -151,7 +151,6 @@ class _Reader:
 
     def policy(self, value: Any) -> Policy:
         given = self._record(value, "policy", (*self._RULES, *self._POLICY, "routes"))
-        rules = self._rules(given, "policy", Rules(SUGGESTED_LEVELS))
         mode = self._choice(given, "policy", "mode", ("enforce", "shadow"), "enforce")
         limit: Mapping[str, Any] = {}
         if "limit" in given:
@@ -160,8 +159,12 @@ class _Reader:
         seconds = self._number(limit, "policy.limit", "seconds", 1, 86_400, 60)
         cache_seconds = self._number(given, "policy", "cacheSeconds", 0, 60, 5)
         preflight = self._choice(given, "policy", "preflight", ("pass", "decide"), "pass")
-        if given.get("directories", []) != []:
-            self.mistakes.append("policy.directories is not supported by this package")
+        for name in ("directories", "trust"):
+            if given.get(name, []) != []:
+                self.mistakes.append(f"policy.{name} is not supported by this package")
+        if "offline" in given:
+            self.mistakes.append("policy.offline is not supported by this package")
+        rules = self._rules(given, "policy", Rules(SUGGESTED_LEVELS))
         routes = tuple(self._routes(given["routes"], rules)) if "routes" in given else ()
         return Policy(rules, mode, requests, seconds, cache_seconds, preflight, routes)
 
