@@ -109,8 +109,8 @@ test('a head proves that events were lost before the start, whether their number
     const start = await readFeed(first)
     await setStatus(first, agent.did, 'revoked')
     const revoked = await readFeed(first, start.head)
-    await loseEverythingAfter(first, start.claims.seq, agent)
     await first.stop()
+    await loseEverythingAfter(first, start.claims.seq, agent)
 
     const { DATA_DIR, PORT } = first.env as { DATA_DIR: string; PORT: string }
     const second = await startTestService(t, { DATA_DIR, PORT })
