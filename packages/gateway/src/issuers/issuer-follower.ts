@@ -127,7 +127,7 @@ export class IssuerFollower {
 
   /**
    * The age of the newest signed head in milliseconds, by the monotonic clock; infinite without one. Keys that were not confirmed for
-   * long count against it, because whoever has stolen one can sign heads.
+   * long count against it, because an attacker who has stolen one can sign heads.
    */
   get statusAgeMs(): number {
     if (this.#head === null) return Number.POSITIVE_INFINITY

@@ -134,7 +134,7 @@ export const KEY_ENTRY_TYPES: readonly LogEntry['type'][] = [
 
 /**
  * The commitment to the evidence of a change: base64 of SHA-256(`<shortName>-log-commitment-v1` ‖ salt ‖ canonical JSON of the
- * evidence). The salt makes it impossible to guess the evidence; whoever has both can open the commitment.
+ * evidence). The salt makes it impossible to guess the evidence; anyone who has both can open the commitment.
  * @param salt 32 random bytes
  */
 export function commitmentTo(

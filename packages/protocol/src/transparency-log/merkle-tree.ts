@@ -84,7 +84,7 @@ export function proveConsistency(
     if (isLeft) end = middle
     else start = middle
   }
-  // Whoever verifies has the root of the old tree, which is this range if it begins at 0.
+  // The verifier has the root of the old tree, which is this range if it begins at 0.
   if (start > 0) ranges.push({ start, end })
   return hashRanges(ranges.reverse(), read)
 }

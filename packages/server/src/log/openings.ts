@@ -10,7 +10,7 @@ import { nextOf } from './read-log.ts'
 const PAGE = 500
 
 /**
- * What the commitments about an agent open to: the owner can show each to whoever doubts an entry.
+ * What the commitments about an agent open to: the owner can show each to a person who doubts an entry.
  * @param reference the agent's DID or its tail
  * @param from the index to begin with
  * @throws CodedError VALIDATION_ERROR, NOT_FOUND

@@ -129,7 +129,7 @@ export class TransparencyLog {
     }
   }
 
-  /** Once the anchor has a state, whoever signs it later signs the same. @throws LogHaltedError */
+  /** After the anchor has a state, every node that signs it signs the same bytes. @throws LogHaltedError */
   async #sign(): Promise<void> {
     const { key, db, now } = this.#deps
     // A transaction, and not a read: it ends only if what it has read is durable, on the standbys too. What a commit with an unknown

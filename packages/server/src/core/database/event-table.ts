@@ -31,7 +31,7 @@ export type EventType =
   | 'owner.api_key_revoked'
   | StatusEventType
 
-/** Events of status lists. They name no agent and no owner, so that whoever reads the list learns nothing more from them. */
+/** Events of status lists. They name no agent and no owner, so that readers of the list learn nothing more from them. */
 type StatusEventType = 'status.allocated' | 'status.changed' | 'status.epoch_began'
 
 export interface NewEvent {
