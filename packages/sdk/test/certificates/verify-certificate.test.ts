@@ -296,7 +296,7 @@ test('keys and lists are fetched from the issuer once, and nothing for tokens of
   for (const each of others) {
     await assert.rejects(verifyCertificate(each, options), code('INVALID_TOKEN'))
   }
-  // An unknown key is looked for once in a while, and not for each token that names one.
+  // A token with an unknown key causes one request for the keys, and further ones only after a while.
   const stranger = testIssuer(origin)
   for (let i = 0; i < 5; i += 1) {
     const forged = await stranger.certificate(agent)

@@ -115,7 +115,7 @@ export function webhookRoutes(
       ...forApiKeys('webhooks:read'),
       params: endpointParams(),
       querystring: Type.Object({
-        before: Type.Optional(Type.String({ description: 'next, of the page before' })),
+        before: Type.Optional(Type.String({ description: '`next` of the previous page' })),
         state: Type.Optional(Type.Enum([...WEBHOOK_DELIVERY_STATES], { type: 'string' })),
       }),
       response: { 200: webhookDeliveriesSchema(naming) },
