@@ -29,6 +29,7 @@ import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { Sender } from '../core/network/open-sender.ts'
 import { siteOf } from '../core/site.ts'
+import { issueGrant } from '../grants/issue-grant.ts'
 import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
 import { rotate } from '../keys/rotate.ts'
@@ -95,6 +96,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
   const ed25519 = new Ed25519Verifier()
   const claimDeps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
   const verifyDeps = { readModel, ed25519, site, now }
+  const grantDeps = { ...verifyDeps, db, issuerKeys, sender, randomBytes }
   const pepper = loadPepper(settings.dataDir)
   const { recoveryDelayMs, certificateLifetimeMs } = settings
   const keyDeps = { db, readModel, ed25519, site, keyReuse, recoveryDelayMs, now }
@@ -117,6 +119,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     },
     renounce: (reference: string, request: RenounceRequest) =>
       renounce(keyDeps, reference, request),
+    issueGrant: (...args) => metrics.grants.count(issueGrant(grantDeps, ...args), () => 'issued'),
     proveDirectory: (reference: string, request: DirectoryProofRequest) =>
       proveDirectory({ db, ed25519, site, now }, reference, request),
     directoryKey,

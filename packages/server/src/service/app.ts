@@ -45,6 +45,8 @@ import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import { rejectFlood } from '../core/limits/reject-flood.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
+import { type GrantRouteDeps, grantRoute } from '../grants/grant-routes.ts'
+import { issuerMetadataRoutes } from '../grants/issuer-metadata.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
 import { type KeyRouteDeps, keyHistoryRoute, keyRoutes } from '../keys/key-routes.ts'
 import { type RenounceRouteDeps, renounceRoute } from '../keys/renounce-routes.ts'
@@ -77,6 +79,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly runtime: RuntimeRouteDeps
   readonly renounce: RenounceRouteDeps['renounce']
   readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
+  readonly issueGrant: GrantRouteDeps['issueGrant']
   readonly directoryKey: ServiceDirectoryDeps['directoryKey']
   readonly issuerKeys: IssuerKeys
   readonly status: Pick<Status, 'heads' | 'feed' | 'tokens'>
@@ -206,6 +209,11 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   snapshotRoute(app, { site: deps.read.site, ...deps.status })
   feedRoute(app, { site: deps.read.site, ...deps.status })
   certificateRoutes(app, { site: deps.read.site, issuer: deps.issuer })
+  grantRoute(app, { issueGrant: deps.issueGrant, baseUrl: deps.read.site.baseUrl })
+  issuerMetadataRoutes(app, {
+    ...{ site: deps.read.site, issuerKeys: deps.issuerKeys },
+    db: deps.owners.db.pointReads,
+  })
   issuerKeyRoutes(app, { site: deps.read.site, issuerKeys: deps.issuerKeys })
   logRoutes(app, { ...deps.read, db: deps.owners.db, log: deps.transparencyLog })
   healthRoutes(app, deps)

@@ -11,6 +11,7 @@ import type { App } from '../core/http/server.ts'
 import type { BroadcasterDeps } from '../dashboard/agent-event-broadcaster.ts'
 import { sessionRoutes } from '../dashboard/session-routes.ts'
 import { streamRoute } from '../dashboard/stream-routes.ts'
+import { grantIssuerRoutes } from '../grants/grant-issuer-routes.ts'
 import { identityRoutes } from '../identity/identity-routes.ts'
 import { ownKeyRoutes } from '../keys/own-key-routes.ts'
 import { openingRoutes } from '../log/opening-routes.ts'
@@ -47,6 +48,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     accountRoutes(owners, context)
     apiKeyRoutes(owners, context)
     webhookRoutes(owners, context)
+    grantIssuerRoutes(owners, context)
     exportRoute(owners, context)
     deletionRoute(owners, context)
     notificationRoutes(owners, context)

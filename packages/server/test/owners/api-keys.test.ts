@@ -73,6 +73,8 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
     'testWebhook',
     'redeliverWebhook',
   ],
+  'grants:read': ['listGrantIssuers', 'agentGrants'],
+  'grants:write': ['createGrantIssuer', 'deleteGrantIssuer', 'assignGrantIssuer'],
 }
 
 interface PublishedOperation {

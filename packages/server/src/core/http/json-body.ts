@@ -5,16 +5,27 @@ import secureJson from 'secure-json-parse'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** The bytes of JSON bodies, for as long as their requests exist. */
+const rawBodies = new WeakMap<object, Uint8Array>()
+
+/** The bytes of a request's JSON body, which its signature covers; null if it has none. */
+export function rawBodyOf(request: object): Uint8Array | null {
+  return rawBodies.get(request) ?? null
+}
+
 /** Replaces Fastify's JSON parser with one that rejects everything that two parsers could read differently. */
 export function parseJsonStrictly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async ({ headers }: { headers: IncomingHttpHeaders }, body: Buffer) => {
+    async (request: { readonly headers: IncomingHttpHeaders }, body: Buffer) => {
+      const { headers } = request
       assertNoContentEncoding(headers['content-encoding'])
       assertUtf8(headers['content-type'] ?? '')
-      return parseStrictJson(body)
+      const value = parseStrictJson(body)
+      rawBodies.set(request, body)
+      return value
     },
   )
 }

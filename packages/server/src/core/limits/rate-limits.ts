@@ -78,6 +78,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   answerRuntime: [verifications],
   renounce: [verifications],
   proveDirectory: [verifications],
+  issueGrant: [verifications],
   rotateKey: [verifications],
   recoverKey: [verifications],
   vetoRecovery: [verifications],
