@@ -61,6 +61,8 @@ export const ALL_ONLY = [
   'packages/server/test/pages/{check,console,docs/docs,docs/docs-api}.test.ts',
   'packages/server/test/service/{start,stopped-service}.test.ts',
   'packages/server/test/status/feed.test.ts',
+  'packages/server/test/grants/{grants,oauth-flow}.test.ts',
+  'packages/server/test/agents/client-metadata.test.ts',
   'packages/server/test/verification/{key-selection,verify-input,verify-keys}.test.ts',
   'test/bench.test.ts',
   'test/python.test.ts',

@@ -14,6 +14,7 @@ import {
 import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
 import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
+import { clientMetadataRoute } from '../agents/client-metadata.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { gradeRoute } from '../agents/grade-routes.ts'
 import { keyHolderRoute } from '../agents/key-holder-routes.ts'
@@ -202,6 +203,7 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   uploadedAvatarRoute(app, { ...deps.read, db: deps.owners.db })
   didJsonRoute(app, deps.read)
   keySetRoute(app, deps.read)
+  clientMetadataRoute(app, deps.read)
   keyHolderRoute(app, { db: deps.owners.db, site: deps.read.site })
   directoryProofRoute(app, { naming, proveDirectory: deps.proveDirectory })
   serviceDirectoryRoute(app, { ...deps.read, directoryKey: deps.directoryKey })

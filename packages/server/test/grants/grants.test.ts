@@ -380,9 +380,12 @@ test('a rotation of the issuer keys changes the keys of grant issuers, without a
 test('deleting an account erases its grants and keeps the ids of its issuers', async () => {
   const world = await newGrantWorld(service)
   await grantFor(world, server)
-  const owner = jsonOf<{ username: string }>(await world.owner.get('/api/account'))
-  const recent = await signIn(service, world.owner.ownerId)
-  const deleted = await recent.send('DELETE', '/api/account', { username: owner.username })
+  const { username } = await service.operator.db.read
+    .selectFrom('owners')
+    .select('username')
+    .where('id', '=', world.owner.ownerId)
+    .executeTakeFirstOrThrow()
+  const deleted = await world.owner.post('/api/account/deletion', { username })
   assert.ok(deleted.status < 300, deleted.text)
   const { pathname } = new URL(world.issuer.issuer)
   assert.deepEqual(jsonOf(await ask(service, `${pathname}/jwks.json`)), { keys: [] })
