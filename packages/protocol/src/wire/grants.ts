@@ -43,7 +43,7 @@ export const grantSchema = () =>
       issuer: Type.String({ description: 'the claim iss, which the authorization server trusts' }),
       expiresAt: timestamp(),
     },
-    { description: 'A grant. Whoever has it can redeem it once, so send it to that server only' },
+    { description: 'A grant. Anyone who has it can redeem it, so send it to that server only' },
   )
 
 /** A grant for an authorization server. */
@@ -52,7 +52,7 @@ export type Grant = Static<ReturnType<typeof grantSchema>>
 export const grantIssuerSchema = () =>
   Type.Object(
     {
-      id: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'random, the end of its URL' }),
+      id: Type.String({ description: 'random, the end of its URL' }),
       issuer: Type.String({ description: 'its URL, which authorization servers register' }),
       name: Type.String({ description: 'your own label; never published' }),
       createdAt: timestamp(),

@@ -80,8 +80,7 @@ async function request(
   try {
     const sent = { accept, 'user-agent': options.userAgent }
     const { location, ...page } = await readPage(client, url, sent, signal)
-    const isRedirect = REDIRECT_STATUSES.includes(page.status) && location !== null
-    return isRedirect ? { location } : page
+    return location === null ? page : { location }
   } finally {
     await client.destroy()
     // The client may have been destroyed before it took the socket.
@@ -89,7 +88,7 @@ async function request(
   }
 }
 
-/** Sends a GET request over a connection. @returns the page, and its `Location` @throws Unreachable, errors of undici */
+/** Sends a GET request over a connection. @returns the page, and where it redirects to, or null @throws Unreachable, errors of undici */
 export async function readPage(
   client: Client,
   url: URL,
@@ -102,7 +101,11 @@ export async function readPage(
     headers: { ...headers, 'accept-encoding': 'identity' },
     signal,
   })
+  const { statusCode: status } = response
   const { location } = response.headers
+  // Its body is not read, however long it is.
+  if (REDIRECT_STATUSES.includes(status) && typeof location === 'string')
+    return { status, location, mediaType: '', text: '' }
   const encoding = joined(response.headers['content-encoding'])
   if (encoding !== '' && encoding !== 'identity') {
     throw new Unreachable(
@@ -111,8 +114,8 @@ export async function readPage(
   }
   const mediaType = joined(response.headers['content-type']).split(';')[0] as string
   return {
-    status: response.statusCode,
-    location: typeof location === 'string' ? location : null,
+    status,
+    location: null,
     mediaType: mediaType.trim().toLowerCase(),
     text: new TextDecoder().decode(await readBounded(response.body)),
   }
