@@ -27,7 +27,7 @@ import type { VerifyDeps } from '../verification/verify-challenge.ts'
 import { verifyOwnRequest } from '../verification/verify-signed-request.ts'
 import { assertAuthorizationServer } from './authorization-server.ts'
 import { issuerOfAgent, recordUse } from './grant-table.ts'
-import { grantIssuerUrl } from './issuer-metadata.ts'
+import { grantIssuerUrl } from './issuer-url.ts'
 
 export interface GrantDeps extends VerifyDeps, Pick<CoreDeps, 'db' | 'randomBytes'> {
   readonly issuerKeys: Pick<IssuerKeys, 'signGrant'>

@@ -27,7 +27,7 @@ import {
   usesOf,
   writeAssignment,
 } from './grant-table.ts'
-import { grantIssuerUrl } from './issuer-metadata.ts'
+import { grantIssuerUrl } from './issuer-url.ts'
 
 export type GrantIssuerDeps = Pick<CoreDeps, 'db' | 'site' | 'now' | 'randomBytes'>
 
@@ -159,6 +159,14 @@ export async function exportIssuers(db: Db, site: Site, ownerId: number) {
     issuers.push({ ...describe(site, row, tails.length), assigned })
   }
   return issuers
+}
+
+/** Whether a grant issuer of anyone was deleted. @throws CodedError NOT_FOUND if there never was one */
+export async function isIssuerDeleted(db: Db, id: string): Promise<boolean> {
+  // The form is checked first: PostgreSQL fails on U+0000.
+  const row = /^[0-9a-f]{32}$/.test(id) ? await issuerById(db, id) : undefined
+  if (row === undefined) throw new CodedError('NOT_FOUND', 'There is no such grant issuer.')
+  return row.deleted_at !== null
 }
 
 /** @throws CodedError NOT_FOUND, also for an issuer of somebody else */

@@ -31,7 +31,7 @@ export interface IssuerKeyPair {
 }
 
 /** The key pair of a grant issuer. */
-export interface GrantKeyPair {
+interface GrantKeyPair {
   readonly jwk: GrantJwk
   /** @returns 64 bytes: `r ‖ s` */
   sign(message: Uint8Array): Uint8Array

@@ -6,14 +6,8 @@ import { publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
 import type { IssuerKeys } from '../core/issuer-keys/issuer-keys.ts'
 import type { Site } from '../core/site.ts'
-import { issuerById } from './grant-table.ts'
-
-const PATH = '/oauth/issuers'
-
-/** The URL of a grant issuer: the claim `iss` of its grants. */
-export function grantIssuerUrl({ baseUrl }: Site, id: string): string {
-  return `${baseUrl}${PATH}/${id}`
-}
+import { grantIssuerUrl, ISSUERS_PATH } from './issuer-url.ts'
+import { isIssuerDeleted } from './manage-issuers.ts'
 
 export interface IssuerMetadataDeps {
   readonly site: Site
@@ -28,8 +22,8 @@ export function issuerMetadataRoutes(app: App, deps: IssuerMetadataDeps): void {
   const params = Type.Object({ id: Type.String({ description: 'the end of its URL' }) })
 
   const discovery = [
-    [`${PATH}/:id/.well-known/openid-configuration`, 'grantIssuerConfiguration'],
-    [`/.well-known/oauth-authorization-server${PATH}/:id`, 'grantIssuerMetadata'],
+    [`${ISSUERS_PATH}/:id/.well-known/openid-configuration`, 'grantIssuerConfiguration'],
+    [`/.well-known/oauth-authorization-server${ISSUERS_PATH}/:id`, 'grantIssuerMetadata'],
   ] as const
   for (const [url, operationId] of discovery) {
     publicRead(app, naming, {
@@ -43,15 +37,14 @@ export function issuerMetadataRoutes(app: App, deps: IssuerMetadataDeps): void {
         response: { 200: grantIssuerMetadataSchema() },
       },
       handler: async ({ id }: { id: string }) => {
-        const { deleted_at } = await requireIssuer(db, id)
-        if (deleted_at !== null) throw notFound()
+        if (await isIssuerDeleted(db, id)) throw notFound()
         return metadataOf(site, id)
       },
     })
   }
 
   publicRead(app, naming, {
-    url: `${PATH}/:id/jwks.json`,
+    url: `${ISSUERS_PATH}/:id/jwks.json`,
     cacheControl: CACHE_ONE_MINUTE,
     schema: {
       operationId: 'grantIssuerKeySet',
@@ -61,9 +54,8 @@ export function issuerMetadataRoutes(app: App, deps: IssuerMetadataDeps): void {
       response: { 200: grantKeySetSchema() },
     },
     handler: async ({ id }: { id: string }) => {
-      const { deleted_at } = await requireIssuer(db, id)
       // After a 404, verifiers may continue to use the keys that they know.
-      return deleted_at === null ? issuerKeys.grantKeySet(id) : { keys: [] }
+      return (await isIssuerDeleted(db, id)) ? { keys: [] } : issuerKeys.grantKeySet(id)
     },
   })
 }
@@ -87,13 +79,6 @@ const CLAIMS = [
   ...['identityMethod', 'identityLevel', 'grade', 'resource'],
 ] as const
 
-async function requireIssuer(db: Db, id: string) {
-  // Compared with the database only in this form: PostgreSQL fails on U+0000.
-  const row = /^[0-9a-f]{32}$/.test(id) ? await issuerById(db, id) : undefined
-  if (row === undefined) throw notFound()
-  return row
-}
-
 function notFound(): CodedError {
-  return new CodedError('NOT_FOUND', 'There is no such grant issuer.')
+  return new CodedError('NOT_FOUND', 'This grant issuer was deleted.')
 }
