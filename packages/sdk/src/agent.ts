@@ -308,9 +308,9 @@ export class Agent {
     const sessions = this.#sessions
     return signedFetch(request, {
       sign: (each, body) => this.#signRequest(each, body),
-      mayRetry: (origin, status) =>
-        this.#mayHavePreviousKey(origin, status) ||
-        (status === 401 && this.#tokens?.renewAfterRefusal() === true),
+      mayRetry: ({ url, headers }, status) =>
+        this.#mayHavePreviousKey(new URL(url).origin, status) ||
+        (status === 401 && this.#tokens?.renewAfterRefusal(headers) === true),
       sessionOf: (origin) => sessions.get(origin, this.#now()),
       endSession: (origin, session) => sessions.end(origin, session),
       signInAfter: (response, each, refused) => this.#signInAfter(response, each, refused),
@@ -376,9 +376,11 @@ export class Agent {
   async #signRequest(request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Request> {
     const audience = this.#audienceOf(request.url)
     const did = this.#requireDid()
+    // The same throughout, also if `useKey` is called meanwhile.
+    const signer = this.#signer
     const headers = new Headers(request.headers)
     headers.set(this.#naming.idHeader, did)
-    for (const [name, value] of (await this.#tokens?.headersFor(did)) ?? [])
+    for (const [name, value] of (await this.#tokens?.headersFor(did, signer.publicKey)) ?? [])
       headers.set(name, value)
     const keySet = agentKeySetUrl(this.#issuer, did.slice(this.#naming.didPrefix.length))
     const { method, url } = request
@@ -386,8 +388,8 @@ export class Agent {
       const signed = await signRequest(
         { method, url, headers: [...headers], body },
         {
-          publicKey: this.#signer.publicKey,
-          sign: (message) => this.#signBytes(message),
+          publicKey: signer.publicKey,
+          sign: (message) => this.#signBytes(message, signer),
           signatureAgent: signatureAgentOf(audience, keySet),
           naming: this.#naming,
           createdAt: this.#now(),
@@ -439,16 +441,18 @@ export class Agent {
     return encodeBase64(await this.#signBytes(message))
   }
 
-  async #signBytes(message: Uint8Array): Promise<Uint8Array> {
-    const signature = await this.#signer.sign(message)
+  async #signBytes(message: Uint8Array, signer = this.#signer): Promise<Uint8Array> {
+    const signature = await signer.sign(message)
     // Detects a KMS with another algorithm here, instead of as INVALID_SIGNATURE at the service.
-    if (!isTrusted(this.#signer)) this.#signerCheck ??= this.#checkSigner(message, signature)
-    await this.#signerCheck
+    if (!isTrusted(signer) && signer === this.#signer) {
+      this.#signerCheck ??= this.#checkSigner(signer, message, signature)
+      await this.#signerCheck
+    }
     return signature
   }
 
-  async #checkSigner(message: Uint8Array, signature: Uint8Array): Promise<void> {
-    if (await isSignature(this.#signer.publicKey, message, signature)) return
+  async #checkSigner(signer: Signer, message: Uint8Array, signature: Uint8Array): Promise<void> {
+    if (await isSignature(signer.publicKey, message, signature)) return
     const wrong = "The signer's signature is not one by its public key: pure Ed25519 is needed."
     throw new CountersignError('UNUSABLE_KEY', wrong)
   }
