@@ -62,6 +62,15 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       .execute()
     const token = { token_hash: Buffer.alloc(32, 8), token_expires_at: 2 ** 45 }
     await insertRecovery(tx, { tail, reason: 'key_lost', started_at: 2 ** 44, ...token })
+    const entry = JSON.stringify({ type: 'grade' })
+    await tx.db
+      .insertInto('log_queue')
+      .values({
+        ...{ seq: 2 ** 40, tail, owner_id: owner, type: 'grade', entry, evidence: '{}' },
+        // Not due while the test runs.
+        not_before: 2 ** 45,
+      })
+      .execute()
     await tx.db.deleteFrom('avatars').execute()
     await tx.db
       .insertInto('avatars')
