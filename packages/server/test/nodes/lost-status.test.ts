@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { agentOf, gateway } from '@countersign/gateway/fetch'
 import { Agent, newKey, Registry, verifyCertificate } from '@countersign/sdk'
 import { certificateOf, certificatePath } from '../../../../test/support/agent-certificates.ts'
 import { assertRefused } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
+import { olderNonceStore } from '../../../../test/support/older-nonce-store.ts'
 import {
   POSTGRES_ONLY,
   type PostgresServer,
@@ -21,9 +23,8 @@ import {
   statusInSnapshot,
 } from '../../../../test/support/status-feed.ts'
 import { until } from '../../../../test/support/until.ts'
-import { agentOf, gateway } from '../../../gateway/src/fetch.ts'
-import { olderNonceStore, SHOP } from '../../../gateway/test/support/signing.ts'
 
+const SHOP = 'https://shop.example'
 const DATABASE = 'countersign_template'
 
 const on = ({ url }: PostgresServer, text: string) => query(`${url}/${DATABASE}`, text)

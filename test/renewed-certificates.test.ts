@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Decision } from '@countersign/gateway'
+import { gateway } from '@countersign/gateway/express'
 import { Agent, newKey, Registry } from '@countersign/sdk'
-import { startSite } from '../../../test/support/impostor.ts'
-import { startTestService } from '../../../test/support/service.ts'
-import { until } from '../../../test/support/until.ts'
-import { loadPepper } from '../../server/src/core/crypto/secrets.ts'
-import { verifyOwner } from '../../server/src/identity/record-verification.ts'
-import type { Decision } from '../src/decision/decision.ts'
-import { gateway } from '../src/express.ts'
-import { olderNonceStore } from './support/signing.ts'
+import { loadPepper } from '../packages/server/src/core/crypto/secrets.ts'
+import { verifyOwner } from '../packages/server/src/identity/record-verification.ts'
+import { startSite } from './support/impostor.ts'
+import { olderNonceStore } from './support/older-nonce-store.ts'
+import { startTestService } from './support/service.ts'
+import { until } from './support/until.ts'
 
 test('an agent whose certificate was replaced is refused once, gets another and is admitted', async (t) => {
   const service = await startTestService(t)
