@@ -85,6 +85,8 @@ export const ON_POSTGRES = [
 ]
 
 const SERVER = ['packages/server/test/**']
+/** Long looks at pages that have nothing from the database. */
+const SQLITE_ONLY = ['packages/server/test/pages/docs/docs-browser.test.ts']
 
 /** These change what all tests of a process share, such as global functions. */
 export const ISOLATED = [
@@ -96,10 +98,13 @@ export const ISOLATED = [
 export function filesOf(tier: Tier): TestFile[] {
   const paths = globSync(EVERY_FILE).toSorted()
   const chosen = tier === 'all' ? paths : paths.filter((path) => !matches(path, ALL_ONLY))
-  const onPostgres = tier === 'all' ? SERVER : ON_POSTGRES
+  const candidates = tier === 'all' ? SERVER : ON_POSTGRES
+  const onPostgres = chosen.filter(
+    (path) => matches(path, candidates) && !matches(path, SQLITE_ONLY),
+  )
   return [
     ...chosen.map((path) => testFile(path, 'sqlite')),
-    ...chosen.filter((path) => matches(path, onPostgres)).map((path) => testFile(path, 'postgres')),
+    ...onPostgres.map((path) => testFile(path, 'postgres')),
   ]
 }
 
