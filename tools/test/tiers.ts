@@ -20,6 +20,7 @@ const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/
 export const ALL_ONLY = [
   'packages/*/test/published.test.ts',
   'packages/cli/test/mcp/{secrecy,stdio}.test.ts',
+  'packages/cli/test/{commands/mock,conformance/*}.test.ts',
   'packages/{gateway,sdk}/test/readme.test.ts',
   'packages/gateway/test/forward-auth/{command,docs,nonces,path-fuzz,proxies}.test.ts',
   'packages/protocol/test/runs-anywhere.test.ts',

@@ -1,4 +1,4 @@
-import { encodeBase64, namingFor } from '@countersign/protocol'
+import { encodeBase64, keyFault, namingFor } from '@countersign/protocol'
 import { newKey, type Signer } from '@countersign/sdk'
 import agentReferences from '../../../../vectors/agent-reference.json' with { type: 'json' }
 import base64 from '../../../../vectors/base64.json' with { type: 'json' }
@@ -137,8 +137,9 @@ export const VECTOR_CHECKS: readonly Check[] = [
       )
       await each(examine, signedTexts(signatures.invalid), async (one) => {
         const answer = await send(one)
-        const isRefused = answer.status === 400 || answer.status === 401
-        if (isRefused) return
+        // Strict verifiers disagree on keys of mixed order. They cannot be certified, so 404 is as good.
+        const isMixed = keyFault(Buffer.from(one.publicKeyHex, 'hex')) === 'mixed-order'
+        if ([400, 401, ...(isMixed ? [404] : [])].includes(answer.status)) return
         throw new Mismatch(answer.request, '401 INVALID_SIGNATURE, or 400', describe(answer))
       })
     },
