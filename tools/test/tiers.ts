@@ -20,7 +20,6 @@ const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/
 export const ALL_ONLY = [
   'packages/*/test/published.test.ts',
   'packages/cli/test/mcp/{secrecy,stdio}.test.ts',
-  'packages/cli/test/{commands/mock,conformance/*}.test.ts',
   'packages/{gateway,sdk}/test/readme.test.ts',
   'packages/gateway/test/forward-auth/{command,docs,nonces,path-fuzz,proxies}.test.ts',
   'packages/protocol/test/runs-anywhere.test.ts',
@@ -69,6 +68,7 @@ export const ALL_ONLY = [
   'test/deploy-*.test.ts',
   'test/{packages,quickstart,readme,session-recipes}.test.ts',
   'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,keys-tab,newcomer-way,notifications,sign-in-methods,webhooks}.test.ts',
+  'test/conformance/*.test.ts',
   'test/docs-{certificates,commands,hosting,signed-requests,webhooks}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]

@@ -1,7 +1,7 @@
 import { type ClaimToken, claimMessage, encodeBase64 } from '@countersign/protocol'
 import { newKey, type Signer } from '@countersign/sdk'
+import type { Answer } from './answer.ts'
 import type { Check, Kit } from './check.ts'
-import type { Answer } from './client.ts'
 import {
   expectBody,
   expectEqual,

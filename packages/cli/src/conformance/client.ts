@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readBody } from '@countersign/protocol'
+import type { Answer } from './answer.ts'
 import { Mismatch } from './expect.ts'
 
 const TIMEOUT_MS = 10_000
@@ -7,19 +8,6 @@ const MAX_BYTES = 1024 * 1024
 /** How often a request is sent again after 429 or 503 with `Retry-After`, and how long at most the wait before it is. */
 const RETRIES = 4
 const MAX_WAIT_SECONDS = 30
-
-/** A response of the deployment. */
-export interface Answer {
-  /** Such as `GET /api/v1/agent/svc%3Aagent%3A…`. */
-  readonly request: string
-  readonly status: number
-  readonly headers: Headers
-  /** Lower case, without parameters. */
-  readonly mediaType: string
-  readonly text: string
-  /** The parsed JSON; `undefined` if it is none. */
-  readonly body: unknown
-}
 
 /** Options of a request. */
 export interface RequestOptions {

@@ -1,6 +1,6 @@
 import { ERROR_STATUS } from '@countersign/protocol'
+import type { Answer } from './answer.ts'
 import type { Check } from './check.ts'
-import type { Answer } from './client.ts'
 import { codeOf, expectShape, Mismatch, object, someText, textLike } from './expect.ts'
 
 /** The codes of the contract, section 7. The status of further codes is a choice of the deployment. */

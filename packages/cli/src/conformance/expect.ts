@@ -1,4 +1,4 @@
-import type { Answer } from './client.ts'
+import type { Answer } from './answer.ts'
 
 /** A response differs from what the contract promises. */
 export class Mismatch extends Error {
@@ -153,7 +153,7 @@ export function describe(answer: Answer): string {
 }
 
 /** A value as JSON, shortened. */
-export function shown(value: unknown): string {
+function shown(value: unknown): string {
   const json = value === undefined ? 'nothing' : JSON.stringify(value)
   return json.length > 160 ? `${json.slice(0, 160)}…` : json
 }

@@ -63,7 +63,7 @@ export function unknownDid({ naming }: Kit): string {
 }
 
 /** A public key that no agent has, in base64. */
-export async function unknownKey(): Promise<string> {
+async function unknownKey(): Promise<string> {
   return encodeBase64((await newKey()).publicKey)
 }
 
@@ -161,7 +161,7 @@ export const LOOKUP_CHECKS: readonly Check[] = [
 ]
 
 /** The public key in the DID document of an agent; null if it has none, as that of a revoked agent. */
-export async function publicKeyOf({ client }: Kit, did: string): Promise<string | null> {
+async function publicKeyOf({ client }: Kit, did: string): Promise<string | null> {
   const accept = 'application/did+json'
   const { body } = await client.get(`/api/agents/${segment(did)}`, { accept })
   const methods = (body as { verificationMethod?: unknown } | undefined)?.verificationMethod

@@ -10,9 +10,9 @@ import requests from '../../../../vectors/requests.json' with { type: 'json' }
 import signatures from '../../../../vectors/signatures.json' with { type: 'json' }
 import signedBytes from '../../../../vectors/signed-bytes.json' with { type: 'json' }
 import texts from '../../../../vectors/text.json' with { type: 'json' }
+import type { Answer } from './answer.ts'
 import { type Check, type Examine, type Kit, segment } from './check.ts'
 import { CLAIM_PATH, claimBody, unknownToken } from './claim-checks.ts'
-import type { Answer } from './client.ts'
 import { describe, expectError, Mismatch, Skip } from './expect.ts'
 import { describesPath } from './identify-checks.ts'
 import { newChallenge, VERIFY_PATH, verifyBody } from './verify-checks.ts'

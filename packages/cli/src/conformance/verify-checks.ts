@@ -1,7 +1,7 @@
 import { encodeBase64, utf8 } from '@countersign/protocol'
 import { newKey, type Signer } from '@countersign/sdk'
+import type { Answer } from './answer.ts'
 import { type Check, type Kit, ofOwnAgents, segment } from './check.ts'
-import type { Answer } from './client.ts'
 import { expectBody, expectEqual, expectError, flag, object, someText } from './expect.ts'
 import { didShape, lookup, STATUS } from './lookup-checks.ts'
 

@@ -2,15 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { type Lookup, namingFor } from '@countersign/protocol'
-import { freePort } from '../../../../test/support/ports.ts'
-import {
-  openOperator,
-  startTestService,
-  type TestService,
-} from '../../../../test/support/service.ts'
-import { issueTokens } from '../../../server/src/claims/issue-token.ts'
-import type { ConformanceReport } from '../../src/conformance/conformance.ts'
-import { certifiedCli, cliFor, errorIn } from '../support/cli.ts'
+import type { ConformanceReport } from '../../packages/cli/src/conformance/conformance.ts'
+import { certifiedCli, cliFor, errorIn } from '../../packages/cli/test/support/cli.ts'
+import { issueTokens } from '../../packages/server/src/claims/issue-token.ts'
+import { freePort } from '../support/ports.ts'
+import { openOperator, startTestService, type TestService } from '../support/service.ts'
 
 /** Unused tokens of one batch. */
 async function tokenBatch(service: TestService, count: number): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Cleanup } from '../../../../test/support/service.ts'
+import type { Cleanup } from './service.ts'
 
 /** A response on its way back. Members are changed in place. */
 export interface Passing {

@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { Agent, keyFromJwk, keyFromPem, Registry } from '@countersign/sdk'
-import type { Cleanup } from '../../../../test/support/service.ts'
-import { gateway } from '../../../gateway/src/fetch.ts'
-import type { ConformanceReport } from '../../src/conformance/conformance.ts'
-import { COUNTERSIGN, cliFor, errorIn } from '../support/cli.ts'
+import type { ConformanceReport } from '../../packages/cli/src/conformance/conformance.ts'
+import { COUNTERSIGN, cliFor, errorIn } from '../../packages/cli/test/support/cli.ts'
+import { gateway } from '../../packages/gateway/src/fetch.ts'
+import type { Cleanup } from '../support/service.ts'
 
 interface MockOutput {
   readonly url: string
@@ -34,7 +34,7 @@ async function startMock(t: Cleanup, ...args: string[]): Promise<MockOutput> {
     stop = resolve
   })
   const io = cli.io({ untilSignalled: () => signalled })
-  const { run } = await import('../../src/run.ts')
+  const { run } = await import('../../packages/cli/src/run.ts')
   const output = once(io.stdout, 'data')
   const ended = run(['mock', '--json', ...args], io)
   t.after(() => {

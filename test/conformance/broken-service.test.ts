@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { startTestService, type TestService } from '../../../../test/support/service.ts'
-import { issueTokens } from '../../../server/src/claims/issue-token.ts'
-import type { ConformanceReport } from '../../src/conformance/conformance.ts'
+import type { ConformanceReport } from '../../packages/cli/src/conformance/conformance.ts'
+import { cliFor } from '../../packages/cli/test/support/cli.ts'
+import { issueTokens } from '../../packages/server/src/claims/issue-token.ts'
 import {
   type Breakage,
   type BreakingProxy,
   type Passing,
   startBreakingProxy,
 } from '../support/breaking-proxy.ts'
-import { cliFor } from '../support/cli.ts'
+import { startTestService, type TestService } from '../support/service.ts'
 
 let proxy: BreakingProxy
 let service: TestService
