@@ -72,9 +72,9 @@ export class RequestSigner {
     const sessions = this.#sessions
     return signedFetch(request, {
       sign: (each, body) => this.#sign(each, body),
-      mayRetry: (origin, status) =>
-        this.#mayHavePreviousKey(origin, status) ||
-        (status === 401 && tokens?.renewAfterRefusal() === true),
+      mayRetry: ({ url, headers }, status) =>
+        this.#mayHavePreviousKey(new URL(url).origin, status) ||
+        (status === 401 && tokens?.renewAfterRefusal(headers) === true),
       sessionOf: (origin) => sessions.get(origin, now()),
       endSession: (origin, session) => sessions.end(origin, session),
       signInAfter: (response, each, refused) => this.#signInAfter(response, each, refused),
@@ -114,9 +114,11 @@ export class RequestSigner {
     const did = this.#agent.did()
     const headers = new Headers(request.headers)
     headers.set(naming.idHeader, did)
-    for (const [name, value] of (await tokens?.headersFor(did)) ?? []) headers.set(name, value)
-    const keySet = agentKeySetUrl(issuer, did.slice(naming.didPrefix.length))
+    // The same throughout, also if the key changes meanwhile.
     const signer = this.#agent.signer()
+    for (const [name, value] of (await tokens?.headersFor(did, signer.publicKey)) ?? [])
+      headers.set(name, value)
+    const keySet = agentKeySetUrl(issuer, did.slice(naming.didPrefix.length))
     const { method, url } = request
     try {
       const signed = await signRequest(
