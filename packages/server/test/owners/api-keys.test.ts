@@ -70,6 +70,7 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
     'createWebhook',
     'changeWebhook',
     'deleteWebhook',
+    'rotateWebhookSecret',
     'testWebhook',
     'redeliverWebhook',
   ],
