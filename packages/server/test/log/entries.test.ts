@@ -13,13 +13,7 @@ import { jsonOf } from '../../../../test/support/answer.ts'
 import { post } from '../../../../test/support/ask.ts'
 import { newKey, type TestKey } from '../../../../test/support/key.ts'
 import { rotateTo } from '../../../../test/support/key-operations.ts'
-import {
-  logInfo,
-  logKey,
-  readLog,
-  untilLogged,
-  verifyEd25519,
-} from '../../../../test/support/log-client.ts'
+import { logKey, readLog, untilLogged, verifyEd25519 } from '../../../../test/support/log-client.ts'
 import {
   type Cleanup,
   claimAgent,
@@ -58,11 +52,13 @@ async function withAgent(): Promise<OwnAgent> {
 /** The entries about an agent, once there are so many, without what was checked here: `v`, `did`, `prev`, `commitment` and `at`. */
 async function historyOf(did: string, count: number) {
   const prefix = `${service.url}/log`
+  await untilLogged(service, count)
   const key = await logKey(service.url)
   const own: { entry: AgentEntry; raw: Uint8Array }[] = []
-  for (let size = count; own.length < count; size = (await logInfo(service.url)).size + 1) {
+  for (let size = count; own.length < count; ) {
     await untilLogged(service, size)
     const { entries, raw } = await readLog(prefix, key)
+    size = entries.length + 1
     own.splice(0)
     for (const [i, entry] of entries.entries()) {
       if (isAgentEntry(entry) && entry.did === did) own.push({ entry, raw: raw[i] as Uint8Array })

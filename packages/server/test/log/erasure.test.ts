@@ -97,7 +97,7 @@ test('erasing an owner leaves entries that nobody can open and that link no agen
   const revoked = after.entries.slice(6)
   assert.ok(revoked.every(isOwn))
   for (const { type, by, ...entry } of revoked) {
-    assert.ok(type === 'status' && by === 'owner' && 'status' in entry)
+    assert.ok(type === 'status' && by === 'owner' && 'reason' in entry)
     assert.deepEqual([entry.status, entry.reason], ['revoked', 'owner_deleted'])
   }
   // The time of a revocation is random: `privacy.test.ts` shows how.
