@@ -58,6 +58,7 @@ async function historyOf(did: string, count: number) {
   for (let size = count; own.length < count; ) {
     await untilLogged(service, size)
     const { entries, raw } = await readLog(prefix, key)
+    ;(await import('node:fs')).appendFileSync('/tmp/wt/hist.out', JSON.stringify(entries.map((e) => [e.type, (e as {did?: string}).did === did])) + '\n')
     size = entries.length + 1
     own.splice(0)
     for (const [i, entry] of entries.entries()) {
