@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import {
   type AgentEntry,
   encodeBase64,
@@ -24,17 +24,12 @@ import type { SignedInOwner } from '../../../../test/support/signed-in.ts'
 import { AGENTS, recoverWith, signInBy, startRecovery, TestClock, veto } from '../keys/with-keys.ts'
 
 const clock = new TestClock()
-const ends: (() => unknown)[] = []
-const cleanup: Cleanup = { after: (end) => ends.push(end) }
 let service: TestService
 
-before(async () => {
-  service = await startTestService(cleanup, {}, clock.now)
-})
-
-after(async () => {
-  for (const end of ends.toReversed()) await end()
-})
+/** One for each test: the runner may start this file long before its tests, and the clock stands still. */
+async function begin(t: Cleanup): Promise<void> {
+  service = await startTestService(t, {}, clock.now)
+}
 
 interface OwnAgent {
   readonly owner: SignedInOwner
@@ -58,7 +53,6 @@ async function historyOf(did: string, count: number) {
   for (let size = count; own.length < count; ) {
     await untilLogged(service, size)
     const { entries, raw } = await readLog(prefix, key)
-    ;(await import('node:fs')).appendFileSync('/tmp/wt/hist.out', JSON.stringify(entries.map((e) => [e.type, (e as {did?: string}).did === did])) + '\n')
     size = entries.length + 1
     own.splice(0)
     for (const [i, entry] of entries.entries()) {
@@ -83,7 +77,8 @@ function claimed(key: TestKey) {
   return { type: 'claimed', ...of(key), by: 'agent', grade: 'C' }
 }
 
-test('a channel that is verified and lost: its kind and its tier, and nothing else about it', async () => {
+test('a channel that is verified and lost: its kind and its tier, and nothing else about it', async (t) => {
+  await begin(t)
   const { owner, did, key } = await withAgent()
   const place = { kind: 'runtime', handleOrDomain: 'server-in-the-attic' }
   const added = await owner.post(`${AGENTS}/${did}/channels`, place)
@@ -111,7 +106,8 @@ test('a channel that is verified and lost: its kind and its tier, and nothing el
   assert.ok(!Buffer.concat(raw).toString().includes('attic'))
 })
 
-test('a recovery that is vetoed, and one that takes effect', async () => {
+test('a recovery that is vetoed, and one that takes effect', async (t) => {
+  await begin(t)
   const { owner, did, key } = await withAgent()
   await startRecovery(owner, did, 'key_lost')
   const vetoed = await veto(service, did, { old: key, sequence: 1 }, clock.signed)
@@ -136,7 +132,8 @@ test('a recovery that is vetoed, and one that takes effect', async () => {
   ])
 })
 
-test('rotations with signatures that anyone can check, contested as a mistake and as hostile', async () => {
+test('rotations with signatures that anyone can check, contested as a mistake and as hostile', async (t) => {
+  await begin(t)
   const { naming } = service.settings
   const contested = async (reason: string) => {
     const { owner, did, key } = await withAgent()
