@@ -57,7 +57,7 @@ export async function exportAccount(
     userHandle: owner.user_handle,
     ...describeRecords(records, session),
     apiKeys: await listApiKeys(deps, ownerId),
-    webhooks: await exportEndpoints(read, deps.site, ownerId),
+    webhooks: await exportEndpoints(read, deps.site, ownerId, deps.now()),
     notifications: await exportNotifications(read, deps.site, ownerId),
     emailAddresses: await describeAddresses(read, ownerId),
     emailPreferences: await describeChoices(read, ownerId),

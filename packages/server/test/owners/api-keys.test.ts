@@ -76,6 +76,7 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
     'createWebhook',
     'changeWebhook',
     'deleteWebhook',
+    'rotateWebhookSecret',
     'testWebhook',
     'redeliverWebhook',
   ],

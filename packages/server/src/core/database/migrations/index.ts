@@ -19,6 +19,7 @@ import { accountActivity } from './0018-account-activity.ts'
 import { statusEntries } from './0019-status-entries.ts'
 import { webhooks } from './0020-webhooks.ts'
 import { transparencyLog } from './0021-transparency-log.ts'
+import { webhookSecrets } from './0022-webhook-secrets.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   statusEntries,
   webhooks,
   transparencyLog,
+  webhookSecrets,
 ]
