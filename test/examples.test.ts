@@ -80,8 +80,8 @@ async function assertGuarded(origin: string, path: string, init: RequestInit = {
   ])
   assert.deepEqual(
     refused.map(({ status }) => status),
-    [401, 401, 401],
-    'an agent of another service, nobody, and a DID without a signature',
+    [403, 401, 401],
+    'an agent that the service does not know, nobody, and a DID without a signature',
   )
   const line = `agent: ${admitted.status} ${text}; stranger: ${refused[0]?.status}`
   return { agent, status: admitted.status, text, line }
@@ -126,7 +126,7 @@ function lastLines({ stderr }: CommandResult): string {
 }
 
 const ORDERED = /^The shop answered: 201 \{"item":"lamp","orderedBy":"svc:agent:\w{24}"\}\n$/
-const REFUSED = /^The shop answered: 401 .*"code":"UNAUTHENTICATED"/
+const REFUSED = /^The shop answered: 403 .*"code":"FORBIDDEN"/
 
 test('shop', EXAMPLE, async () => {
   await openShop()
@@ -159,7 +159,7 @@ for (const [name, path] of [
     const { admitted, stranger } = await runAsBoth(name, example, program, { ORIGIN })
     assert.match(admitted.stdout, /^lamp, ordered by svc:agent:\w{24}\n$/)
     assert.notEqual(stranger.code, 0)
-    assert.match(stranger.stderr, /401|UNAUTHENTICATED|Unauthorized/)
+    assert.match(stranger.stderr, /FORBIDDEN/)
   })
 }
 
@@ -211,5 +211,5 @@ test('python-agent: the agent orders at the shop', allOf(EXAMPLE, HTTPX.options)
   const program = [HTTPX.path, '../agent.py'] as const
   const { admitted, stranger } = await runAsBoth('python-agent', example, program, env)
   assert.match(admitted.stdout, /^201 \{"item":"lamp","orderedBy":"svc:agent:\w{24}"\}\n$/)
-  assert.match(stranger.stdout, /^401 .*"UNAUTHENTICATED"/)
+  assert.match(stranger.stdout, /^403 .*"FORBIDDEN"/)
 })

@@ -75,7 +75,8 @@ export async function installExample(
     const tarballs = libraries.map((each) => libraryPackage(each, service.url))
     const npm = ['install', '--no-save', '--ignore-scripts', '--prefer-offline', ...tarballs]
     // npm's settings and cache are the user's, as where the example is followed.
-    const env = { HOME: process.env.HOME ?? home }
+    const { HOME = home, NODE_EXTRA_CA_CERTS = '' } = process.env
+    const env = { HOME, NODE_EXTRA_CA_CERTS }
     const { code, stdout, stderr } = await run('npm', npm, env, '', {}, dir)
     assert.equal(code, 0, `${stdout}\n${stderr}`)
   }

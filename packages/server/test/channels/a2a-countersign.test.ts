@@ -57,7 +57,9 @@ function countersign({ owner, did }: Prover, channel: string) {
   return owner.post(`/api/account/agents/${did}/channels/${channel}/countersign`)
 }
 
-async function countersigned(answer: ReturnType<typeof countersign>): Promise<CountersignedCard> {
+async function countersigned(
+  answer: ReturnType<typeof countersign>,
+): Promise<CountersignedCard & { readonly card: CardJson }> {
   const { status, text } = await answer
   assert.equal(status, 200, text)
   return JSON.parse(text)
