@@ -70,6 +70,10 @@ test('an owner adds an endpoint, tests it, sees its deliveries, redelivers one, 
   assert.ok(last)
   new Webhook(secret).verify(last.body, last.headers as Record<string, string>)
 
+  // The note about it fades in and out, and has less contrast meanwhile.
+  await page
+    .getByText('The endpoint has accepted the delivery with 204.')
+    .waitFor({ state: 'hidden' })
   await page.getByRole('button', { name: 'Rotate secret' }).click()
   await page.getByText('For 24 hours, deliveries are signed with both secrets.').waitFor()
   await assertFit(page, async () => undefined)

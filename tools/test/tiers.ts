@@ -31,7 +31,7 @@ export const ALL_ONLY = [
   'packages/server/test/core/limits/overload/*.test.ts',
   'packages/server/test/core/limits/rate-limit/{bounds,parallel,shared}.test.ts',
   'packages/server/test/keys/{kill,property-full,races-workers}.test.ts',
-  'packages/server/test/log/{kill,recover,verify-with-go}.test.ts',
+  'packages/server/test/log/{entries,erasure,kill,recover,rolled-back-machine,two-primaries,verify-with-go}.test.ts',
   'packages/server/test/nodes/{failover,former-primary,lost-status,partition,stale-certificates,synchronous-standby,two-nodes-issuer-keys}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
@@ -70,6 +70,7 @@ export const ALL_ONLY = [
   'test/deploy-*.test.ts',
   'test/{packages,quickstart,readme,renewed-certificates,session-recipes}.test.ts',
   'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,keys-tab,newcomer-way,notifications,sign-in-methods,webhooks}.test.ts',
+  'test/conformance/*.test.ts',
   'test/docs-{certificates,commands,hosting,signed-requests,webhooks}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]

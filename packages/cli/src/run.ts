@@ -3,10 +3,12 @@ import { Command, CommanderError } from 'commander'
 import { cardCommand } from './commands/card.ts'
 import { certificateCommand } from './commands/certificate.ts'
 import { claimCommand } from './commands/claim.ts'
+import { conformanceCommand } from './commands/conformance.ts'
 import { fetchCommand } from './commands/fetch.ts'
 import { keygenCommand } from './commands/keygen.ts'
 import { lookupCommand } from './commands/lookup.ts'
 import { mcpCommand } from './commands/mcp.ts'
+import { mockCommand } from './commands/mock.ts'
 import { recoverCommand } from './commands/recover.ts'
 import { renounceCommand } from './commands/renounce.ts'
 import { resolveCommand } from './commands/resolve.ts'
@@ -38,6 +40,10 @@ For relying parties:
   $ countersign lookup <did>              show the certificate status and the owner's identity level
   $ countersign verify <did>              verify that a caller holds the agent's key, with a challenge
   $ countersign certificate verify <file> verify a signed certificate, also without a network
+  $ countersign mock                      serve sample agents in every state, for your tests
+
+For operators and implementers:
+  $ countersign conformance <url>         check that a deployment keeps the contract
 
 Results go to standard output, errors and warnings to standard error. With --json, both are JSON, one value per line.
 
@@ -109,6 +115,8 @@ function buildProgram(io: Io, json: boolean) {
   verifyCommand(program, invocation)
   resolveCommand(program, invocation)
   certificateCommand(program, invocation)
+  conformanceCommand(program, invocation)
+  mockCommand(program, invocation)
   for (const each of [program, ...program.commands]) {
     each.option('--json', 'print the result as JSON')
   }
