@@ -2,18 +2,12 @@ import { keySetSchema } from '@countersign/protocol'
 import { Type } from 'typebox'
 import { findAgentByTail, type PageReadDeps } from '../agents/find-agent.ts'
 import { publicJwkOf } from '../agents/key-set-routes.ts'
-import { provenChannels } from '../agents/proven-channel-table.ts'
-import type { DeriveServiceKey } from '../core/crypto/service-keys.ts'
 import { CACHE_ONE_MINUTE } from '../core/http/caching.ts'
 import { publicRead } from '../core/http/public-read.ts'
 import type { App } from '../core/http/server.ts'
-import { isVerified } from './channel-state.ts'
-import { countersigningKey } from './countersign-card.ts'
-import { a2a } from './kinds/a2a.ts'
+import { type CardKeyDeps, countersigningKeysOf } from './countersign-card.ts'
 
-export interface CardKeySetDeps extends PageReadDeps {
-  readonly a2aKeys: DeriveServiceKey
-}
+export interface CardKeySetDeps extends PageReadDeps, CardKeyDeps {}
 
 /**
  * The keys with which this service countersigns the cards of an agent: one for each verified agent-to-agent channel. They are in no other key
@@ -38,15 +32,8 @@ export function cardKeySetRoute(app: App, deps: CardKeySetDeps): void {
     },
     handler: async (params: { agent: string }) => {
       const { agent } = await findAgentByTail(deps, params.agent)
-      return { keys: agent.status === 'active' ? await keysOf(deps, agent.tail) : [] }
+      const keys = agent.status === 'active' ? await countersigningKeysOf(deps, agent.tail) : []
+      return { keys: keys.map((each) => publicJwkOf(each.publicKey)) }
     },
   })
-}
-
-async function keysOf({ db, now, a2aKeys }: CardKeySetDeps, tail: string) {
-  const at = now()
-  const channels = await provenChannels(db, tail)
-  return channels
-    .filter((each) => each.kind === a2a.id && isVerified(each, at))
-    .map((each) => publicJwkOf(countersigningKey(a2aKeys, each).publicKey))
 }

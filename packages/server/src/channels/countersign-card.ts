@@ -7,8 +7,9 @@ import {
   utf8,
 } from '@countersign/protocol'
 import { assertOwnerNotSuspended } from '../agents/owner-suspension.ts'
+import { provenChannels } from '../agents/proven-channel-table.ts'
 import type { DeriveServiceKey, ServiceKey } from '../core/crypto/service-keys.ts'
-import type { ChannelRow } from '../core/database/database.ts'
+import type { ChannelRow, Db } from '../core/database/database.ts'
 import { ProofAbsent, Unreachable } from '../core/network/perspective.ts'
 import { isVerified } from './channel-state.ts'
 import { type CardMembers, parseCoveredCard } from './covered-card.ts'
@@ -28,11 +29,29 @@ export interface CountersignDeps extends ChannelDeps {
  * The key that countersigns the card of one channel. Each channel has its own, so that a countersignature ends with its channel even
  * if a verifier remembers keys by their ids.
  */
-export function countersigningKey(
+function countersigningKey(
   a2aKeys: DeriveServiceKey,
   { tail, id }: Pick<ChannelRow, 'tail' | 'id'>,
 ): ServiceKey {
   return a2aKeys(`countersign agent card ${tail} ${id}`)
+}
+
+/** What finding the keys of an agent's channels needs. */
+export interface CardKeyDeps extends Pick<ChannelDeps, 'now'> {
+  readonly db: Db
+  readonly a2aKeys: DeriveServiceKey
+}
+
+/** The keys that countersign the cards of an agent: one for each verified agent-to-agent channel. */
+export async function countersigningKeysOf(
+  { db, now, a2aKeys }: CardKeyDeps,
+  tail: string,
+): Promise<ServiceKey[]> {
+  const at = now()
+  const channels = await provenChannels(db, tail)
+  return channels
+    .filter((each) => each.kind === a2a.id && isVerified(each, at))
+    .map((each) => countersigningKey(a2aKeys, each))
 }
 
 /**

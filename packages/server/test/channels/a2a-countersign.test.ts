@@ -14,7 +14,7 @@ import { Registry, verifyCertificate, verifyStaple } from '@countersign/sdk'
 import { createLocalJWKSet, createRemoteJWKSet, flattenedVerify, importJWK, jwtVerify } from 'jose'
 import { keySetOf, verifyWithJwk } from '../../../../test/support/agent-certificates.ts'
 import { jsonOf } from '../../../../test/support/answer.ts'
-import { ask } from '../../../../test/support/ask.ts'
+import { ask, post } from '../../../../test/support/ask.ts'
 import { DocPage } from '../../../../test/support/doc-page.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { pythonFor } from '../../../../test/support/python.ts'
@@ -84,6 +84,8 @@ const MODULE = PAGE.take('Verify a countersignature', 'js').replace(
   "'@a2a-js/sdk'",
   JSON.stringify(import.meta.resolve('@a2a-js/sdk')),
 )
+
+PAGE.assertAllTaken()
 
 /** Verifies with the A2A SDK, by the code of docs/channels.md. */
 async function verifyBySdk({ service }: Fixture, { did }: Prover, card: unknown): Promise<void> {
@@ -175,7 +177,7 @@ suite('a countersignature', () => {
     assert.deepEqual(await published(other), kids.slice(2))
     await setStatus(fixture.service, other.did, 'suspended')
     assert.deepEqual(await published(other), [], 'the agent is suspended')
-    const suspended = await countersign(other, theirs.id)
+    const suspended = await countersign(await signInAgain(fixture, other), theirs.id)
     assert.deepEqual([suspended.status, codeOf(suspended)], [409, 'AGENT_NOT_ACTIVE'])
   })
 })
@@ -279,10 +281,8 @@ suite('a card is refused', () => {
     const stranger = await newProver(fixture)
     const foreign = await countersign({ ...prover, owner: stranger.owner }, channel.id)
     assert.equal(foreign.status, 404)
-    const anonymous = await fetch(
-      `${fixture.service.url}/api/account/agents/${prover.did}/channels/${channel.id}/countersign`,
-      { method: 'POST' },
-    )
+    const path = `/api/account/agents/${prover.did}/channels/${channel.id}/countersign`
+    const anonymous = await post(fixture.service, path, {})
     assert.equal(anonymous.status, 401)
     assert.equal((await ask(fixture.service, '/agent/x/a2a-jwks.json')).status, 400)
     assert.equal((await ask(fixture.service, `/agent/${'1'.repeat(24)}/a2a-jwks.json`)).status, 404)
