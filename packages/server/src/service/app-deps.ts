@@ -18,7 +18,7 @@ import type { Settings } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { Ed25519Verifier } from '../core/crypto/ed25519.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
-import type { ServiceKey } from '../core/crypto/service-keys.ts'
+import type { DeriveServiceKey, ServiceKey } from '../core/crypto/service-keys.ts'
 import type { Database } from '../core/database/database.ts'
 import { connectionLimit } from '../core/http/connection-limit.ts'
 import type { Listeners } from '../core/http/listeners.ts'
@@ -60,6 +60,7 @@ export interface ServiceParts {
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
   readonly webhookKey: ServiceKey
+  readonly a2aKeys: DeriveServiceKey
   readonly sender: Sender
   readonly issuerKeys: IssuerKeyRing
   readonly status: Status
@@ -85,6 +86,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     channelSources,
     directoryKey,
     webhookKey,
+    a2aKeys,
     sender,
     issuerKeys,
     status,
@@ -163,6 +165,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       providers,
       channelSources,
       webhookKey,
+      a2aKeys,
       sender,
       mailDelivery: settings.mail?.kind ?? null,
       keyReuse,

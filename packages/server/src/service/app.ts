@@ -24,6 +24,7 @@ import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
 import { certificateRoutes } from '../certificates/certificate-routes.ts'
 import type { Issuer } from '../certificates/issue.ts'
 import { issuerKeyRoutes } from '../certificates/issuer-key-routes.ts'
+import { cardKeySetRoute } from '../channels/card-key-set-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
 import { PACKAGES_DIR } from '../config/packages.ts'
@@ -204,6 +205,7 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   didJsonRoute(app, deps.read)
   keySetRoute(app, deps.read)
   clientMetadataRoute(app, deps.read)
+  cardKeySetRoute(app, { ...deps.read, db: deps.owners.db.read, a2aKeys: deps.owners.a2aKeys })
   keyHolderRoute(app, { db: deps.owners.db, site: deps.read.site })
   directoryProofRoute(app, { naming, proveDirectory: deps.proveDirectory })
   serviceDirectoryRoute(app, { ...deps.read, directoryKey: deps.directoryKey })

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { ownAgentRoutes } from '../agent-management/agent-routes.ts'
 import type { KeyReuse } from '../agents/key-use.ts'
 import { channelsRoutes } from '../channels/channel-routes.ts'
-import type { ChannelDeps } from '../channels/deps.ts'
+import type { CountersignDeps } from '../channels/countersign-card.ts'
 import { issueTokenRoutes } from '../claims/claim-routes.ts'
 import { Cookies } from '../core/http/cookies.ts'
 import type { App } from '../core/http/server.ts'
@@ -26,7 +26,7 @@ import type { WebhookDeps } from '../webhooks/webhook-deps.ts'
 import { webhookRoutes } from '../webhooks/webhook-routes.ts'
 
 export type OwnerScopeDeps = NotificationDeps &
-  ChannelDeps &
+  CountersignDeps &
   WebhookDeps &
   BroadcasterDeps & { readonly keyReuse: KeyReuse; readonly recoveryDelayMs: number }
 

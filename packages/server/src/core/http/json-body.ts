@@ -44,19 +44,24 @@ function assertUtf8(contentType: string): void {
   }
 }
 
+/** Parses JSON as `parseStrictText` does. @throws CodedError VALIDATION_ERROR, also if it is not well-formed UTF-8 */
+function parseStrictJson(body: Uint8Array): unknown {
+  return parseStrictText(decode(body), 'The body')
+}
+
 /**
- * Parses JSON in well-formed UTF-8. Rejects byte order marks, duplicate keys and `__proto__`.
+ * Parses JSON. Rejects byte order marks, duplicate keys and `__proto__`.
+ * @param subject what the text is, to begin the sentence of an error
  * @throws CodedError VALIDATION_ERROR
  */
-function parseStrictJson(body: Uint8Array): unknown {
-  const text = decode(body)
+export function parseStrictText(text: string, subject: string): unknown {
   // RFC 8259 section 8.1 forbids it, but secure-json-parse would skip it.
   if (text.startsWith('\ufeff')) {
-    throw new CodedError('VALIDATION_ERROR', 'The body begins with a byte order mark.')
+    throw new CodedError('VALIDATION_ERROR', `${subject} begins with a byte order mark.`)
   }
-  const value = parse(text)
+  const value = parse(text, subject)
   if (countKeysInText(text) !== countKeysInValue(value)) {
-    throw new CodedError('VALIDATION_ERROR', 'The body has a duplicate key in an object.')
+    throw new CodedError('VALIDATION_ERROR', `${subject} has a duplicate key in an object.`)
   }
   return value
 }
@@ -69,11 +74,11 @@ function decode(body: Uint8Array): string {
   }
 }
 
-function parse(text: string): unknown {
+function parse(text: string, subject: string): unknown {
   try {
     return secureJson.parse(text)
   } catch {
-    throw new CodedError('VALIDATION_ERROR', 'The body is not JSON.')
+    throw new CodedError('VALIDATION_ERROR', `${subject} is not JSON.`)
   }
 }
 
