@@ -116,7 +116,7 @@ function notActive(status: string): CodedError {
 function notAssigned(): CodedError {
   return new CodedError(
     'CONFLICT',
-    'The owner has assigned this agent to no grant issuer. They can do so on the agent’s page of the dashboard.',
+    'The owner has assigned this agent to no grant issuer. They can do so with the API for owners: /docs/oauth.',
   )
 }
 
