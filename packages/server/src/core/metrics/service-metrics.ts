@@ -33,6 +33,11 @@ export function registerServiceMetrics(
     'Well-formed challenge verifications, by outcome',
     () => requests.verifications.counts,
   )
+  metrics.labelledCounter(
+    'countersign_grants_total',
+    'Requests for grants for authorization servers, by outcome',
+    () => requests.grants.counts,
+  )
 }
 
 function describeProcess(
