@@ -5,6 +5,7 @@ import { certificateCommand } from './commands/certificate.ts'
 import { claimCommand } from './commands/claim.ts'
 import { conformanceCommand } from './commands/conformance.ts'
 import { fetchCommand } from './commands/fetch.ts'
+import { grantCommand } from './commands/grant.ts'
 import { keygenCommand } from './commands/keygen.ts'
 import { lookupCommand } from './commands/lookup.ts'
 import { mcpCommand } from './commands/mcp.ts'
@@ -33,6 +34,7 @@ For agents:
   $ countersign whoami                    show your DID and certificate
   $ countersign fetch <url>               send a signed request, which proves that you hold the key
   $ countersign sign --audience <origin> '<challenge>'    sign a challenge that a site sent
+  $ countersign grant --audience <issuer> --token-endpoint <url>    get a grant for an OAuth server
   $ countersign runtime                   renew the runtime channel, for example once a week
   $ countersign mcp                       serve these commands as tools for a model (Model Context Protocol)
 
@@ -105,6 +107,7 @@ function buildProgram(io: Io, json: boolean) {
   fetchCommand(program, invocation)
   signRequestCommand(program, invocation)
   signCardCommand(program, invocation)
+  grantCommand(program, invocation)
   runtimeCommand(program, invocation)
   rotateCommand(program, invocation)
   recoverCommand(program, invocation)
