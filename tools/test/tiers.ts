@@ -19,7 +19,7 @@ const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/
 /** Too slow for `npm test`, or in need of programs that npm does not bring. */
 export const ALL_ONLY = [
   'packages/*/test/published.test.ts',
-  'packages/cli/test/commands/grant.test.ts',
+  'packages/cli/test/commands/{grant,registry}.test.ts',
   'packages/cli/test/mcp/{secrecy,stdio}.test.ts',
   'packages/{gateway,sdk}/test/readme.test.ts',
   'packages/gateway/test/forward-auth/{command,docs,nonces,path-fuzz,proxies}.test.ts',

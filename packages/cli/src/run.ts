@@ -11,6 +11,7 @@ import { lookupCommand } from './commands/lookup.ts'
 import { mcpCommand } from './commands/mcp.ts'
 import { mockCommand } from './commands/mock.ts'
 import { recoverCommand } from './commands/recover.ts'
+import { registryCommand } from './commands/registry.ts'
 import { renounceCommand } from './commands/renounce.ts'
 import { resolveCommand } from './commands/resolve.ts'
 import { rotateCommand } from './commands/rotate.ts'
@@ -35,6 +36,7 @@ For agents:
   $ countersign fetch <url>               send a signed request, which proves that you hold the key
   $ countersign sign --audience <origin> '<challenge>'    sign a challenge that a site sent
   $ countersign grant --audience <issuer> --token-endpoint <url>    get a grant for an OAuth server
+  $ countersign registry aws              print the submission sheet of a bot registry
   $ countersign runtime                   renew the runtime channel, for example once a week
   $ countersign mcp                       serve these commands as tools for a model (Model Context Protocol)
 
@@ -108,6 +110,7 @@ function buildProgram(io: Io, json: boolean) {
   signRequestCommand(program, invocation)
   signCardCommand(program, invocation)
   grantCommand(program, invocation)
+  registryCommand(program, invocation)
   runtimeCommand(program, invocation)
   rotateCommand(program, invocation)
   recoverCommand(program, invocation)
