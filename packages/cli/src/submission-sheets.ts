@@ -59,7 +59,7 @@ function awsSheet(submission: Submission): Sheet {
 function cloudflareSheet(submission: Submission): Sheet {
   const { signatureAgent } = submission
   return {
-    title: 'Cloudflare: Bot Submission Form, for a signed agent',
+    title: 'Cloudflare: Bot Submission Form, for an agent that signs its requests',
     submitAt: 'https://dash.cloudflare.com, Manage Account > Configurations > Bot Submission Form',
     requirements: 'https://developers.cloudflare.com/bots/concepts/bot/signed-agents/policy/',
     fields: [

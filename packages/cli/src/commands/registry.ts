@@ -32,18 +32,18 @@ export function registryCommand(program: Command, cli: Invocation): void {
     .description('print what bot registries ask for, to submit your agent')
   sheetCommand(command, 'aws', 'AWS Agent Registry, for AWS WAF', cli)
   sheetCommand(command, 'cloudflare', "Cloudflare's bots and agents directory", cli)
+    .option('--user-agent <text>', 'the User-Agent that the agent sends')
+    .option('--signature-agent <origin>', 'the origin at which you publish your key')
   takesAgent(command.command('list'))
     .description('print the registries, and the URL of your signature agent card')
     .addHelpText('after', LIST_HELP)
     .action((agent: string | undefined) => list(agent, cli))
 }
 
-function sheetCommand(parent: Command, name: SheetName, where: string, cli: Invocation): void {
-  takesAgent(parent.command(name))
+function sheetCommand(parent: Command, name: SheetName, where: string, cli: Invocation): Command {
+  return takesAgent(parent.command(name))
     .description(`print the submission sheet for ${where}`)
     .option('--contact <address>', 'an e-mail address or URL for questions about the agent')
-    .option('--user-agent <text>', 'the User-Agent that the agent sends')
-    .option('--signature-agent <origin>', 'the origin at which you publish your key')
     .addHelpText('after', HELP)
     .action((agent: string | undefined, options: SheetOptions) => sheet(name, agent, options, cli))
 }

@@ -66,6 +66,7 @@ test('registry prints submission sheets, filled in from what the service publish
   assert.equal((await stranger.run('registry', 'list', cli.did)).stdout, listed.stdout)
   assert.equal((await stranger.run('registry', 'list')).code, 2, 'there is no key')
   assert.equal((await cli.run('registry', 'google')).code, 2)
+  assert.equal((await cli.run('registry', 'aws', '--user-agent', 'ShopAgent')).code, 2)
   const badOrigin = ['--signature-agent', 'https://agents.example/path']
   assert.equal((await cli.run('registry', 'cloudflare', ...badOrigin)).code, 2)
 
