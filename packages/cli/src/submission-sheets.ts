@@ -2,7 +2,7 @@ import type { Card } from '@countersign/sdk'
 import type { ClientMetadata } from './client-metadata.ts'
 
 /** What a submission to a bot registry is made of. */
-export interface Submission {
+interface Submission {
   readonly card: Card
   readonly metadata: ClientMetadata
   readonly contact?: string | undefined

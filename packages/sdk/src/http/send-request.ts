@@ -2,7 +2,7 @@ import { readBody } from '@countersign/protocol'
 import { errorIn, protocolError } from './service-errors.ts'
 
 /** Signs a request to a path of the service. @returns all its header fields */
-export type SignHeaders = (path: string, init: RequestInit) => Promise<Record<string, string>>
+type SignHeaders = (path: string, init: RequestInit) => Promise<Record<string, string>>
 
 /** A request to a service. */
 export interface ServiceRequest {
