@@ -345,7 +345,7 @@ export class Registry {
   /**
    * Requests a grant for an authorization server; `Agent.grant` signs it.
    * @param did a DID or its 24-character tail
-   * @param sign signs the request to a path of the service, for each attempt anew, and returns all its header fields
+   * @param sign signs a request to a path of the service and returns all its header fields. Called again for each attempt
    * @throws CountersignError as `Agent.grant`
    */
   grant(

@@ -14,7 +14,7 @@ export interface ServiceRequest {
   readonly body?: unknown
   /** The method for a body. Default: POST. */
   readonly method?: 'POST' | 'PUT'
-  /** Signs each attempt anew: a signature is valid once. @returns all the header fields to send */
+  /** Called again for each attempt: a signature is valid once. @returns all the header fields to send */
   readonly sign?: SignHeaders
   /** Statuses besides 200 that are a success. */
   readonly alsoOk?: readonly number[]
