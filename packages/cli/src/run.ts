@@ -5,6 +5,7 @@ import { certificateCommand } from './commands/certificate.ts'
 import { claimCommand } from './commands/claim.ts'
 import { fetchCommand } from './commands/fetch.ts'
 import { keygenCommand } from './commands/keygen.ts'
+import { logCommand } from './commands/log.ts'
 import { lookupCommand } from './commands/lookup.ts'
 import { mcpCommand } from './commands/mcp.ts'
 import { recoverCommand } from './commands/recover.ts'
@@ -38,6 +39,7 @@ For relying parties:
   $ countersign lookup <did>              show the certificate status and the owner's identity level
   $ countersign verify <did>              verify that a caller holds the agent's key, with a challenge
   $ countersign certificate verify <file> verify a signed certificate, also without a network
+  $ countersign log verify                verify the transparency log; log watch alerts about your own agents
 
 Results go to standard output, errors and warnings to standard error. With --json, both are JSON, one value per line.
 
@@ -109,6 +111,7 @@ function buildProgram(io: Io, json: boolean) {
   verifyCommand(program, invocation)
   resolveCommand(program, invocation)
   certificateCommand(program, invocation)
+  logCommand(program, invocation)
   for (const each of [program, ...program.commands]) {
     each.option('--json', 'print the result as JSON')
   }
