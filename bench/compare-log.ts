@@ -1,13 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { openDatabase } from '../packages/server/src/core/database/open-database.ts'
 import { HOST } from './http-exchange.ts'
-import { claimBody, keyPairOf } from './keys.ts'
+import { logSize, postClaims, seedClaims } from './log-claims.ts'
 import { cpuSeconds, freePort, startServer } from './process.ts'
 import { median } from './rounds.ts'
 import { Scope } from './scope.ts'
@@ -35,7 +32,7 @@ const scope = new Scope()
 const results = { with: [] as Result[], without: [] as Result[] }
 const order = ['without', 'with'] as const
 try {
-  const bodies = await prepare(join(dir, 'data.db'))
+  const bodies = await seedClaims(join(dir, 'data.db'), count)
   for (let round = 0; round < Number(values.rounds); round++) {
     // In turns, and the other one first in each second round, so that a busy moment hits both.
     for (const system of round % 2 === 0 ? order : order.toReversed()) {
@@ -63,42 +60,6 @@ interface Result {
   readonly cpuMicroseconds: number
 }
 
-/** Owners with a token each, by the schema of this checkout, which the release before ignores. @returns the claims */
-async function prepare(file: string): Promise<string[]> {
-  const db = await openDatabase({ kind: 'sqlite', file }, Date.now)
-  const now = Date.now()
-  const tokens = Array.from(
-    { length: count },
-    () => `svc-verify-${randomBytes(16).toString('hex')}`,
-  )
-  await db.write(async (tx) => {
-    for (const [i, token] of tokens.entries()) {
-      const names = { username: `owner-${i}`, display_name: `Owner ${i}` }
-      const empty = {
-        username_skeleton: null,
-        user_handle: null,
-        deleted_at: null,
-        suspended_at: null,
-      }
-      const rest = { suspension_reason: null, name_changed_at: null, badge_copied_at: null }
-      const owner = { ...names, ...empty, ...rest, onboarding_hidden_at: null, created_at: now }
-      await tx.db
-        .insertInto('owners')
-        .values({ ...owner, id: i + 1 })
-        .execute()
-      const hash = createHash('sha256').update(token).digest()
-      const times = { created_at: now, expires_at: now + 86_400_000 }
-      const unused = { used_at: null, superseded_at: null, position: 0 }
-      await tx.db
-        .insertInto('claim_tokens')
-        .values({ hash, owner_id: i + 1, ...times, ...unused })
-        .execute()
-    }
-  })
-  await db.close()
-  return tokens.map((token, i) => claimBody(token, 'main', keyPairOf(`claim ${i}`)))
-}
-
 async function measure(
   checkout: string,
   bodies: readonly string[],
@@ -116,43 +77,13 @@ async function measure(
     },
     ...{ port, core: null, until: [{ method: 'GET', path: '/readyz' }] },
   })
-  const agent = new Agent({ keepAlive: true, maxSockets: Number(values.connections) })
   const cpuBefore = cpuSeconds(server.pid) ?? Number.NaN
   const began = performance.now()
-  await Promise.all(bodies.map((body) => post(port, body, agent)))
+  await postClaims(port, bodies, Number(values.connections))
   const seconds = (performance.now() - began) / 1000
-  agent.destroy()
   while (hasLog && (await logSize(port)) < count) await sleep(100)
   const cpu = (cpuSeconds(server.pid) ?? Number.NaN) - cpuBefore
   await server.stop()
   rmSync(data, { recursive: true, force: true })
   return { perSecond: count / seconds, cpuMicroseconds: (cpu / count) * 1e6 }
-}
-
-async function logSize(port: number): Promise<number> {
-  const response = await fetch(`http://${HOST}:${port}/log/checkpoint`)
-  return response.ok ? Number((await response.text()).split('\n')[1]) : 0
-}
-
-/** Repeats what the service refuses because of overload. */
-async function post(port: number, body: string, agent: Agent): Promise<void> {
-  for (;;) {
-    const status = await postOnce(port, body, agent)
-    if (status === 200) return
-    if (status !== 503) throw new Error(`status ${status}`)
-    await sleep(100)
-  }
-}
-
-function postOnce(port: number, body: string, agent: Agent): Promise<number> {
-  return new Promise((done, failed) => {
-    const headers = { 'content-type': 'application/json' }
-    const options = { host: HOST, port, path: '/api/v1/claim', method: 'POST', headers, agent }
-    const sent = request(options, (response) => {
-      response.resume()
-      response.on('end', () => done(response.statusCode ?? 0))
-    })
-    sent.on('error', failed)
-    sent.end(body)
-  })
 }

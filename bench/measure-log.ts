@@ -1,72 +1,183 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { namingFor, proveInclusion, randomTail } from '@countersign/protocol'
+import { join, resolve } from 'node:path'
+import { namingFor, randomTail } from '@countersign/protocol'
 import { queuedRow } from '../packages/server/src/agents/log-change.ts'
 import { insertQueued } from '../packages/server/src/agents/log-queue-table.ts'
+import { insertAgent } from '../packages/server/src/claims/claim-table.ts'
 import { openServiceKey } from '../packages/server/src/core/crypto/service-keys.ts'
+import type { Db } from '../packages/server/src/core/database/database.ts'
 import { openDatabase } from '../packages/server/src/core/database/open-database.ts'
-import {
-  readHashesFromDatabase,
-  TransparencyLog,
-} from '../packages/server/src/log/transparency-log.ts'
+import { TransparencyLog } from '../packages/server/src/log/transparency-log.ts'
+import { HOST } from './http-exchange.ts'
+import { cpuSeconds, freePort, startServer } from './process.ts'
+import { median } from './rounds.ts'
+import { Scope } from './scope.ts'
 
 /*
- * The capacity of the transparency log on SQLite: time and bytes an entry, and the time of a proof.
+ * The capacity of the transparency log on SQLite: time and bytes an entry, tiles, and what a service then serves: checkpoints,
+ * tiles, bundles of entries and proofs, over HTTP.
  * node bench/measure-log.ts [entries]
  */
 
 const entries = Number(process.argv[2] ?? 1_000_000)
 const BATCH = 10_000
-const PROOFS = 1000
+/** Every such entry is of an agent that the service can look up. */
+const PROVEN_EVERY = 1000
+const REQUESTS = 1000
+const IN_FLIGHT = 8
+const naming = namingFor()
 const dataDir = mkdtempSync(join(tmpdir(), 'countersign-log-'))
+const scope = new Scope()
 try {
   const file = join(dataDir, 'countersign.db')
+  const port = await freePort()
   const db = await openDatabase({ kind: 'sqlite', file }, Date.now)
   const key = await openServiceKey({ db, dataDir }, 'log')
-  const naming = namingFor()
-  const deps = { db, dataDir, key, naming, host: 'id.example', now: Date.now, randomBytes }
+  const host = `${HOST}:${port}`
+  const deps = { db, dataDir, key, naming, host, now: Date.now, randomBytes }
   const log = new TransparencyLog(deps)
   const never = new AbortController().signal
   await log.run(never)
+  const owner = await db.write((tx) => insertOwner(tx.db))
+  const tails: string[] = []
   let seconds = 0
   for (let from = 0; from < entries; from += BATCH) {
     await db.write(async (tx) => {
-      for (let i = 0; i < Math.min(BATCH, entries - from); i++)
-        await insertQueued(tx, claim(from + i))
+      for (let i = from; i < Math.min(from + BATCH, entries); i++) {
+        const { row, publicKey } = claim(i)
+        await insertQueued(tx, row)
+        if (i % PROVEN_EVERY !== 0) continue
+        tails.push(row.tail)
+        const agent = { tail: row.tail, owner_id: owner, public_key: publicKey, agent_id: 'main' }
+        await insertAgent(tx, { ...agent, seq: i + 1, claimed_at: Date.now(), grade: 'C' })
+      }
     })
     const began = performance.now()
     await log.run(never)
     seconds += (performance.now() - began) / 1000
   }
   const size = log.served?.size ?? 0
-  const began = performance.now()
-  for (let i = 0; i < PROOFS; i++) {
-    const index = Math.floor((i * size) / PROOFS)
-    await proveInclusion(index, size, readHashesFromDatabase(db.read, 1, size))
-  }
-  const proofMs = (performance.now() - began) / PROOFS
+  const entryBytes = await averageEntry(db.read)
+  const tiles = await tilesOf(db.read)
   await db.close()
-  const bytes = statSync(file).size / size
+  const bytesPerEntry = statSync(file).size / size
   console.log(
-    JSON.stringify({ size, entriesPerSecond: size / seconds, bytesPerEntry: bytes, proofMs }),
+    JSON.stringify({ size, entriesPerSecond: size / seconds, entryBytes, bytesPerEntry, tiles }),
   )
+  const server = await startServer(scope, {
+    args: [resolve(import.meta.dirname, '../packages/server/bin/countersignd.mjs'), 'serve'],
+    env: {
+      ...{ HOST, PORT: String(port), DATA_DIR: dataDir, BASE_URL: `http://${host}` },
+      ...{ METRICS_PORT: 'off', DRAIN_SECONDS: '0', LOG_LEVEL: 'silent', RATE_LIMITS: 'off' },
+    },
+    ...{ port, core: null, until: [{ method: 'GET', path: '/log/checkpoint' }] },
+  })
+  const bundles = Math.floor(size / 256)
+  const anyTile = () => tilePath(Math.floor(Math.random() * bundles))
+  const served = {
+    checkpoint: await load(server, () => '/log/checkpoint'),
+    tile: await load(server, () => `/log/tile/0/${anyTile()}`),
+    bundle: await load(server, () => `/log/tile/entries/${anyTile()}`),
+    proof: await load(
+      server,
+      () => `/log/proof/${tails[Math.floor(Math.random() * tails.length)]}`,
+    ),
+  }
+  console.log(JSON.stringify(served))
 } finally {
+  await scope.end()
   rmSync(dataDir, { recursive: true, force: true })
 }
 
 function claim(i: number) {
-  const [publicKey, signature, tokenHash] = [32, 64, 32].map((count) => randomBytes(count))
-  const text = (bytes: Buffer | undefined) => (bytes as Buffer).toString('base64')
+  const [publicKey, signature, tokenHash] = [32, 64, 32].map((count) => randomBytes(count)) as [
+    Buffer,
+    Buffer,
+    Buffer,
+  ]
   const evidence = {
-    ...{ agentId: 'main', claimTokenHash: text(tokenHash) },
-    ...{ publicKey: text(publicKey), signature: text(signature) },
+    ...{ agentId: 'main', claimTokenHash: tokenHash.toString('base64') },
+    publicKey: publicKey.toString('base64'),
+    signature: signature.toString('base64'),
   }
   const agent = {
     ...{ tail: randomTail(randomBytes), owner_id: 1, key_sequence: 1, key_thumbprint: null },
-    public_key: publicKey as Buffer,
+    public_key: publicKey,
   }
   const change = { type: 'claimed', grade: 'C' } as const
-  return queuedRow(agent, { seq: i + 1, at: Date.now(), by: 'agent', change, evidence })
+  const row = queuedRow(agent, { seq: i + 1, at: Date.now(), by: 'agent', change, evidence })
+  return { row, publicKey }
+}
+
+async function insertOwner(db: Db): Promise<number> {
+  const names = { username: 'holder', display_name: 'Holder', username_skeleton: null }
+  const empty = { user_handle: null, deleted_at: null, suspended_at: null, suspension_reason: null }
+  const rest = { name_changed_at: null, badge_copied_at: null, onboarding_hidden_at: null }
+  const owner = { id: 1, ...names, ...empty, ...rest, created_at: Date.now() }
+  await db.insertInto('owners').values(owner).execute()
+  return owner.id
+}
+
+async function averageEntry(db: Db): Promise<number> {
+  const sample = await db.selectFrom('log_entries').select('entry').limit(1000).execute()
+  return sample.reduce((sum, { entry }) => sum + entry.length, 0) / sample.length
+}
+
+/** How many tiles of hashes there are, and their bytes. */
+async function tilesOf(db: Db): Promise<{ count: number; bytes: number }> {
+  const rows = await db.selectFrom('log_tiles').select('hashes').execute()
+  return { count: rows.length, bytes: rows.reduce((sum, { hashes }) => sum + hashes.length, 0) }
+}
+
+/** The path of a full tile: its number in groups of three digits (C2SP tlog-tiles). */
+function tilePath(index: number): string {
+  const groups = [String(index % 1000).padStart(3, '0')]
+  for (let left = Math.floor(index / 1000); left > 0; left = Math.floor(left / 1000)) {
+    groups.unshift(`x${String(left % 1000).padStart(3, '0')}`)
+  }
+  return groups.join('/')
+}
+
+/** Processor time says more than the rate on a machine that does other things as well. */
+async function load(
+  { port, pid }: { readonly port: number; readonly pid: number },
+  path: () => string,
+) {
+  const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT })
+  const times: number[] = []
+  let bytes = 0
+  const cpuBefore = cpuSeconds(pid) ?? Number.NaN
+  const began = performance.now()
+  const send = async () => {
+    for (let i = 0; i < REQUESTS / IN_FLIGHT; i++) {
+      const sent = performance.now()
+      bytes += await get(port, path(), agent)
+      times.push(performance.now() - sent)
+    }
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, send))
+  const perSecond = (REQUESTS / (performance.now() - began)) * 1000
+  agent.destroy()
+  const cpuMs = (((cpuSeconds(pid) ?? Number.NaN) - cpuBefore) / REQUESTS) * 1000
+  return { perSecond, cpuMs, medianMs: median(times), bytes: bytes / REQUESTS }
+}
+
+/** @returns the length of the body */
+function get(port: number, path: string, agent: Agent): Promise<number> {
+  return new Promise((done, failed) => {
+    const sent = request({ host: HOST, port, path, agent }, (response) => {
+      let length = 0
+      response.on('data', (chunk: Buffer) => (length += chunk.length))
+      response.on('end', () =>
+        response.statusCode === 200
+          ? done(length)
+          : failed(new Error(`${path}: ${response.statusCode}`)),
+      )
+    })
+    sent.on('error', failed)
+    sent.end()
+  })
 }

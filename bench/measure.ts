@@ -7,6 +7,7 @@ import { measureCertificates } from './measure-certificates.ts'
 import { measureClaims } from './measure-claims.ts'
 import { measureGateway } from './measure-gateway.ts'
 import { measureKeys } from './measure-keys.ts'
+import { measureOffline } from './measure-offline.ts'
 import { measureNonces, measureProof } from './measure-proof.ts'
 import { measurePublic } from './measure-public.ts'
 import { measureScale } from './measure-scale.ts'
@@ -71,7 +72,7 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   const requestSamples = requestSamplesOf(seed)
   const nothing = {
     ...{ measurements: [], revocations: [], keys: null },
-    ...{ nonces: null, footprint: null, soak: null },
+    ...{ nonces: null, offline: null, footprint: null, soak: null },
   }
   if (options.soak !== null) {
     return { ...nothing, soak: await soak(bench, options.soak, requestSamples) }
@@ -89,9 +90,10 @@ async function measureAll(bench: Bench, options: Options, seed: Seed): Promise<R
   ]
   const keys = options.parts.has('keys') ? await measureKeys(bench, options, seed) : null
   const nonces = options.parts.has('nonces') ? await measureNonces(bench) : null
+  const offline = options.parts.has('offline') ? await measureOffline(bench, options) : null
   const { measurements, revocations } = await measureScale(bench, options, requestSamples)
   const all = [...alone, ...measurements]
-  return { ...nothing, measurements: all, revocations, keys, nonces, footprint }
+  return { ...nothing, measurements: all, revocations, keys, nonces, offline, footprint }
 }
 
 /** The settings that differ from the defaults. */

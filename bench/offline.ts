@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { Agent, isSignature, newKey, Registry, type Signer } from '@countersign/sdk'
 import { decide } from '../packages/gateway/src/decision/decide.ts'
 import { outcomeOf } from '../packages/gateway/src/decision/outcome.ts'
@@ -10,49 +9,47 @@ import { TrustedIssuer } from '../packages/gateway/src/issuers/trusted-issuers.t
 import { readPolicy } from '../packages/gateway/src/policy/read-policy.ts'
 import { namingFor } from '../packages/protocol/src/index.ts'
 import { startTestService, type TestService } from '../test/support/service.ts'
-import { setStatus } from '../test/support/set-status.ts'
-import { quantile } from './statistics.ts'
+import { type SignedInOwner, signIn } from '../test/support/signed-in.ts'
+import type { OfflineDecisions, OfflineTask } from './measure-offline.ts'
+import { timesOf } from './statistics.ts'
 
-/**
- * npx node bench/offline.ts [--revocations 1000 | 0] [--decisions 20000]: decisions of a gateway by certificates, with the service
- * switched off, and how long a revocation takes to arrive. Prints a line for each; docs/performance.md has the results.
- */
+// node offline.ts '{"revocations":…,"decisions":…}': what measure-offline.ts measures, in a process of its own. Prints `RESULT {…}`.
 
 const SHOP = 'https://shop.example'
-const { values } = parseArgs({
-  options: {
-    revocations: { type: 'string', default: '1000' },
-    decisions: { type: 'string', default: '20000' },
-  },
-})
+const GATEWAYS = [1, 100]
 const ends: (() => unknown)[] = []
 const cleanup = { after: (end: () => unknown) => void ends.push(end) }
 
-async function main(): Promise<void> {
+async function main({ revocations, decisions }: OfflineTask): Promise<OfflineDecisions> {
   const service = await startTestService(cleanup, { RATE_LIMITS: 'off' })
-  const revocations = Number(values.revocations)
-  for (const gateways of revocations > 0 ? [1, 100] : []) {
-    await measureArrival(service, gateways, revocations)
+  const arrivals = []
+  for (const gateways of GATEWAYS) {
+    const times = await measureArrival(service, gateways, revocations)
+    arrivals.push({ gateways, count: revocations, times: timesOf(times) })
   }
   const { certified, trusted } = await certifiedAgent(service)
   await service.stop()
-  await measureDecisions(certified, trusted, Number(values.decisions))
+  const microseconds = await measureDecisions(certified, trusted, decisions)
   await trusted.release()
+  return { arrivals, ...microseconds }
 }
 
-/** Gateways in a process of their own, which report when their follower refuses an agent. */
-async function measureArrival(service: TestService, gateways: number, count: number) {
-  const owner = await service.operator.addVerifiedOwner()
-  const registry = new Registry(service.url)
-  const agents: { did: string; list: number; idx: number }[] = []
-  for (let i = 0; i < count; i += 1) {
-    const agent = new Agent({ registry, signer: await newKey() })
-    const { did } = await agent.claim(await service.operator.issueToken(owner))
-    const payload = (await registry.certificate(did)).split('.')[1] ?? ''
-    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
-    const { uri, idx } = claims.status.status_list
-    agents.push({ did, list: Number(uri.split('/').at(-1)), idx })
-  }
+/** An agent with a certificate, and where its status is. */
+interface Revocable {
+  readonly did: string
+  readonly list: number
+  readonly idx: number
+}
+
+/** Gateways in a process of their own, which report when all of their followers refuse an agent. */
+async function measureArrival(
+  service: TestService,
+  gateways: number,
+  count: number,
+): Promise<number[]> {
+  const owner = await signIn(service, await service.operator.addVerifiedOwner())
+  const agents: Revocable[] = []
+  for (let i = 0; i < count; i += 1) agents.push(await newAgent(service, owner))
   const child = fork(fileURLToPath(import.meta.resolve('./offline-followers.ts')), [
     service.url,
     String(gateways),
@@ -65,16 +62,25 @@ async function measureArrival(service: TestService, gateways: number, count: num
     await armed
     const arrived = once(child, 'message')
     const from = performance.timeOrigin + performance.now()
-    await setStatus(service, did, 'revoked')
+    const revoked = owner.post(`/api/account/agents/${did}/revoke`, { reason: 'bench' })
     const [at] = (await arrived) as [number]
+    const { status, text } = await revoked
+    if (status !== 200) throw new Error(`the revocation failed: ${text}`)
     times.push(at - from)
   }
   child.send('stop')
   await once(child, 'exit')
-  const [p50, p99, most] = [0.5, 0.99, 1].map((part) => quantile(times, part).toFixed(1))
-  console.log(
-    `revocation to refusal, ${gateways} gateways: p50 ${p50} ms, p99 ${p99} ms, maximum ${most} ms (${count} revocations)`,
-  )
+  return times
+}
+
+async function newAgent(service: TestService, { ownerId }: SignedInOwner): Promise<Revocable> {
+  const registry = new Registry(service.url)
+  const agent = new Agent({ registry, signer: await newKey() })
+  const { did } = await agent.claim(await service.operator.issueToken(ownerId))
+  const payload = (await registry.certificate(did)).split('.')[1] ?? ''
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+  const { uri, idx } = claims.status.status_list
+  return { did, list: Number(uri.split('/').at(-1)), idx }
 }
 
 async function certifiedAgent(service: TestService) {
@@ -95,11 +101,12 @@ async function certifiedAgent(service: TestService) {
 
 const elapsed = () => performance.now()
 
+/** @returns microseconds for each */
 async function measureDecisions(
   agent: Agent & { readonly signer: Signer },
   trusted: TrustedIssuer,
   count: number,
-) {
+): Promise<Omit<OfflineDecisions, 'arrivals'>> {
   const did = agent.did ?? ''
   const { headers } = await agent.sign(SHOP)
   const certificate = headers.get('serviceid-certificate') ?? ''
@@ -108,14 +115,14 @@ async function measureDecisions(
   const naming = namingFor()
   const policy = readPolicy({ requireProof: true }, naming)
   const caller = { kind: 'named', did, proof: 'signature' } as const
-  const once = async () => {
+  const decideOnce = async () => {
     const evidence = await trusted.evidence({ did, keyid, certificate, staple }, () => null)
     if (typeof evidence === 'string') throw new Error(evidence)
     const verdict = decide(policy, naming.idHeader, caller, evidence.lookup)
     return outcomeOf({ naming, policy }, caller, verdict, evidence.basis)
   }
-  await repeat(once, count / 10)
-  report('a decision without the signature', await repeat(once, count))
+  await repeat(decideOnce, count / 10)
+  const decision = await repeat(decideOnce, count)
 
   const protect = gateway({
     service: trusted.issuer,
@@ -134,28 +141,35 @@ async function measureDecisions(
     const { status } = await handler(request)
     if (status !== 204) throw new Error(`the gateway answered ${status}`)
   }
-  await repeat(answer, 200)
   const message = crypto.getRandomValues(new Uint8Array(500))
   const { signer } = agent
   const signature = await signer.sign(message)
   const verify = () => isSignature(signer.publicKey, message, signature)
-  await repeat(verify, 200)
-  report('verifying one Ed25519 signature', await repeat(verify, 2_000))
-  report('a signed request with a known certificate, service off', await repeat(answer, 2_000))
+  const [verifications, requests]: number[][] = [[], []]
+  for (const work of [answer, verify]) await repeat(work, count / 100)
+  // By turns, because other work on the machine slows both down.
+  for (let round = 0; round < 10; round += 1) {
+    verifications?.push(await repeat(verify, count / 100))
+    requests?.push(await repeat(answer, count / 100))
+  }
   await protect.close()
+  return { decision, verification: median(verifications), request: median(requests) }
 }
 
+function median(values: readonly number[] = []): number {
+  return timesOf(values).p50
+}
+
+/** @returns microseconds for each */
 async function repeat(work: () => Promise<unknown>, times: number): Promise<number> {
   const start = performance.now()
   for (let i = 0; i < times; i += 1) await work()
   return ((performance.now() - start) * 1000) / times
 }
 
-function report(what: string, microseconds: number): void {
-  const perSecond = Math.round(1_000_000 / microseconds)
-  console.log(`${what}: ${microseconds.toFixed(1)} µs (${perSecond} a second on one core)`)
-}
-
-await main().finally(async () => {
+try {
+  const result = await main(JSON.parse(process.argv[2] ?? ''))
+  console.log(`RESULT ${JSON.stringify(result)}`)
+} finally {
   for (const end of ends.reverse()) await end()
-})
+}

@@ -2,8 +2,9 @@ import { parseArgs } from 'node:util'
 import { SCENARIO_NAMES, type ScenarioName } from './scenarios.ts'
 
 /** The values of `--only`: one measurement, or start-up and memory together. */
-type Part = ScenarioName | 'keys' | 'nonces' | 'revocation' | 'footprint'
-const PARTS: readonly Part[] = [...SCENARIO_NAMES, 'keys', 'nonces', 'revocation', 'footprint']
+type Part = ScenarioName | (typeof OTHERS)[number]
+const OTHERS = ['keys', 'nonces', 'revocation', 'offline', 'footprint'] as const
+const PARTS: readonly Part[] = [...SCENARIO_NAMES, ...OTHERS]
 /** `--only proof`: everything about signed requests. */
 const PROOF: readonly Part[] = PARTS.filter(
   (name) => name.startsWith('proof-') || name === 'nonces',
@@ -26,8 +27,10 @@ export interface Options {
   readonly nodes: number
   /** The number of workers (WORKERS), compared with a single process; 1 skips the comparison. */
   readonly workers: number
-  /** The number of timed revocations. */
+  /** The number of timed revocations, at other processes. */
   readonly revocations: number
+  /** The same at gateways that follow the feed. */
+  readonly gatewayRevocations: number
   /** Seconds of a soak, which replaces all other measurements, or null. */
   readonly soak: number | null
   /** The total time in seconds that the run may wait for other programs to finish. */
@@ -54,7 +57,7 @@ export const HELP = `Measures Countersign beside a bare node:http server and a n
   --rounds R        rounds in which the systems take turns; the median counts (3)
   --nodes N         also measure N processes on one PostgreSQL beside one: load on all, and revocations (1)
   --workers N       also measure WORKERS=N beside one process, likewise (1)
-  --revocations N   how many are timed, where there are several processes (200)
+  --revocations N   how many are timed: at other processes (200), at gateways (1000)
   --soak T          instead: a steady mixed load on one process for so long, such as 90s, 30m or 2h
   --patience S      wait up to S seconds in all for other programs to be quiet, and repeat rounds they spoilt (0)
   --only a,b        of: ${PARTS.join(', ')};
@@ -87,7 +90,8 @@ export function readOptions(args: readonly string[]): Options | null {
     rounds: integer('rounds', values.rounds, 1, 100),
     nodes: integer('nodes', values.nodes, 1, 8),
     workers: integer('workers', values.workers, 1, 8),
-    revocations: integer('revocations', values.revocations, 1, 100_000),
+    revocations: integer('revocations', values.revocations ?? '200', 1, 100_000),
+    gatewayRevocations: integer('revocations', values.revocations ?? '1000', 1, 100_000),
     soak: values.soak === undefined ? null : duration(values.soak),
     patience: integer('patience', values.patience, 0, 86_400),
     parts: new Set(values.only === undefined ? PARTS : values.only.split(',').flatMap(partsOf)),
@@ -116,7 +120,7 @@ function parse(args: readonly string[]) {
         rounds: { type: 'string', default: '3' },
         nodes: { type: 'string', default: '1' },
         workers: { type: 'string', default: '1' },
-        revocations: { type: 'string', default: '200' },
+        revocations: { type: 'string' },
         soak: { type: 'string' },
         patience: { type: 'string', default: '0' },
         only: { type: 'string' },

@@ -1,6 +1,7 @@
 import type { Footprint } from './footprint.ts'
 import type { Machine } from './machine.ts'
 import type { KeyOperations } from './measure-keys.ts'
+import { type OfflineDecisions, offlineLines } from './measure-offline.ts'
 import type { NonceMemory } from './measure-proof.ts'
 import type { Revocations } from './measure-revocations.ts'
 import { notesFor } from './notes.ts'
@@ -17,6 +18,7 @@ export interface Results {
   readonly revocations: readonly Revocations[]
   readonly keys: KeyOperations | null
   readonly nonces: NonceMemory | null
+  readonly offline: OfflineDecisions | null
   readonly footprint: Footprint | null
   readonly soak: SoakResult | null
 }
@@ -45,7 +47,7 @@ export interface Report extends Results {
 
 /** Prints the report for people. */
 export function reportText(report: Report): string {
-  const { footprint, keys, measurements, nonces, revocations, soak, seeds } = report
+  const { footprint, keys, measurements, nonces, offline, revocations, soak, seeds } = report
   return [
     headline(report),
     '',
@@ -53,6 +55,7 @@ export function reportText(report: Report): string {
     ...(revocations.length === 0 ? [] : [...revocations.map(revocationLine), '']),
     ...(keys === null ? [] : [...keyLines(keys), '']),
     ...(nonces === null ? [] : [nonceLine(nonces), '']),
+    ...(offline === null ? [] : [...offlineLines(offline), '']),
     ...(footprint === null ? [] : [...footprintLines(footprint), '']),
     ...(soak === null ? [] : [...soakLines(soak), '']),
     `database: ${report.database}`,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { offlineLines } from '../bench/measure-offline.ts'
 import type { Report } from '../bench/report.ts'
 import { slopeOf } from '../bench/statistics.ts'
 import { ROOT, run, tempDir } from './support/service.ts'
@@ -74,6 +75,37 @@ test('the bench compares two workers with one process', async (t) => {
   const { code, stdout, stderr } = await bench(tempDir(t), ...BRIEFLY, ...several, ...only)
   assert.equal(code, 0, stderr)
   assertSeveral(JSON.parse(stdout), names, 'workers')
+})
+
+test('the bench measures decisions by certificates, and how soon gateways refuse', async (t) => {
+  const dir = tempDir(t)
+  const { code, stdout, stderr } = await bench(
+    dir,
+    ...BRIEFLY,
+    '--only',
+    'offline',
+    '--revocations',
+    '3',
+  )
+  assert.equal(code, 0, stderr)
+  const { offline }: Report = JSON.parse(stdout)
+  assert.ok(offline)
+  assert.deepEqual(
+    offline.arrivals.map(({ gateways, count }) => [gateways, count]),
+    [
+      [1, 3],
+      [100, 3],
+    ],
+  )
+  for (const { times } of offline.arrivals) assert.ok(times.p50 > 0 && times.longest >= times.p99)
+  const { decision, request, verification } = offline
+  assert.ok(decision > 0 && request > 0 && verification > 0)
+  const text = offlineLines(offline)
+  assert.match(
+    text[1] ?? '',
+    /^revocation to refusal through the feed, the last of 100 gateways: p50 /,
+  )
+  assertNothingButSeedsIn(dir)
 })
 
 test('a soak sends every announced request without an error and reports the memory', async (t) => {

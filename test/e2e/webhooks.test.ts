@@ -6,9 +6,9 @@ import { assertFit, openBrowser } from '../support/browser.ts'
 import { openAsOwner, untilHeading } from '../support/dashboard.ts'
 import { claimAgent, startTestService } from '../support/service.ts'
 import { BROWSER_MATRIX } from '../support/tools.ts'
-import { untilTicked } from '../support/until.ts'
+import { until, untilTicked } from '../support/until.ts'
 
-test('an owner adds an endpoint, tests it, sees its deliveries, redelivers one and deletes it', {
+test('an owner adds an endpoint, tests it, sees its deliveries, redelivers one, rotates the secret and deletes it', {
   ...BROWSER_MATRIX,
   timeout: 600_000,
 }, async (t) => {
@@ -69,6 +69,27 @@ test('an owner adds an endpoint, tests it, sees its deliveries, redelivers one a
   const last = claimed.at(-1)
   assert.ok(last)
   new Webhook(secret).verify(last.body, last.headers as Record<string, string>)
+
+  // The note about it fades in and out, and has less contrast meanwhile.
+  await page
+    .getByText('The endpoint has accepted the delivery with 204.')
+    .waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'Rotate secret' }).click()
+  await page.getByText('For 24 hours, deliveries are signed with both secrets.').waitFor()
+  await assertFit(page, async () => undefined)
+  await page.getByRole('button', { name: 'Rotate the secret' }).click()
+  await untilHeading(page, 'Your new secret')
+  const rotated = (await page.getByText(/^whsec_/).textContent()) as string
+  assert.notEqual(rotated, secret)
+  await page.getByText('Deliveries are signed with the previous secret too until').waitFor()
+  await page.getByRole('button', { name: 'I have stored it' }).click()
+  await page.getByText('Signs too until').waitFor()
+  assert.ok(!(await page.content()).includes(rotated))
+  await page.getByRole('button', { name: 'Send a test' }).click()
+  const tested = () => receiver.received.findLast(({ body }) => body.includes('webhook.test'))
+  await until(async () => String(tested()?.headers['webhook-signature']).split(' ').length === 3)
+  for (const each of [secret, rotated])
+    new Webhook(each).verify(tested()?.body ?? '', tested()?.headers as Record<string, string>)
 
   await page.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('button', { name: 'Delete the endpoint' }).click()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { build, type InlineConfig, type Rolldown } from 'vite'
 import { declareTypes } from './declare-types.ts'
 import { evaluatedSchemas } from './evaluated-schemas.ts'
+import { jsonModules } from './json-modules.ts'
 import { PUBLISHED_PACKAGES, type PublishedPackage } from './packages.ts'
 import { licencesOf } from './third-party-licences.ts'
 
@@ -44,6 +45,7 @@ async function buildCode(published: PublishedPackage): Promise<readonly string[]
 /** The command in one file, without dependencies. */
 function bundleConfig({ command }: PublishedPackage): InlineConfig {
   return {
+    plugins: [jsonModules()],
     ssr: { noExternal: true, target: 'node' },
     build: {
       ssr: `src/${command}.ts`,

@@ -36,6 +36,7 @@ const FOLDERS = [
   'status',
   'certificates',
   'webhooks',
+  'grants',
   'log',
   'privacy',
   'pages',

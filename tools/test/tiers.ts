@@ -26,20 +26,20 @@ export const ALL_ONLY = [
   'packages/sdk/test/in-browser.test.ts',
   'packages/server/test/certificates/python-verifiers.test.ts',
   'packages/server/test/cli/book-postgres.test.ts',
-  'packages/server/test/cluster/{one-service,serving,stopping,worker-failures}.test.ts',
+  'packages/server/test/cluster/{issuer-keys,one-service,serving,status-feed,stopping,worker-failures}.test.ts',
   'packages/server/test/core/database/{postgres-slow,durability/*}.test.ts',
   'packages/server/test/core/limits/overload/*.test.ts',
   'packages/server/test/core/limits/rate-limit/{bounds,parallel,shared}.test.ts',
   'packages/server/test/keys/{kill,property-full,races-workers}.test.ts',
-  'packages/server/test/log/{kill,recover,verify-with-go}.test.ts',
-  'packages/server/test/nodes/{failover,former-primary,partition,synchronous-standby,two-nodes-issuer-keys}.test.ts',
+  'packages/server/test/log/{entries,erasure,kill,recover,rolled-back-machine,two-primaries,verify-with-go}.test.ts',
+  'packages/server/test/nodes/{failover,former-primary,lost-status,partition,stale-certificates,synchronous-standby,two-nodes-issuer-keys}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
   'packages/server/test/pages/{browser,console-browser,nothing-moves,pictures,preview-thread,signed-certificate}.test.ts',
   'packages/server/test/pages/docs/docs-browser.test.ts',
   'packages/server/test/providers/{core-identity,login-page}.test.ts',
   'packages/server/test/agents/{card-formats,regrade-properties}.test.ts',
-  'packages/server/test/channels/{bluesky,mastodon,matrix,telegram}.test.ts',
+  'packages/server/test/channels/{a2a-countersign,bluesky,mastodon,matrix,telegram}.test.ts',
   'packages/server/test/cli/provider.test.ts',
   'packages/server/test/core/limits/default-limits.test.ts',
   'packages/server/test/identity/provider-webhook.test.ts',
@@ -60,14 +60,19 @@ export const ALL_ONLY = [
   'packages/server/test/owners/account.test.ts',
   'packages/server/test/pages/{check,console,docs/docs,docs/docs-api}.test.ts',
   'packages/server/test/service/{start,stopped-service}.test.ts',
-  'packages/server/test/status/feed.test.ts',
+  'packages/server/test/status/{feed,repair}.test.ts',
+  'packages/server/test/webhooks/receiver-faults.test.ts',
+  'packages/server/test/grants/{grants,oauth-flow}.test.ts',
+  'packages/server/test/agents/client-metadata.test.ts',
   'packages/server/test/verification/{key-selection,verify-input,verify-keys}.test.ts',
   'test/bench.test.ts',
+  'test/examples.test.ts',
   'test/python.test.ts',
   'test/channels-page.test.ts',
   'test/deploy-*.test.ts',
-  'test/{packages,quickstart,readme,session-recipes}.test.ts',
+  'test/{packages,quickstart,readme,renewed-certificates,session-recipes}.test.ts',
   'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,keys-tab,newcomer-way,notifications,sign-in-methods,webhooks}.test.ts',
+  'test/conformance/*.test.ts',
   'test/docs-{certificates,commands,hosting,signed-requests,webhooks}.test.ts',
   'test/world-id-in-browser.test.ts',
 ]
@@ -85,6 +90,8 @@ export const ON_POSTGRES = [
 ]
 
 const SERVER = ['packages/server/test/**']
+/** Long looks at pages that have nothing from the database. */
+const SQLITE_ONLY = ['packages/server/test/pages/docs/docs-browser.test.ts']
 
 /** These change what all tests of a process share, such as global functions. */
 export const ISOLATED = [
@@ -96,10 +103,13 @@ export const ISOLATED = [
 export function filesOf(tier: Tier): TestFile[] {
   const paths = globSync(EVERY_FILE).toSorted()
   const chosen = tier === 'all' ? paths : paths.filter((path) => !matches(path, ALL_ONLY))
-  const onPostgres = tier === 'all' ? SERVER : ON_POSTGRES
+  const candidates = tier === 'all' ? SERVER : ON_POSTGRES
+  const onPostgres = chosen.filter(
+    (path) => matches(path, candidates) && !matches(path, SQLITE_ONLY),
+  )
   return [
     ...chosen.map((path) => testFile(path, 'sqlite')),
-    ...chosen.filter((path) => matches(path, onPostgres)).map((path) => testFile(path, 'postgres')),
+    ...onPostgres.map((path) => testFile(path, 'postgres')),
   ]
 }
 

@@ -111,9 +111,40 @@ export class Invocation {
     return url
   }
 
+  /**
+   * Parses the address of a service. Warns if it is plain http.
+   * @param name of it, for the message
+   * @throws Failure USAGE
+   */
+  addressOf(text: string, name: string): URL {
+    const url = URL.parse(text)
+    if (url === null || !isOrigin(url)) {
+      // The message does not repeat the value: it could contain a password.
+      throw new Failure(
+        'USAGE',
+        `${name} must be http or https, without path, query or credentials.`,
+      )
+    }
+    if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
+      this.warn(
+        `${url.origin} is not https. Others on the network can read and change the traffic.`,
+      )
+    }
+    return url
+  }
+
   /** Whether a command line must name the service to reach it. */
   get isDefaultService(): boolean {
     return this.service.origin === this.#defaultService
+  }
+
+  /** `fetch` with the User-Agent of this command. */
+  get fetch(): typeof globalThis.fetch {
+    const { fetch } = this.io
+    return (input, init) => {
+      const headers = { ...init?.headers, 'user-agent': USER_AGENT }
+      return fetch(input, { ...init, headers })
+    }
   }
 
   /**
@@ -161,17 +192,13 @@ export class Invocation {
   }
 
   get #registryOptions(): RegistryOptions {
-    const { fetch } = this.io
     return {
       keepRaw: true,
       cacheEntries: 0,
       retries: 0,
       timeoutMs: TIMEOUT_MS,
       attemptTimeoutMs: TIMEOUT_MS,
-      fetch: (input, init) => {
-        const headers = { ...init?.headers, 'user-agent': USER_AGENT }
-        return fetch(input, { ...init, headers })
-      },
+      fetch: this.fetch,
     }
   }
 
@@ -181,20 +208,8 @@ export class Invocation {
 
   #readService(given: string | undefined): URL {
     const chosen = given ?? this.io.env.COUNTERSIGN_URL
-    const url = URL.parse(chosen || this.#defaultService)
-    if (url === null || !isOrigin(url)) {
-      // The message does not repeat the value: it could contain a password.
-      throw new Failure(
-        'USAGE',
-        'The address of the service (--url or COUNTERSIGN_URL) must be http or https, without path, query or credentials.',
-      )
-    }
-    if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
-      this.warn(
-        `${url.origin} is not https. Others on the network can read and change the traffic.`,
-      )
-    }
-    return url
+    const name = 'The address of the service (--url or COUNTERSIGN_URL)'
+    return this.addressOf(chosen || this.#defaultService, name)
   }
 
   #style(format: Parameters<typeof styleText>[0], text: string): string {

@@ -3,11 +3,13 @@ import { Command, CommanderError } from 'commander'
 import { cardCommand } from './commands/card.ts'
 import { certificateCommand } from './commands/certificate.ts'
 import { claimCommand } from './commands/claim.ts'
+import { conformanceCommand } from './commands/conformance.ts'
 import { fetchCommand } from './commands/fetch.ts'
 import { keygenCommand } from './commands/keygen.ts'
 import { logCommand } from './commands/log.ts'
 import { lookupCommand } from './commands/lookup.ts'
 import { mcpCommand } from './commands/mcp.ts'
+import { mockCommand } from './commands/mock.ts'
 import { recoverCommand } from './commands/recover.ts'
 import { renounceCommand } from './commands/renounce.ts'
 import { resolveCommand } from './commands/resolve.ts'
@@ -40,6 +42,10 @@ For relying parties:
   $ countersign verify <did>              verify that a caller holds the agent's key, with a challenge
   $ countersign certificate verify <file> verify a signed certificate, also without a network
   $ countersign log verify                verify the transparency log; log watch alerts about your own agents
+  $ countersign mock                      serve sample agents in every state, for your tests
+
+For operators and implementers:
+  $ countersign conformance <url>         check that a deployment keeps the contract
 
 Results go to standard output, errors and warnings to standard error. With --json, both are JSON, one value per line.
 
@@ -112,6 +118,8 @@ function buildProgram(io: Io, json: boolean) {
   resolveCommand(program, invocation)
   certificateCommand(program, invocation)
   logCommand(program, invocation)
+  conformanceCommand(program, invocation)
+  mockCommand(program, invocation)
   for (const each of [program, ...program.commands]) {
     each.option('--json', 'print the result as JSON')
   }

@@ -187,6 +187,29 @@ test('a clock that is wrong on either side refuses, and admits nobody', async (t
   assert.equal((await shop.visit(agent, { certificate })).status, 200)
 })
 
+test('an issuer whose clock is set back makes its status stale: nothing that it signs passes for current', async (t) => {
+  const { site, shop, agent, certificate, elapsed } = await setUp(t)
+  assert.equal((await shop.visit(agent, { certificate })).status, 200)
+  const behind = (milliseconds: number) => {
+    const asOf = Date.now() - milliseconds
+    const iat = Math.floor(asOf / 1000)
+    // As it believes to be the time: a head of that moment, which the site has reason to take for old.
+    return site.head({ iat, exp: iat + 60, asOf })
+  }
+  elapsed.pass(301_000)
+  site.send({ head: await behind(10_000) })
+  await untilArrived(site, shop)
+  const stale = await shop.visit(agent, { certificate })
+  assert.deepEqual([stale.status, stale.reasons[0]], [503, 'service-unreachable'])
+  const staple = await site.issuer.staple(agent, {
+    iat: Math.floor(Date.now() / 1000) - HOUR / 1000,
+  })
+  assert.equal((await shop.visit(agent, { certificate, staple })).status, 503)
+  // A restriction counts all the same.
+  site.change(1, 7, 2)
+  await until(async () => (await shop.visit(agent, { certificate })).status === 403)
+})
+
 const FORGERIES: Readonly<Record<string, (site: IssuerSite) => Promise<unknown> | unknown>> = {
   'a replayed change': ({ seq }) => ({ seq, at: Date.now(), list: 1, idx: 7, status: 0 }),
   'a reordered change': ({ seq }) => ({ seq: seq - 1, at: Date.now(), list: 1, idx: 7, status: 0 }),

@@ -31,5 +31,8 @@ export const WEBHOOK_TEST_TYPE = 'webhook.test'
 /** Webhook endpoints that an owner may have at once. */
 export const MAX_WEBHOOKS = 10
 
+/** The longest time in which both the current and the previous secret of an endpoint sign: a week. */
+export const MAX_WEBHOOK_OVERLAP_HOURS = 168
+
 /** The longest URL of an endpoint, in characters. */
 export const MAX_WEBHOOK_URL_LENGTH = 1024

@@ -1,29 +1,24 @@
 import {
   AGENT_ID_PATTERN,
-  agentKeySetUrl,
   BOUND_CHALLENGE,
   challengeMessage,
   claimMessage,
   DIRECTORY_PROOF_MAX_LIFETIME,
   encodeBase64,
-  encodeBase64Url,
   foreignTextIn,
   isClaimToken,
   isRecoveryToken,
   type Naming,
   parseChallenge,
   parseDidOrTail,
-  StructuredFieldError,
   signDirectory,
-  signRequest,
 } from '@countersign/protocol'
 import type { AgentAnswer, AgentOptions } from './agent-options.ts'
 import { AgentTokens } from './certificates/agent-tokens.ts'
 import { CountersignError } from './errors.ts'
 import { endRequest, type KeyHolder, recoverRequest, rotateRequest } from './key-operations.ts'
-import { isTrusted } from './keys/ed25519.ts'
+import { checkedSigner } from './keys/checked-signer.ts'
 import type { Signer } from './keys/signer.ts'
-import { isSignature } from './keys/verify-signature.ts'
 import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
 import { originOf } from './origin.ts'
@@ -38,12 +33,9 @@ import type {
   Rotated,
   Vetoed,
 } from './responses/types.ts'
-import { type AgentSession, signInAt } from './sign-in.ts'
-import { type Audience, audiencesOf, signatureAgentOf } from './signed-requests/audiences.ts'
-import { bufferBody } from './signed-requests/buffered-body.ts'
-import { signInUrlOf } from './signed-requests/sign-in-url.ts'
-import { requestToSign, signedFetch } from './signed-requests/signed-fetch.ts'
-import { SiteSessions } from './signed-requests/site-sessions.ts'
+import type { AgentSession } from './sign-in.ts'
+import { audiencesOf } from './signed-requests/audiences.ts'
+import { RequestSigner } from './signed-requests/request-signer.ts'
 
 /**
  * An agent with its key. Every error is a CountersignError. No method returns the private key.
@@ -51,17 +43,11 @@ import { SiteSessions } from './signed-requests/site-sessions.ts'
 export class Agent {
   readonly #registry: Registry
   readonly #naming: Naming
-  readonly #audiences: ReadonlyMap<string, Audience>
   readonly #issuer: string
   readonly #now: () => number
-  /** Null: requests carry no certificate. */
-  readonly #tokens: AgentTokens | null
-  /** Origins that may still know this agent by its previous key; null until the key changes. */
-  #acceptedNewKey: Set<string> | null = null
-  #sessions = new SiteSessions()
+  readonly #requests: RequestSigner
   #signer: Signer
   #did: string | null
-  #signerCheck: Promise<void> | null = null
 
   /** @throws CountersignError INVALID_ARGUMENT, UNUSABLE_KEY if the public key is not 32 bytes */
   constructor(options: AgentOptions) {
@@ -70,10 +56,18 @@ export class Agent {
     this.#signer = checkedSigner(signer)
     this.#naming = namingOf(registry.naming)
     this.#did = did === undefined ? null : this.#fullDid(did)
-    this.#audiences = audiencesOf(audiences)
     this.#issuer = originOf(issuer, 'The issuer')
     this.#now = options.now ?? Date.now
-    this.#tokens = options.certificates ? new AgentTokens(registry, this.#naming, this.#now) : null
+    this.#requests = new RequestSigner({
+      naming: this.#naming,
+      audiences: audiencesOf(audiences),
+      issuer: this.#issuer,
+      tokens: options.certificates ? new AgentTokens(registry, this.#naming, this.#now) : null,
+      now: this.#now,
+      signer: () => this.#signer,
+      did: () => this.#requireDid(),
+      answer: (challenge, audience) => this.answer(challenge, { audience }),
+    })
   }
 
   /** 32 bytes in padded standard base64. */
@@ -87,10 +81,7 @@ export class Agent {
    */
   useKey(signer: Signer): void {
     this.#signer = checkedSigner(signer)
-    this.#signerCheck = null
-    this.#acceptedNewKey = new Set()
-    this.#tokens?.forget()
-    this.#sessions = new SiteSessions()
+    this.#requests.keyChanged()
   }
 
   /** The agent's DID; null until this object knows it. */
@@ -226,7 +217,7 @@ export class Agent {
       ...{ authority: new URL(this.#issuer).host, publicKey: this.#signer.publicKey, created },
       expires: created + DIRECTORY_PROOF_MAX_LIFETIME,
     }
-    const proof = await signDirectory(claim, (message) => this.#signBytes(message))
+    const proof = await signDirectory(claim, (message) => this.#signer.sign(message))
     return this.#registry.proveDirectory(did, proof, options)
   }
 
@@ -286,10 +277,8 @@ export class Agent {
    * @returns the request to send. Its body, up to 10 MiB, is in memory; its `redirect` is `manual`
    * @throws CountersignError WRONG_AUDIENCE; NO_DID; INVALID_ARGUMENT if it is signed already or its body is too large
    */
-  async sign(input: string | URL | Request, init?: RequestInit): Promise<Request> {
-    const request = requestToSign(input, init)
-    this.#audienceOf(request.url)
-    return this.#signRequest(request, await bufferBody(request))
+  sign(input: string | URL | Request, init?: RequestInit): Promise<Request> {
+    return this.#requests.sign(input, init)
   }
 
   /**
@@ -299,29 +288,7 @@ export class Agent {
    * `WWW-Authenticate`, the agent signs in there and sends the request once more, with the session instead of a signature. Sessions
    * are in memory, one for each audience, and are renewed in the same way. It is bound to this object.
    */
-  readonly fetch: typeof globalThis.fetch = async (input, init) => {
-    const request = requestToSign(input, init)
-    if (!this.#audiences.has(new URL(request.url).origin)) {
-      request.headers.delete(this.#naming.idHeader)
-      return globalThis.fetch(request)
-    }
-    const sessions = this.#sessions
-    return signedFetch(request, {
-      sign: (each, body) => this.#signRequest(each, body),
-      mayRetry: (origin, status) =>
-        this.#mayHavePreviousKey(origin, status) ||
-        (status === 401 && this.#tokens?.renewAfterRefusal() === true),
-      sessionOf: (origin) => sessions.get(origin, this.#now()),
-      endSession: (origin, session) => sessions.end(origin, session),
-      signInAfter: (response, each, refused) => this.#signInAfter(response, each, refused),
-      withSession: (each, body, { token }) => {
-        const headers = new Headers(each.headers)
-        headers.set(this.#naming.idHeader, this.#requireDid())
-        headers.set('authorization', `Bearer ${token}`)
-        return new Request(each, { headers, body, redirect: 'manual' })
-      },
-    })
-  }
+  readonly fetch: typeof globalThis.fetch = async (input, init) => this.#requests.fetch(input, init)
 
   /**
    * Signs in at a site with a sign-in endpoint (docs/sessions.md): gets a challenge, answers it, gets a session. `fetch` uses the
@@ -329,16 +296,8 @@ export class Agent {
    * @param endpoint the site's sign-in endpoint, such as `https://shop.example/agent-sign-in`
    * @throws CountersignError WRONG_AUDIENCE if the site relays the challenge of another one; NOT_ADMITTED
    */
-  async signIn(
-    endpoint: string | URL,
-    options: Pick<CallOptions, 'signal'> = {},
-  ): Promise<AgentSession> {
-    const audience = originOf(endpoint, 'The endpoint')
-    const sessions = this.#sessions
-    const answer = (challenge: string) => this.answer(challenge, { audience })
-    const session = await signInAt(endpoint, options, answer)
-    if (this.#audiences.has(audience)) sessions.set(audience, session)
-    return session
+  signIn(endpoint: string | URL, options: Pick<CallOptions, 'signal'> = {}): Promise<AgentSession> {
+    return this.#requests.signIn(endpoint, options)
   }
 
   #fullDid(text: string): string {
@@ -365,64 +324,6 @@ export class Agent {
     throw new CountersignError('NO_DID', message)
   }
 
-  #audienceOf(url: string): Audience {
-    const { origin } = new URL(url)
-    const audience = this.#audiences.get(origin)
-    if (audience !== undefined) return audience
-    const message = `This agent does not sign for ${origin}: it is not one of its audiences.`
-    throw new CountersignError('WRONG_AUDIENCE', message)
-  }
-
-  async #signRequest(request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Request> {
-    const audience = this.#audienceOf(request.url)
-    const did = this.#requireDid()
-    const headers = new Headers(request.headers)
-    headers.set(this.#naming.idHeader, did)
-    for (const [name, value] of (await this.#tokens?.headersFor(did)) ?? [])
-      headers.set(name, value)
-    const keySet = agentKeySetUrl(this.#issuer, did.slice(this.#naming.didPrefix.length))
-    const { method, url } = request
-    try {
-      const signed = await signRequest(
-        { method, url, headers: [...headers], body },
-        {
-          publicKey: this.#signer.publicKey,
-          sign: (message) => this.#signBytes(message),
-          signatureAgent: signatureAgentOf(audience, keySet),
-          naming: this.#naming,
-          createdAt: this.#now(),
-          nonce: encodeBase64Url(crypto.getRandomValues(new Uint8Array(18))),
-        },
-      )
-      for (const [name, value] of signed) headers.set(name, value)
-    } catch (cause) {
-      if (!(cause instanceof StructuredFieldError)) throw cause
-      const message = `This request cannot be signed: ${cause.message}.`
-      throw new CountersignError('INVALID_ARGUMENT', message, { cause })
-    }
-    return new Request(request, { headers, body, redirect: 'manual' })
-  }
-
-  /** Signs in where a response says: at the origin of the request, which is one of the audiences. */
-  async #signInAfter(response: Response, { url }: Request, refused: AgentSession | null) {
-    const endpoint = signInUrlOf(response, url, this.#naming.idHeader)
-    if (endpoint === null) return null
-    const { origin } = endpoint
-    // Another request may have signed in meanwhile.
-    const current = this.#sessions.get(origin, this.#now())
-    if (current !== null && current !== refused) return current
-    return this.#sessions.signIn(origin, () =>
-      signInAt(endpoint, {}, (challenge) => this.answer(challenge, { audience: origin })),
-    )
-  }
-
-  /** Once for each origin after a change of the key: the site may have the previous one in its cache. */
-  #mayHavePreviousKey(origin: string, status: number): boolean {
-    const isFirst = this.#acceptedNewKey?.has(origin) === false
-    if (isFirst) this.#acceptedNewKey?.add(origin)
-    return isFirst && status === 401
-  }
-
   async #answerTo(challenge: string): Promise<AgentAnswer> {
     let message: Uint8Array
     try {
@@ -436,27 +337,8 @@ export class Agent {
   }
 
   async #sign(message: Uint8Array): Promise<string> {
-    return encodeBase64(await this.#signBytes(message))
+    return encodeBase64(await this.#signer.sign(message))
   }
-
-  async #signBytes(message: Uint8Array): Promise<Uint8Array> {
-    const signature = await this.#signer.sign(message)
-    // Detects a KMS with another algorithm here, instead of as INVALID_SIGNATURE at the service.
-    if (!isTrusted(this.#signer)) this.#signerCheck ??= this.#checkSigner(message, signature)
-    await this.#signerCheck
-    return signature
-  }
-
-  async #checkSigner(message: Uint8Array, signature: Uint8Array): Promise<void> {
-    if (await isSignature(this.#signer.publicKey, message, signature)) return
-    const wrong = "The signer's signature is not one by its public key: pure Ed25519 is needed."
-    throw new CountersignError('UNUSABLE_KEY', wrong)
-  }
-}
-
-function checkedSigner(signer: Signer): Signer {
-  if (signer.publicKey.length === 32) return signer
-  throw new CountersignError('UNUSABLE_KEY', 'The public key of the signer must be 32 bytes.')
 }
 
 function refuseForeignText(text: string): void {

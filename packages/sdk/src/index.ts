@@ -49,16 +49,16 @@ export type {
   RegistryOptions,
 } from './options.ts'
 export { type RecomputedGrade, recomputeGrade } from './recompute-grade.ts'
-export {
-  type ClaimRequest,
-  type DirectoryProofRequest,
-  type RecoverRequest,
-  Registry,
-  type RenounceRequest,
-  type RotateRequest,
-  type VerifyRequest,
-  type VetoRequest,
-} from './registry.ts'
+export { Registry } from './registry.ts'
+export type {
+  ClaimRequest,
+  DirectoryProofRequest,
+  RecoverRequest,
+  RenounceRequest,
+  RotateRequest,
+  VerifyRequest,
+  VetoRequest,
+} from './registry-requests.ts'
 export {
   type AgentSignIn,
   type AgentSignInOptions,

@@ -7,7 +7,7 @@ import {
 import { CountersignError } from './errors.ts'
 import type { Signer } from './keys/signer.ts'
 import { isSignature } from './keys/verify-signature.ts'
-import type { RecoverRequest, RotateRequest, VetoRequest } from './registry.ts'
+import type { RecoverRequest, RotateRequest, VetoRequest } from './registry-requests.ts'
 import type { AgentObject } from './responses/types.ts'
 
 /** Who signs an operation on keys. */

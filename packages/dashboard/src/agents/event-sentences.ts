@@ -55,6 +55,12 @@ const SENTENCES: Readonly<
       ? 'New recovery codes were created. The old ones no longer work.'
       : `${signInMethod(payload)} added.`,
   'owner.sign_in_method_removed': (payload) => `${signInMethod(payload)} removed.`,
+  'owner.grant_issuer_created': ({ name }) => `Grant issuer “${name}” created.`,
+  'owner.grant_issuer_deleted': ({ name }) => `Grant issuer “${name}” deleted.`,
+  'owner.grant_issuer_assigned': ({ agent }) => `${agent} was assigned to a grant issuer.`,
+  'owner.grant_issuer_unassigned': ({ agent }) => `${agent} gets no more grants.`,
+  'owner.grant_first_issued': ({ agent, audience }) =>
+    `${agent} got its first grant for the authorization server ${audience}.`,
   'owner.api_key_created': (payload) => `API key created.${scopesClause(payload)}`,
   'owner.api_key_revoked': (payload) => `API key revoked.${scopesClause(payload)}`,
 }

@@ -45,23 +45,43 @@ export function findDirectory(
   return directories.find((each) => keySetOfDirectory(each) === keySet) ?? null
 }
 
+/** A key of a key set, with the time in which it is valid, in milliseconds since 1970. */
+export interface DirectoryKey {
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+  readonly notBefore: number
+  readonly expires: number
+}
+
 /**
  * Reads a JSON Web Key Set (RFC 7517). Ignores what is no usable Ed25519 key, and the `kid` of each: a key is found by its own
  * thumbprint.
  * @param json parsed
- * @returns the public keys (32 bytes) by thumbprint; null if it is no key set, or one of more than 64 keys
+ * @returns the keys by thumbprint; null if it is no key set, or one of more than 64 keys
  */
-export function readKeySet(json: unknown): ReadonlyMap<string, Uint8Array> | null {
+export function readKeySet(json: unknown): ReadonlyMap<string, DirectoryKey> | null {
   const { keys } = (json ?? {}) as { readonly keys?: unknown }
   if (!Array.isArray(keys) || keys.length > MAX_DIRECTORY_KEYS) return null
-  const found = new Map<string, Uint8Array>()
+  const found = new Map<string, DirectoryKey>()
   for (const each of keys as readonly unknown[]) {
-    const { kty, crv, x, use = 'sig' } = (each ?? {}) as Readonly<Record<string, unknown>>
+    const jwk = (each ?? {}) as Readonly<Record<string, unknown>>
+    const { kty, crv, x, use = 'sig', nbf = 0, exp = Number.MAX_SAFE_INTEGER } = jwk
     const isEd25519 = kty === 'OKP' && crv === 'Ed25519' && use === 'sig' && typeof x === 'string'
     const key = isEd25519 ? decodeBase64UrlKey(x) : null
-    if (key !== null && keyFault(key) === null) found.set(keyThumbprint(key), key)
+    const [notBefore, expires] = [millisecondsOf(nbf), millisecondsOf(exp)]
+    if (key === null || keyFault(key) !== null || notBefore === null || expires === null) continue
+    found.set(keyThumbprint(key), { publicKey: key, notBefore, expires })
   }
   return found
+}
+
+/** From here on, a time is one in milliseconds: directories in use have both. In seconds, it would be the year 5138. */
+const MILLISECONDS_FROM = 100_000_000_000
+
+/** @param time `nbf` or `exp` of a key, in seconds or milliseconds since 1970. @returns null if it is no time */
+function millisecondsOf(time: unknown): number | null {
+  if (typeof time !== 'number' || !Number.isFinite(time)) return null
+  return time < MILLISECONDS_FROM ? time * 1000 : time
 }
 
 /** @returns 32 bytes; null if the text is not their canonical base64url, without padding */

@@ -1,6 +1,11 @@
 import { type Static, Type } from 'typebox'
 import type { Naming } from '../naming.ts'
-import { MAX_WEBHOOK_URL_LENGTH, MAX_WEBHOOKS, WEBHOOK_EVENT_TYPES } from '../webhook.ts'
+import {
+  MAX_WEBHOOK_OVERLAP_HOURS,
+  MAX_WEBHOOK_URL_LENGTH,
+  MAX_WEBHOOKS,
+  WEBHOOK_EVENT_TYPES,
+} from '../webhook.ts'
 import { did, timestamp } from './formats.ts'
 import { nullable } from './nullable.ts'
 
@@ -51,6 +56,11 @@ export const webhookSchema = () =>
         description: 'why the service has disabled it; else null',
       }),
       createdAt: timestamp(),
+      previousSecretUntil: nullable({
+        ...timestamp(),
+        description:
+          'after a rotation of the secret: until when the previous one signs too; else null',
+      }),
       failingSince: nullable({
         ...timestamp(),
         description: 'when the first attempt failed after the last success; null: not failing',
@@ -103,7 +113,7 @@ export const newWebhookSchema = () =>
 /** A webhook endpoint to create. */
 export type NewWebhook = Static<ReturnType<typeof newWebhookSchema>>
 
-/** A new endpoint, with the secret. */
+/** An endpoint with a new secret. */
 export const createdWebhookSchema = () =>
   Type.Object(
     {
@@ -114,11 +124,30 @@ export const createdWebhookSchema = () =>
       }),
       publicKey: publicKey(),
     },
-    { description: 'A new webhook endpoint' },
+    { description: 'A webhook endpoint with a new secret' },
   )
 
-/** A new endpoint, with the secret. */
+/** An endpoint with a new secret. */
 export type CreatedWebhook = Static<ReturnType<typeof createdWebhookSchema>>
+
+/** `POST /api/account/webhooks/{id}/rotate-secret` */
+export const newWebhookSecretSchema = () =>
+  Type.Object(
+    {
+      overlapHours: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: MAX_WEBHOOK_OVERLAP_HOURS,
+          description:
+            'how long deliveries are signed with the previous secret too; 0: no longer, because it has leaked. Default: 24',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  )
+
+/** A rotation of an endpoint's secret. */
+export type NewWebhookSecret = Static<ReturnType<typeof newWebhookSecretSchema>>
 
 /** `PATCH /api/account/webhooks/{id}` */
 export const webhookPatchSchema = () =>

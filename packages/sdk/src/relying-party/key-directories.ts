@@ -1,4 +1,5 @@
 import {
+  type DirectoryKey,
   directoryUrl,
   findDirectory,
   type KeyDirectory,
@@ -57,7 +58,7 @@ const MAX_BYTES = 64 * 1024
 /**
  * Creates the cache of the directories that you trust. Create it once. It fetches a directory when a request names it, one request at a
  * time for each, within 3 seconds, at most 64 KiB and 64 keys, without redirects. A failure keeps the keys that are known; an empty key
- * set removes them.
+ * set removes them, and `nbf` and `exp` of a key are respected.
  * @throws CountersignError INVALID_ARGUMENT
  */
 export function keyDirectories(
@@ -107,7 +108,7 @@ class CachedKeySet {
   readonly #fetch: FetchKeys
   readonly #now: () => number
   /** Null until it was read once. */
-  #keys: ReadonlyMap<string, Uint8Array> | null = null
+  #keys: ReadonlyMap<string, DirectoryKey> | null = null
   #readAt = Number.NEGATIVE_INFINITY
   #askedAt = Number.NEGATIVE_INFINITY
   #hasFailed = false
@@ -122,7 +123,10 @@ class CachedKeySet {
   async key(keyid: string): Promise<Uint8Array | 'unknown-key' | 'directory-unavailable'> {
     const isFresh = this.#now() - this.#readAt < FRESH_MS
     if (!isFresh || !this.#keys?.has(keyid)) await this.#refresh()
-    return this.#keys?.get(keyid) ?? (this.#hasFailed ? 'directory-unavailable' : 'unknown-key')
+    const key = this.#keys?.get(keyid)
+    const now = Date.now()
+    if (key && key.notBefore <= now && now < key.expires) return key.publicKey
+    return this.#hasFailed ? 'directory-unavailable' : 'unknown-key'
   }
 
   #refresh(): Promise<void> {
@@ -144,7 +148,7 @@ class CachedKeySet {
   }
 
   /** @returns null if the answer is no key set */
-  async #keysThere(signal: AbortSignal): Promise<ReadonlyMap<string, Uint8Array> | null> {
+  async #keysThere(signal: AbortSignal): Promise<ReadonlyMap<string, DirectoryKey> | null> {
     const page = await this.#fetch(this.#url, signal)
     const bytes = page.status === 200 ? await readBody(page, MAX_BYTES) : null
     if (bytes === null || bytes === 'too-large') return null

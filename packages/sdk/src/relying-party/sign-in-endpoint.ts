@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts'
-import type { VerifyRequest } from '../registry.ts'
+import type { VerifyRequest } from '../registry-requests.ts'
 import type { AgentSession } from '../sign-in.ts'
 
 /** The two steps of a sign-in. */

@@ -8,8 +8,8 @@ type SignRequest = (request: Request, body: Uint8Array<ArrayBuffer> | null) => P
 /** What `signedFetch` needs of an agent. */
 export interface FetchingAgent {
   readonly sign: SignRequest
-  /** Whether to sign once more after a 401: the site may still have the agent's previous key. */
-  readonly mayRetry: (origin: string, status: number) => boolean
+  /** Whether to sign once more after a 401: the site may still have the agent's previous key, or not accept its certificate. */
+  readonly mayRetry: (sent: Request, status: number) => boolean
   /** The session of a site, if there is one. */
   readonly sessionOf: (origin: string) => AgentSession | null
   /** Forgets a session that the site does not accept. */
@@ -108,11 +108,12 @@ async function signedHop(
   body: Uint8Array<ArrayBuffer> | null,
   { sign, mayRetry }: FetchingAgent,
 ): Promise<Response> {
-  const send = async () => globalThis.fetch(await sign(request, body), { redirect: 'manual' })
-  const response = await send()
-  if (!mayRetry(new URL(request.url).origin, response.status)) return response
+  const send = (signed: Request) => globalThis.fetch(signed, { redirect: 'manual' })
+  const signed = await sign(request, body)
+  const response = await send(signed)
+  if (!mayRetry(signed, response.status)) return response
   await response.body?.cancel()
-  return send()
+  return send(await sign(request, body))
 }
 
 /** As fetch does (HTTP-redirect fetch, step 12). */

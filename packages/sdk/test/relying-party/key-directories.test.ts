@@ -53,12 +53,15 @@ function mockNetwork(t: TestContext, addresses: readonly string[], port: number,
   return { connected, lookup: lookup.mock }
 }
 
-const verifierFor = (directory: TrustedDirectory = { url: KEY_SET }) => {
+const verifierFor = (
+  directory: TrustedDirectory = { url: KEY_SET },
+  fetch?: typeof globalThis.fetch,
+) => {
   const options = {
     registry: new Registry('https://id.example'),
     audiences: [SHOP],
     nonces: olderNonceStore(),
-    directories: keyDirectories([directory]),
+    directories: keyDirectories([directory], { fetch }),
   }
   return (request: Request) => verifyRequest(request, options)
 }
@@ -149,6 +152,45 @@ test('redirects are not followed, and large answers are not read to their end', 
     assert.deepEqual([result.reason, asked], ['directory-unavailable', 1])
     t.mock.restoreAll()
   }
+})
+
+test('a key that is not valid yet or any more is unknown, with times in seconds or milliseconds', async () => {
+  const { agent, jwk } = await foreignSigner()
+  const verdictFor = async (times: object) => {
+    const fetch = async () => Response.json({ keys: [{ ...jwk, ...times }] })
+    const verify = verifierFor({ url: KEY_SET }, fetch)
+    const { verdict, reason } = await verify(await agent.sign(SHOP))
+    return reason ?? verdict
+  }
+  const seconds = Math.floor(Date.now() / 1000)
+  for (const times of [
+    { nbf: seconds + 3600 },
+    { exp: seconds - 1 },
+    { nbf: (seconds + 3600) * 1000 },
+    { exp: seconds * 1000 - 1 },
+    { exp: 'soon' },
+    { nbf: null },
+  ]) {
+    assert.equal(await verdictFor(times), 'unknown-key', JSON.stringify(times))
+  }
+  for (const times of [
+    { nbf: seconds - 3600, exp: seconds + 3600 },
+    { nbf: (seconds - 3600) * 1000, exp: (seconds + 3600) * 1000 },
+  ]) {
+    assert.equal(await verdictFor(times), 'verified', JSON.stringify(times))
+  }
+})
+
+test('a key that expires is no longer used, without another request to the directory', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  const { agent, jwk } = await foreignSigner()
+  const exp = Math.floor(Date.now() / 1000) + 60
+  const fetch = t.mock.fn(async () => Response.json({ keys: [{ ...jwk, exp }] }))
+  const verify = verifierFor({ url: KEY_SET }, fetch)
+  assert.equal((await verify(await agent.sign(SHOP))).verdict, 'verified')
+  t.mock.timers.tick(61_000)
+  assert.equal((await verify(await agent.sign(SHOP))).reason, 'unknown-key')
+  assert.equal(fetch.mock.callCount(), 1)
 })
 
 test('only https addresses at host names can be listed', async () => {

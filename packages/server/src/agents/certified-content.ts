@@ -20,6 +20,9 @@ export interface CertifiedContent {
   readonly assurance: Assurance | null
 }
 
+/** The verification that a certificate states. */
+export type StatedVerification = Pick<CertifiedContent, 'identityMethod' | 'assurance'>
+
 /** What is true of an agent now. */
 export interface Standing {
   readonly keySequence: number
@@ -77,9 +80,17 @@ export function stillHolds(content: CertifiedContent, standing: Standing, at: nu
   if (content.keySequence !== standing.keySequence) return false
   // Grades are letters, and A is the best.
   if (standing.grade > content.grade) return false
-  const { identityMethod, assurance } = content
+  return isStillVerified(content, standing.verifications, at)
+}
+
+/** Whether the verification that a certificate states is still there. @param at milliseconds since 1970 */
+export function isStillVerified(
+  { identityMethod, assurance }: StatedVerification,
+  verifications: readonly VerificationFact[],
+  at: number,
+): boolean {
   if (identityMethod === null || assurance === null) return true
-  return standing.verifications.some(
+  return verifications.some(
     (each) =>
       each.provider === identityMethod &&
       isCurrent(each, at) &&

@@ -16,22 +16,28 @@ export type GradedAgent = Pick<AgentRow, 'tail' | 'status' | 'key_sequence' | 'o
  * Recomputes the grade of an agent and records it if it changed, and updates the status of its certificates. Call it in the
  * transaction of the change that may affect either, after that change was written.
  * @param at the time of the change, in milliseconds since 1970
+ * @param isSpread the grades of other agents of the owner change at this moment (`LoggedChange`)
  */
-export async function regrade(tx: Tx, tail: string, at: number): Promise<void> {
+export async function regrade(tx: Tx, tail: string, at: number, isSpread = false): Promise<void> {
   const agent = await agentByTail(tx.db, tail)
-  if (agent !== undefined) await regradeAgent(tx, agent, at)
+  if (agent !== undefined) await regradeAgent(tx, agent, at, isSpread)
 }
 
 /** Like `regrade`, for an agent that was already read in this transaction. */
-export async function regradeAgent(tx: Tx, agent: GradedAgent, at: number): Promise<void> {
+export async function regradeAgent(
+  tx: Tx,
+  agent: GradedAgent,
+  at: number,
+  isSpread = false,
+): Promise<void> {
   const evidence = await evidenceNow(tx.db, agent, at)
-  await recordGrade(tx, agent, evidence.grade, at)
+  await recordGrade(tx, agent, evidence.grade, at, isSpread)
   await reviseEntry(tx, await currentEntry(tx.db, agent.tail), agent, evidence, at)
 }
 
 /**
  * Stores a grade and appends `agent.grade_changed`, unless it equals the last recorded grade.
- * @param isSpread the grades of other agents of the owner change at this moment (`LoggedChange`)
+ * @param isSpread see `regrade`
  */
 export async function recordGrade(
   tx: Tx,

@@ -89,7 +89,8 @@ interface Evidence {
   readonly expiresAt: number
 }
 
-function evidenceOf({ agent, owner }: AgentView, now: number): Evidence {
+/** What a signed token says about the evidence for an agent. @param now milliseconds since 1970 */
+export function evidenceOf({ agent, owner }: AgentView, now: number): Evidence {
   const { keyChangedAt, statusChangedAt, channels } = agent.profile
   const { grade, policyVersion, evidence } = gradeOf({
     status: agent.status,

@@ -1,5 +1,5 @@
 import { agentByTail, touchAgent } from '../agents/agent-table.ts'
-import { logChange } from '../agents/log-change.ts'
+import { type LoggedChange, logChange } from '../agents/log-change.ts'
 import { regrade } from '../agents/regrade.ts'
 import type { AgentRow, ChannelRow, JobRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
@@ -46,21 +46,25 @@ export async function recordChannelEvent(
   await touchAgent(tx, tail, { at, version: seq })
   const place = { kind: channel.kind, handleOrDomain: channel.handle_or_domain }
   await appendEvent(tx, { seq, at, type, tail, ownerId, payload: { ...place, ...payload } })
-  await logChannel(tx, agent, { channel, type, payload, at }, seq)
-  await regrade(tx, tail, at)
+  // Another owner's proof takes the channel from all agents of this one at the same moment.
+  const isSpread = payload.reason === PROVEN_BY_ANOTHER
+  await logChannel(tx, agent, { channel, type, payload, at }, { seq, isSpread })
+  await regrade(tx, tail, at, isSpread)
 }
+
+const PROVEN_BY_ANOTHER = 'proven-by-another'
 
 /** The log names the kind and the tier only: a handle may identify a person. The end of a revoked agent has an entry already. */
 async function logChannel(
   tx: Tx,
   agent: AgentRow,
   { channel, type, payload, at }: ChannelEvent,
-  seq: number,
+  logged: Pick<LoggedChange, 'seq' | 'isSpread'>,
 ): Promise<void> {
   if (agent.status === 'revoked') return
   const { kind, tier, handle_or_domain: handleOrDomain } = channel
   await logChange(tx, agent.tail, {
-    ...{ seq, at, by: payload.reason === 'owner' ? 'owner' : 'service' },
+    ...{ ...logged, at, by: payload.reason === 'owner' ? 'owner' : 'service' },
     change: { type: type === 'channel.verified' ? 'channel_verified' : 'channel_lost', kind, tier },
     evidence: { kind, handleOrDomain, reason: payload.reason ?? null },
   })
@@ -113,7 +117,7 @@ async function removeFromOtherOwners(
 ): Promise<void> {
   for (const other of await channelsOfOthers(tx.db, channel, agent.owner_id)) {
     const loser = await agentByTail(tx.db, other.tail)
-    await deleteWithEvent(tx, loser, other, { reason: 'proven-by-another', at })
+    await deleteWithEvent(tx, loser, other, { reason: PROVEN_BY_ANOTHER, at })
   }
 }
 

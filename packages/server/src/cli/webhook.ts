@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { WEBHOOK_EVENT_TYPES, type Webhook, type WebhookEventType } from '@countersign/protocol'
+import {
+  MAX_WEBHOOK_OVERLAP_HOURS,
+  WEBHOOK_EVENT_TYPES,
+  type Webhook,
+  type WebhookEventType,
+} from '@countersign/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Env } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
@@ -12,6 +17,7 @@ import {
   createEndpoint,
   listEndpoints,
   removeEndpoint,
+  rotateSecret,
 } from '../webhooks/manage-endpoints.ts'
 import type { WebhookDeps } from '../webhooks/webhook-deps.ts'
 import { withData } from './context.ts'
@@ -51,6 +57,20 @@ export function webhookCommands(program: Command, env: Env): void {
     })
 
   webhook
+    .command('rotate-secret')
+    .description('give an endpoint another secret, and print it once')
+    .argument('<id>')
+    .option(
+      '--overlap <hours>',
+      'how long deliveries are signed with the previous secret too; 0 if it has leaked',
+      parseHours,
+      24,
+    )
+    .action((id: string, options: { overlap: number }, command: Command) =>
+      rotate(env, id, options.overlap, command),
+    )
+
+  webhook
     .command('remove')
     .description('remove an endpoint with its delivery log')
     .argument('<id>')
@@ -75,6 +95,19 @@ async function add(
     `Added ${created.id} (${created.url}).
 Secret of the v1 signatures, shown this once: ${created.secret}
 Public key of the v1a signatures: ${created.publicKey}`,
+  )
+}
+
+async function rotate(env: Env, id: string, overlapHours: number, command: Command): Promise<void> {
+  const rotated = await withWebhooks(env, (deps) =>
+    rotateSecret(deps, OPERATOR, id, { overlapHours }),
+  )
+  const until = rotated.previousSecretUntil
+  print(
+    command,
+    rotated,
+    `New secret of ${id}, shown this once: ${rotated.secret}
+${until === null ? 'The previous secret signs no more.' : `The previous secret signs too until ${until}.`}`,
   )
 }
 
@@ -114,6 +147,12 @@ function withWebhooks<T>(env: Env, work: (deps: WebhookDeps) => Promise<T>): Pro
       await sender.close()
     }
   })
+}
+
+function parseHours(text: string): number {
+  const hours = Number(text)
+  if (/^\d{1,3}$/.test(text) && hours <= MAX_WEBHOOK_OVERLAP_HOURS) return hours
+  throw new InvalidArgumentError(`It takes 0 to ${MAX_WEBHOOK_OVERLAP_HOURS} hours.`)
 }
 
 function parseTypes(text: string): WebhookEventType[] {

@@ -6,6 +6,7 @@ import { WorkLoop } from '../core/jobs/work-loop.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
+import { repairEntries } from '../status/repair-entries.ts'
 import { HEAD_INTERVAL_MS } from '../status/status-feed.ts'
 import type { DueDeliveries } from '../webhooks/due-deliveries.ts'
 import type { ServiceParts } from './app-deps.ts'
@@ -80,12 +81,18 @@ export function startTimers(
     poll: () => issuerKeys.refresh(),
     onError: (error) => log.error({ err: error }, 'the state of the issuer keys cannot be read'),
   })
+  const repairs = new WorkLoop({
+    poll: (stopping) => repairEntries({ db, now }, stopping),
+    onError: (error) => log.error({ err: error }, 'entries of status lists cannot be repaired'),
+  })
+  void repairs.run()
   const stopWork = every(WORK_MS, () => {
     // First, so that a warning precedes what it warns of.
     warnings.run()
     due.run()
     void rotation.run()
     void thumbprints.run()
+    void repairs.run()
     void checks.run()
     void emails?.run()
     void deliveries.run()
@@ -104,6 +111,7 @@ export function startTimers(
     await Promise.all([
       due.stop(),
       thumbprints.stop(),
+      repairs.stop(),
       rotation.stop(),
       warnings.stop(),
       logging.stop(),

@@ -99,7 +99,8 @@ export class StatusState {
     const { epoch } = this.#assertLoaded()
     const { readModel, now } = this.#deps
     const last = this.#last
-    const asOf = now() - readModel.staleness()
+    // Rounded down: the monotonic clock has fractions, the claim has none.
+    const asOf = Math.floor(now() - readModel.staleness())
     return { epoch, seq: last?.seq ?? 0, digest: digestOf(last), asOf }
   }
 

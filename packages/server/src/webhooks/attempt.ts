@@ -1,7 +1,7 @@
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../core/database/webhook-rows.ts'
 import { ProofAbsent, Unreachable } from '../core/network/perspective.ts'
 import type { AttemptResult } from './delivery-table.ts'
-import { composeMessage } from './signatures.ts'
+import { composeMessage, type SigningEndpoint } from './signatures.ts'
 import type { WebhookDeps } from './webhook-deps.ts'
 
 const GONE = 410
@@ -24,7 +24,7 @@ export interface Attempt {
  */
 export async function attempt(
   deps: Pick<WebhookDeps, 'site' | 'pepper' | 'webhookKey' | 'sender' | 'now'>,
-  endpoint: Pick<WebhookEndpointRow, 'id' | 'secret_salt' | 'url'>,
+  endpoint: SigningEndpoint & Pick<WebhookEndpointRow, 'url'>,
   delivery: Pick<WebhookDeliveryRow, 'id' | 'seq' | 'type' | 'tail' | 'at'>,
   stopped?: AbortSignal,
 ): Promise<Attempt> {

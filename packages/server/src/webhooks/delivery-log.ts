@@ -44,9 +44,9 @@ export async function listDeliveries(
   }
 }
 
-/** The endpoints of an owner with their logs, for the export of the account. */
-export async function exportEndpoints(db: Db, site: Site, ownerId: number) {
-  const endpoints = await describeEndpoints(db, ownerId)
+/** The endpoints of an owner with their logs, for the export of the account. @param at milliseconds since 1970 */
+export async function exportEndpoints(db: Db, site: Site, ownerId: number, at: number) {
+  const endpoints = await describeEndpoints(db, ownerId, at)
   return Promise.all(
     endpoints.map(async (endpoint) => {
       const all = { before: null, state: null, limit: MAX_EXPORTED }

@@ -4,6 +4,7 @@ import {
   MAX_WEBHOOK_URL_LENGTH,
   MAX_WEBHOOKS,
   type NewWebhook,
+  type NewWebhookSecret,
   type Webhook,
   type WebhookEventType,
   type WebhookPatch,
@@ -24,30 +25,33 @@ import {
   updateEndpoint,
 } from './endpoint-table.ts'
 import { beginListening } from './fan-out.ts'
-import { publicKeyText, secretText } from './signatures.ts'
+import { previousSecretUntil, publicKeyText, secretText } from './signatures.ts'
 import type { WebhookDeps } from './webhook-deps.ts'
 
 const ID_BYTES = 12
 const MAX_COUNT = 1000
+const HOUR_MS = 3_600_000
+/** Enough for receivers to learn of the new secret. */
+const DEFAULT_OVERLAP_HOURS = 24
 
 /** Whose endpoints: an owner's, or null for the operator's. */
 type Whose = number | null
 
 /** The endpoints of an owner or of the operator, newest first, and the key that verifies their deliveries. */
 export async function listEndpoints(
-  { db, webhookKey }: Pick<WebhookDeps, 'db' | 'webhookKey'>,
+  { db, webhookKey, now }: Pick<WebhookDeps, 'db' | 'webhookKey' | 'now'>,
   whose: Whose,
 ): Promise<Webhooks> {
   return {
-    webhooks: await describeEndpoints(db.read, whose),
+    webhooks: await describeEndpoints(db.read, whose, now()),
     publicKey: publicKeyText(webhookKey),
   }
 }
 
-/** The endpoints of an owner or of the operator, newest first. */
-export async function describeEndpoints(db: Db, whose: Whose): Promise<Webhook[]> {
+/** The endpoints of an owner or of the operator, newest first. @param at milliseconds since 1970 */
+export async function describeEndpoints(db: Db, whose: Whose, at: number): Promise<Webhook[]> {
   const webhooks: Webhook[] = []
-  for (const row of await endpointsOf(db, whose)) webhooks.push(await describeEndpoint(db, row))
+  for (const row of await endpointsOf(db, whose)) webhooks.push(await describeEndpoint(db, row, at))
   return webhooks
 }
 
@@ -63,8 +67,7 @@ export async function createEndpoint(
 ): Promise<CreatedWebhook> {
   const { db, now, randomBytes } = deps
   const target = await checkedUrl(deps, url)
-  const random = () => Buffer.from(randomBytes(ID_BYTES)).toString('base64url')
-  const [id, salt] = [`wh_${random()}`, random()]
+  const [id, salt] = [`wh_${randomText(randomBytes)}`, randomText(randomBytes)]
   const row = await db.write(async (tx) => {
     if (whose !== null) await assertMayChange(tx.db, whose)
     if ((await endpointsOf(tx.db, whose)).length >= MAX_WEBHOOKS) {
@@ -74,7 +77,8 @@ export async function createEndpoint(
       )
     }
     const inserted: WebhookEndpointRow = {
-      ...{ id, owner_id: whose, url: target, types: typesText(eventTypes), secret_salt: salt },
+      ...{ id, owner_id: whose, url: target, types: typesText(eventTypes) },
+      ...{ secret_salt: salt, previous_salt: null, previous_until: null },
       ...{ state: 'active', disabled_reason: null, created_at: now() },
       after_seq: await beginListening(tx),
       ...{ due_at: 0, failures: 0, failing_since: null, delivered_at: null },
@@ -83,11 +87,49 @@ export async function createEndpoint(
     await insertEndpoint(tx, inserted)
     return inserted
   })
+  return withSecret(deps, row)
+}
+
+/**
+ * Gives an endpoint another secret, from the next attempt on. For `overlapHours`, deliveries carry a signature by the previous
+ * one too; with 0, none does from now on. The response is the only place where the new secret appears.
+ * @throws CodedError NOT_FOUND, FORBIDDEN if the owner is suspended
+ */
+export async function rotateSecret(
+  deps: Omit<WebhookDeps, 'sender'>,
+  whose: Whose,
+  id: string,
+  { overlapHours = DEFAULT_OVERLAP_HOURS }: NewWebhookSecret,
+): Promise<CreatedWebhook> {
+  const { db, now, randomBytes } = deps
+  const salt = randomText(randomBytes)
+  const row = await db.write(async (tx) => {
+    if (whose !== null) await assertMayChange(tx.db, whose)
+    const { secret_salt } = await requireEndpoint(tx.db, whose, id)
+    const isOverlapping = overlapHours > 0
+    await updateEndpoint(tx, id, {
+      secret_salt: salt,
+      previous_salt: isOverlapping ? secret_salt : null,
+      previous_until: isOverlapping ? now() + overlapHours * HOUR_MS : null,
+    })
+    return requireEndpoint(tx.db, whose, id)
+  })
+  return withSecret(deps, row)
+}
+
+async function withSecret(
+  { db, now, pepper, webhookKey }: Pick<WebhookDeps, 'db' | 'now' | 'pepper' | 'webhookKey'>,
+  row: WebhookEndpointRow,
+): Promise<CreatedWebhook> {
   return {
-    ...(await describeEndpoint(db.read, row)),
-    secret: secretText(deps.pepper, row),
-    publicKey: publicKeyText(deps.webhookKey),
+    ...(await describeEndpoint(db.read, row, now())),
+    secret: secretText(pepper, row),
+    publicKey: publicKeyText(webhookKey),
   }
+}
+
+function randomText(randomBytes: WebhookDeps['randomBytes']): string {
+  return Buffer.from(randomBytes(ID_BYTES)).toString('base64url')
 }
 
 /**
@@ -95,7 +137,7 @@ export async function createEndpoint(
  * @throws CodedError NOT_FOUND, VALIDATION_ERROR if the service may not send to the URL, FORBIDDEN if the owner is suspended
  */
 export async function changeEndpoint(
-  deps: Pick<WebhookDeps, 'db' | 'sender'>,
+  deps: Pick<WebhookDeps, 'db' | 'now' | 'sender'>,
   whose: Whose,
   id: string,
   { url, eventTypes, state }: WebhookPatch,
@@ -114,7 +156,7 @@ export async function changeEndpoint(
     })
     return requireEndpoint(tx.db, whose, id)
   })
-  return describeEndpoint(db.read, row)
+  return describeEndpoint(db.read, row, deps.now())
 }
 
 /** Earlier failures do not count. A turn in progress ends with its current attempt. */
@@ -194,7 +236,7 @@ function typesText(eventTypes: readonly WebhookEventType[] | null): string | nul
   return eventTypes === null ? null : eventTypes.join(' ')
 }
 
-async function describeEndpoint(db: Db, row: WebhookEndpointRow): Promise<Webhook> {
+async function describeEndpoint(db: Db, row: WebhookEndpointRow, at: number): Promise<Webhook> {
   return {
     id: row.id,
     url: row.url,
@@ -202,6 +244,7 @@ async function describeEndpoint(db: Db, row: WebhookEndpointRow): Promise<Webhoo
     state: row.state,
     disabledReason: row.disabled_reason,
     createdAt: timestamp(row.created_at),
+    previousSecretUntil: timestampOrNull(previousSecretUntil(row, at)),
     failingSince: timestampOrNull(row.failing_since),
     lastDeliveredAt: timestampOrNull(row.delivered_at),
     nextAttemptAt:

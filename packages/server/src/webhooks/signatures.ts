@@ -14,7 +14,11 @@ export interface MessageDeps {
   readonly webhookKey: Pick<ServiceKey, 'sign'>
 }
 
-type Endpoint = Pick<WebhookEndpointRow, 'id' | 'secret_salt'>
+/** An endpoint with its salts. */
+export type SigningEndpoint = Pick<
+  WebhookEndpointRow,
+  'id' | 'secret_salt' | 'previous_salt' | 'previous_until'
+>
 type Delivery = Pick<WebhookDeliveryRow, 'id' | 'seq' | 'type' | 'tail' | 'at'>
 
 /**
@@ -33,13 +37,26 @@ export function deliveryId(
  * The key of the `v1` signatures: 32 bytes, derived from the deployment's secret, so that every node can sign and neither
  * the database nor a backup of it holds a secret.
  */
-function secretOf(pepper: MessageDeps['pepper'], { id, secret_salt }: Endpoint): Uint8Array {
-  return pepper.authenticate('webhook-secret', JSON.stringify([id, secret_salt]))
+function secretOf(pepper: MessageDeps['pepper'], id: string, salt: string): Uint8Array {
+  return pepper.authenticate('webhook-secret', JSON.stringify([id, salt]))
 }
 
 /** The secret in the serialization of Standard Webhooks: `whsec_` and base64. */
-export function secretText(pepper: MessageDeps['pepper'], endpoint: Endpoint): string {
-  return `whsec_${Buffer.from(secretOf(pepper, endpoint)).toString('base64')}`
+export function secretText(
+  pepper: MessageDeps['pepper'],
+  { id, secret_salt }: Pick<WebhookEndpointRow, 'id' | 'secret_salt'>,
+): string {
+  return `whsec_${Buffer.from(secretOf(pepper, id, secret_salt)).toString('base64')}`
+}
+
+/** Until when the secret before the current one signs too; null if it no longer does. @param at milliseconds since 1970 */
+export function previousSecretUntil(
+  { previous_salt, previous_until }: SigningEndpoint,
+  at: number,
+): number | null {
+  return previous_salt !== null && previous_until !== null && previous_until > at
+    ? previous_until
+    : null
 }
 
 /** The public key of the `v1a` signatures in the serialization of Standard Webhooks: `whpk_` and base64. */
@@ -54,7 +71,7 @@ export function publicKeyText({ publicKey }: Pick<ServiceKey, 'publicKey'>): str
  */
 export function composeMessage(
   { site, pepper, webhookKey }: MessageDeps,
-  endpoint: Endpoint,
+  endpoint: SigningEndpoint,
   delivery: Delivery,
   at: number,
 ): OutboundMessage {
@@ -65,17 +82,28 @@ export function composeMessage(
   })
   const sentAt = Math.floor(at / 1000)
   const signed = Buffer.from(`${delivery.id}.${sentAt}.${body}`)
-  const hmac = createHmac('sha256', secretOf(pepper, endpoint)).update(signed).digest('base64')
+  const hmacs = saltsOf(endpoint, at).map((salt) =>
+    createHmac('sha256', secretOf(pepper, endpoint.id, salt))
+      .update(signed)
+      .digest('base64'),
+  )
   const signature = Buffer.from(webhookKey.sign(signed)).toString('base64')
   return {
     headers: {
       'content-type': 'application/json',
       'webhook-id': delivery.id,
       'webhook-timestamp': String(sentAt),
-      'webhook-signature': `v1,${hmac} v1a,${signature}`,
+      'webhook-signature': [...hmacs.map((hmac) => `v1,${hmac}`), `v1a,${signature}`].join(' '),
     },
     body,
   }
+}
+
+/** The current salt, and the previous one as long as it signs. */
+function saltsOf(endpoint: SigningEndpoint, at: number): string[] {
+  const { secret_salt, previous_salt } = endpoint
+  const isTwo = previous_salt !== null && previousSecretUntil(endpoint, at) !== null
+  return isTwo ? [secret_salt, previous_salt] : [secret_salt]
 }
 
 /** What a delivery is about. No text that anyone chose: receivers read the rest at the URL. */

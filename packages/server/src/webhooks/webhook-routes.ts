@@ -1,6 +1,7 @@
 import {
   createdWebhookSchema,
   newWebhookSchema,
+  newWebhookSecretSchema,
   WEBHOOK_DELIVERY_STATES,
   webhookDeliveriesSchema,
   webhookDeliverySchema,
@@ -22,6 +23,7 @@ import {
   createEndpoint,
   listEndpoints,
   removeEndpoint,
+  rotateSecret,
 } from './manage-endpoints.ts'
 import { redeliver, sendTest } from './manual-deliveries.ts'
 import type { WebhookDeps } from './webhook-deps.ts'
@@ -91,6 +93,21 @@ export function webhookRoutes(
       const { ownerId } = await signedIn.owner(request)
       await removeEndpoint(deps, ownerId, request.params.id)
       return reply.code(204).send(null as never)
+    },
+  })
+
+  app.post('/api/account/webhooks/:id/rotate-secret', {
+    schema: ownerSchema({
+      operationId: 'rotateWebhookSecret',
+      summary: 'Give a webhook endpoint another secret; the response has it, once',
+      ...forApiKeys('webhooks:write'),
+      params: endpointParams(),
+      body: newWebhookSecretSchema(),
+      response: { 200: createdWebhookSchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return rotateSecret(deps, ownerId, request.params.id, request.body)
     },
   })
 

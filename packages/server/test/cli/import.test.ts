@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { certificateOf } from '../../../../test/support/agent-certificates.ts'
 import { insertProvenChannel } from '../../../../test/support/channel-rows.ts'
+import { untilLogged } from '../../../../test/support/log-client.ts'
 import { databaseOf, POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
 import { openRaw, type RawDatabase } from '../../../../test/support/raw-database.ts'
 import {
@@ -36,6 +37,8 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
   await insertOwnerRecords(service, owner)
   await certificateOf(service, dids[0] as string)
   await signIn(service, owner)
+  // At least the claims, the revocation and the suspension.
+  await untilLogged(service, 9)
   const tail = dids[0]?.slice(-24) as string
   await operator.db.write(async (tx) => {
     // Byte for byte "B" comes before "a"; in most languages it comes after.
@@ -62,6 +65,20 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       .execute()
     const token = { token_hash: Buffer.alloc(32, 8), token_expires_at: 2 ** 45 }
     await insertRecovery(tx, { tail, reason: 'key_lost', started_at: 2 ** 44, ...token })
+    const entry = JSON.stringify({ type: 'grade' })
+    await tx.db
+      .insertInto('log_queue')
+      .values({
+        ...{ seq: 2 ** 40, tail, owner_id: owner, type: 'grade', entry, evidence: '{}' },
+        // Not due while the test runs.
+        not_before: 2 ** 45,
+      })
+      .execute()
+    await tx.db
+      .insertInto('log_quotas')
+      .values({ owner_id: owner, day: 1, entries: 1 })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
     await tx.db.deleteFrom('avatars').execute()
     await tx.db
       .insertInto('avatars')

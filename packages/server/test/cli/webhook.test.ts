@@ -5,7 +5,7 @@ import { claimAgent, countersignd, startTestService } from '../../../../test/sup
 import { untilTicked } from '../../../../test/support/until.ts'
 import { payloadOf, startReceiver } from '../webhooks/support/receiver.ts'
 
-test('countersignd webhook adds an endpoint for all agents, lists, activates and removes it', async (t) => {
+test('countersignd webhook adds an endpoint for all agents, lists, activates and removes it, and rotates its secret', async (t) => {
   const service = await startTestService(t)
   const { env } = service
   const receiver = await startReceiver(t)
@@ -32,6 +32,15 @@ test('countersignd webhook adds an endpoint for all agents, lists, activates and
   await untilTicked(service, async () => receiver.received.length === 2)
   assert.equal(payloadOf(receiver.received[1] as never).data.endpoint, id)
   await untilTicked(service, async () => (await list())[0]?.pending === 0)
+
+  const rotated = JSON.parse(await run('rotate-secret', id, '--json')) as CreatedWebhook
+  assert.match(rotated.secret, /^whsec_/)
+  assert.notEqual(rotated.secret, secret)
+  assert.equal((await list())[0]?.previousSecretUntil, rotated.previousSecretUntil)
+  assert.notEqual(rotated.previousSecretUntil, null)
+  const last = await run('rotate-secret', id, '--overlap', '0')
+  assert.match(last, /shown this once: whsec_.+\nThe previous secret signs no more\.$/m)
+  assert.equal((await list())[0]?.previousSecretUntil, null)
   await run('remove', id)
   assert.deepEqual(await list(), [])
 
@@ -39,6 +48,8 @@ test('countersignd webhook adds an endpoint for all agents, lists, activates and
     [['add', 'https://10.0.0.1/hook'], 2, /not the name of a host/],
     [['add', receiver.url, '--types', 'agent.updated'], 2, /agent\.updated is not one of/],
     [['remove', id], 3, /no such webhook endpoint/],
+    [['rotate-secret', id], 3, /no such webhook endpoint/],
+    [['rotate-secret', id, '--overlap', '169'], 2, /0 to 168 hours/],
   ]
   for (const [args, code, message] of refusals) {
     const refused = await countersignd(env, 'webhook', ...args)

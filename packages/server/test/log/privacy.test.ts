@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { isAgentEntry, randomTail } from '@countersign/protocol'
+import { type AgentEntry, isAgentEntry, randomTail } from '@countersign/protocol'
 import { logKey, readLog, untilLogged } from '../../../../test/support/log-client.ts'
+import { ON_POSTGRES } from '../../../../test/support/postgres.ts'
 import { textOfTables } from '../../../../test/support/raw-database.ts'
 import { openOperator, startTestService, testEnv } from '../../../../test/support/service.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
+import { revokeAll } from '../../src/agent-management/revoke-all.ts'
 import { SPREAD_MS } from '../../src/agents/log-change.ts'
 import { insertAgent } from '../../src/claims/claim-table.ts'
 import { readSettings } from '../../src/config/config.ts'
@@ -13,8 +15,9 @@ import { loadPepper } from '../../src/core/crypto/secrets.ts'
 import { verifyOwner } from '../../src/identity/record-verification.ts'
 import { deleteAccount } from '../../src/privacy/delete-account.ts'
 
-const AGENTS = process.env.TEST_TIER === 'quick' ? 300 : 10_000
-const MINUTES = SPREAD_MS / 60_000
+const AGENTS = process.env.TEST_TIER === 'quick' ? 300 : ON_POSTGRES ? 2000 : 10_000
+/** Agents of another owner, whose entries are not spread. */
+const CONTROLS = 300
 
 test('agents of one owner are not linked by the time of their entries, neither at a verification nor at the erasure', async (t) => {
   const env = await testEnv(t)
@@ -22,79 +25,116 @@ test('agents of one owner are not linked by the time of their entries, neither a
   let now = Date.now()
   const before = await openOperator(settings, () => now)
   const owner = await before.addVerifiedOwner('somebody', 'low')
+  const other = await before.addVerifiedOwner('other', 'low')
   await before.db.write(async (tx) => {
-    for (let i = 0; i < AGENTS; i++) {
+    for (let i = 0; i < AGENTS + CONTROLS; i++) {
       const tail = randomTail(randomBytes)
       const agent = { tail, public_key: randomBytes(32), agent_id: `label-of-somebody-${i}` }
+      const owner_id = i < AGENTS ? owner : other
       await insertAgent(tx, {
-        ...{ ...agent, seq: 1_000_000 + i, owner_id: owner, claimed_at: now, grade: 'D' },
+        ...{ ...agent, seq: 1_000_000 + i, owner_id, claimed_at: now, grade: 'D' },
       })
     }
   })
   await before.close()
   const service = await startTestService(t, env, () => now)
-  await untilLogged(service, AGENTS + 1)
+  const begun = AGENTS + CONTROLS + 1
+  await untilLogged(service, begun)
   const { db } = service.operator
 
-  const waiting = async (type: string) => {
-    const rows = await db.read.selectFrom('log_queue').selectAll().execute()
-    assert.deepEqual([...new Set(rows.map((row) => row.type))], rows.length > 0 ? [type] : [])
-    return rows
-  }
-  const spread = async (type: string) => {
-    const rows = await waiting(type)
-    const minutes = rows.map(({ not_before }) => Math.floor((not_before - now - 1) / 60_000))
+  /** How many changes wait, which are all of this type. */
+  const queued = async (type: string) => {
+    const rows = await db.read
+      .selectFrom('log_queue')
+      .select(({ fn }) => ['type', fn.countAll<number | string>().as('count')])
+      .groupBy('type')
+      .execute()
     assert.deepEqual(
-      [...new Set(minutes)].toSorted((a, b) => a - b),
-      Array.from({ length: MINUTES }, (_, i) => i),
+      rows.map((row) => row.type),
+      rows.length > 0 ? [type] : [],
     )
-    return rows.length
+    return Number(rows[0]?.count ?? 0)
   }
   const entriesNow = async () => {
     const { entries } = await readLog(`${service.url}/log`, await logKey(service.url))
     return entries.filter(isAgentEntry)
   }
-  const claimOrder = (await entriesNow()).map(({ did }) => did)
+  const claimOrder = didsOf(await entriesNow())
 
   const deps = { db, now: () => now, pepper: loadPepper(settings.dataDir) }
   const subject = { provider: 'in-person', issuer: 'host', subject: String(owner) }
+  const verifiedAt = now
   await verifyOwner(deps, owner, { ...subject, assurance: 'high', expiresAt: null })
-  await untilTicked(service, async () => (await waiting('grade')).length === AGENTS)
-  assert.equal(await spread('grade'), AGENTS)
+  await untilTicked(service, async () => (await queued('grade')) === AGENTS)
   now += SPREAD_MS + 1
-  await untilLogged(service, 2 * AGENTS + 1)
-  const graded = (await entriesNow()).slice(AGENTS)
+  await untilLogged(service, begun + AGENTS)
+  const graded = (await entriesNow()).slice(AGENTS + CONTROLS)
   assert.deepEqual([...new Set(graded.map(({ type }) => type))], ['grade'])
-  assertSpread(graded, claimOrder)
+  assert.equal(new Set(didsOf(graded)).size, AGENTS)
+  assertSpread(graded, verifiedAt, claimOrder)
 
+  const erasedAt = now
   await deleteAccount({ db, now: () => now }, owner, 'somebody')
-  assert.equal(await spread('status'), AGENTS)
-  assert.ok(!(await textOfTables(settings)).includes('label-of-somebody'))
+  assert.equal(await queued('status'), AGENTS)
+  const text = await textOfTables(settings)
+  assert.ok(!text.includes('label-of-somebody-0\n') && !text.includes(`somebody-${AGENTS - 1}\n`))
   now += SPREAD_MS + 1
-  await untilLogged(service, 3 * AGENTS + 1)
-  const revoked = (await entriesNow()).slice(2 * AGENTS)
+  await untilLogged(service, begun + 2 * AGENTS)
+  const revoked = (await entriesNow()).slice(2 * AGENTS + CONTROLS)
   assert.deepEqual([...new Set(revoked.map(({ type }) => type))], ['status'])
-  assertSpread(revoked, claimOrder)
+  assert.equal(new Set(didsOf(revoked)).size, AGENTS)
+  assertSpread(revoked, erasedAt, claimOrder)
+  assertSpread(revoked, erasedAt, didsOf(graded))
+  const own = new Set(claimOrder.slice(0, AGENTS).map((did) => did.slice(-24)))
   const open = await db.read
     .selectFrom('log_entries')
     .select('tail')
     .where('salt', 'is not', null)
     .execute()
-  assert.deepEqual(open, [])
-  assert.deepEqual(await waiting('none'), [])
+  assert.deepEqual([...new Set(open.map(({ tail }) => own.has(tail ?? '')))], [false])
+  assert.equal(await queued('none'), 0)
+
+  // The control: an owner who revokes all agents at once makes entries that are not spread.
+  assert.equal(await revokeAll({ db, now: () => now }, other, 'other', 'retired'), CONTROLS)
+  const revokedAt = now
+  await untilLogged(service, begun + 2 * AGENTS + CONTROLS)
+  const together = (await entriesNow()).slice(3 * AGENTS + CONTROLS)
+  assert.equal(together.length, CONTROLS)
+  assert.ok(unevenness(together, revokedAt) > UNEVEN)
+  assert.ok(correlation(didsOf(together), claimOrder) > CORRELATED)
 })
 
-/** Neither the time nor the order tells that the entries belong together. */
-function assertSpread(
-  entries: readonly { readonly at: number; readonly did: string }[],
-  claimed: readonly string[],
-) {
-  assert.equal(entries.length, AGENTS)
-  const perSecond = Map.groupBy(entries, ({ at }) => Math.floor(at / 1000))
-  const most = Math.max(...[...perSecond.values()].map(({ length }) => length))
-  assert.ok(most < AGENTS / 10, `${most} entries of a second`)
-  assert.notDeepEqual(
-    entries.map(({ did }) => did),
-    claimed,
-  )
+/** Chance exceeds these once in 10^13 and in 10^14 runs. */
+const UNEVEN = 4
+const CORRELATED = 8
+
+type Timed = Pick<AgentEntry, 'at' | 'did'>
+
+const didsOf = (entries: readonly Timed[]) => entries.map(({ did }) => did)
+
+/** Neither the time nor the order of entries tells that they belong together. */
+function assertSpread(entries: readonly Timed[], changedAt: number, order: readonly string[]) {
+  assert.ok(entries.every(({ at }) => at > changedAt && at <= changedAt + SPREAD_MS))
+  const uneven = unevenness(entries, changedAt)
+  assert.ok(uneven < UNEVEN, `an unevenness of ${uneven}`)
+  const correlated = correlation(didsOf(entries), order)
+  assert.ok(correlated < CORRELATED, `a correlation of ${correlated}`)
+}
+
+/** How far times are from an even spread over the 15 minutes (Kolmogorov and Smirnov), times the root of their number. */
+function unevenness(entries: readonly Timed[], from: number): number {
+  const times = entries.map(({ at }) => (at - from) / SPREAD_MS).toSorted((a, b) => a - b)
+  const count = times.length
+  const distances = times.map((time, i) => Math.max(time - i / count, (i + 1) / count - time))
+  return Math.max(...distances) * Math.sqrt(count)
+}
+
+/** The rank correlation of two orders (Spearman), in standard deviations of what chance gives. */
+function correlation(dids: readonly string[], order: readonly string[]): number {
+  const known = new Set(dids)
+  const rankOf = new Map(order.filter((did) => known.has(did)).map((did, i) => [did, i]))
+  const count = dids.length
+  const squares = dids.map((did, i) => (i - (rankOf.get(did) as number)) ** 2)
+  const sum = squares.reduce((total, each) => total + each, 0)
+  return Math.abs(1 - (6 * sum) / (count * (count ** 2 - 1))) * Math.sqrt(count - 1)
 }

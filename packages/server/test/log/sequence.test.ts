@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AgentEntry, Tail } from '@countersign/protocol'
+import { newKey } from '../../../../test/support/key.ts'
+import { rotateTo } from '../../../../test/support/key-operations.ts'
 import { logKey, readLog, untilLogged } from '../../../../test/support/log-client.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
@@ -11,13 +13,16 @@ import { DAILY_ENTRIES_OF_OWNER } from '../../src/log/sequence.ts'
 
 const DAY_MS = 86_400_000
 
-test('above the daily quota entries about grades wait, a suspension does not and takes them along; grades are coalesced', async (t) => {
+test('above the daily quota entries about grades wait, a suspension, a rotation and a revocation do not and take them along; grades are coalesced', async (t) => {
   const service = await startTestService(t)
   const { db } = service.operator
   const owner = await service.operator.addVerifiedOwner()
   const did = await claimAgent(service, owner)
   const other = await claimAgent(service, owner, undefined, 'other')
-  await untilLogged(service, 2)
+  const key = newKey()
+  const did2 = await claimAgent(service, owner, key, 'third')
+  const tail2 = did2.slice(-24) as Tail
+  await untilLogged(service, 3)
   const today = Math.floor(Date.now() / DAY_MS)
   const change = (of: string, grade: 'A' | 'B') =>
     db.write(async (tx) => {
@@ -48,13 +53,30 @@ test('above the daily quota entries about grades wait, a suspension does not and
     { db, now: Date.now },
     { tail, to: 'suspended', reason: 'test', by: 'operator' },
   )
-  await untilLogged(service, 4)
+  await untilLogged(service, 5)
   const { entries } = await readLog(`${service.url}/log`, await logKey(service.url))
-  const [grade, status] = entries.slice(2) as AgentEntry[]
+  const [grade, status] = entries.slice(3) as AgentEntry[]
   assert.ok(grade?.type === 'grade' && grade.grade === 'B' && grade.did === did)
   assert.ok(status?.type === 'status' && status.status === 'suspended' && status.by === 'operator')
   assert.deepEqual(
     (await queue()).map(({ tail }) => tail),
     [other.slice(-24)],
+  )
+
+  // Neither a rotation nor a revocation for a compromised key waits, although the quota is used up.
+  const next = newKey()
+  const rotated = await rotateTo(service, did2, { old: key, next, sequence: 2 })
+  assert.equal(rotated.status, 200, rotated.text)
+  await db.write((tx) => setEntriesOfOwner(tx, owner, today, DAILY_ENTRIES_OF_OWNER))
+  const compromised = { reason: 'key_compromised', by: 'owner' } as const
+  await changeStatus({ db, now: Date.now }, { tail: tail2, to: 'revoked', ...compromised })
+  await untilLogged(service, 7)
+  const after = await readLog(`${service.url}/log`, await logKey(service.url))
+  assert.deepEqual(
+    (after.entries.slice(5) as AgentEntry[]).map(({ did, type }) => [did, type]),
+    [
+      [did2, 'key_rotated'],
+      [did2, 'status'],
+    ],
   )
 })

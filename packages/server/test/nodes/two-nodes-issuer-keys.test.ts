@@ -26,7 +26,7 @@ test(
     const elapsed = () => performance.now() + ahead
     const one = await startTestService(t, {}, now, elapsed)
     const otherDir = tempDir(t)
-    for (const file of ['identity-pepper', 'directory-key'])
+    for (const file of ['identity-pepper', 'directory-key', 'webhook-key', 'log-key', 'a2a-key'])
       copyFileSync(join(one.settings.dataDir, file), join(otherDir, file))
     copyIssuerKeys(one.settings.dataDir, otherDir)
     const { BASE_URL: _, PORT: _port, ...shared } = one.env

@@ -64,15 +64,24 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
   'agents:write': ['editAgent', 'setAvatar', 'removeAvatar'],
   'agents:status': ['suspendAgent', 'reactivateAgent', 'revokeAgent'],
   'claim_tokens:create': ['issueToken', 'issueTokens'],
-  'channels:write': ['addChannel', 'checkChannel', 'renewChannel', 'removeChannel'],
+  'channels:write': [
+    'addChannel',
+    'checkChannel',
+    'renewChannel',
+    'removeChannel',
+    'countersignCard',
+  ],
   'webhooks:read': ['listWebhooks', 'listWebhookDeliveries'],
   'webhooks:write': [
     'createWebhook',
     'changeWebhook',
     'deleteWebhook',
+    'rotateWebhookSecret',
     'testWebhook',
     'redeliverWebhook',
   ],
+  'grants:read': ['listGrantIssuers', 'agentGrants'],
+  'grants:write': ['createGrantIssuer', 'deleteGrantIssuer', 'assignGrantIssuer'],
 }
 
 interface PublishedOperation {

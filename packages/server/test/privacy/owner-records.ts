@@ -89,6 +89,7 @@ export async function insertOwnerRecords(
       .values({
         ...{ id: `wh_${unique}`, owner_id: ownerId, url: `https://hooks.example/${name}` },
         ...{ types: null, state: 'paused', disabled_reason: null, secret_salt: unique },
+        ...{ previous_salt: unique, previous_until: now + 86_400_000 },
         ...{ created_at: now, after_seq: 0, due_at: 0, failures: 0, failing_since: null },
         ...{ delivered_at: null, holder: null, held_until: 0 },
       })
@@ -99,6 +100,13 @@ export async function insertOwnerRecords(
         ...{ id: `msg_${unique}`, endpoint_id: `wh_${unique}`, seq: null, type: 'webhook.test' },
         ...{ tail: null, at: now, state: 'failed', created_at: now, attempts: 1 },
         ...{ attempted_at: now, status: null, problem: `no ${reference}`, duration_ms: 5 },
+      })
+      .execute()
+    await db
+      .insertInto('grant_issuers')
+      .values({
+        ...{ id: randomBytes(16).toString('hex'), owner_id: ownerId, name },
+        ...{ created_at: now, deleted_at: null },
       })
       .execute()
     await db

@@ -104,6 +104,7 @@ test('status lists, the feed and its snapshot', async (t) => {
     )
     assert.equal(iss, service.url)
     assert.equal(exp - iat, 60)
+    assert.ok(Number.isInteger(asOf))
     assert.equal(iat, Math.floor(asOf / 1000))
     assert.match(epoch, /^[\w-]{22}$/)
     assert.match(digest, /^[\w-]{43}$/)

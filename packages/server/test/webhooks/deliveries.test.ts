@@ -392,3 +392,96 @@ test('endpoints belong to their owner, who can have ten, also by an API key, and
     )
   }
 })
+
+/** Asserts which secrets verify the newest delivery: by standardwebhooks, which takes any signature of the header. */
+function assertVerifiedBy({ receiver }: World, secrets: readonly (readonly [string, boolean])[]) {
+  const { headers, body } = receiver.received.at(-1) ?? assert.fail('nothing was delivered')
+  const text = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, String(value)]),
+  )
+  for (const [i, [secret, verifies]] of secrets.entries()) {
+    // The clock of the test is ahead of that of the library.
+    const at = Number(text['webhook-timestamp'])
+    const signed = `${text['webhook-id']}.${at}.${body}`
+    const own = new StandardWebhook(secret).sign(
+      text['webhook-id'] ?? '',
+      new Date(at * 1000),
+      body,
+    )
+    assert.equal(text['webhook-signature']?.split(' ').includes(own), verifies, `${i}: ${signed}`)
+  }
+}
+
+// The last test, because it moves the clock on.
+test('after a rotation of the secret, both secrets sign for a day, then the new one; 0 hours end the old one at once', async () => {
+  const world = await newWorld()
+  const { owner, receiver, webhook, path } = world
+  const sendTest = async () => assert.equal((await owner.post(`${path}/test`)).status, 200)
+  const rotate = async (body: object = {}) => {
+    const answer = await owner.post(`${path}/rotate-secret`, body)
+    assert.equal(answer.status, 200, answer.text)
+    return jsonOf<CreatedWebhook>(answer)
+  }
+  await sendTest()
+  const before = receiver.received.at(-1)
+  assert.ok(before)
+  assert.equal(String(before.headers['webhook-signature']).split(' ').length, 2)
+
+  const second = await rotate()
+  assert.equal(second.id, webhook.id)
+  assert.notEqual(second.secret, webhook.secret)
+  const days = (Date.parse(second.previousSecretUntil ?? '') - Date.parse(second.createdAt)) / 864e5
+  assert.equal(days, 1)
+  assert.equal((await webhookOf(world)).previousSecretUntil, second.previousSecretUntil)
+  await sendTest()
+  const signatures = String(receiver.received.at(-1)?.headers['webhook-signature']).split(' ')
+  assert.deepEqual(
+    signatures.map((each) => each.split(',')[0]),
+    ['v1', 'v1', 'v1a'],
+  )
+  assertVerifiedBy(world, [
+    [webhook.secret, true],
+    [second.secret, true],
+  ])
+  // Events too, not only tests.
+  await claimAgent(service, owner.ownerId)
+  await untilReceived(world, 3)
+  assertVerifiedBy(world, [
+    [webhook.secret, true],
+    [second.secret, true],
+  ])
+
+  const third = await rotate({ overlapHours: 1 })
+  await sendTest()
+  assertVerifiedBy(world, [
+    [webhook.secret, false],
+    [second.secret, true],
+    [third.secret, true],
+  ])
+  clock.ahead += 3_600_001
+  await sendTest()
+  assertVerifiedBy(world, [
+    [second.secret, false],
+    [third.secret, true],
+  ])
+  assert.equal((await webhookOf(world)).previousSecretUntil, null)
+
+  const fourth = await rotate({ overlapHours: 0 })
+  assert.equal(fourth.previousSecretUntil, null)
+  await sendTest()
+  assertVerifiedBy(world, [
+    [third.secret, false],
+    [fourth.secret, true],
+  ])
+
+  assertRefused(
+    await owner.post(`${path}/rotate-secret`, { overlapHours: 169 }),
+    400,
+    'VALIDATION_ERROR',
+  )
+  const stranger = await newOwner()
+  assertRefused(await stranger.post(`${path}/rotate-secret`, {}), 404, 'NOT_FOUND')
+  assert.equal((await webhookOf(world)).previousSecretUntil, null)
+  const stored = await textOfTables(service.settings)
+  for (const { secret } of [second, third, fourth]) assert.ok(!stored.includes(secret.slice(6)))
+})

@@ -1,4 +1,4 @@
-import type { Webhook, WebhookDelivery, WebhookPatch } from '@countersign/protocol'
+import type { CreatedWebhook, Webhook, WebhookDelivery, WebhookPatch } from '@countersign/protocol'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -14,8 +14,10 @@ import { toast } from '../../components/toast.tsx'
 import { useAction } from '../../components/use-action.ts'
 import { DeliveryLog } from './delivery-log.tsx'
 import { pathOf, refreshWebhooks, webhooksQuery } from './queries.ts'
+import { RotateSecretDialog } from './rotate-secret-dialog.tsx'
 import { WebhookDialog } from './webhook-dialog.tsx'
 import { WebhookMark } from './webhook-mark.tsx'
+import { WebhookSecret } from './webhook-secret.tsx'
 import { waitingText } from './webhooks-page.tsx'
 
 const route = getRouteApi('/signed-in/webhooks/$webhook')
@@ -57,10 +59,12 @@ interface LoadedProps {
 }
 
 function Loaded({ webhook, publicKey }: LoadedProps) {
-  const { id, url, eventTypes, state, createdAt } = webhook
+  const { id, url, eventTypes, state, createdAt, previousSecretUntil } = webhook
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [editing, setEditing] = useState(false)
+  const [rotating, setRotating] = useState(false)
+  const [rotated, setRotated] = useState<CreatedWebhook | null>(null)
   const [deleting, setDeleting] = useState(false)
 
   async function change(patch: WebhookPatch) {
@@ -74,6 +78,11 @@ function Loaded({ webhook, publicKey }: LoadedProps) {
     await refreshWebhooks(queries)
   })
 
+  if (rotated !== null) {
+    return (
+      <WebhookSecret title="Your new secret" webhook={rotated} onDone={() => setRotated(null)} />
+    )
+  }
   return (
     <Page
       title={new URL(url).host}
@@ -93,6 +102,9 @@ function Loaded({ webhook, publicKey }: LoadedProps) {
             </Button>
             <Button size="small" onClick={() => setEditing(true)}>
               Edit
+            </Button>
+            <Button size="small" onClick={() => setRotating(true)}>
+              Rotate secret
             </Button>
             <Button size="small" variant="warning" onClick={() => setDeleting(true)}>
               Delete
@@ -114,6 +126,14 @@ function Loaded({ webhook, publicKey }: LoadedProps) {
           <dd>
             <DateTime at={createdAt} />
           </dd>
+          {previousSecretUntil !== null && (
+            <>
+              <dt className="text-soft">Previous secret</dt>
+              <dd>
+                Signs too until <DateTime at={previousSecretUntil} as="minute" />
+              </dd>
+            </>
+          )}
         </dl>
         <CopyField label="Public key (v1a, Ed25519)" value={publicKey} />
       </Section>
@@ -128,6 +148,16 @@ function Loaded({ webhook, publicKey }: LoadedProps) {
             await change(choice)
             setEditing(false)
             toast('The endpoint is saved.')
+          }}
+        />
+      )}
+      {rotating && (
+        <RotateSecretDialog
+          webhookId={id}
+          onClose={() => setRotating(false)}
+          onRotated={(each) => {
+            setRotated(each)
+            void refreshWebhooks(queries)
           }}
         />
       )}

@@ -4,14 +4,14 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { send } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
-import { CopyField } from '../../components/copy-field.tsx'
 import { DateTime } from '../../components/date-time.tsx'
-import { ErrorNote, Note } from '../../components/error-note.tsx'
-import { Page, Section } from '../../components/page.tsx'
+import { ErrorNote } from '../../components/error-note.tsx'
+import { Page } from '../../components/page.tsx'
 import { Loading, Skeleton } from '../../components/skeleton.tsx'
 import { refreshWebhooks, WEBHOOKS_PATH, webhooksQuery } from './queries.ts'
 import { type WebhookChoice, WebhookDialog } from './webhook-dialog.tsx'
 import { WebhookMark } from './webhook-mark.tsx'
+import { WebhookSecret } from './webhook-secret.tsx'
 
 /** Lists the owner's endpoints and creates new ones. A new secret is shown once. */
 export function WebhooksPage() {
@@ -27,7 +27,11 @@ export function WebhooksPage() {
     await refreshWebhooks(queries)
   }
 
-  if (created !== null) return <Secret webhook={created} onDone={() => setCreated(null)} />
+  if (created !== null) {
+    return (
+      <WebhookSecret title="Your new endpoint" webhook={created} onDone={() => setCreated(null)} />
+    )
+  }
   const webhooks = data?.webhooks ?? []
   return (
     <Page
@@ -116,33 +120,4 @@ function Item({ webhook }: { readonly webhook: Webhook }) {
 export function waitingText(pending: number): string {
   if (pending >= 1000) return '1,000 or more deliveries wait'
   return pending === 1 ? '1 delivery waits' : `${pending} deliveries wait`
-}
-
-interface SecretProps {
-  readonly webhook: CreatedWebhook
-  readonly onDone: () => void
-}
-
-function Secret({ webhook, onDone }: SecretProps) {
-  return (
-    <Page title="Your new endpoint" step="secret" lead="Store the secret before you continue.">
-      <Section title="Verify deliveries">
-        <CopyField label="Secret (v1, HMAC)" value={webhook.secret} />
-        <Note tone="warn">
-          It is shown this once. Anyone who has it can forge deliveries to this endpoint.
-        </Note>
-        <CopyField label="Public key (v1a, Ed25519)" value={webhook.publicKey} />
-        <p className="text-soft">
-          Each delivery has both signatures. Check one of them:{' '}
-          <a href="/docs/webhooks" className="underline">
-            code for TypeScript and Python
-          </a>
-          .
-        </p>
-        <Button variant="primary" className="self-start" onClick={onDone}>
-          I have stored it
-        </Button>
-      </Section>
-    </Page>
-  )
 }

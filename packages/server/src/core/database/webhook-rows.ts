@@ -18,6 +18,9 @@ export interface WebhookEndpointRow {
   disabled_reason: WebhookDisabledReason | null
   /** Random. The secret is derived from it (`webhooks/signatures.ts`), so that the database holds no secret. */
   secret_salt: string
+  /** That of the secret before, which still signs until `previous_until`. */
+  previous_salt: string | null
+  previous_until: number | null
   created_at: number
   /** Only events after this sequence number are delivered. */
   after_seq: number

@@ -148,12 +148,14 @@ function Redeemed({ did, pending, effectiveAt }: RedeemedProps) {
         </div>
         <div>
           <dt className="text-soft text-sm">Time left</dt>
-          <dd
-            role="timer"
-            aria-label="Time left"
-            className="mt-0.5 font-semibold tabular-nums tracking-tight"
-          >
-            {left > 0 ? durationText(left) : 'Taking effect …'}
+          <dd className="mt-0.5">
+            <span
+              role="timer"
+              aria-label="Time left"
+              className="font-semibold tabular-nums tracking-tight"
+            >
+              {left > 0 ? durationText(left) : 'Taking effect …'}
+            </span>
           </dd>
         </div>
       </dl>

@@ -1,0 +1,164 @@
+import {
+  agentKeySetUrl,
+  encodeBase64Url,
+  type Naming,
+  StructuredFieldError,
+  signRequest,
+} from '@countersign/protocol'
+import type { AgentTokens } from '../certificates/agent-tokens.ts'
+import { CountersignError } from '../errors.ts'
+import type { SignedChallenge } from '../keys/signed-challenge.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { CallOptions } from '../options.ts'
+import { originOf } from '../origin.ts'
+import { type AgentSession, signInAt } from '../sign-in.ts'
+import { type Audience, signatureAgentOf } from './audiences.ts'
+import { bufferBody } from './buffered-body.ts'
+import { signInUrlOf } from './sign-in-url.ts'
+import { requestToSign, signedFetch } from './signed-fetch.ts'
+import { SiteSessions } from './site-sessions.ts'
+
+/** The agent whose requests are signed. */
+export interface SigningAgent {
+  readonly naming: Naming
+  /** Whose requests are signed, and the origins that they may go to. */
+  readonly audiences: ReadonlyMap<string, Audience>
+  /** The origin of the service that publishes the agent's keys. */
+  readonly issuer: string
+  /** Null: requests carry no certificate. */
+  readonly tokens: AgentTokens | null
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly signer: () => Signer
+  /** @throws CountersignError NO_DID */
+  readonly did: () => string
+  /** @throws CountersignError WRONG_AUDIENCE if a challenge is for another site */
+  readonly answer: (challenge: string, audience: string) => Promise<SignedChallenge>
+}
+
+/** Signs and sends the requests of an agent, and keeps its sessions at sites. */
+export class RequestSigner {
+  readonly #agent: SigningAgent
+  /** Origins that may still know this agent by its previous key; null until the key changes. */
+  #acceptedNewKey: Set<string> | null = null
+  #sessions = new SiteSessions()
+
+  constructor(agent: SigningAgent) {
+    this.#agent = agent
+  }
+
+  /** Ends what belongs to the previous key. */
+  keyChanged(): void {
+    this.#acceptedNewKey = new Set()
+    this.#agent.tokens?.forget()
+    this.#sessions = new SiteSessions()
+  }
+
+  /** Described at `Agent.sign`. */
+  async sign(input: string | URL | Request, init?: RequestInit): Promise<Request> {
+    const request = requestToSign(input, init)
+    this.#audienceOf(request.url)
+    return this.#sign(request, await bufferBody(request))
+  }
+
+  /** Described at `Agent.fetch`. */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const { audiences, naming, tokens, now, did } = this.#agent
+    const request = requestToSign(input, init)
+    if (!audiences.has(new URL(request.url).origin)) {
+      request.headers.delete(naming.idHeader)
+      return globalThis.fetch(request)
+    }
+    const sessions = this.#sessions
+    return signedFetch(request, {
+      sign: (each, body) => this.#sign(each, body),
+      mayRetry: ({ url, headers }, status) =>
+        this.#mayHavePreviousKey(new URL(url).origin, status) ||
+        (status === 401 && tokens?.renewAfterRefusal(headers) === true),
+      sessionOf: (origin) => sessions.get(origin, now()),
+      endSession: (origin, session) => sessions.end(origin, session),
+      signInAfter: (response, each, refused) => this.#signInAfter(response, each, refused),
+      withSession: (each, body, { token }) => {
+        const headers = new Headers(each.headers)
+        headers.set(naming.idHeader, did())
+        headers.set('authorization', `Bearer ${token}`)
+        return new Request(each, { headers, body, redirect: 'manual' })
+      },
+    })
+  }
+
+  /** Described at `Agent.signIn`. */
+  async signIn(
+    endpoint: string | URL,
+    options: Pick<CallOptions, 'signal'>,
+  ): Promise<AgentSession> {
+    const { audiences, answer } = this.#agent
+    const audience = originOf(endpoint, 'The endpoint')
+    const sessions = this.#sessions
+    const session = await signInAt(endpoint, options, (challenge) => answer(challenge, audience))
+    if (audiences.has(audience)) sessions.set(audience, session)
+    return session
+  }
+
+  #audienceOf(url: string): Audience {
+    const { origin } = new URL(url)
+    const audience = this.#agent.audiences.get(origin)
+    if (audience !== undefined) return audience
+    const message = `This agent does not sign for ${origin}: it is not one of its audiences.`
+    throw new CountersignError('WRONG_AUDIENCE', message)
+  }
+
+  async #sign(request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Request> {
+    const { naming, issuer, tokens, now } = this.#agent
+    const audience = this.#audienceOf(request.url)
+    const did = this.#agent.did()
+    const headers = new Headers(request.headers)
+    headers.set(naming.idHeader, did)
+    // The same throughout, also if the key changes meanwhile.
+    const signer = this.#agent.signer()
+    for (const [name, value] of (await tokens?.headersFor(did, signer.publicKey)) ?? [])
+      headers.set(name, value)
+    const keySet = agentKeySetUrl(issuer, did.slice(naming.didPrefix.length))
+    const { method, url } = request
+    try {
+      const signed = await signRequest(
+        { method, url, headers: [...headers], body },
+        {
+          publicKey: signer.publicKey,
+          sign: (message) => signer.sign(message),
+          signatureAgent: signatureAgentOf(audience, keySet),
+          naming,
+          createdAt: now(),
+          nonce: encodeBase64Url(crypto.getRandomValues(new Uint8Array(18))),
+        },
+      )
+      for (const [name, value] of signed) headers.set(name, value)
+    } catch (cause) {
+      if (!(cause instanceof StructuredFieldError)) throw cause
+      const message = `This request cannot be signed: ${cause.message}.`
+      throw new CountersignError('INVALID_ARGUMENT', message, { cause })
+    }
+    return new Request(request, { headers, body, redirect: 'manual' })
+  }
+
+  /** Signs in where a response says: at the origin of the request, which is one of the audiences. */
+  async #signInAfter(response: Response, { url }: Request, refused: AgentSession | null) {
+    const { naming, now, answer } = this.#agent
+    const endpoint = signInUrlOf(response, url, naming.idHeader)
+    if (endpoint === null) return null
+    const { origin } = endpoint
+    // Another request may have signed in meanwhile.
+    const current = this.#sessions.get(origin, now())
+    if (current !== null && current !== refused) return current
+    return this.#sessions.signIn(origin, () =>
+      signInAt(endpoint, {}, (challenge) => answer(challenge, origin)),
+    )
+  }
+
+  /** Once for each origin after a change of the key: the site may have the previous one in its cache. */
+  #mayHavePreviousKey(origin: string, status: number): boolean {
+    const isFirst = this.#acceptedNewKey?.has(origin) === false
+    if (isFirst) this.#acceptedNewKey?.add(origin)
+    return isFirst && status === 401
+  }
+}

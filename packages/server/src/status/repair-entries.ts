@@ -1,0 +1,117 @@
+import { isCompromised } from '../agents/agent-key-table.ts'
+import { agentByTail } from '../agents/agent-table.ts'
+import { isStillVerified, type StatedVerification } from '../agents/certified-content.ts'
+import { factsOfVerification } from '../agents/read-model/rows.ts'
+import { regradeAgent } from '../agents/regrade.ts'
+import { invalidateEntry } from '../agents/revise-status-entry.ts'
+import {
+  currentEntriesOf,
+  statedVerifications,
+  statusLists,
+  tailsStating,
+} from '../agents/status-entry-table.ts'
+import { verificationsOfOwner } from '../agents/verification-table.ts'
+import type { Database, Db, EventRow, Tx } from '../core/database/database.ts'
+import { type EventType, eventsAfter, lastSeq } from '../core/database/event-table.ts'
+import { readSetting, writeSetting } from '../core/database/settings-table.ts'
+
+/** The setting with the number of the last event whose agent was compared with its entry. */
+const POSITION = 'status_repair_position'
+/** Events, and agents of one owner, that one transaction handles. */
+const BATCH_SIZE = 200
+
+/** Events of changes that the entry of an agent must show. */
+const AGENT_CHANGES: ReadonlySet<string> = new Set<EventType>([
+  'agent.suspended',
+  'agent.reactivated',
+  'agent.revoked',
+  'agent.grade_changed',
+  'agent.key_compromised',
+  'agent.key_rotated',
+  'agent.key_contested',
+  'agent.key_recovered',
+])
+/** Events of changes that the entries of all agents of an owner must show. */
+const OWNER_CHANGES: ReadonlySet<string> = new Set<EventType>([
+  'owner.identity_verified',
+  'owner.identity_expired',
+])
+
+interface RepairDeps {
+  readonly db: Database
+  readonly now: () => number
+}
+
+/**
+ * Brings entries up to date after changes by the release before. In a rolling upgrade, or after a rollback, its nodes change
+ * agents and append events, but know no status lists. Follows the events, so it costs nothing while there are none.
+ * @param stopping ends it after the current batch; the next call goes on from there
+ */
+export async function repairEntries(deps: RepairDeps, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted && (await repairBatch(deps)));
+}
+
+/** Of several nodes, the one that moves the position repairs a batch. @returns whether there may be more */
+async function repairBatch({ db, now }: RepairDeps): Promise<boolean> {
+  const position = await readSetting(db.read, POSITION)
+  const events = await eventsAfter(db.read, Number(position ?? 0), BATCH_SIZE)
+  const [tails, owners] = [tailsOf(events), ownersOf(events)]
+  // A few events of other changes are read again: otherwise claims would cause a write every second.
+  const isNothing = tails.length === 0 && owners.length === 0
+  const last = events.at(-1)
+  if (last === undefined || (isNothing && events.length < BATCH_SIZE)) return false
+  return db.write(async (tx) => {
+    if ((await readSetting(tx.db, POSITION)) !== position) return true
+    if ((await statusLists(tx.db)).length === 0) {
+      await writeSetting(tx, POSITION, String(await lastSeq(tx.db)))
+      return false
+    }
+    for (const entry of await currentEntriesOf(tx.db, tails)) await repair(tx, entry.tail, now())
+    for (const ownerId of owners) {
+      // The same events are read again, until no agent of the owner is left.
+      if (!(await repairOwner(tx, ownerId, now()))) return true
+    }
+    await writeSetting(tx, POSITION, String(last.seq))
+    return events.length === BATCH_SIZE
+  })
+}
+
+function tailsOf(events: readonly EventRow[]): string[] {
+  const changes = events.filter(({ type }) => AGENT_CHANGES.has(type))
+  return [...new Set(changes.flatMap(({ tail }) => tail ?? []))]
+}
+
+function ownersOf(events: readonly EventRow[]): number[] {
+  const changes = events.filter(({ type }) => OWNER_CHANGES.has(type))
+  return [...new Set(changes.flatMap(({ owner_id }) => owner_id ?? []))]
+}
+
+/** Writes nothing if the entry is up to date. */
+async function repair(tx: Tx, tail: string, at: number): Promise<void> {
+  const agent = await agentByTail(tx.db, tail)
+  if (agent === undefined) return
+  if (await isCompromised(tx.db, agent.public_key)) await invalidateEntry(tx, tail, at)
+  else await regradeAgent(tx, agent, at)
+}
+
+/** @returns whether it has repaired all agents of the owner */
+async function repairOwner(tx: Tx, ownerId: number, at: number): Promise<boolean> {
+  for (const lost of await lostVerifications(tx.db, ownerId, at)) {
+    const tails = await tailsStating(tx.db, ownerId, lost, BATCH_SIZE)
+    for (const tail of tails) await repair(tx, tail, at)
+    if (tails.length === BATCH_SIZE) return false
+  }
+  return true
+}
+
+/** Verifications that certificates of the owner's agents state, and that the owner no longer has. */
+async function lostVerifications(
+  db: Db,
+  ownerId: number,
+  at: number,
+): Promise<StatedVerification[]> {
+  const stated = await statedVerifications(db, ownerId)
+  if (stated.length === 0) return []
+  const verifications = (await verificationsOfOwner(db, ownerId)).map(factsOfVerification)
+  return stated.filter((each) => !isStillVerified(each, verifications, at))
+}
