@@ -101,20 +101,18 @@ class PolicyReader {
     return { logs, witnesses, groups, quorum: this.#quorum }
   }
 
-  #log([vkey = '', url = null, ...more]: readonly (string | undefined)[]): string | null {
-    const key = parseVerifierKey(vkey ?? '')
+  #log([vkey = '', url, ...more]: readonly string[]): string | null {
+    const key = parseVerifierKey(vkey)
     if (more.length > 0) return 'it has too many words'
     if (key?.type !== 'ed25519') return 'the key of the log is not a verifier key of Ed25519'
     if (this.#logs.some((log) => isSameKey(log.key, key))) return 'the log is there already'
     if (this.#logs.length === POLICY_MAX_NAMES) return `there are over ${POLICY_MAX_NAMES} logs`
-    this.#logs.push({ key, url })
+    this.#logs.push({ key, url: url ?? null })
     return null
   }
 
-  #witness([name = '', vkey = '', url = null, ...more]: readonly (string | undefined)[]):
-    | string
-    | null {
-    const key = parseVerifierKey(vkey ?? '')
+  #witness([name = '', vkey = '', url, ...more]: readonly string[]): string | null {
+    const key = parseVerifierKey(vkey)
     if (more.length > 0) return 'it has too many words'
     if (key?.type !== 'cosignature')
       return 'the key of the witness is not a verifier key of Ed25519 cosignatures'
@@ -122,8 +120,8 @@ class PolicyReader {
       return 'the key of the witness is there already'
     if (this.#witnesses.length === POLICY_MAX_NAMES)
       return `there are over ${POLICY_MAX_NAMES} witnesses`
-    this.#witnesses.push({ name: name ?? '', key, url })
-    return this.#define(name ?? '')
+    this.#witnesses.push({ name, key, url: url ?? null })
+    return this.#define(name)
   }
 
   #group([name = '', threshold = '', ...members]: readonly string[]): string | null {
