@@ -32,10 +32,10 @@ The first run verifies the whole log, later ones what is new: the signature of t
 that was verified before, the hash of every entry, the chain of entries of each agent, and the signatures of key rotations.
 An interrupted run continues where it was.
 
-  $ countersign log verify --key id.example/log/1+1d5b7045+AZsf…     with a key that you have from somewhere else
+  $ countersign log verify --log-key id.example/log/1+1d5b7045+AZsf…     with a key that you have from somewhere else
   $ countersign log verify --policy policy.txt                       also the cosignatures of witnesses (C2SP tlog-policy)
 
-Without --key, the key that the log names at the first run is trusted, and pinned in the state file.
+Without --log-key, the key that the log names at the first run is trusted, and pinned in the state file.
 
 Exit codes: 0 verified; 4 the log breaks its promise: what shows it is kept in a file; 5 the log cannot be read;
             2 wrong usage; 1 the state file is in use or damaged`
@@ -51,7 +51,7 @@ A key that one of your keys has rotated to is yours too. After a recovery of you
 
 interface LogOptions {
   readonly log?: string
-  readonly key?: string
+  readonly logKey?: string
   readonly policy?: string
   readonly state?: string
 }
@@ -95,7 +95,7 @@ export function logCommand(program: Command, cli: Invocation): void {
 function takesLog(command: Command): Command {
   return takesService(command)
     .option('--log <url>', 'the log, for example at a mirror (default: /log of the service)')
-    .option('--key <verifier key>', 'the key of the log, as verifierKey of /log has it')
+    .option('--log-key <verifier-key>', 'the key of the log, as verifierKey of /log has it')
     .option('--policy <file>', 'witnesses that must have cosigned (C2SP tlog-policy)')
     .option(
       '--state <file>',
@@ -232,7 +232,7 @@ function readOptions(options: LogOptions, cli: Invocation) {
   const source = new LogSource(prefix, (input, init) => {
     return cli.io.fetch(input, { ...init, headers: { 'user-agent': USER_AGENT } })
   })
-  return { source, key: readKey(options.key), policy: readPolicy(options.policy, cli) }
+  return { source, key: readKey(options.logKey), policy: readPolicy(options.policy, cli) }
 }
 
 function readPrefix(text: string): string {
@@ -246,7 +246,7 @@ function readKey(text: string | undefined): NoteKey | null {
   if (text === undefined) return null
   const key = parseVerifierKey(text)
   if (key?.type === 'ed25519') return key
-  throw new Failure('USAGE', '--key takes the verifier key of a log: name+ID+key.')
+  throw new Failure('USAGE', '--log-key takes the verifier key of a log: name+ID+key.')
 }
 
 function readPolicy(path: string | undefined, cli: Invocation): LogPolicy | null {

@@ -40,7 +40,7 @@ export class LogSource {
     } catch {
       // The same as JSON without a key.
     }
-    throw unexpected(this.prefix, 'names no verifier key. Pass it with --key.')
+    throw unexpected(this.prefix, 'names no verifier key. Pass it with --log-key.')
   }
 
   /** The concatenated hashes of a tile. @throws Failure as `checkpoint` */

@@ -82,7 +82,7 @@ async function keyOf({
 }: OpenLogOptions): Promise<[NoteKey, KeyOrigin]> {
   const pinned = known === null ? null : parseVerifierKey(known.verifierKey)
   if (pinned !== null && given !== null && !isSameKey(pinned, given)) {
-    throw new Failure('USAGE', 'The state file is about a log with another key than --key.')
+    throw new Failure('USAGE', 'The state file is about a log with another key than --log-key.')
   }
   const logs = policy?.logs.map(({ key }) => key) ?? []
   const named = given ?? pinned
@@ -97,7 +97,10 @@ async function keyOf({
   const learned = parseVerifierKey(await source.verifierKey())
   const isAccepted = logs.length === 0 || logs.some((log) => learned && isSameKey(log, learned))
   if (learned?.type === 'ed25519' && isAccepted) return [learned, 'learned']
-  throw new Failure('USAGE', `${source.prefix} names no key that can be used. Pass it with --key.`)
+  throw new Failure(
+    'USAGE',
+    `${source.prefix} names no key that can be used. Pass it with --log-key.`,
+  )
 }
 
 async function readCheckpoint(
@@ -115,7 +118,7 @@ async function readCheckpoint(
     known: known?.checkpoint ?? null,
   }
   if (origin !== null && origin !== key.name) {
-    const message = `${source.prefix} serves another log: ${origin} instead of ${key.name}. If the operator has begun a new log, they tell why. Its first entry names the log before it, which stays served at ${source.prefix}/<number>. Verify the new one with --key and a new --state.`
+    const message = `${source.prefix} serves another log: ${origin} instead of ${key.name}. If the operator has begun a new log, they tell why. Its first entry names the log before it, which stays served at ${source.prefix}/<number>. Verify the new one with --log-key and a new --state.`
     throw new LogFault('LOG_REPLACED', message, evidence)
   }
   const message = `The checkpoint of ${source.prefix} is not signed by the key of ${key.name}.`

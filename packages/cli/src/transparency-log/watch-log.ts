@@ -174,7 +174,7 @@ function faultAlert(origin: string, code: string, message: string, evidence: str
 
 /** Said once, when the key of a log is trusted because the log itself names it. */
 export function learnedWarning(verifierKey: string): string {
-  return `No key of the log was given (--key). The one that the log names is trusted from now on: ${verifierKey} Compare it with a copy from somewhere else.`
+  return `No key of the log was given (--log-key). The one that the log names is trusted from now on: ${verifierKey} Compare it with a copy from somewhere else.`
 }
 
 /** Whether a round may succeed later without a change by the user. */
