@@ -55,7 +55,7 @@ export interface VerifyLogOptions extends Omit<OpenLogOptions, 'known'> {
 }
 
 /** An entry that breaks a rule of the log. */
-export interface Violation {
+interface Violation {
   readonly message: string
   /** The path of the file with the evidence. */
   readonly evidence: string
