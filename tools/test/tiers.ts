@@ -35,7 +35,7 @@ export const ALL_ONLY = [
   'packages/server/test/nodes/{failover,former-primary,lost-status,partition,stale-certificates,synchronous-standby,two-nodes-issuer-keys}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
-  'packages/server/test/pages/{browser,console-browser,nothing-moves,pictures,preview-thread,signed-certificate}.test.ts',
+  'packages/server/test/pages/{browser,certificate-log,console-browser,nothing-moves,pictures,preview-thread,signed-certificate}.test.ts',
   'packages/server/test/pages/docs/docs-browser.test.ts',
   'packages/server/test/providers/{core-identity,login-page}.test.ts',
   'packages/server/test/agents/{card-formats,regrade-properties}.test.ts',
