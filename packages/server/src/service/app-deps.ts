@@ -130,7 +130,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     issuerKeys,
     status,
     issuer: new Issuer({
-      ...{ readModel, site, now, db, issuerKeys, certificateLifetimeMs },
+      ...{ readModel, site, now, db, issuerKeys, certificateLifetimeMs, loggedKeys },
       statusState: status.state,
     }),
     transparencyLog,

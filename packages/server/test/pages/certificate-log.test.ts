@@ -12,9 +12,10 @@ import { currentEpoch, updateEpoch } from '../../src/log/log-table.ts'
 import { textOf } from './support/html.ts'
 
 const SECTION = 'id="log"'
+const START = Date.UTC(2026, 0, 5, 10, 20)
 
 test('the certificate page shows the entry of the current key in the transparency log', async (t) => {
-  const service = await startTestService(t, {}, () => Date.UTC(2026, 0, 5, 10, 20))
+  const service = await startTestService(t, {}, () => START)
   const owner = await service.operator.addVerifiedOwner()
   await claimAgent(service, owner)
   await untilLogged(service, 1)
@@ -48,7 +49,7 @@ test('the certificate page shows the entry of the current key in the transparenc
   assert.equal(unchanged.status, 304, 'entries of others do not change the page')
 
   const next = newKey()
-  const body = rotationBody(service, did, { old: key, next, sequence: 2 })
+  const body = rotationBody(service, did, { old: key, next, sequence: 2, issuedAt: START / 1000 })
   assert.equal((await post(service, `/api/v1/agent/${did}/keys`, body)).status, 200)
   await untilLogged(service, 4)
   assert.match(textOf((await page()).text), /Index of the entry 3 /)
