@@ -46,6 +46,7 @@ export const ALL_ONLY = [
   'packages/server/test/owners/passkey-input.test.ts',
   'packages/server/test/pages/development-only.test.ts',
   'packages/server/test/service/{full-log,logs,stop}.test.ts',
+  'packages/cli/test/commands/log.test.ts',
   'packages/gateway/test/{agent-cache,directories,offline-attacks,service-unreachable}.test.ts',
   'packages/sdk/test/{other-names,registry,http/patience,relying-party/{agent-sign-in,challenges}}.test.ts',
   'packages/server/test/agent-management/{list,profile}.test.ts',

@@ -6,6 +6,7 @@ import { claimCommand } from './commands/claim.ts'
 import { conformanceCommand } from './commands/conformance.ts'
 import { fetchCommand } from './commands/fetch.ts'
 import { keygenCommand } from './commands/keygen.ts'
+import { logCommand } from './commands/log.ts'
 import { lookupCommand } from './commands/lookup.ts'
 import { mcpCommand } from './commands/mcp.ts'
 import { mockCommand } from './commands/mock.ts'
@@ -40,6 +41,7 @@ For relying parties:
   $ countersign lookup <did>              show the certificate status and the owner's identity level
   $ countersign verify <did>              verify that a caller holds the agent's key, with a challenge
   $ countersign certificate verify <file> verify a signed certificate, also without a network
+  $ countersign log verify                verify the transparency log; log watch alerts about your own agents
   $ countersign mock                      serve sample agents in every state, for your tests
 
 For operators and implementers:
@@ -115,6 +117,7 @@ function buildProgram(io: Io, json: boolean) {
   verifyCommand(program, invocation)
   resolveCommand(program, invocation)
   certificateCommand(program, invocation)
+  logCommand(program, invocation)
   conformanceCommand(program, invocation)
   mockCommand(program, invocation)
   for (const each of [program, ...program.commands]) {

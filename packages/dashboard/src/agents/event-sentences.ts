@@ -1,7 +1,10 @@
 import { type AgentHistory, describeBrowser } from '@countersign/protocol'
 import { reasonText } from './reasons.ts'
 
-type Event = Pick<AgentHistory['events'][number], 'type' | 'facts'>
+type Event = Pick<AgentHistory['events'][number], 'type' | 'facts'> & {
+  /** The display name of the identity provider. Only in the activity of the account. */
+  readonly providerLabel?: string | null
+}
 type Payload = Event['facts']
 
 /** The display name of a channel kind. */
@@ -129,9 +132,10 @@ const CANCELLED: Readonly<Record<string, string>> = {
  * @returns one sentence per change
  */
 export function eventSentences(
-  { type, facts: payload }: Event,
+  { type, facts, providerLabel }: Event,
   labelOf: LabelOf,
 ): readonly string[] {
+  const payload = providerLabel ? { ...facts, provider: providerLabel } : facts
   return [SENTENCES[type]?.(payload, labelOf) ?? `Event: ${type}.`].flat()
 }
 
