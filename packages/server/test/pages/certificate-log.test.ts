@@ -49,7 +49,12 @@ test('the certificate page shows the entry of the current key in the transparenc
   assert.equal(unchanged.status, 304, 'entries of others do not change the page')
 
   const next = newKey()
-  const body = rotationBody(service, did, { old: key, next, sequence: 2, issuedAt: START / 1000 })
+  const body = rotationBody(
+    service,
+    did,
+    { old: key, next, sequence: 2 },
+    { issuedAt: START / 1000 },
+  )
   assert.equal((await post(service, `/api/v1/agent/${did}/keys`, body)).status, 200)
   await untilLogged(service, 4)
   assert.match(textOf((await page()).text), /Index of the entry 3 /)
