@@ -19,6 +19,7 @@ const EVERY_FILE = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'tools/
 /** Too slow for `npm test`, or in need of programs that npm does not bring. */
 export const ALL_ONLY = [
   'packages/*/test/published.test.ts',
+  'packages/cli/test/commands/{grant,registry}.test.ts',
   'packages/cli/test/mcp/{secrecy,stdio}.test.ts',
   'packages/{gateway,sdk}/test/readme.test.ts',
   'packages/gateway/test/forward-auth/{command,docs,nonces,path-fuzz,proxies}.test.ts',
@@ -48,7 +49,7 @@ export const ALL_ONLY = [
   'packages/server/test/service/{full-log,logs,stop}.test.ts',
   'packages/cli/test/commands/log.test.ts',
   'packages/gateway/test/{agent-cache,directories,offline-attacks,service-unreachable}.test.ts',
-  'packages/sdk/test/{other-names,registry,http/patience,relying-party/{agent-sign-in,challenges}}.test.ts',
+  'packages/sdk/test/{grant,other-names,registry,http/patience,relying-party/{agent-sign-in,challenges}}.test.ts',
   'packages/server/test/agent-management/{list,profile}.test.ts',
   'packages/server/test/agents/{caching,grade,regrade,read-model/load}.test.ts',
   'packages/server/test/channels/{domain,freshness,leases,runtime,runtime-challenge}.test.ts',
