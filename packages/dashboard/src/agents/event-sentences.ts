@@ -132,10 +132,10 @@ const CANCELLED: Readonly<Record<string, string>> = {
  * @returns one sentence per change
  */
 export function eventSentences(
-  { type, facts, providerLabel }: Event,
+  { type, facts: recorded, providerLabel }: Event,
   labelOf: LabelOf,
 ): readonly string[] {
-  const payload = providerLabel ? { ...facts, provider: providerLabel } : facts
+  const payload = providerLabel ? { ...recorded, provider: providerLabel } : recorded
   return [SENTENCES[type]?.(payload, labelOf) ?? `Event: ${type}.`].flat()
 }
 

@@ -134,8 +134,8 @@ function countersignRoute(app: App, { deps, signedIn }: OwnerRouteContext<Counte
   app.post(`${OWN_CHANNEL}/countersign`, {
     schema: ownerSchema({
       ...forApiKeys('channels:write'),
-      operationId: 'countersignCard',
-      summary: 'Countersign the published agent card of a verified agent-to-agent channel',
+      operationId: 'signAgentCard',
+      summary: 'Sign the published agent card of a verified agent-to-agent channel',
       params: ownChannelParams(),
       body: emptyBody(),
       response: { 200: countersignedCardSchema() },

@@ -33,6 +33,7 @@ import { issueGrant } from '../grants/issue-grant.ts'
 import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
 import { rotate } from '../keys/rotate.ts'
+import { LoggedKeys } from '../log/logged-keys.ts'
 import { reportLog } from '../log/report-log.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
@@ -102,6 +103,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
   const pepper = loadPepper(settings.dataDir)
   const { recoveryDelayMs, certificateLifetimeMs } = settings
   const keyDeps = { db, readModel, ed25519, site, keyReuse, recoveryDelayMs, now }
+  const loggedKeys = new LoggedKeys({ db, log: transparencyLog })
   const runtimeDeps = { db, readModel, ed25519, site, pepper, now, randomBytes }
   return {
     log,
@@ -128,10 +130,11 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     issuerKeys,
     status,
     issuer: new Issuer({
-      ...{ readModel, site, now, db, issuerKeys, certificateLifetimeMs },
+      ...{ readModel, site, now, db, issuerKeys, certificateLifetimeMs, loggedKeys },
       statusState: status.state,
     }),
     transparencyLog,
+    loggedKeys,
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),

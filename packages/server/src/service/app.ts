@@ -53,6 +53,7 @@ import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
 import { type KeyRouteDeps, keyHistoryRoute, keyRoutes } from '../keys/key-routes.ts'
 import { type RenounceRouteDeps, renounceRoute } from '../keys/renounce-routes.ts'
 import { logRoutes } from '../log/log-routes.ts'
+import type { LoggedKeys } from '../log/logged-keys.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { VerifyReceived } from '../pages/check-request.ts'
 import { developmentMailRoute } from '../pages/development-mail-routes.ts'
@@ -87,6 +88,7 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly status: Pick<Status, 'heads' | 'feed' | 'tokens'>
   readonly issuer: Issuer
   readonly transparencyLog: TransparencyLog
+  readonly loggedKeys: LoggedKeys
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
@@ -138,6 +140,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     verify: deps.verify,
     verifyReceived: deps.verifyReceived,
     challenges: deps.owners,
+    loggedKeys: deps.loggedKeys,
     previewLimiter: deps.loadShedder.limiters.previews,
   })
   await emailLinkRoutes(app, { deps: deps.owners, pages })

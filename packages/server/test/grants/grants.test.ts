@@ -11,6 +11,17 @@ import {
 import { createLocalJWKSet, createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { assertRefused, jsonOf } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
+import {
+  assign,
+  createIssuer,
+  type GrantWorld,
+  grantFor,
+  METADATA,
+  newGrantWorld,
+  requestGrant,
+  startAuthorizationServer,
+  type TestAuthorizationServer,
+} from '../../../../test/support/grant-world.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { rotateKey } from '../../../../test/support/rotate-key.ts'
 import {
@@ -24,17 +35,6 @@ import { signedHeaders } from '../../../../test/support/sign-request.ts'
 import { signIn } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
 import { rotateIssuerKey } from '../../src/core/issuer-keys/rotation.ts'
-import {
-  assign,
-  createIssuer,
-  type GrantWorld,
-  grantFor,
-  METADATA,
-  newGrantWorld,
-  requestGrant,
-  startAuthorizationServer,
-  type TestAuthorizationServer,
-} from './support/grant-world.ts'
 
 const cleanups: (() => unknown)[] = []
 const file: Cleanup = { after: (end) => cleanups.unshift(end) }

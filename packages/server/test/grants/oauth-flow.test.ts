@@ -4,11 +4,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { JWT_BEARER_GRANT } from '@countersign/protocol'
+import type { Grant } from '@countersign/sdk'
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import Provider from 'oidc-provider'
 import * as client from 'openid-client'
+import { agentOf, createIssuer, newGrantWorld } from '../../../../test/support/grant-world.ts'
 import { type Cleanup, startTestService } from '../../../../test/support/service.ts'
-import { createIssuer, grantFor, newGrantWorld } from './support/grant-world.ts'
 
 const CLIENT = 'agents'
 
@@ -71,7 +72,7 @@ async function startProvider(t: Cleanup, trusted: ReadonlySet<string>) {
     callback(request, response).catch(() => response.writeHead(500).end())
   })
   provider.on('server_error', () => undefined)
-  return { issuer, url: issuer, tokenEndpoint: `${issuer}/token` }
+  return { issuer, tokenEndpoint: `${issuer}/token` }
 }
 
 const discover = (issuer: string) =>
@@ -88,22 +89,24 @@ test('an agent gets an access token from oidc-provider that trusts its issuer', 
   const config = await discover(server.issuer)
   const endpoint = config.serverMetadata().token_endpoint as string
   assert.equal(endpoint, server.tokenEndpoint)
-  const redeem = (at: client.Configuration, assertion: string) =>
-    client.genericGrantRequest(at, JWT_BEARER_GRANT, { assertion })
+  const agent = agentOf(world)
+  const grant = () => agent.grant({ audience: server.issuer, tokenEndpoint: endpoint })
+  const redeem = (at: client.Configuration, { assertion, grantType }: Grant) =>
+    client.genericGrantRequest(at, grantType, { assertion })
 
-  const early = await grantFor(world, server)
-  await assert.rejects(redeem(config, early.assertion), 'the issuer is not registered yet')
+  const early = await grant()
+  await assert.rejects(redeem(config, early), 'the issuer is not registered yet')
   trusted.add(world.issuer.issuer)
-  const { assertion } = await grantFor(world, server)
-  const tokens = await redeem(config, assertion)
+  const used = await grant()
+  const tokens = await redeem(config, used)
   const user = await client.fetchUserInfo(config, tokens.access_token, world.did)
   assert.equal(user.sub, world.did)
   assert.equal(tokens.refresh_token, undefined)
 
-  await assert.rejects(redeem(config, assertion), 'it was used')
-  const other = await grantFor(world, server)
+  await assert.rejects(redeem(config, used), 'it was used')
+  const other = await grant()
   await assert.rejects(
-    redeem(await discover(elsewhere.issuer), other.assertion),
+    redeem(await discover(elsewhere.issuer), other),
     'it is for another authorization server',
   )
   const hidden = await createIssuer(world.owner)

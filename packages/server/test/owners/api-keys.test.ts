@@ -69,7 +69,7 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
     'checkChannel',
     'renewChannel',
     'removeChannel',
-    'countersignCard',
+    'signAgentCard',
   ],
   'webhooks:read': ['listWebhooks', 'listWebhookDeliveries'],
   'webhooks:write': [

@@ -72,7 +72,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   signUpByProvider: [signUps],
   preview: [LIMITS.reads, LIMITS.pictures],
   checkChannel: [changes, LIMITS.channelChecks],
-  countersignCard: [changes, LIMITS.channelChecks],
+  signAgentCard: [changes, LIMITS.channelChecks],
   verify: [verifications],
   verifyRequest: [verifications],
   challengeRuntime: [verifications],

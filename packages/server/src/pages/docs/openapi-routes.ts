@@ -92,7 +92,7 @@ const FURTHER: Readonly<Record<string, readonly ErrorCode[]>> = {
   verify: ['INVALID_SIGNATURE', 'NOT_FOUND'],
   identify: ['NOT_FOUND'],
   agentCertificate: ['AGENT_NOT_ACTIVE'],
-  countersignCard: ['AGENT_NOT_ACTIVE', 'CONFLICT'],
+  signAgentCard: ['AGENT_NOT_ACTIVE', 'CONFLICT'],
   challengeRuntime: ['FORBIDDEN'],
   answerRuntime: ['INVALID_SIGNATURE', 'TOKEN_EXPIRED', 'FORBIDDEN'],
   renounce: ['INVALID_SIGNATURE', 'FORBIDDEN', 'CONFLICT'],

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
+import { sign } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { AgentGrants, Grant, GrantIssuer, HeaderList } from '@countersign/protocol'
-import { type Answer, jsonOf } from '../../../../../test/support/answer.ts'
-import { ask } from '../../../../../test/support/ask.ts'
-import { newKey, type TestKey } from '../../../../../test/support/key.ts'
-import { type Cleanup, claimAgent, type TestService } from '../../../../../test/support/service.ts'
-import { signedHeaders } from '../../../../../test/support/sign-request.ts'
-import { type SignedInOwner, signIn } from '../../../../../test/support/signed-in.ts'
+import { Agent, Registry, type RegistryOptions } from '@countersign/sdk'
+import { type Answer, jsonOf } from './answer.ts'
+import { ask } from './ask.ts'
+import { newKey, type TestKey } from './key.ts'
+import { PATIENT_CLIENT } from './patient-client.ts'
+import { type Cleanup, claimAgent, type TestService } from './service.ts'
+import { signedHeaders } from './sign-request.ts'
+import { type SignedInOwner, signIn } from './signed-in.ts'
 
 /** What a server answers at a path: a status, a JSON body, header fields. */
 export interface Response {
@@ -74,6 +77,16 @@ export async function newGrantWorld(service: TestService): Promise<GrantWorld> {
   const issuer = await createIssuer(owner)
   await assign({ owner, did }, issuer.id)
   return { service, owner, did, key, issuer }
+}
+
+/** The agent with the SDK. It has no audiences. */
+export function agentOf({ service, did, key }: GrantWorld, options: RegistryOptions = {}): Agent {
+  const signer = {
+    publicKey: new Uint8Array(Buffer.from(key.publicKey, 'base64')),
+    sign: async (message: Uint8Array) => new Uint8Array(sign(null, message, key.privateKey)),
+  }
+  const registry = new Registry(service.url, { ...PATIENT_CLIENT, ...options })
+  return new Agent({ registry, signer, did })
 }
 
 export async function createIssuer(owner: SignedInOwner, name = 'Shop'): Promise<GrantIssuer> {
