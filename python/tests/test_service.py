@@ -7,7 +7,16 @@ import urllib.error
 import urllib.request
 
 import pytest
-from countersign import Agent, AgentKey, CountersignError, RawRequest, Registry, verify_request
+from countersign import (
+    Agent,
+    AgentKey,
+    CountersignError,
+    RawRequest,
+    Registry,
+    verify_certificate,
+    verify_request,
+    verify_staple,
+)
 
 SERVICE = os.environ.get("COUNTERSIGN_TEST_SERVICE", "")
 SITE = os.environ.get("COUNTERSIGN_TEST_SITE", "")
@@ -34,7 +43,14 @@ def test_claim_whoami_and_lookups(agent):
     assert registry.lookup(agent.did)["verified"] is True
     assert registry.grade(agent.did)["grade"] in "ABCDE"
     assert agent.did in json.dumps(registry.card(agent.did))
-    assert registry.certificate(agent.did).count(".") == 2
+    issuers = {SERVICE: registry.call("GET", "/.well-known/jwks.json")}
+    token = registry.certificate(agent.did)
+    unchecked = verify_certificate(token, issuers, None)
+    status_list = urllib.request.urlopen(unchecked.status_list[0], timeout=15).read().decode()
+    certificate = verify_certificate(token, issuers, [status_list])
+    assert (certificate.did, certificate.key_thumbprint) == (agent.did, agent._key.thumbprint)
+    staple = urllib.request.urlopen(f"{SERVICE}/api/v1/agent/{agent.did}/staple", timeout=15).read().decode()
+    assert (verify_staple(staple, issuers).did, verify_staple(staple, issuers).status) == (agent.did, "active")
     answer = agent.answer_unbound("hello")
     assert registry.verify(answer.public_key, answer.challenge, answer.signature)["verified"] is True
     with pytest.raises(CountersignError) as caught:

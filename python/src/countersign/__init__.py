@@ -6,6 +6,12 @@
 
 from ._http import RawRequest, SignatureAgent
 from .agent import Agent, Answer
+from .certificates import (
+    VerifiedCertificate,
+    VerifiedStaple,
+    verify_certificate,
+    verify_staple,
+)
 from .errors import CountersignError
 from .keys import AgentKey, default_key_file
 from .nonces import MemoryNonceStore, NonceStore, UsedNonce
@@ -27,6 +33,10 @@ __all__ = [
     "SignatureResult",
     "SigningKey",
     "UsedNonce",
+    "VerifiedCertificate",
+    "VerifiedStaple",
     "default_key_file",
+    "verify_certificate",
     "verify_request",
+    "verify_staple",
 ]

@@ -35,7 +35,7 @@ def key_fault(public_key: bytes) -> Optional[str]:
 
     :returns: ``non-canonical``, ``small-order``, ``not-on-curve`` or ``mixed-order``; ``None`` for a good key
     """
-    fault = _encoding_fault(public_key)
+    fault = encoding_fault(public_key)
     if fault is not None:
         return fault
     point = _decode(public_key)
@@ -51,7 +51,7 @@ def is_signature(public_key: bytes, message: bytes, signature: bytes) -> bool:
         return False
     if int.from_bytes(signature[32:], "little") >= _L:
         return False
-    if _encoding_fault(signature[:32]) is not None or not _is_good_key(public_key):
+    if encoding_fault(signature[:32]) is not None or not _is_good_key(public_key):
         return False
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
@@ -87,7 +87,8 @@ def _is_good_key(public_key: bytes) -> bool:
     return True
 
 
-def _encoding_fault(encoded: bytes) -> Optional[str]:
+def encoding_fault(encoded: bytes) -> Optional[str]:
+    """``non-canonical`` or ``small-order``; ``None`` for an encoding that a key can have."""
     y = int.from_bytes(encoded, "little") & (2**255 - 1)
     if y >= _P:
         return "non-canonical"

@@ -68,7 +68,7 @@ class Registry:
         return self.call("GET", f"/api/agents/{quote(agent, safe='')}/grade")
 
     def certificate(self, agent: str) -> str:
-        """The signed certificate of an active agent: a JWT, which this package does not verify. Errors as :meth:`lookup`;
+        """The signed certificate of an active agent: a JWT for ``verify_certificate``. Errors as :meth:`lookup`;
         the service's error if the agent is not active."""
         answer, status = self._send("GET", f"/api/v1/agent/{quote(agent, safe='')}/certificate", "application/jwt")
         text = answer.decode("ascii", "replace").strip()
