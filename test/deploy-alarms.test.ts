@@ -46,8 +46,8 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     quiet: { [of('countersign_worker_restarts_total', 'worker="primary"')]: steady(2) },
   },
   CountersignLookupsStopped: {
-    fires: { [of('countersign_vouches')]: steady(0) },
-    quiet: { [of('countersign_vouches')]: steady(1) },
+    fires: { [of('countersign_lookups_available')]: steady(0) },
+    quiet: { [of('countersign_lookups_available')]: steady(1) },
   },
   CountersignStale: {
     fires: { [of('countersign_staleness_seconds')]: steady(1.5) },

@@ -40,6 +40,7 @@ test(
     await page.goto(`${service.url}/dashboard/activity`)
     await page.getByText('API key created. Scopes: ').waitFor()
     await page.getByText('API key revoked. Scopes: ').waitFor()
+    await page.getByText('Identity verified by In person.').waitFor()
     assert.deepEqual(problems, [])
   },
 )

@@ -53,6 +53,11 @@ export const SDK_TASKS: readonly SdkTask[] = [
     ],
   },
   {
+    title: 'Get an OAuth access token',
+    intro: 'Get a grant, and redeem it at an authorization server ([OAuth](oauth.md)).',
+    names: ['Agent.grant', 'Registry.grant', 'GrantRequest', 'Grant'],
+  },
+  {
     title: 'Change or recover a key',
     intro: 'The DID stays when its key changes. Keep the new key before you send the request.',
     names: [

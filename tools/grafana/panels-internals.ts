@@ -135,9 +135,9 @@ export const INTERNALS: readonly RowPlan[] = [
         queries: [['{{reason}}', 'sum by (reason) (rate(countersign_refused_total{$I}[$R]))']],
       },
       {
-        title: 'Requests in progress, by kind',
+        title: 'Requests in progress, by concurrency limit',
         unit: 'short',
-        queries: [['{{room}}', 'sum by (room) (countersign_inside{$I})']],
+        queries: [['{{limiter}}', 'sum by (limiter) (countersign_inside{$I})']],
       },
       {
         title: 'Rejected with 429, by limit',

@@ -18,7 +18,7 @@ export const SYMPTOMS: readonly RowPlan[] = [
         title: 'Processes that answer lookups',
         unit: 'short',
         stat: true,
-        queries: [['answering', 'sum(countersign_vouches{$I})']],
+        queries: [['answering', 'sum(countersign_lookups_available{$I})']],
         description: 'The others answer every lookup with 503.',
       },
       {

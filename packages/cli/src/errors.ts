@@ -25,6 +25,23 @@ export type FailureCode =
   | 'UNEXPECTED_ANSWER'
   /** A claim was sent, and its outcome is unknown. */
   | 'OUTCOME_UNKNOWN'
+  /** The checkpoint of a transparency log is not signed by its key. */
+  | 'LOG_NOT_SIGNED'
+  /** Another log than before. */
+  | 'LOG_REPLACED'
+  /** Fewer entries than were signed before. */
+  | 'LOG_ROLLED_BACK'
+  /** Two histories were signed. */
+  | 'LOG_FORKED'
+  /** Entries or tiles that are not under the signed checkpoint. */
+  | 'LOG_REWRITTEN'
+  /** Logged entries that break a rule, such as a rotation without valid signatures. */
+  | 'LOG_ENTRY_INVALID'
+  /** Cosignatures that the policy requires are missing. */
+  | 'LOG_NOT_WITNESSED'
+  /** Another run uses the state file. */
+  | 'STATE_LOCKED'
+  | 'STATE_DAMAGED'
 
 /** A command failed. Scripts switch on the code; the message is for people. */
 export class Failure extends Error {
@@ -139,6 +156,13 @@ const EXIT_CODES: Partial<Record<CountersignErrorCode | ErrorCode | FailureCode,
   AGENT_NOT_ACTIVE: EXIT.refused,
   CONFLICT: EXIT.refused,
   TOKEN_EXPIRED: EXIT.refused,
+  LOG_NOT_SIGNED: EXIT.refused,
+  LOG_REPLACED: EXIT.refused,
+  LOG_ROLLED_BACK: EXIT.refused,
+  LOG_FORKED: EXIT.refused,
+  LOG_REWRITTEN: EXIT.refused,
+  LOG_ENTRY_INVALID: EXIT.refused,
+  LOG_NOT_WITNESSED: EXIT.refused,
   UNREACHABLE: EXIT.unavailable,
   ISSUER_UNAVAILABLE: EXIT.unavailable,
   NO_ANSWER: EXIT.unavailable,

@@ -5,11 +5,14 @@ import { certificateCommand } from './commands/certificate.ts'
 import { claimCommand } from './commands/claim.ts'
 import { conformanceCommand } from './commands/conformance.ts'
 import { fetchCommand } from './commands/fetch.ts'
+import { grantCommand } from './commands/grant.ts'
 import { keygenCommand } from './commands/keygen.ts'
+import { logCommand } from './commands/log.ts'
 import { lookupCommand } from './commands/lookup.ts'
 import { mcpCommand } from './commands/mcp.ts'
 import { mockCommand } from './commands/mock.ts'
 import { recoverCommand } from './commands/recover.ts'
+import { registryCommand } from './commands/registry.ts'
 import { renounceCommand } from './commands/renounce.ts'
 import { resolveCommand } from './commands/resolve.ts'
 import { rotateCommand } from './commands/rotate.ts'
@@ -33,6 +36,8 @@ For agents:
   $ countersign whoami                    show your DID and certificate
   $ countersign fetch <url>               send a signed request, which proves that you hold the key
   $ countersign sign --audience <origin> '<challenge>'    sign a challenge that a site sent
+  $ countersign grant --audience <issuer> --token-endpoint <url>    get a grant for an OAuth server
+  $ countersign registry aws              print the submission sheet of a bot registry
   $ countersign runtime                   renew the runtime channel, for example once a week
   $ countersign mcp                       serve these commands as tools for a model (Model Context Protocol)
 
@@ -40,6 +45,7 @@ For relying parties:
   $ countersign lookup <did>              show the certificate status and the owner's identity level
   $ countersign verify <did>              verify that a caller holds the agent's key, with a challenge
   $ countersign certificate verify <file> verify a signed certificate, also without a network
+  $ countersign log verify                verify the transparency log; log watch alerts about your own agents
   $ countersign mock                      serve sample agents in every state, for your tests
 
 For operators and implementers:
@@ -105,6 +111,8 @@ function buildProgram(io: Io, json: boolean) {
   fetchCommand(program, invocation)
   signRequestCommand(program, invocation)
   signCardCommand(program, invocation)
+  grantCommand(program, invocation)
+  registryCommand(program, invocation)
   runtimeCommand(program, invocation)
   rotateCommand(program, invocation)
   recoverCommand(program, invocation)
@@ -115,6 +123,7 @@ function buildProgram(io: Io, json: boolean) {
   verifyCommand(program, invocation)
   resolveCommand(program, invocation)
   certificateCommand(program, invocation)
+  logCommand(program, invocation)
   conformanceCommand(program, invocation)
   mockCommand(program, invocation)
   for (const each of [program, ...program.commands]) {

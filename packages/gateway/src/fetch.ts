@@ -8,6 +8,7 @@ import { isPreflight } from './request/preflight.ts'
 import { bodyReader, rawWebRequest } from './request/raw-web-request.ts'
 import { addVary, replaceIdentityHeaders } from './request/web-headers.ts'
 import { targetOf } from './request/web-target.ts'
+import { withHeaders } from './request/with-headers.ts'
 
 /** Options of the gateway for fetch handlers. */
 export interface FetchGatewayOptions extends GatewayOptions {
@@ -71,7 +72,7 @@ export function gateway(options: FetchGatewayOptions) {
       const denial = denialFor(decision, gate, field('accept'), raw)
       const headers = new Headers(request.headers)
       replaceIdentityHeaders(headers, gate.isIdentityHeader, forwarded)
-      const cleaned = new Request(request, { headers })
+      const cleaned = withHeaders(request, headers)
       decisions.set(cleaned, decision)
       if (denial === null) return addVary(await handler(cleaned, ...rest), vary)
       const answer = onRefused && (() => onRefused(cleaned, { ...denial, decision }))

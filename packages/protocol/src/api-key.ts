@@ -9,6 +9,8 @@ export const API_KEY_SCOPES = [
   'channels:write',
   'webhooks:read',
   'webhooks:write',
+  'grants:read',
+  'grants:write',
 ] as const
 export type ApiKeyScope = (typeof API_KEY_SCOPES)[number]
 

@@ -23,11 +23,13 @@ import { namingOf } from './naming.ts'
 import type { CallOptions } from './options.ts'
 import { originOf } from './origin.ts'
 import type { Registry } from './registry.ts'
+import type { GrantRequest } from './registry-requests.ts'
 import type {
   AgentKeys,
   AgentObject,
   Claimed,
   DirectoryProof,
+  Grant,
   Recovering,
   Renounced,
   Rotated,
@@ -219,6 +221,18 @@ export class Agent {
     }
     const proof = await signDirectory(claim, (message) => this.#signer.sign(message))
     return this.#registry.proveDirectory(did, proof, options)
+  }
+
+  /**
+   * Gets a grant that an authorization server exchanges for an access token (RFC 7523). The request is signed for the origin of the
+   * service, which need not be one of `audiences`. Send the grant to `tokenEndpoint` only.
+   * @throws CountersignError VALIDATION_ERROR if the metadata of `audience` name another issuer or token endpoint; CONFLICT if the
+   *   owner has assigned no grant issuer; AGENT_NOT_ACTIVE; INVALID_SIGNATURE if the DID has another key, or `issuer` is not the
+   *   `BASE_URL` of the service; NO_DID; RATE_LIMITED; UNAVAILABLE if the metadata cannot be read
+   */
+  async grant(request: GrantRequest, options: Pick<CallOptions, 'signal'> = {}): Promise<Grant> {
+    const sign = (path: string, init: RequestInit) => this.#requests.signForService(path, init)
+    return this.#registry.grant(this.#requireDid(), request, sign, options)
   }
 
   /**

@@ -53,6 +53,7 @@ export { Registry } from './registry.ts'
 export type {
   ClaimRequest,
   DirectoryProofRequest,
+  GrantRequest,
   RecoverRequest,
   RenounceRequest,
   RotateRequest,
@@ -101,6 +102,7 @@ export type {
   DirectoryProof,
   Grade,
   GradeReport,
+  Grant,
   Lookup,
   Recovering,
   Renounced,

@@ -36,6 +36,16 @@ export interface DirectoryProofRequest {
   readonly signature: string
 }
 
+/** The argument of `Agent.grant`: for which authorization server. Take both addresses from its metadata. */
+export interface GrantRequest {
+  /** `issuer` in the metadata, to the letter. */
+  readonly audience: string
+  /** `token_endpoint` in the metadata, to the letter. */
+  readonly tokenEndpoint: string
+  /** The resource to access (RFC 8707), which becomes the claim `resource`. */
+  readonly resource?: string | undefined
+}
+
 /** The argument of `Registry.rotateKey`; `Agent.rotateKey` makes it. */
 export interface RotateRequest {
   /** 32 bytes in padded standard base64. */

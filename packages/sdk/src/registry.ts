@@ -12,6 +12,7 @@ import { about, referenceTo } from './reference.ts'
 import type {
   ClaimRequest,
   DirectoryProofRequest,
+  GrantRequest,
   RecoverRequest,
   RenounceRequest,
   RotateRequest,
@@ -28,6 +29,7 @@ import {
   readDidDocument,
   readDirectoryProof,
   readGradeReport,
+  readGrant,
   readLookup,
   readRecovering,
   readRenounced,
@@ -46,6 +48,7 @@ import type {
   CompactCard,
   DirectoryProof,
   GradeReport,
+  Grant,
   Lookup,
   Recovering,
   Renounced,
@@ -337,6 +340,22 @@ export class Registry {
     const request = { path, method: 'PUT', body: { signatureInput, signature } } as const
     const read = about(reference, readDirectoryProof(this.#naming), (proof) => proof.did)
     return this.#client.send(request, read, isTransient, signal)
+  }
+
+  /**
+   * Requests a grant for an authorization server; `Agent.grant` signs it.
+   * @param did a DID or its 24-character tail
+   * @param sign signs a request to a path of the service and returns all its header fields. Called again for each attempt
+   * @throws CountersignError as `Agent.grant`
+   */
+  grant(
+    did: string,
+    body: GrantRequest,
+    sign: (path: string, init: RequestInit) => Promise<Record<string, string>>,
+    { signal }: Pick<CallOptions, 'signal'> = {},
+  ): Promise<Grant> {
+    const path = `/api/v1/agent/${referenceTo(this.#naming, did).segment}/grant`
+    return this.#client.send({ path, body, sign }, readGrant(this.#naming), isTransient, signal)
   }
 
   /**

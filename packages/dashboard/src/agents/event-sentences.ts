@@ -1,7 +1,10 @@
 import { type AgentHistory, describeBrowser } from '@countersign/protocol'
 import { reasonText } from './reasons.ts'
 
-type Event = Pick<AgentHistory['events'][number], 'type' | 'facts'>
+type Event = Pick<AgentHistory['events'][number], 'type' | 'facts'> & {
+  /** The display name of the identity provider. Only in the activity of the account. */
+  readonly providerLabel?: string | null
+}
 type Payload = Event['facts']
 
 /** The display name of a channel kind. */
@@ -55,6 +58,12 @@ const SENTENCES: Readonly<
       ? 'New recovery codes were created. The old ones no longer work.'
       : `${signInMethod(payload)} added.`,
   'owner.sign_in_method_removed': (payload) => `${signInMethod(payload)} removed.`,
+  'owner.grant_issuer_created': ({ name }) => `Grant issuer “${name}” created.`,
+  'owner.grant_issuer_deleted': ({ name }) => `Grant issuer “${name}” deleted.`,
+  'owner.grant_issuer_assigned': ({ agent }) => `${agent} was assigned to a grant issuer.`,
+  'owner.grant_issuer_unassigned': ({ agent }) => `${agent} gets no more grants.`,
+  'owner.grant_first_issued': ({ agent, audience }) =>
+    `${agent} got its first grant for the authorization server ${audience}.`,
   'owner.api_key_created': (payload) => `API key created.${scopesClause(payload)}`,
   'owner.api_key_revoked': (payload) => `API key revoked.${scopesClause(payload)}`,
 }
@@ -123,9 +132,10 @@ const CANCELLED: Readonly<Record<string, string>> = {
  * @returns one sentence per change
  */
 export function eventSentences(
-  { type, facts: payload }: Event,
+  { type, facts: recorded, providerLabel }: Event,
   labelOf: LabelOf,
 ): readonly string[] {
+  const payload = providerLabel ? { ...recorded, provider: providerLabel } : recorded
   return [SENTENCES[type]?.(payload, labelOf) ?? `Event: ${type}.`].flat()
 }
 

@@ -4,6 +4,7 @@ import { ASSURANCES } from '../status.ts'
 import { apiKeySchema } from './api-keys.ts'
 import { exportedChannelSchema } from './channels.ts'
 import { publicKey, timestamp } from './formats.ts'
+import { exportedGrantIssuersSchema } from './grants.ts'
 import { agentKey, keyRecovery } from './keys.ts'
 import { openingSchema } from './log.ts'
 import {
@@ -191,6 +192,7 @@ export const exportSchema = (naming: Naming) =>
         }),
       ),
       webhooks: exportedWebhooksSchema(naming),
+      grantIssuers: exportedGrantIssuersSchema(naming),
       notifications: exportedNotificationsSchema(),
       emailAddresses: exportedAddressesSchema(),
       emailPreferences: exportedPreferencesSchema(),

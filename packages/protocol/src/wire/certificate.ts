@@ -57,6 +57,18 @@ const confirmationJwk = () =>
     x: coordinate('the public key: 32 bytes in base64url'),
   })
 
+const loggedKey = () =>
+  Type.Object(
+    {
+      origin: Type.String({ description: 'the name of the log' }),
+      index: Type.Integer({ minimum: 0, description: 'of the entry of the key' }),
+    },
+    {
+      description:
+        'where the key is in the transparency log; left out while it is not under a checkpoint',
+    },
+  )
+
 /** The claims of a certificate. No text that an owner or agent wrote is in it. */
 export const certificateClaimsSchema = (naming: Naming) =>
   Type.Object(
@@ -82,6 +94,7 @@ export const certificateClaimsSchema = (naming: Naming) =>
       keySequence: keySequence('the number of the key among the agent’s keys'),
       keyChangedAt: timestamp(),
       did_web: Type.String({ description: 'the same agent as a did:web' }),
+      log: Type.Optional(loggedKey()),
     },
     { description: 'The claims of a certificate' },
   )

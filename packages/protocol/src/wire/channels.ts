@@ -165,3 +165,29 @@ export const newChannelSchema = () =>
   )
 
 export type NewChannel = Static<ReturnType<typeof newChannelSchema>>
+
+/** `POST /api/account/agents/{agent}/channels/{channel}/countersign` */
+export const countersignedCardSchema = () =>
+  Type.Object(
+    {
+      card: Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: 'the published agent card with the countersignature added to its signatures',
+        },
+      ),
+      signature: Type.Object(
+        {
+          protected: Type.String({
+            description: 'the JWS header (base64url): alg, typ, kid and jku, the URL of the key',
+          }),
+          signature: Type.String({ description: 'base64url' }),
+        },
+        { description: 'the countersignature (AgentCardSignature of A2A 1.0)' },
+      ),
+    },
+    { description: 'A countersigned agent card' },
+  )
+
+export type CountersignedCard = Static<ReturnType<typeof countersignedCardSchema>>

@@ -220,6 +220,9 @@ export const activitySchema = (naming: Naming) =>
             description:
               'the number of the event; null for sign-ins, ended sessions and sign-in methods, which are deleted after 400 days',
           }),
+          providerLabel: nullable(
+            Type.String({ description: 'the display name of the identity provider in `facts`' }),
+          ),
           agent: nullable(
             Type.Object({
               [naming.didField]: did(naming),

@@ -67,6 +67,11 @@ export interface VerifiedCertificate {
   /** Of the rules for the grade. */
   readonly policyVersion: number
   readonly didWeb: string
+  /**
+   * The entry of the key in the service’s transparency log; null: none is named. Only a proof shows that it is there
+   * (`GET /log/proof/{did}`).
+   */
+  readonly log: { readonly origin: string; readonly index: number } | null
   /** Milliseconds since 1970: what the service knew until then is in the certificate. */
   readonly issuedAt: number
   readonly expiresAt: number
@@ -209,7 +214,7 @@ function certificateOf(verified: VerifiedToken): VerifiedCertificate {
     ...{ keySequence, keyChangedAt: claims.keyChangedAt, identityMethod, identityLevel },
     assurance: assurance as Assurance | null,
     grade: claims.grade as Grade,
-    ...{ policyVersion, didWeb: claims.did_web },
+    ...{ policyVersion, didWeb: claims.did_web, log: claims.log ?? null },
     ...{ issuedAt: claims.iat * 1000, expiresAt: claims.exp * 1000 },
     ...{ statusList: { uri, idx }, statusAsOf: null, kid: verified.token.header.kid },
   }

@@ -1,6 +1,9 @@
 import { readBody } from '@countersign/protocol'
 import { errorIn, protocolError } from './service-errors.ts'
 
+/** Signs a request to a path of the service. @returns all its header fields */
+type SignHeaders = (path: string, init: RequestInit) => Promise<Record<string, string>>
+
 /** A request to a service. */
 export interface ServiceRequest {
   /** Relative to the service's address, percent-encoded. */
@@ -11,6 +14,8 @@ export interface ServiceRequest {
   readonly body?: unknown
   /** The method for a body. Default: POST. */
   readonly method?: 'POST' | 'PUT'
+  /** Called again for each attempt: a signature is valid once. @returns all the header fields to send */
+  readonly sign?: SignHeaders
   /** Statuses besides 200 that are a success. */
   readonly alsoOk?: readonly number[]
 }
@@ -41,12 +46,13 @@ export const JWT = 'application/jwt'
  */
 export async function sendRequest(
   { service, fetch, maxBytes }: Transport,
-  { path, accept = JSON_TYPE, headers = {}, body, method = 'POST', alsoOk = [] }: ServiceRequest,
+  { path, accept = JSON_TYPE, headers = {}, body, method = 'POST', ...request }: ServiceRequest,
   signal: AbortSignal,
 ): Promise<ServiceResponse> {
   const post = body !== undefined && { method, body: JSON.stringify(body) }
+  const unsigned = { accept, ...(post && { 'content-type': JSON_TYPE }), ...headers }
   const response = await fetch(new URL(path, service), {
-    headers: { accept, ...(post && { 'content-type': JSON_TYPE }), ...headers },
+    headers: (await request.sign?.(path, { ...post, headers: unsigned })) ?? unsigned,
     ...post,
     redirect: 'manual',
     signal,
@@ -62,7 +68,7 @@ export async function sendRequest(
   const mediaType = mediaTypeOf(response.headers)
   const isJson = mediaType === JSON_TYPE || mediaType === DID_JSON
   const parsed = isJson ? parseJson(bytes) : mediaType === JWT ? textOf(bytes) : undefined
-  if ((status === 200 || alsoOk.includes(status)) && parsed !== undefined) {
+  if ((status === 200 || request.alsoOk?.includes(status)) && parsed !== undefined) {
     return { status, headers: response.headers, body: parsed }
   }
   const retryAfterMs = retryAfterOf(response.headers, Date.now())

@@ -19,6 +19,7 @@ import type {
   DidDocument,
   DirectoryProof,
   GradeReport,
+  Grant,
   Lookup,
   Recovering,
   Renounced,
@@ -80,6 +81,10 @@ export const readRenounced: ReaderFor<Renounced> = (naming) => wireReader(schema
 /** `PUT /api/v1/agent/{did}/directory-proof` */
 export const readDirectoryProof: ReaderFor<DirectoryProof> = (naming) =>
   wireReader(schemas.DIRECTORY_PROOF, naming)
+
+/** `POST /api/v1/agent/{did}/grant` */
+export const readGrant: ReaderFor<Grant> = (naming) => wireReader(schemas.GRANT, naming)
+
 /** `POST /api/v1/agent/{did}/keys` */
 export const readRotated: ReaderFor<Rotated> = (naming) => wireReader(schemas.ROTATED, naming)
 

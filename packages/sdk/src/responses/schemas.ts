@@ -10,6 +10,7 @@ import {
   feedChangeSchema,
   feedHeadClaimsSchema,
   gradeAnswerSchema,
+  grantSchema,
   lookupSchema,
   namingFor,
   recoverResponseSchema,
@@ -40,6 +41,7 @@ export const GRADE_REPORT = gradeAnswerSchema(naming)
 export const CLAIMED = claimResponseSchema(naming)
 export const RENOUNCED = renouncedSchema(naming)
 export const DIRECTORY_PROOF = directoryProofSchema(naming)
+export const GRANT = grantSchema()
 export const ROTATED = rotatedSchema(naming)
 export const RECOVERING = recoverResponseSchema(naming)
 export const VETOED = vetoedSchema(naming)

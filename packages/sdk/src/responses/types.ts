@@ -207,6 +207,18 @@ export interface DirectoryProof {
   readonly expiresAt: string
 }
 
+/** A grant for one authorization server. A secret: anyone who has it can redeem it there. */
+export interface Grant {
+  /** A JWT: the parameter `assertion` of the token request (RFC 7523). */
+  readonly assertion: string
+  /** The parameter `grant_type` of the token request: `urn:ietf:params:oauth:grant-type:jwt-bearer`. */
+  readonly grantType: string
+  /** The grant issuer, which the authorization server has to trust. */
+  readonly issuer: string
+  /** ISO 8601, at most 300 seconds away. */
+  readonly expiresAt: string
+}
+
 /** An agent after its key was replaced. */
 export interface Rotated {
   readonly did: string

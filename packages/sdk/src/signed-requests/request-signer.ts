@@ -12,7 +12,7 @@ import type { Signer } from '../keys/signer.ts'
 import type { CallOptions } from '../options.ts'
 import { originOf } from '../origin.ts'
 import { type AgentSession, signInAt } from '../sign-in.ts'
-import { type Audience, signatureAgentOf } from './audiences.ts'
+import { type Audience, audiencesOf, signatureAgentOf } from './audiences.ts'
 import { bufferBody } from './buffered-body.ts'
 import { signInUrlOf } from './sign-in-url.ts'
 import { requestToSign, signedFetch } from './signed-fetch.ts'
@@ -57,8 +57,22 @@ export class RequestSigner {
   /** Described at `Agent.sign`. */
   async sign(input: string | URL | Request, init?: RequestInit): Promise<Request> {
     const request = requestToSign(input, init)
-    this.#audienceOf(request.url)
-    return this.#sign(request, await bufferBody(request))
+    const audience = this.#audienceOf(request.url)
+    return this.#sign(request, await bufferBody(request), audience)
+  }
+
+  /**
+   * Signs a request to the service itself, which need not be one of the audiences.
+   * @param path of the request; it is signed for the origin of the service, whatever address is used to reach it
+   * @returns all its header fields
+   * @throws CountersignError INVALID_ARGUMENT if the origin of the service is not https; NO_DID
+   */
+  async signForService(path: string, init: RequestInit): Promise<Record<string, string>> {
+    const { issuer } = this.#agent
+    const [audience] = audiencesOf([issuer]).values()
+    const request = requestToSign(new URL(path, issuer), init)
+    const signed = await this.#sign(request, await bufferBody(request), audience)
+    return Object.fromEntries(signed.headers)
   }
 
   /** Described at `Agent.fetch`. */
@@ -108,9 +122,12 @@ export class RequestSigner {
     throw new CountersignError('WRONG_AUDIENCE', message)
   }
 
-  async #sign(request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Request> {
+  async #sign(
+    request: Request,
+    body: Uint8Array<ArrayBuffer> | null,
+    audience = this.#audienceOf(request.url),
+  ): Promise<Request> {
     const { naming, issuer, tokens, now } = this.#agent
-    const audience = this.#audienceOf(request.url)
     const did = this.#agent.did()
     const headers = new Headers(request.headers)
     headers.set(naming.idHeader, did)

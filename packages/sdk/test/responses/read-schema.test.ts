@@ -102,6 +102,12 @@ const BODIES: Readonly<Record<keyof typeof schemas, object>> = {
     },
     next: { grade: 'A', step: 'Verify a domain.' },
   },
+  GRANT: {
+    assertion: 'a.b.c',
+    grantType: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    issuer: URL_TEXT,
+    expiresAt: AT,
+  },
   CLAIMED: { success: true, message: 'Claimed.', svcDid: DID },
   RENOUNCED: {
     svcDid: DID,

@@ -1,9 +1,11 @@
 import { type Activity, type ActivityQuery, didOf, type Naming } from '@countersign/protocol'
 import { displayNameOf } from '../agents/card.ts'
+import { providerLabel } from '../agents/identity-of-owner.ts'
 import type { ActivityPosition } from '../core/database/account-activity-table.ts'
 import type { AgentRow, EventRow } from '../core/database/database.ts'
 import type { AccountActivityRow } from '../core/database/notification-rows.ts'
 import type { CoreDeps } from '../core/deps.ts'
+import type { Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
 import { activityOfOwner, agentsByTails } from './activity-table.ts'
 import { describeEvent } from './history.ts'
@@ -30,11 +32,14 @@ export async function listActivity(
     events: page.map((entry) => {
       const id = cursorOf(entry.position)
       if ('activity' in entry) {
-        return { id, seq: null, ...describeAccountActivity(entry.activity), agent: null }
+        const described = describeAccountActivity(entry.activity)
+        const label = providerLabelIn(described.facts, site)
+        return { id, seq: null, ...described, providerLabel: label, agent: null }
       }
       const { tail } = entry.event
       const agent = describeAgent(site.naming, tail === null ? undefined : agents.get(tail))
-      return { id, ...describeEvent(entry.event), agent }
+      const described = describeEvent(entry.event)
+      return { id, ...described, providerLabel: providerLabelIn(described.facts, site), agent }
     }),
     next: found.length > PAGE_SIZE && last !== undefined ? cursorOf(last.position) : null,
   }
@@ -53,6 +58,11 @@ function positionIn(cursor: string): ActivityPosition {
 /** An activity as responses show it: like an event, but without a number among all events. */
 export function describeAccountActivity({ at, type, details }: AccountActivityRow) {
   return { at: timestamp(at), type, facts: JSON.parse(details) as Record<string, unknown> }
+}
+
+/** Computed for each response: an operator can rename a provider. */
+function providerLabelIn({ provider }: Readonly<Record<string, unknown>>, site: Site) {
+  return typeof provider === 'string' ? providerLabel(site, provider) : null
 }
 
 async function agentsOf(

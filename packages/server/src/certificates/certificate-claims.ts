@@ -10,6 +10,7 @@ import {
 import type { AgentView } from '../agents/agent-record.ts'
 import { didOfAgent, type Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
+import type { LoggedKey } from '../log/logged-keys.ts'
 import { type StatusReference, statusListUri } from '../status/status-entries.ts'
 
 /** The path of the type metadata, which `vct` names. */
@@ -28,11 +29,15 @@ export interface ClaimsInput {
   readonly knownUntil: number
 }
 
-/** The claims of a certificate (SD-JWT VC without disclosures). The same content gives the same claims for an hour, on every node. */
+/**
+ * The claims of a certificate (SD-JWT VC without disclosures). The same content gives the same claims for an hour, on every node.
+ * @param logged the entry of the agent's key in the log that this node serves; null: none yet
+ */
 export function certificateClaimsOf(
   { site, view, now, knownUntil }: ClaimsInput,
   { list, idx, allocatedAt }: StatusReference,
   lifetimeMs: number,
+  logged: LoggedKey | null,
 ): Omit<CertificateClaims, 'jti'> {
   const { agent } = view
   const { keySequence, keyChangedAt } = agent.profile
@@ -60,6 +65,8 @@ export function certificateClaimsOf(
     keySequence,
     keyChangedAt: timestamp(keyChangedAt),
     did_web: didWebOf(site.host, did),
+    // Without the checkpoint's time, which changes with each entry.
+    ...(logged && { log: { origin: logged.origin, index: logged.index } }),
   }
 }
 
@@ -89,7 +96,8 @@ interface Evidence {
   readonly expiresAt: number
 }
 
-function evidenceOf({ agent, owner }: AgentView, now: number): Evidence {
+/** What a signed token says about the evidence for an agent. @param now milliseconds since 1970 */
+export function evidenceOf({ agent, owner }: AgentView, now: number): Evidence {
   const { keyChangedAt, statusChangedAt, channels } = agent.profile
   const { grade, policyVersion, evidence } = gradeOf({
     status: agent.status,

@@ -27,13 +27,13 @@ const typeMetadataSchema = () =>
 
 /** The metadata of the type of a certificate, from the schema of its claims. */
 export function certificateTypeMetadata(site: Site) {
-  const { properties } = certificateClaimsSchema(site.naming)
+  const { properties, required } = certificateClaimsSchema(site.naming)
   const claims = Object.entries(properties)
     .filter(([name]) => !STANDARD.has(name))
     .map(([name, schema]) => {
       const { description } = schema as { readonly description?: string }
-      const path = [name]
-      return { path, sd: 'never', mandatory: true, ...(description ? { description } : {}) }
+      const mandatory = (required as readonly string[]).includes(name)
+      return { path: [name], sd: 'never', mandatory, ...(description ? { description } : {}) }
     })
   return {
     schema: typeMetadataSchema(),

@@ -2,6 +2,7 @@ import { CodedError, type JwsAlgorithm, TOKEN_TYPES, type TokenType } from '@cou
 import type { AgentView } from '../agents/agent-record.ts'
 import { findAgent, type ReadDeps } from '../agents/find-agent.ts'
 import type { IssuerKeys } from '../core/issuer-keys/issuer-keys.ts'
+import type { LoggedKeys } from '../log/logged-keys.ts'
 import type { StatusReference } from '../status/status-entries.ts'
 import { certificateClaimsOf, stapleClaimsOf } from './certificate-claims.ts'
 import { type EntryDeps, KnownEntries } from './known-entries.ts'
@@ -10,6 +11,7 @@ import { SignedTokens } from './signed-tokens.ts'
 export interface IssuerDeps extends ReadDeps, EntryDeps {
   readonly issuerKeys: IssuerKeys
   readonly certificateLifetimeMs: number
+  readonly loggedKeys: LoggedKeys
 }
 
 /** Signs what the service knows about agents. */
@@ -29,11 +31,12 @@ export class Issuer {
    * @throws CodedError VALIDATION_ERROR, NOT_FOUND, UNAVAILABLE; AGENT_NOT_ACTIVE with the status; StorageFailure if the node is stale
    */
   async certificate(reference: string, alg: JwsAlgorithm): Promise<string> {
-    const { site, certificateLifetimeMs } = this.#deps
+    const { site, certificateLifetimeMs, loggedKeys } = this.#deps
     const knownUntil = this.#knownUntil()
     const { view, entry } = await this.#certifiable(reference)
     const input = { site, view, now: this.#deps.now(), knownUntil }
-    const claims = certificateClaimsOf(input, entry, certificateLifetimeMs)
+    const logged = await loggedKeys.find(view.agent)
+    const claims = certificateClaimsOf(input, entry, certificateLifetimeMs, logged)
     return this.#sign(TOKEN_TYPES.certificate, view, claims, alg)
   }
 

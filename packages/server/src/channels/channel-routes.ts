@@ -1,5 +1,6 @@
 import {
   channelKindsSchema,
+  countersignedCardSchema,
   emptyBody,
   newChannelSchema,
   ownerChannelSchema,
@@ -16,6 +17,7 @@ import {
 } from '../owners/owner-routes.ts'
 import { addChannel, removeChannel, renewChannel } from './change-channels.ts'
 import { checkNow } from './check-channel.ts'
+import { type CountersignDeps, countersignCard } from './countersign-card.ts'
 import type { ChannelDeps } from './deps.ts'
 import { describeKinds, describeOwnChannels } from './describe-channels.ts'
 
@@ -38,10 +40,11 @@ const ACTIONS = {
 } as const
 
 /** The routes by which signed-in owners manage the channels of their agents. */
-export function channelsRoutes(app: App, context: OwnerRouteContext<ChannelDeps>): void {
+export function channelsRoutes(app: App, context: OwnerRouteContext<CountersignDeps>): void {
   channelKindsRoute(app, context)
   agentChannelsRoutes(app, context)
   singleChannelRoutes(app, context)
+  countersignRoute(app, context)
 }
 
 /** The kinds of channel, with the texts of their form fields. */
@@ -122,6 +125,24 @@ function singleChannelRoutes(app: App, { deps, signedIn }: OwnerRouteContext<Cha
       const { ownerId } = await signedIn.owner(request)
       await removeChannel(deps, ownerId, request.params.agent, request.params.channel)
       return reply.code(204).send(null as never)
+    },
+  })
+}
+
+/** Countersign the agent card that proves an agent-to-agent channel. */
+function countersignRoute(app: App, { deps, signedIn }: OwnerRouteContext<CountersignDeps>): void {
+  app.post(`${OWN_CHANNEL}/countersign`, {
+    schema: ownerSchema({
+      ...forApiKeys('channels:write'),
+      operationId: 'signAgentCard',
+      summary: 'Sign the published agent card of a verified agent-to-agent channel',
+      params: ownChannelParams(),
+      body: emptyBody(),
+      response: { 200: countersignedCardSchema() },
+    }),
+    handler: async (request) => {
+      const { ownerId } = await signedIn.owner(request)
+      return countersignCard(deps, ownerId, request.params.agent, request.params.channel)
     },
   })
 }

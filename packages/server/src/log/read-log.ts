@@ -1,4 +1,5 @@
 import {
+  type AgentEntry,
   type AgentLog,
   CodedError,
   emptyTreeRoot,
@@ -8,7 +9,7 @@ import {
   formatVerifierKey,
   hashLeaf,
   KEY_ENTRY_TYPES,
-  type LogEntry,
+  keyThumbprint,
   type LogInfo,
   parseTilePath,
   proveInclusion,
@@ -155,9 +156,7 @@ export function nextOf(rows: readonly LogEntryRow[], limit: number): number | nu
  */
 export async function proveKey(deps: LogReadDeps, tail: Tail): Promise<string> {
   const { epoch, size, signed } = await servedLog(deps, null)
-  const agent = await agentByTail(deps.db.read, tail)
-  const sequence = agent?.key_sequence ?? 1
-  const row = await keyEntry(deps.db.read, { epoch, tail, from: 0, to: size }, sequence)
+  const row = await currentKeyEntry(deps.db.read, { epoch, tail, from: 0, to: size })
   if (row === null) {
     const message =
       'The key of this agent is not yet under a checkpoint of the transparency log. Try again in a second.'
@@ -168,16 +167,28 @@ export async function proveKey(deps: LogReadDeps, tail: Tail): Promise<string> {
   return formatLogProof({ extra: utf8(row.entry), index: row.position, path, checkpoint: signed })
 }
 
-async function keyEntry(
+type EntriesRange = Parameters<typeof entriesOf>[1]
+
+async function currentKeyEntry(db: Db, of: EntriesRange): Promise<LogEntryRow | null> {
+  const agent = await agentByTail(db, of.tail)
+  if (agent === undefined) return null
+  const { public_key: publicKey, key_sequence: keySequence } = agent
+  return findKeyEntry(db, of, { publicKey, keySequence })
+}
+
+/** The entry that made a key the current one of an agent. A restored database can give the same number to another key. */
+export async function findKeyEntry(
   db: Db,
-  of: Parameters<typeof entriesOf>[1],
-  keySequence: number,
+  of: EntriesRange,
+  { publicKey, keySequence }: { readonly publicKey: Uint8Array; readonly keySequence: number },
 ): Promise<LogEntryRow | null> {
+  const key = keyThumbprint(publicKey)
   for (let from: number | null = of.from; from !== null; ) {
     const rows = await entriesOf(db, { ...of, from }, PAGE)
     const found = rows.find((row) => {
-      const entry = JSON.parse(row.entry) as LogEntry & { keySequence: number }
-      return KEY_ENTRY_TYPES.includes(entry.type) && entry.keySequence === keySequence
+      const entry = JSON.parse(row.entry) as AgentEntry
+      const isKey = entry.keySequence === keySequence && entry.key === key
+      return isKey && KEY_ENTRY_TYPES.includes(entry.type)
     })
     if (found !== undefined) return found
     from = nextOf(rows, PAGE)

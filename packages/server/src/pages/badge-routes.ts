@@ -42,7 +42,7 @@ export function badgeRoute(app: App, { read, pages }: PageRouteContext): void {
     handler: async (params: { agent: string }, reply) => {
       const { style = 'flat' } = reply.request.query as { style?: (typeof STYLES)[number] }
       const view = await findAgentForPage(read, params.agent)
-      const certificate = certificateOf(read.site, view, null, read.now())
+      const certificate = certificateOf(read.site, view, read.now())
       reply.type('image/svg+xml').headers(INERT_PICTURE).serializer(String)
       return pages.make.badgeSvg(pages.context, certificate, style)
     },
@@ -68,7 +68,7 @@ export function previewRoute(app: App, { read, pages, previews }: PageRouteConte
     },
     handler: async (params: { agent: string }, reply) => {
       const view = await findAgentForPage(read, params.agent)
-      const certificate = certificateOf(read.site, view, null, read.now())
+      const certificate = certificateOf(read.site, view, read.now())
       const png = await previews.of(previewDataOf(pages.context, certificate))
       reply.type('image/png').headers(INERT_PICTURE)
       return png

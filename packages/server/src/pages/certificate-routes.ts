@@ -12,7 +12,7 @@ import { contextFor } from './visitor.ts'
 
 /** GET /agent/{agent}: the certificate page, to which `verifyUrl` and `certificateUrl` point (contract 2.2, 2.4). */
 export function certificateRoute(app: App, context: PageRouteContext): void {
-  const { read, pages } = context
+  const { read, pages, loggedKeys } = context
   const headers = pageHeaders(read.site.baseUrl)
   app.get('/agent/:agent', {
     schema: {
@@ -31,7 +31,8 @@ export function certificateRoute(app: App, context: PageRouteContext): void {
       const found = await findAgentForPage(read, request.params.agent as string)
       const view = await withCurrentChannels(read.db, found)
       const recovery = await pendingRecovery(read.db, view.agent.tail)
-      const certificate = certificateOf(read.site, view, recovery, read.now())
+      const log = await loggedKeys.find(view.agent)
+      const certificate = certificateOf(read.site, view, read.now(), { recovery, log })
       const html = pages.make.certificatePage(
         await contextFor(context, request, reply),
         certificate,

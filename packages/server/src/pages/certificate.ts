@@ -15,6 +15,7 @@ import { providerLabel } from '../agents/identity-of-owner.ts'
 import { type PublicChannel, publicChannel } from '../agents/public-channel.ts'
 import type { Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
+import type { LoggedKey } from '../log/logged-keys.ts'
 
 /** The data of the certificate page. Times are ISO 8601 in UTC. */
 export interface Certificate {
@@ -33,6 +34,8 @@ export interface Certificate {
   readonly grade: GradeResult
   /** A recovery that will replace the key; null: none is pending. */
   readonly recovery: AgentKeys['recovery']
+  /** Where the current key is in the transparency log; null: not under a checkpoint. */
+  readonly log: LoggedKey | null
 }
 
 export interface CertifiedChannel extends PublicChannel {
@@ -43,8 +46,8 @@ export interface CertifiedChannel extends PublicChannel {
 export function certificateOf(
   site: Site,
   view: AgentView,
-  recovery: Certificate['recovery'],
   now: number,
+  { recovery, log }: Pick<Certificate, 'recovery' | 'log'> = { recovery: null, log: null },
 ): Certificate {
   const { agent, owner } = view
   const { channels } = agent.profile
@@ -67,6 +70,7 @@ export function certificateOf(
     strongestChannel: channel && certifiedChannel(site, channel),
     grade,
     recovery,
+    log,
   }
 }
 

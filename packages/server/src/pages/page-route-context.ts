@@ -1,5 +1,6 @@
 import type { VerifyRequest, VerifyResponse } from '@countersign/protocol'
 import type { PageReadDeps } from '../agents/find-agent.ts'
+import type { LoggedKeys } from '../log/logged-keys.ts'
 import type { BoundChallengeDeps } from '../verification/bound-challenge.ts'
 import type { VerifyReceived } from './check-request.ts'
 import type { Pages } from './load.ts'
@@ -13,4 +14,5 @@ export interface PageRouteContext {
   readonly verify: (request: VerifyRequest) => Promise<VerifyResponse>
   readonly verifyReceived: VerifyReceived
   readonly challenges: BoundChallengeDeps
+  readonly loggedKeys: LoggedKeys
 }

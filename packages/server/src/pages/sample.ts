@@ -15,7 +15,7 @@ export const SAMPLE_TAIL = '1'.repeat(24) as Tail
 export function sampleCertificate(site: Site, now: number): Certificate {
   // Whole days, so that the page and its ETag change once a day.
   const today = now - (now % DAY_MS)
-  const certificate = certificateOf(site, sampleView(today), null, now)
+  const certificate = certificateOf(site, sampleView(today), now)
   const certificateUrl = `${site.baseUrl}/sample`
   const agent = {
     ...certificate.agent,

@@ -9,6 +9,7 @@ import type { AgentRow, Tx } from '../core/database/database.ts'
 import { appendEvent } from '../core/database/event-table.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { cancelJob } from '../core/jobs/job-table.ts'
+import { eraseGrants } from '../grants/grant-table.ts'
 import { EXPIRE_VERIFICATION } from '../identity/record-verification.ts'
 import { eraseOpenings } from '../log/log-table.ts'
 import { EXPIRE_UNUSED_ACCOUNT } from '../owners/unused-account.ts'
@@ -74,6 +75,7 @@ export async function eraseAccount(tx: Tx, ownerId: number, at: number): Promise
   await cancelRegrade(tx, ownerId)
   await cancelJob(tx, `${EXPIRE_UNUSED_ACCOUNT}:${ownerId}`)
   await deleteEndpointsOf(tx, ownerId)
+  await eraseGrants(tx, ownerId, at)
   await eraseOpenings(tx, ownerId)
   await deleteOwnerRecords(tx, ownerId)
   // Valid usernames contain no colon, so this one cannot be taken.

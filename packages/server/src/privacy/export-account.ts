@@ -12,6 +12,7 @@ import { accountActivityBefore } from '../core/database/account-activity-table.t
 import type { AgentRow } from '../core/database/database.ts'
 import type { CoreDeps } from '../core/deps.ts'
 import { timestamp, timestampOrNull } from '../core/timestamp.ts'
+import { exportIssuers } from '../grants/manage-issuers.ts'
 import { exportKeys } from '../keys/list-keys.ts'
 import { exportOpenings } from '../log/openings.ts'
 import { describeAddresses, describeChoices } from '../notifications/email-preferences.ts'
@@ -58,6 +59,7 @@ export async function exportAccount(
     ...describeRecords(records, session),
     apiKeys: await listApiKeys(deps, ownerId),
     webhooks: await exportEndpoints(read, deps.site, ownerId, deps.now()),
+    grantIssuers: await exportIssuers(read, deps.site, ownerId),
     notifications: await exportNotifications(read, deps.site, ownerId),
     emailAddresses: await describeAddresses(read, ownerId),
     emailPreferences: await describeChoices(read, ownerId),

@@ -18,7 +18,7 @@ import type { Settings } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { Ed25519Verifier } from '../core/crypto/ed25519.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
-import type { ServiceKey } from '../core/crypto/service-keys.ts'
+import type { DeriveServiceKey, ServiceKey } from '../core/crypto/service-keys.ts'
 import type { Database } from '../core/database/database.ts'
 import { connectionLimit } from '../core/http/connection-limit.ts'
 import type { Listeners } from '../core/http/listeners.ts'
@@ -29,9 +29,11 @@ import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { Sender } from '../core/network/open-sender.ts'
 import { siteOf } from '../core/site.ts'
+import { issueGrant } from '../grants/issue-grant.ts'
 import { recover, vetoRecovery } from '../keys/recover.ts'
 import { renounce } from '../keys/renounce.ts'
 import { rotate } from '../keys/rotate.ts'
+import { LoggedKeys } from '../log/logged-keys.ts'
 import { reportLog } from '../log/report-log.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
@@ -59,6 +61,7 @@ export interface ServiceParts {
   readonly channelSources: ChannelSources
   readonly directoryKey: ServiceKey
   readonly webhookKey: ServiceKey
+  readonly a2aKeys: DeriveServiceKey
   readonly sender: Sender
   readonly issuerKeys: IssuerKeyRing
   readonly status: Status
@@ -84,6 +87,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     channelSources,
     directoryKey,
     webhookKey,
+    a2aKeys,
     sender,
     issuerKeys,
     status,
@@ -95,9 +99,11 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
   const ed25519 = new Ed25519Verifier()
   const claimDeps = { db, readModel, ed25519, naming, keyReuse, now, randomBytes }
   const verifyDeps = { readModel, ed25519, site, now }
+  const grantDeps = { ...verifyDeps, db, issuerKeys, sender, randomBytes }
   const pepper = loadPepper(settings.dataDir)
   const { recoveryDelayMs, certificateLifetimeMs } = settings
   const keyDeps = { db, readModel, ed25519, site, keyReuse, recoveryDelayMs, now }
+  const loggedKeys = new LoggedKeys({ db, log: transparencyLog })
   const runtimeDeps = { db, readModel, ed25519, site, pepper, now, randomBytes }
   return {
     log,
@@ -117,16 +123,18 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     },
     renounce: (reference: string, request: RenounceRequest) =>
       renounce(keyDeps, reference, request),
+    issueGrant: (...args) => metrics.grants.count(issueGrant(grantDeps, ...args), () => 'issued'),
     proveDirectory: (reference: string, request: DirectoryProofRequest) =>
       proveDirectory({ db, ed25519, site, now }, reference, request),
     directoryKey,
     issuerKeys,
     status,
     issuer: new Issuer({
-      ...{ readModel, site, now, db, issuerKeys, certificateLifetimeMs },
+      ...{ readModel, site, now, db, issuerKeys, certificateLifetimeMs, loggedKeys },
       statusState: status.state,
     }),
     transparencyLog,
+    loggedKeys,
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
       recover: (reference, request) => recover(keyDeps, reference, request),
@@ -160,6 +168,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       providers,
       channelSources,
       webhookKey,
+      a2aKeys,
       sender,
       mailDelivery: settings.mail?.kind ?? null,
       keyReuse,

@@ -14,6 +14,7 @@ import {
 import { agentRoute, didJsonRoute } from '../agents/agent-routes.ts'
 import { avatarRoute, uploadedAvatarRoute } from '../agents/avatar-routes.ts'
 import { cardRoute, compactCardRoute } from '../agents/card-routes.ts'
+import { clientMetadataRoute } from '../agents/client-metadata-routes.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { gradeRoute } from '../agents/grade-routes.ts'
 import { keyHolderRoute } from '../agents/key-holder-routes.ts'
@@ -23,6 +24,7 @@ import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
 import { certificateRoutes } from '../certificates/certificate-routes.ts'
 import type { Issuer } from '../certificates/issue.ts'
 import { issuerKeyRoutes } from '../certificates/issuer-key-routes.ts'
+import { cardKeySetRoute } from '../channels/card-key-set-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
 import { PACKAGES_DIR } from '../config/packages.ts'
@@ -45,10 +47,13 @@ import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import { rejectFlood } from '../core/limits/reject-flood.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
+import { type GrantRouteDeps, grantRoute } from '../grants/grant-routes.ts'
+import { issuerMetadataRoutes } from '../grants/issuer-metadata-routes.ts'
 import { providerWebhookRoute } from '../identity/provider-webhook-routes.ts'
 import { type KeyRouteDeps, keyHistoryRoute, keyRoutes } from '../keys/key-routes.ts'
 import { type RenounceRouteDeps, renounceRoute } from '../keys/renounce-routes.ts'
 import { logRoutes } from '../log/log-routes.ts'
+import type { LoggedKeys } from '../log/logged-keys.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { VerifyReceived } from '../pages/check-request.ts'
 import { developmentMailRoute } from '../pages/development-mail-routes.ts'
@@ -77,11 +82,13 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly runtime: RuntimeRouteDeps
   readonly renounce: RenounceRouteDeps['renounce']
   readonly proveDirectory: DirectoryProofRouteDeps['proveDirectory']
+  readonly issueGrant: GrantRouteDeps['issueGrant']
   readonly directoryKey: ServiceDirectoryDeps['directoryKey']
   readonly issuerKeys: IssuerKeys
   readonly status: Pick<Status, 'heads' | 'feed' | 'tokens'>
   readonly issuer: Issuer
   readonly transparencyLog: TransparencyLog
+  readonly loggedKeys: LoggedKeys
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
@@ -133,6 +140,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     verify: deps.verify,
     verifyReceived: deps.verifyReceived,
     challenges: deps.owners,
+    loggedKeys: deps.loggedKeys,
     previewLimiter: deps.loadShedder.limiters.previews,
   })
   await emailLinkRoutes(app, { deps: deps.owners, pages })
@@ -199,6 +207,8 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   uploadedAvatarRoute(app, { ...deps.read, db: deps.owners.db })
   didJsonRoute(app, deps.read)
   keySetRoute(app, deps.read)
+  clientMetadataRoute(app, deps.read)
+  cardKeySetRoute(app, { ...deps.read, db: deps.owners.db.read, a2aKeys: deps.owners.a2aKeys })
   keyHolderRoute(app, { db: deps.owners.db, site: deps.read.site })
   directoryProofRoute(app, { naming, proveDirectory: deps.proveDirectory })
   serviceDirectoryRoute(app, { ...deps.read, directoryKey: deps.directoryKey })
@@ -206,6 +216,11 @@ function registerRoutes(app: App, deps: AppDeps, pages: Pages): void {
   snapshotRoute(app, { site: deps.read.site, ...deps.status })
   feedRoute(app, { site: deps.read.site, ...deps.status })
   certificateRoutes(app, { site: deps.read.site, issuer: deps.issuer })
+  grantRoute(app, { issueGrant: deps.issueGrant, baseUrl: deps.read.site.baseUrl })
+  issuerMetadataRoutes(app, {
+    ...{ site: deps.read.site, issuerKeys: deps.issuerKeys },
+    db: deps.owners.db.pointReads,
+  })
   issuerKeyRoutes(app, { site: deps.read.site, issuerKeys: deps.issuerKeys })
   logRoutes(app, { ...deps.read, db: deps.owners.db, log: deps.transparencyLog })
   healthRoutes(app, deps)

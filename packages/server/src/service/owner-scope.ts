@@ -4,13 +4,14 @@ import type { FastifyRequest } from 'fastify'
 import { ownAgentRoutes } from '../agent-management/agent-routes.ts'
 import type { KeyReuse } from '../agents/key-use.ts'
 import { channelsRoutes } from '../channels/channel-routes.ts'
-import type { ChannelDeps } from '../channels/deps.ts'
+import type { CountersignDeps } from '../channels/countersign-card.ts'
 import { issueTokenRoutes } from '../claims/claim-routes.ts'
 import { Cookies } from '../core/http/cookies.ts'
 import type { App } from '../core/http/server.ts'
 import type { BroadcasterDeps } from '../dashboard/agent-event-broadcaster.ts'
 import { sessionRoutes } from '../dashboard/session-routes.ts'
 import { streamRoute } from '../dashboard/stream-routes.ts'
+import { grantIssuerRoutes } from '../grants/grant-issuer-routes.ts'
 import { identityRoutes } from '../identity/identity-routes.ts'
 import { ownKeyRoutes } from '../keys/own-key-routes.ts'
 import { openingRoutes } from '../log/opening-routes.ts'
@@ -25,7 +26,7 @@ import type { WebhookDeps } from '../webhooks/webhook-deps.ts'
 import { webhookRoutes } from '../webhooks/webhook-routes.ts'
 
 export type OwnerScopeDeps = NotificationDeps &
-  ChannelDeps &
+  CountersignDeps &
   WebhookDeps &
   BroadcasterDeps & { readonly keyReuse: KeyReuse; readonly recoveryDelayMs: number }
 
@@ -47,6 +48,7 @@ export async function serveOwners(app: App, deps: OwnerScopeDeps): Promise<void>
     accountRoutes(owners, context)
     apiKeyRoutes(owners, context)
     webhookRoutes(owners, context)
+    grantIssuerRoutes(owners, context)
     exportRoute(owners, context)
     deletionRoute(owners, context)
     notificationRoutes(owners, context)

@@ -9,7 +9,7 @@ import type { Env, Settings } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { selfTestEd25519 } from '../core/crypto/ed25519.ts'
 import { loadPepper } from '../core/crypto/secrets.ts'
-import { openServiceKey } from '../core/crypto/service-keys.ts'
+import { openDerivedServiceKeys, openServiceKey } from '../core/crypto/service-keys.ts'
 import type { Database } from '../core/database/database.ts'
 import { openDatabase } from '../core/database/open-database.ts'
 import { lockDatabase } from '../core/database/sqlite/process-lock.ts'
@@ -117,6 +117,7 @@ async function start(
   await assertSameBaseUrl(db, settings.baseUrl)
   const directoryKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'directory')
   const webhookKey = await openServiceKey({ db, dataDir: settings.dataDir }, 'webhook')
+  const a2aKeys = await openDerivedServiceKeys({ db, dataDir: settings.dataDir }, 'a2a')
   const issuerKeys = await IssuerKeyRing.open({
     ...{ db, dataDir: settings.dataDir, now, elapsed: timing.elapsed },
     certificateLifetimeMs: settings.certificateLifetimeMs,
@@ -144,6 +145,7 @@ async function start(
     channelSources,
     directoryKey,
     webhookKey,
+    a2aKeys,
     sender,
     issuerKeys,
     status,

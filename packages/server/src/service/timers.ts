@@ -6,7 +6,7 @@ import { WorkLoop } from '../core/jobs/work-loop.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
-import { repairEntries } from '../status/repair-entries.ts'
+import { EntryRepair } from '../status/repair-entries.ts'
 import { HEAD_INTERVAL_MS } from '../status/status-feed.ts'
 import type { DueDeliveries } from '../webhooks/due-deliveries.ts'
 import type { ServiceParts } from './app-deps.ts'
@@ -81,8 +81,9 @@ export function startTimers(
     poll: () => issuerKeys.refresh(),
     onError: (error) => log.error({ err: error }, 'the state of the issuer keys cannot be read'),
   })
+  const entryRepair = new EntryRepair({ db, now })
   const repairs = new WorkLoop({
-    poll: (stopping) => repairEntries({ db, now }, stopping),
+    poll: (stopping) => entryRepair.run(stopping),
     onError: (error) => log.error({ err: error }, 'entries of status lists cannot be repaired'),
   })
   void repairs.run()

@@ -7,7 +7,6 @@ import { invalidateEntry } from '../agents/revise-status-entry.ts'
 import {
   currentEntriesOf,
   statedVerifications,
-  statusLists,
   tailsStating,
 } from '../agents/status-entry-table.ts'
 import { verificationsOfOwner } from '../agents/verification-table.ts'
@@ -17,6 +16,8 @@ import { readSetting, writeSetting } from '../core/database/settings-table.ts'
 
 /** The setting with the number of the last event whose agent was compared with its entry. */
 const POSITION = 'status_repair_position'
+/** Events that are read again after a restart, at most. */
+const MOST_UNSAVED = 10_000
 /** Events, and agents of one owner, that one transaction handles. */
 const BATCH_SIZE = 200
 
@@ -44,36 +45,64 @@ interface RepairDeps {
 
 /**
  * Brings entries up to date after changes by the release before. In a rolling upgrade, or after a rollback, its nodes change
- * agents and append events, but know no status lists. Follows the events, so it costs nothing while there are none.
- * @param stopping ends it after the current batch; the next call goes on from there
+ * agents and append events, but know no status lists.
  */
-export async function repairEntries(deps: RepairDeps, stopping: AbortSignal): Promise<void> {
-  while (!stopping.aborted && (await repairBatch(deps)));
-}
+export class EntryRepair {
+  readonly #deps: RepairDeps
+  /** The last event that needed no repair. In memory, so that ordinary changes cause no writes. */
+  #seen = 0
 
-/** Of several nodes, the one that moves the position repairs a batch. @returns whether there may be more */
-async function repairBatch({ db, now }: RepairDeps): Promise<boolean> {
-  const position = await readSetting(db.read, POSITION)
-  const events = await eventsAfter(db.read, Number(position ?? 0), BATCH_SIZE)
-  const [tails, owners] = [tailsOf(events), ownersOf(events)]
-  // A few events of other changes are read again: otherwise claims would cause a write every second.
-  const isNothing = tails.length === 0 && owners.length === 0
-  const last = events.at(-1)
-  if (last === undefined || (isNothing && events.length < BATCH_SIZE)) return false
-  return db.write(async (tx) => {
-    if ((await readSetting(tx.db, POSITION)) !== position) return true
-    if ((await statusLists(tx.db)).length === 0) {
-      await writeSetting(tx, POSITION, String(await lastSeq(tx.db)))
+  constructor(deps: RepairDeps) {
+    this.#deps = deps
+  }
+
+  /** Follows the events to their end. @param stopping ends it after the current batch; the next call goes on from there */
+  async run(stopping: AbortSignal): Promise<void> {
+    while (!stopping.aborted && (await this.#runBatch()));
+  }
+
+  /** Of several nodes, the one that moves the stored position repairs a batch. @returns whether there may be more */
+  async #runBatch(): Promise<boolean> {
+    const { db, now } = this.#deps
+    const position = await readSetting(db.read, POSITION)
+    const stored = Number(position ?? 0)
+    const events = await eventsAfter(db.read, Math.max(stored, this.#seen), BATCH_SIZE)
+    const last = events.at(-1)
+    if (last === undefined) {
+      // A failover may have lost events, whose numbers are used again.
+      if ((await lastSeq(db.read)) < this.#seen) this.#seen = 0
       return false
     }
-    for (const entry of await currentEntriesOf(tx.db, tails)) await repair(tx, entry.tail, now())
-    for (const ownerId of owners) {
-      // The same events are read again, until no agent of the owner is left.
-      if (!(await repairOwner(tx, ownerId, now()))) return true
+    const isFull = events.length === BATCH_SIZE
+    const [tails, owners] = await withEntries(db.read, events)
+    if (tails.length === 0 && owners.length === 0 && last.seq - stored < MOST_UNSAVED) {
+      this.#seen = last.seq
+      return isFull
     }
-    await writeSetting(tx, POSITION, String(last.seq))
-    return events.length === BATCH_SIZE
-  })
+    return db.write(async (tx) => {
+      if ((await readSetting(tx.db, POSITION)) !== position) return true
+      for (const tail of tails) await repair(tx, tail, now())
+      for (const ownerId of owners) {
+        // The same events are read again, until no agent of the owner is left.
+        if (!(await repairOwner(tx, ownerId, now()))) return true
+      }
+      await writeSetting(tx, POSITION, String(last.seq))
+      return isFull
+    })
+  }
+}
+
+/** The agents and the owners of whom events tell that may have entries to repair. */
+async function withEntries(
+  db: Db,
+  events: readonly EventRow[],
+): Promise<[tails: string[], owners: number[]]> {
+  const entries = await currentEntriesOf(db, tailsOf(events))
+  const owners: number[] = []
+  for (const ownerId of ownersOf(events)) {
+    if ((await statedVerifications(db, ownerId)).length > 0) owners.push(ownerId)
+  }
+  return [entries.map(({ tail }) => tail), owners]
 }
 
 function tailsOf(events: readonly EventRow[]): string[] {

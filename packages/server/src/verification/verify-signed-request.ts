@@ -5,6 +5,7 @@ import {
   type KeyLookup,
   type NonceStore,
   type RawRequest,
+  type RequestVerifier,
   requestVerifier,
   type SignatureResult,
   type SignedRequest,
@@ -52,6 +53,19 @@ export function checkSignedRequest(
   return verify(deps, request, body, [])
 }
 
+/**
+ * Verifies a signed request to this service itself, by one of its agents.
+ * @param received with its body
+ * @throws CodedError UNAVAILABLE; StorageFailure
+ */
+export function verifyOwnRequest(
+  deps: VerifyDeps,
+  received: RawRequest,
+  nonces: NonceStore,
+): Promise<SignatureResult> {
+  return verifierFor(deps, deps.site.baseUrl, nonces)(received)
+}
+
 /** @param used receives the nonce, which nothing else records */
 async function verify(
   deps: VerifyDeps,
@@ -68,15 +82,18 @@ async function verify(
       return 'fresh'
     },
   }
-  const verifyRequest = requestVerifier({
-    audiences: [request.audience],
+  return verifierFor(deps, request.audience, nonces)(received)
+}
+
+function verifierFor(deps: VerifyDeps, audience: string, nonces: NonceStore): RequestVerifier {
+  return requestVerifier({
+    audiences: [audience],
     naming: deps.site.naming,
     findKey: keysOf(deps),
     verifySignature: (...args) => deps.ed25519.verify(...args),
     nonces,
     now: deps.now,
   })
-  return verifyRequest(received)
 }
 
 /** The keys of this service's agents. The address in `Signature-Agent` only names the agent. */

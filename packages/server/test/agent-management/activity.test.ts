@@ -8,6 +8,7 @@ import { newKey } from '../../../../test/support/key.ts'
 import { claimAgent } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
 import type { SignedInOwner } from '../../../../test/support/signed-in.ts'
+import { recordAccountActivity } from '../../src/core/database/account-activity-table.ts'
 import { appendEvent } from '../../src/core/database/event-table.ts'
 import { AGENTS, editAgent, newOwner, startWithAgent } from './with-agent.ts'
 
@@ -53,6 +54,24 @@ test('the activity of an account', async (t) => {
     assert.deepEqual(await typesOf('channel'), [])
     assert.equal((await typesOf('agent')).length, 5)
     assertRefused(await owner.get('/api/account/activity?kind=all'), 400, 'VALIDATION_ERROR')
+  })
+
+  await t.test('has the display names of identity providers', async () => {
+    const { events } = await activity(owner)
+    const verified = events.find(({ type }) => type === 'owner.identity_verified')
+    assert.equal(verified?.facts.provider, 'in-person')
+    assert.equal(verified.providerLabel, 'In person')
+    assert.ok(events.every((each) => each === verified || each.providerLabel === null))
+
+    const details = { method: 'provider', provider: 'github' }
+    await service.operator.db.write((tx) =>
+      recordAccountActivity(tx, {
+        ...{ ownerId: stranger.ownerId, type: 'owner.signed_in', details, at: Date.now() },
+      }),
+    )
+    const [latest] = (await activity(stranger)).events
+    assert.deepEqual(latest?.facts, details)
+    assert.equal(latest.providerLabel, 'github', 'no longer configured: its id')
   })
 
   await t.test('comes in pages of 50, each event once, whatever its source', async () => {

@@ -11,6 +11,7 @@ import {
 import { assertRefused } from '../../../../test/support/answer.ts'
 import { ask } from '../../../../test/support/ask.ts'
 import { newKey } from '../../../../test/support/key.ts'
+import { untilLogged } from '../../../../test/support/log-client.ts'
 import { rotateKey } from '../../../../test/support/rotate-key.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
@@ -31,6 +32,7 @@ test('a certificate states the key, the identity and the grade, and nothing that
   const service = await startTestService(t, {}, () => START)
   const key = newKey()
   const did = await claimAgent(service, await service.operator.addVerifiedOwner('ada'), key)
+  await untilLogged(service, 1)
   const { header, claims } = decodeJws(await certificateOf(service, did))
 
   assert.deepEqual(Object.keys(header), ['alg', 'kid', 'typ'])
@@ -58,6 +60,7 @@ test('a certificate states the key, the identity and the grade, and nothing that
     keySequence: 1,
     keyChangedAt: new Date(START).toISOString(),
     did_web: `did:web:${authority}:agent:${did}`,
+    log: { origin: `${new URL(service.url).host}/log/1`, index: 0 },
   })
 
   const { vct, claims: described } = JSON.parse(
@@ -78,6 +81,7 @@ test('a certificate states the key, the identity and the grade, and nothing that
 test('the format follows Accept, the algorithm the query', async (t) => {
   const service = await startTestService(t, {}, () => START)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  await untilLogged(service, 1)
   const get = (accept?: string, query = '') =>
     ask(service, certificatePath(did, query), accept ? { headers: { accept } } : {})
   const plain = await get()
@@ -124,6 +128,7 @@ test('the same content gives the same certificate for an hour; a change gives an
   let time = START
   const service = await startTestService(t, {}, () => time)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  await untilLogged(service, 1)
   const all = await Promise.all(Array.from({ length: 8 }, () => certificateOf(service, did)))
   assert.equal(new Set(all).size, 1, 'requests at the same time get the same bytes')
   const [first] = all as [string]

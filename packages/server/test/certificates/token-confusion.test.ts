@@ -8,7 +8,7 @@ import {
   type TokenType,
   verifyToken,
 } from '@countersign/protocol'
-import { exportJWK, jwtVerify } from 'jose'
+import { createLocalJWKSet, exportJWK, jwtVerify } from 'jose'
 import {
   certificateOf,
   keySetOf,
@@ -17,10 +17,16 @@ import {
 } from '../../../../test/support/agent-certificates.ts'
 import { ask } from '../../../../test/support/ask.ts'
 import { newKey } from '../../../../test/support/key.ts'
-import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 import { IssuerKeyRing } from '../../src/core/issuer-keys/issuer-keys.ts'
 
 const TYPES = Object.values(TOKEN_TYPES)
+
+const openRing = ({ operator, settings }: TestService) =>
+  IssuerKeyRing.open({
+    ...{ db: operator.db, dataDir: settings.dataDir, now: Date.now },
+    ...{ elapsed: () => performance.now(), certificateLifetimeMs: 1 },
+  })
 
 /** A service, a token of each type that its keys sign, and its verifiers. */
 async function startWithTokens(t: TestContext) {
@@ -30,10 +36,7 @@ async function startWithTokens(t: TestContext) {
   const certificate = await certificateOf(service, did)
   const { keys } = await keySetOf(service)
   const issuer = service.url
-  const ring = await IssuerKeyRing.open({
-    ...{ db: service.operator.db, dataDir: service.settings.dataDir, now: Date.now },
-    ...{ elapsed: () => performance.now(), certificateLifetimeMs: 1 },
-  })
+  const ring = await openRing(service)
   const now = Math.floor(Date.now() / 1000)
   const claims = JSON.parse(Buffer.from(certificate.split('.')[1] ?? '', 'base64url').toString())
   const tokens = new Map<TokenType, string>([
@@ -69,6 +72,30 @@ test('no type of token is accepted in the place of another', async (t) => {
     keys.every(({ kid }) => !kids.includes(kid)),
     'each purpose has its own key',
   )
+})
+
+test('grants and tokens of the service are never accepted in the place of each other', async (t) => {
+  const { service, keys, issuer, claims, tokens, accepts } = await startWithTokens(t)
+  const ring = await openRing(service)
+  const id = 'a'.repeat(32)
+  const grantIssuer = `${issuer}/oauth/issuers/${id}`
+  // Whatever an attacker could get into a grant: its keys are not those of the service.
+  for (const iss of [issuer, grantIssuer]) {
+    const grant = ring.signGrant(id, { ...claims, iss })
+    for (const typ of TYPES) assert.equal(await accepts(grant, typ), false, typ)
+    const p256 = keys.find(({ kty }) => kty === 'EC') as IssuerJwk
+    await assert.rejects(jwtVerify(grant, p256), { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' })
+  }
+  const grantKeys = ring.grantKeySet(id)
+  for (const token of tokens.values()) {
+    await assert.rejects(jwtVerify(token, createLocalJWKSet(grantKeys)), {
+      code: 'ERR_JWKS_NO_MATCHING_KEY',
+    })
+  }
+  const otherTenant = createLocalJWKSet(ring.grantKeySet('b'.repeat(32)))
+  const grant = ring.signGrant(id, { ...claims, iss: grantIssuer })
+  await jwtVerify(grant, createLocalJWKSet(grantKeys), { typ: 'authorization-grant+jwt' })
+  await assert.rejects(jwtVerify(grant, otherTenant), { code: 'ERR_JWKS_NO_MATCHING_KEY' })
 })
 
 test('a token is refused whose key comes from itself, from the agent, or from another issuer', async (t) => {

@@ -87,11 +87,12 @@ test('a claim gets its place under a checkpoint, and a proof shows it', async ()
 
 test('a rotation has everything that both keys signed, and refers to the entry before it', async () => {
   const [old, next] = [newKey(), newKey()]
+  const before = await sizeNow()
   const did = await claimAgent(service, owner, old)
   const body = rotationBody(service, did, { old, next, sequence: 2 })
   const rotated = await post(service, `/api/v1/agent/${did}/keys`, body)
   assert.equal(rotated.status, 200)
-  await untilLogged(service, (await sizeNow()) + 1)
+  await untilLogged(service, before + 2)
   const [claimed, rotation] = await entriesOf(did)
   assert.ok(claimed && rotation?.type === 'key_rotated')
   const { naming } = service.settings

@@ -17,7 +17,7 @@ function envOfSecondNode(t: TestContext, { env, settings }: TestService): Record
   const { database } = settings
   const DATABASE_URL = database.kind === 'postgres' ? database.url : `sqlite:${database.file}`
   const DATA_DIR = tempDir(t)
-  for (const name of ['directory-key', 'webhook-key', 'log-key'])
+  for (const name of ['directory-key', 'webhook-key', 'log-key', 'a2a-key'])
     copyFileSync(join(settings.dataDir, name), join(DATA_DIR, name))
   copyIssuerKeys(settings.dataDir, DATA_DIR)
   return { ...env, DATABASE_URL, DATA_DIR, PORT: '0' }

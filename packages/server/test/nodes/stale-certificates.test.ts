@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { certificateOf, certificatePath } from '../../../../test/support/agent-certificates.ts'
 import { ask } from '../../../../test/support/ask.ts'
+import { untilLogged } from '../../../../test/support/log-client.ts'
 import { POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
 import {
   claimAgent,
@@ -30,6 +31,8 @@ test(
       () => elapsed,
     )
     const did = await claimAgent(node, await node.operator.addVerifiedOwner())
+    // From then on, the node has everything that the certificate says in memory.
+    await untilLogged(node, 1)
     const entry = referenceIn(await certificateOf(node, did))
     const { head, claims } = await readFeed(node)
     const feed = '/api/v1/feed'

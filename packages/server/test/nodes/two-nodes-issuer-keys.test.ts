@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { certificatePath, KEY_SET } from '../../../../test/support/agent-certificates.ts'
 import { copyIssuerKeys } from '../../../../test/support/copy-issuer-keys.ts'
+import { untilLogged } from '../../../../test/support/log-client.ts'
 import { POSTGRES_ONLY } from '../../../../test/support/postgres.ts'
 import {
   claimAgent,
@@ -26,7 +27,7 @@ test(
     const elapsed = () => performance.now() + ahead
     const one = await startTestService(t, {}, now, elapsed)
     const otherDir = tempDir(t)
-    for (const file of ['identity-pepper', 'directory-key', 'webhook-key', 'log-key'])
+    for (const file of ['identity-pepper', 'directory-key', 'webhook-key', 'log-key', 'a2a-key'])
       copyFileSync(join(one.settings.dataDir, file), join(otherDir, file))
     copyIssuerKeys(one.settings.dataDir, otherDir)
     const { BASE_URL: _, PORT: _port, ...shared } = one.env
@@ -38,6 +39,7 @@ test(
     )
     const nodes = [one, two]
     const did = await claimAgent(one, await one.operator.addVerifiedOwner())
+    for (const node of nodes) await untilLogged(node, 1)
     const fetched: { readonly at: number; readonly keys: JSONWebKeySet }[] = []
     let seen: ReadonlySet<string> = new Set()
 

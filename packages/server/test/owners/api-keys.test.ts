@@ -64,7 +64,13 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
   'agents:write': ['editAgent', 'setAvatar', 'removeAvatar'],
   'agents:status': ['suspendAgent', 'reactivateAgent', 'revokeAgent'],
   'claim_tokens:create': ['issueToken', 'issueTokens'],
-  'channels:write': ['addChannel', 'checkChannel', 'renewChannel', 'removeChannel'],
+  'channels:write': [
+    'addChannel',
+    'checkChannel',
+    'renewChannel',
+    'removeChannel',
+    'signAgentCard',
+  ],
   'webhooks:read': ['listWebhooks', 'listWebhookDeliveries'],
   'webhooks:write': [
     'createWebhook',
@@ -74,6 +80,8 @@ const OPERATIONS: Readonly<Record<ApiKeyScope, readonly string[]>> = {
     'testWebhook',
     'redeliverWebhook',
   ],
+  'grants:read': ['listGrantIssuers', 'agentGrants'],
+  'grants:write': ['createGrantIssuer', 'deleteGrantIssuer', 'assignGrantIssuer'],
 }
 
 interface PublishedOperation {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { keyThumbprint } from '@countersign/protocol'
 import { ask } from '../../../../test/support/ask.ts'
 import { newKey } from '../../../../test/support/key.ts'
+import { untilLogged } from '../../../../test/support/log-client.ts'
 import { giveOwnerName, giveProfile } from '../../../../test/support/profile.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
 import { setStatus } from '../../../../test/support/set-status.ts'
@@ -20,6 +21,7 @@ test('a certificate page is found by username, DID, tail and key, always with th
   const key = newKey()
   const did = await claimAgent(service, await service.operator.addVerifiedOwner(), key)
   await giveProfile(service, did, { username: 'shopper' })
+  await untilLogged(service, 1)
   const pages = new Set<string>()
   for (const each of ['shopper', did, did.slice(-24), encodeURIComponent(key.publicKey)]) {
     const answer = await ask(service, `/agent/${each}`)
@@ -166,6 +168,7 @@ test('a certificate page uses the names of the deployment and no default names',
 test('a certificate page is revalidated on each request, with 304 if it has not changed', async (t) => {
   const service = await startTestService(t)
   const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  await untilLogged(service, 1)
   const first = await ask(service, `/agent/${did}`)
   assert.equal(first.headers.get('cache-control'), 'public, max-age=0, must-revalidate')
   const headers = { 'if-none-match': first.headers.get('etag') as string }

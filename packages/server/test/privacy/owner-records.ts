@@ -103,6 +103,13 @@ export async function insertOwnerRecords(
       })
       .execute()
     await db
+      .insertInto('grant_issuers')
+      .values({
+        ...{ id: randomBytes(16).toString('hex'), owner_id: ownerId, name },
+        ...{ created_at: now, deleted_at: null },
+      })
+      .execute()
+    await db
       .insertInto('recovery_codes')
       .values({ hash: code, owner_id: ownerId, created_at: now })
       .execute()

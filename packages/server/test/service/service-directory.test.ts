@@ -113,7 +113,7 @@ test('a node without the key or with another refuses to start and says what to d
     DATABASE_URL: database.kind === 'postgres' ? database.url : `sqlite:${database.file}`,
   }
   const file = (dir: string, name: string) => join(dir, name)
-  for (const name of ['identity-pepper', 'webhook-key', 'log-key'])
+  for (const name of ['identity-pepper', 'webhook-key', 'log-key', 'a2a-key'])
     copyFileSync(file(first.settings.dataDir, name), file(dataDir, name))
   copyIssuerKeys(first.settings.dataDir, dataDir)
 

@@ -22,6 +22,8 @@ const SCOPE_TEXTS: Readonly<Record<ApiKeyScope, string>> = {
   'channels:write': 'Add, check and remove channels',
   'webhooks:read': 'Read webhook endpoints and their delivery logs',
   'webhooks:write': 'Add, change, test and delete webhook endpoints',
+  'grants:read': 'Read grant issuers and the authorization servers of agents',
+  'grants:write': 'Create and delete grant issuers, assign them to agents',
 }
 
 /** Lists, creates and revokes the owner's API keys. A new key is shown once. */

@@ -6,6 +6,7 @@ import { buttonClass } from '../../components/button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Sheet } from '../../components/sheet.tsx'
 import { ChecksSection } from './checks-section.tsx'
+import { CountersignSection } from './countersign-section.tsx'
 import { ProofSection } from './proof-section.tsx'
 import { RemovalSection } from './removal-section.tsx'
 import { RenewalSection } from './renewal-section.tsx'
@@ -77,6 +78,9 @@ export function ChannelDetails({ did, agent, channel, above }: ChannelDetailsPro
           byAgent={byAgent}
           canCheck={kind?.provenBy === 'service' && !revoked}
         />
+        {channel.kind === 'a2a' && channel.state === 'verified' && agent.status === 'active' && (
+          <CountersignSection did={did} channel={channel} />
+        )}
         {(proof !== null || channelStatus === 'verified') && token}
         <RemovalSection did={did} agent={agent} channel={channel} byAgent={byAgent} />
       </Sheet>

@@ -130,6 +130,12 @@ export const vectors = {
         did: DID,
         keyThumbprint: AGENT.jwk.kid,
       },
+      {
+        name: 'with the entry of its key in the transparency log',
+        token: certificate({ log: { origin: 'id.example/log/1', index: 7 } }),
+        did: DID,
+        keyThumbprint: AGENT.jwk.kid,
+      },
     ],
     invalid: [
       { name: 'replaced or revoked', why: 'status', token: certificate(entry(1)) },

@@ -34,8 +34,22 @@ export const a2a: ChannelKind = {
   check: { agreement: 'most', observe },
 }
 
-/** Checks both directions: the card names the agent, and the agent's certified key has signed the card. */
 async function observe(from: Perspective, query: ProofQuery): Promise<FoundProof> {
+  const { url } = await fetchProvenCard(from, query)
+  return {
+    method: METHOD,
+    detail: `The agent card at ${url} names this agent and is signed by it.`,
+  }
+}
+
+/**
+ * Fetches the card of a domain and checks both directions: the card names the agent, and the agent's certified key has signed the card.
+ * @throws ProofAbsent, Unreachable
+ */
+export async function fetchProvenCard(
+  from: Perspective,
+  query: ProofQuery,
+): Promise<{ readonly url: URL; readonly text: string; readonly card: AgentCard }> {
   const url = cardUrl(query.proof)
   const { text } = await fetchWellKnown(from, url, 'application/json')
   const card = await readAgentCard(text)
@@ -49,10 +63,7 @@ async function observe(from: Perspective, query: ProofQuery): Promise<FoundProof
       'The agent card names this agent, but has no valid signature by the agent’s certified key. Sign the card again after every change.',
     )
   }
-  return {
-    method: METHOD,
-    detail: `The agent card at ${url} names this agent and is signed by it.`,
-  }
+  return { url, text, card }
 }
 
 /** @throws ProofAbsent which says what was found instead */

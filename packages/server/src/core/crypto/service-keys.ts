@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto'
 import { keyThumbprint } from '@countersign/protocol'
 import sodium from 'sodium-native'
 import type { Database, Db } from '../database/database.ts'
@@ -7,9 +8,9 @@ import { loadSecret, readSecretIfExists } from './secrets.ts'
 /**
  * What the service signs with keys of its own. Each purpose has its own key pair, so that a signature for one can never be
  * used for another. `directory`: the key set of the service itself. `webhook`: the `v1a` signatures of deliveries. `log`: checkpoints of
- * the transparency log.
+ * the transparency log. `a2a`: the keys that countersign agent cards are derived from it.
  */
-export const SERVICE_KEY_PURPOSES = ['directory', 'webhook', 'log'] as const
+export const SERVICE_KEY_PURPOSES = ['directory', 'webhook', 'log', 'a2a'] as const
 export type ServiceKeyPurpose = (typeof SERVICE_KEY_PURPOSES)[number]
 
 /** An Ed25519 key pair of the service. */
@@ -63,6 +64,22 @@ export async function openServiceKey(
   const stored = await db.write((tx) => insertSetting(tx, serviceKeyName(purpose), thumbprint))
   if (stored !== thumbprint) throw new OtherServiceKeyError(purpose, 'other')
   return key
+}
+
+/** A key pair of the service that is used for one thing. @param info names that thing */
+export type DeriveServiceKey = (info: string) => ServiceKey
+
+/**
+ * Opens the key for a purpose as `openServiceKey` does, for keys that are derived from it (HKDF-SHA256).
+ * @throws what `openServiceKey` throws
+ */
+export async function openDerivedServiceKeys(
+  parts: Parts,
+  purpose: ServiceKeyPurpose,
+): Promise<DeriveServiceKey> {
+  await openServiceKey(parts, purpose)
+  const secret = loadSecret(parts.dataDir, serviceKeyName(purpose))
+  return (info) => serviceKeyOf(Buffer.from(hkdfSync('sha256', secret, '', info, secret.length)))
 }
 
 /**

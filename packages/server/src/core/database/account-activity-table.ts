@@ -10,6 +10,12 @@ type AccountActivityType =
   | 'owner.sessions_ended'
   | 'owner.sign_in_method_added'
   | 'owner.sign_in_method_removed'
+  | 'owner.grant_issuer_created'
+  | 'owner.grant_issuer_deleted'
+  | 'owner.grant_issuer_assigned'
+  | 'owner.grant_issuer_unassigned'
+  /** An agent got a grant for an authorization server that was not known for it. */
+  | 'owner.grant_first_issued'
 
 export interface NewAccountActivity {
   readonly ownerId: number

@@ -9,6 +9,7 @@ import type {
   Tier,
 } from '@countersign/protocol'
 import type { Kysely } from 'kysely'
+import type { GrantAssignmentRow, GrantIssuerRow, GrantUseRow, UsedNonceRow } from './grant-rows.ts'
 import type {
   AgentKeyRow,
   IssuerKeyReportRow,
@@ -77,6 +78,10 @@ export interface Tables {
   webhook_deliveries: WebhookDeliveryRow
   issuer_keys: IssuerKeyRow
   issuer_key_reports: IssuerKeyReportRow
+  grant_issuers: GrantIssuerRow
+  grant_assignments: GrantAssignmentRow
+  grant_uses: GrantUseRow
+  used_nonces: UsedNonceRow
   log_queue: LogQueueRow
   log_epochs: LogEpochRow
   log_entries: LogEntryRow

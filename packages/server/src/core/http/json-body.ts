@@ -5,16 +5,27 @@ import secureJson from 'secure-json-parse'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** The bytes of JSON bodies, for as long as their requests exist. */
+const rawBodies = new WeakMap<object, Uint8Array>()
+
+/** The bytes of a request's JSON body, which its signature covers; null if it has none. */
+export function rawBodyOf(request: object): Uint8Array | null {
+  return rawBodies.get(request) ?? null
+}
+
 /** Replaces Fastify's JSON parser with one that rejects everything that two parsers could read differently. */
 export function parseJsonStrictly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async ({ headers }: { headers: IncomingHttpHeaders }, body: Buffer) => {
+    async (request: { readonly headers: IncomingHttpHeaders }, body: Buffer) => {
+      const { headers } = request
       assertNoContentEncoding(headers['content-encoding'])
       assertUtf8(headers['content-type'] ?? '')
-      return parseStrictJson(body)
+      const value = parseStrictJson(body)
+      rawBodies.set(request, body)
+      return value
     },
   )
 }
@@ -33,19 +44,24 @@ function assertUtf8(contentType: string): void {
   }
 }
 
+/** Parses JSON as `parseStrictText` does. @throws CodedError VALIDATION_ERROR, also if it is not well-formed UTF-8 */
+function parseStrictJson(body: Uint8Array): unknown {
+  return parseStrictText(decode(body), 'The body')
+}
+
 /**
- * Parses JSON in well-formed UTF-8. Rejects byte order marks, duplicate keys and `__proto__`.
+ * Parses JSON. Rejects byte order marks, duplicate keys and `__proto__`.
+ * @param subject what the text is, to begin the sentence of an error
  * @throws CodedError VALIDATION_ERROR
  */
-function parseStrictJson(body: Uint8Array): unknown {
-  const text = decode(body)
+export function parseStrictText(text: string, subject: string): unknown {
   // RFC 8259 section 8.1 forbids it, but secure-json-parse would skip it.
   if (text.startsWith('\ufeff')) {
-    throw new CodedError('VALIDATION_ERROR', 'The body begins with a byte order mark.')
+    throw new CodedError('VALIDATION_ERROR', `${subject} begins with a byte order mark.`)
   }
-  const value = parse(text)
+  const value = parse(text, subject)
   if (countKeysInText(text) !== countKeysInValue(value)) {
-    throw new CodedError('VALIDATION_ERROR', 'The body has a duplicate key in an object.')
+    throw new CodedError('VALIDATION_ERROR', `${subject} has a duplicate key in an object.`)
   }
   return value
 }
@@ -58,11 +74,11 @@ function decode(body: Uint8Array): string {
   }
 }
 
-function parse(text: string): unknown {
+function parse(text: string, subject: string): unknown {
   try {
     return secureJson.parse(text)
   } catch {
-    throw new CodedError('VALIDATION_ERROR', 'The body is not JSON.')
+    throw new CodedError('VALIDATION_ERROR', `${subject} is not JSON.`)
   }
 }
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import {
   CodedError,
+  GRANT_TOKEN_TYPE,
+  type GrantKeySet,
   type IssuerKeySet,
   type JwsAlgorithm,
   type TokenType,
@@ -35,6 +37,10 @@ export interface IssuerKeys {
    * @throws StorageFailure if this node cannot read the state of the keys; CodedError UNAVAILABLE if it lacks the active key's file
    */
   sign(typ: TokenType, payload: object, alg?: JwsAlgorithm): Promise<string>
+  /** The public keys of a grant issuer. They change with every rotation. @throws StorageFailure if this node cannot read their state */
+  grantKeySet(grantIssuer: string): GrantKeySet
+  /** Signs a grant with the key of a grant issuer (ES256). @throws what `sign` throws */
+  signGrant(grantIssuer: string, payload: object): string
 }
 
 /** This node lacks the key that signs, or its file was changed. */
@@ -76,6 +82,8 @@ interface Parts {
 /** The state of the keys at one time. */
 interface State {
   readonly keySet: IssuerKeySet
+  /** Those of the key set whose files this node has. */
+  readonly pairs: readonly IssuerKeyPair[]
   /** Null: this node lacks the file. */
   readonly signer: IssuerKeyPair | null
   /** By `elapsed`. */
@@ -94,7 +102,10 @@ export class IssuerKeyRing implements IssuerKeys {
 
   private constructor(parts: Parts) {
     this.#parts = parts
-    this.#state = { keySet: { keys: [] }, signer: null, readAt: Number.NEGATIVE_INFINITY }
+    this.#state = {
+      ...{ keySet: { keys: [] }, pairs: [], signer: null },
+      readAt: Number.NEGATIVE_INFINITY,
+    }
   }
 
   /** Opens the keys, which all nodes share. The first node makes them. @throws OtherIssuerKeyError */
@@ -119,9 +130,18 @@ export class IssuerKeyRing implements IssuerKeys {
   async sign(typ: TokenType, payload: object, alg: JwsAlgorithm = 'EdDSA'): Promise<string> {
     const signer = this.#signer()
     // As signJws of the protocol does it, with Node's base64url, which takes a tenth of the time.
-    const header = JSON.stringify({ alg, kid: signer.jwks[alg].kid, typ })
-    const input = `${base64Url(header)}.${base64Url(JSON.stringify(payload))}`
-    return `${input}.${base64Url(signer.sign(alg, Buffer.from(input, 'latin1')))}`
+    const header = { alg, kid: signer.jwks[alg].kid, typ }
+    return compactJws(header, payload, (input) => signer.sign(alg, input))
+  }
+
+  grantKeySet(grantIssuer: string): GrantKeySet {
+    const { pairs } = this.#current()
+    return { keys: pairs.map((pair) => pair.ofGrantIssuer(grantIssuer).jwk) }
+  }
+
+  signGrant(grantIssuer: string, payload: object): string {
+    const { jwk, sign } = this.#signer().ofGrantIssuer(grantIssuer)
+    return compactJws({ alg: jwk.alg, kid: jwk.kid, typ: GRANT_TOKEN_TYPE }, payload, sign)
   }
 
   /** Reads the state of the keys, reports on a rotation, and does what is due. Call it about once a second. */
@@ -157,6 +177,7 @@ export class IssuerKeyRing implements IssuerKeys {
     const active = published.find(({ state }) => state === 'active')
     this.#state = {
       keySet: { keys: published.flatMap(jwksOf) },
+      pairs: published.flatMap(({ id }) => this.#pairs.get(id) ?? []),
       signer: active === undefined ? null : (this.#pairs.get(active.id) ?? null),
       readAt,
     }
@@ -196,6 +217,15 @@ export class IssuerKeyRing implements IssuerKeys {
     if (this.#parts.elapsed() - this.#state.readAt <= MAX_AGE_MS) return this.#state
     throw new StorageFailure('The state of the issuer keys cannot be read.')
   }
+}
+
+function compactJws(
+  header: object,
+  payload: object,
+  sign: (input: Uint8Array) => Uint8Array,
+): string {
+  const input = `${base64Url(JSON.stringify(header))}.${base64Url(JSON.stringify(payload))}`
+  return `${input}.${base64Url(sign(Buffer.from(input, 'latin1')))}`
 }
 
 function base64Url(data: string | Uint8Array): string {

@@ -8,6 +8,7 @@ import {
 import {
   ecThumbprint,
   encodeBase64Url,
+  type GrantJwk,
   type IssuerJwk,
   type JwsAlgorithm,
   jwkOf,
@@ -25,6 +26,15 @@ export interface IssuerKeyPair {
   readonly jwks: Readonly<Record<JwsAlgorithm, IssuerJwk>>
   /** @returns 64 bytes: the signature of RFC 8032, or `r ‖ s` (RFC 7518 section 3.4) */
   sign(alg: JwsAlgorithm, message: Uint8Array): Uint8Array
+  /** The P-256 key pair of a grant issuer. No other issuer has it, and it signs nothing but grants. */
+  ofGrantIssuer(id: string): GrantKeyPair
+}
+
+/** The key pair of a grant issuer. */
+interface GrantKeyPair {
+  readonly jwk: GrantJwk
+  /** @returns 64 bytes: `r ‖ s` */
+  sign(message: Uint8Array): Uint8Array
 }
 
 /**
@@ -32,21 +42,26 @@ export interface IssuerKeyPair {
  * @param secret 32 random bytes
  */
 export function issuerKeyPairOf(secret: Uint8Array): IssuerKeyPair {
-  const ed25519 = ed25519Of(derive(secret, 'EdDSA', 32))
-  const p256 = p256Of(derive(secret, 'ES256', 48))
+  const ed25519 = ed25519Of(derive(secret, 'issuer EdDSA', 32))
+  const p256 = p256Of(derive(secret, 'issuer ES256', 48))
   return {
     id: ed25519.jwk.kid,
     jwks: { EdDSA: ed25519.jwk, ES256: p256.jwk },
     sign: (alg, message) => (alg === 'EdDSA' ? ed25519 : p256).sign(message),
+    ofGrantIssuer(id) {
+      const { jwk, sign } = p256Of(derive(secret, `grant ES256 ${id}`, 48))
+      return { jwk: { ...jwk, alg: 'ES256' }, sign }
+    },
   }
 }
 
-function derive(secret: Uint8Array, alg: JwsAlgorithm, length: number): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, '', `countersign issuer ${alg}`, length))
+/** HKDF: keys with different labels tell nothing about each other. */
+function derive(secret: Uint8Array, label: string, length: number): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', `countersign ${label}`, length))
 }
 
-interface Signer {
-  readonly jwk: IssuerJwk
+interface Signer<J extends IssuerJwk = IssuerJwk> {
+  readonly jwk: J
   sign(message: Uint8Array): Uint8Array
 }
 
@@ -65,7 +80,7 @@ function ed25519Of(seed: Buffer): Signer {
 }
 
 /** @param material 48 bytes, so that the reduction has no measurable bias (FIPS 186-5 A.2.1) */
-function p256Of(material: Buffer): Signer {
+function p256Of(material: Buffer): Signer<Extract<IssuerJwk, { kty: 'EC' }>> {
   const scalar = (BigInt(`0x${material.toString('hex')}`) % (P256_ORDER - 1n)) + 1n
   const d = Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex')
   const ecdh = createECDH('prime256v1')

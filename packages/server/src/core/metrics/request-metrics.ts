@@ -24,6 +24,8 @@ export class RequestMetrics {
   /** Well-formed claims and challenge verifications. */
   readonly claims = new OutcomeCounter(['claimed', 'unavailable'])
   readonly verifications = new OutcomeCounter(['verified', 'not_active', 'unavailable'])
+  /** Requests for grants whose body is well-formed. */
+  readonly grants = new OutcomeCounter(['issued', 'unavailable'])
   readonly #series = new Map<string, RequestSeries>()
 
   series(route: string, method: string, status: number): RequestSeries {

@@ -33,6 +33,11 @@ export function registerServiceMetrics(
     'Well-formed challenge verifications, by outcome',
     () => requests.verifications.counts,
   )
+  metrics.labelledCounter(
+    'countersign_grants_total',
+    'Requests for grants for authorization servers, by outcome',
+    () => requests.grants.counts,
+  )
 }
 
 function describeProcess(
@@ -63,8 +68,10 @@ function describeReadModel(metrics: MetricRegistrar, { readModel }: Gauges): voi
     'Age of the node’s knowledge of other nodes’ writes',
     () => readModel().secondsStale,
   )
-  metrics.gauge('countersign_vouches', 'Whether lookups are answered; if 0, all get 503', () =>
-    Number(readModel().isFresh),
+  metrics.gauge(
+    'countersign_lookups_available',
+    'Whether lookups are answered; if 0, all get 503',
+    () => Number(readModel().isFresh),
   )
 }
 
@@ -89,8 +96,11 @@ function describeLoadShedding(metrics: MetricRegistrar, { loadShedder }: Gauges)
     () => loadShedder.rejected,
     'reason',
   )
-  metrics.labelledGauge('countersign_inside', 'Requests in progress, by kind', ['room'], () =>
-    [...loadShedder.active].map(([room, count]) => [{ room }, count] as const),
+  metrics.labelledGauge(
+    'countersign_inside',
+    'Requests in progress, by concurrency limit',
+    ['limiter'],
+    () => [...loadShedder.active].map(([limiter, count]) => [{ limiter }, count] as const),
   )
 }
 

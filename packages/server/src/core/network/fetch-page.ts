@@ -74,33 +74,50 @@ async function request(
   accept: string,
   options: FetchOptions,
   signal: AbortSignal,
-): Promise<Page | { location: string }> {
+): Promise<Page | { readonly location: string }> {
   const socket = await guardedConnect(url.hostname, options, signal)
   const client = clientOver(url, socket)
   try {
-    const { statusCode, headers, body } = await client.request({
-      method: 'GET',
-      path: `${url.pathname}${url.search}`,
-      headers: { accept, 'accept-encoding': 'identity', 'user-agent': options.userAgent },
-      signal,
-    })
-    const { location } = headers
-    if (REDIRECT_STATUSES.includes(statusCode) && typeof location === 'string') return { location }
-    const encoding = joined(headers['content-encoding'])
-    if (encoding !== '' && encoding !== 'identity') {
-      throw new Unreachable(
-        `${url.hostname} sends a compressed response, although none was requested.`,
-      )
-    }
-    return {
-      status: statusCode,
-      mediaType: (joined(headers['content-type']).split(';')[0] as string).trim().toLowerCase(),
-      text: new TextDecoder().decode(await readBounded(body)),
-    }
+    const sent = { accept, 'user-agent': options.userAgent }
+    const { location, ...page } = await readPage(client, url, sent, signal)
+    return location === null ? page : { location }
   } finally {
     await client.destroy()
     // The client may have been destroyed before it took the socket.
     socket.destroy()
+  }
+}
+
+/** Sends a GET request over a connection. @returns the page, and where it redirects to, or null @throws Unreachable, errors of undici */
+export async function readPage(
+  client: Client,
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Page & { readonly location: string | null }> {
+  const response = await client.request({
+    method: 'GET',
+    path: `${url.pathname}${url.search}`,
+    headers: { ...headers, 'accept-encoding': 'identity' },
+    signal,
+  })
+  const { statusCode: status } = response
+  const { location } = response.headers
+  // Its body is not read, however long it is.
+  if (REDIRECT_STATUSES.includes(status) && typeof location === 'string')
+    return { status, location, mediaType: '', text: '' }
+  const encoding = joined(response.headers['content-encoding'])
+  if (encoding !== '' && encoding !== 'identity') {
+    throw new Unreachable(
+      `${url.hostname} sends a compressed response, although none was requested.`,
+    )
+  }
+  const mediaType = joined(response.headers['content-type']).split(';')[0] as string
+  return {
+    status,
+    location: null,
+    mediaType: mediaType.trim().toLowerCase(),
+    text: new TextDecoder().decode(await readBounded(response.body)),
   }
 }
 

@@ -3,7 +3,7 @@ import { isLoopback } from '@countersign/protocol'
 import { withTimeout } from '../timeout.ts'
 import { readBounded } from './bounded-fetch.ts'
 import { DnsClient } from './dns-client.ts'
-import { assertAllowed, clientOver } from './fetch-page.ts'
+import { assertAllowed, clientOver, readPage } from './fetch-page.ts'
 import {
   type ConnectOptions,
   checkedAddresses,
@@ -13,7 +13,7 @@ import {
 } from './guarded-connect.ts'
 import { withNetworkErrors } from './network-errors.ts'
 import type { PerspectiveSettings } from './open-perspectives.ts'
-import { ProofAbsent, Unreachable } from './perspective.ts'
+import { type Page, ProofAbsent, Unreachable } from './perspective.ts'
 
 const HTTPS_PORT = 443
 /** For DNS, the connection and the head of the response together. */
@@ -40,6 +40,12 @@ export interface Sender {
    * @throws ProofAbsent if the host has no address, Unreachable if there is no response under these rules
    */
   post(url: URL, message: OutboundMessage, stopped?: AbortSignal): Promise<number>
+  /**
+   * Fetches a page and waits at most 10 seconds for all of it.
+   * @returns the page, whatever its status; a redirect too
+   * @throws ProofAbsent if the host has no address, Unreachable if there is no response under these rules
+   */
+  get(url: URL, accept: string): Promise<Page>
   /** Aborts requests in progress: they reject with Unreachable. */
   close(): Promise<void>
 }
@@ -67,6 +73,15 @@ export function openSender(
     dial: connect,
   }
   const mayBePlain = isLoopback(baseUrl.hostname)
+  const connectTo = (url: URL, signal: AbortSignal) => {
+    const isPlain = mayBePlain && isPlainLoopback(url)
+    if (!isPlain) assertAllowed(url)
+    return withNetworkErrors(
+      url.hostname,
+      signal,
+      isPlain ? connectToLoopback(url, signal) : guardedConnect(url.hostname, options, signal),
+    )
+  }
   return {
     async check(url) {
       if (mayBePlain && isPlainLoopback(url)) return
@@ -75,17 +90,21 @@ export function openSender(
       await withNetworkErrors(url.hostname, signal, checkedAddresses(url.hostname, options))
     },
     async post(url, message, stopped = closing.signal) {
-      const isPlain = mayBePlain && isPlainLoopback(url)
-      if (!isPlain) assertAllowed(url)
       const timeLimit = AbortSignal.timeout(timeLimitMs)
       const signal = AbortSignal.any([closing.signal, timeLimit, stopped])
-      const socket = await withNetworkErrors(
-        url.hostname,
-        signal,
-        isPlain ? connectToLoopback(url, signal) : guardedConnect(url.hostname, options, signal),
-      )
+      const socket = await connectTo(url, signal)
       const headers = { ...message.headers, 'user-agent': userAgent }
       return postOver(socket, url, { ...message, headers }, signal)
+    },
+    async get(url, accept) {
+      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeLimitMs)])
+      const client = clientOver(url, await connectTo(url, signal))
+      try {
+        const page = readPage(client, url, { accept, 'user-agent': userAgent }, signal)
+        return await withNetworkErrors(url.hostname, signal, page)
+      } finally {
+        await client.destroy()
+      }
     },
     async close() {
       closing.abort()

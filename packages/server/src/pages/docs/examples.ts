@@ -98,6 +98,10 @@ export function ownExamples(
 ): Record<string, unknown> {
   if (operationId === 'verifyRequest') return { headers: signedHeaders(baseUrl) }
   if (operationId === 'proveDirectory') return directoryProof()
+  if (operationId === 'issueGrant') {
+    const audience = 'https://as.example'
+    return { audience, tokenEndpoint: `${audience}/token` }
+  }
   const challenge = `${naming.challengePrefix}${baseUrl}:4kXw9TbQe7RzMn3VhYcJ2p`
   return operationId === 'answerRuntime' ? { challenge } : {}
 }

@@ -4,6 +4,7 @@ import type { Certificate } from '../certificate.ts'
 import { ChannelsClause, GradeClause, OwnerClause } from './certificate-evidence.tsx'
 import { CertificateFace } from './certificate-face.tsx'
 import { DatesClause, KeyClause } from './certificate-key.tsx'
+import { LogClause } from './certificate-log.tsx'
 import { CheckClause, ShareClause, SmallPrint } from './certificate-proof.tsx'
 import { SignedClause } from './certificate-signed.tsx'
 import type { PageContext } from './context.ts'
@@ -42,6 +43,7 @@ export function certificatePage(context: PageContext, certificate: Certificate):
         <DatesClause certificate={certificate} />
         <CheckClause {...parts} />
         <SignedClause {...parts} />
+        <LogClause {...parts} />
         <ShareClause {...parts} />
         <SmallPrint {...parts} />
       </Sheet>

@@ -37,7 +37,7 @@ test('the metrics show the build, the phase and the position of the read model',
     before.get(`countersign_phase{phase="${each}"}`),
   )
   assert.deepEqual(phases, [0, 1, 0])
-  assert.equal(before.get('countersign_vouches'), 1)
+  assert.equal(before.get('countersign_lookups_available'), 1)
   await claimAgent(service, await service.operator.addVerifiedOwner())
   await until(async () => (await scrape()).get('countersign_agents_in_memory') === 1, 20_000)
   const after = await scrape()
@@ -212,7 +212,7 @@ test('a database that does not answer affects no other metric', POSTGRES_ONLY, a
   const proxy = await startStallingProxy(t, given.DATABASE_URL as string)
   const service = await startTestService(t, { ...given, DATABASE_URL: proxy.url })
   proxy.pause()
-  await until(async () => (await scrape()).get('countersign_vouches') === 0, 20_000)
+  await until(async () => (await scrape()).get('countersign_lookups_available') === 0, 20_000)
   const found = await scrape()
   assert.ok((found.get('countersign_staleness_seconds') as number) > 2)
   assert.equal(found.get('countersign_jobs_late_seconds'), Number.NaN)
@@ -220,7 +220,7 @@ test('a database that does not answer affects no other metric', POSTGRES_ONLY, a
   const response = await fetch(`${service.url}/api/v1/agent/${'1'.repeat(24)}`)
   assert.equal(response.status, 503)
   proxy.resume()
-  await until(async () => (await scrape()).get('countersign_vouches') === 1, 20_000)
+  await until(async () => (await scrape()).get('countersign_lookups_available') === 1, 20_000)
 })
 
 test('overdue jobs are counted, with their delay', async (t) => {

@@ -48,7 +48,7 @@ test('while the database accepts no write, claims past the limit get 503 at once
         pipeline(service.url, CLAIM, waiting.slice(i * EACH, (i + 1) * EACH)),
       ),
     )
-    const inside = () => figure(service, 'countersign_inside{room="claims"}')
+    const inside = () => figure(service, 'countersign_inside{limiter="claims"}')
     await until(async () => (await inside()) === CONNECTIONS * EACH, 6000)
     for (const claim of tooMany) {
       assertShed(await answerOf(await postJson(service.url + CLAIM, claim)))

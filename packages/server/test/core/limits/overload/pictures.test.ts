@@ -36,7 +36,7 @@ test('previews past the limit are rejected and counted; slots are free again onc
   assert.ok(refused.length > 0 && refused.length <= 20, `${refused.length} were refused`)
   const after = await scrape()
   assert.equal(after.get('countersign_refused_total{reason="previews"}'), refused.length)
-  assert.equal(after.get('countersign_inside{room="previews"}'), 0)
+  assert.equal(after.get('countersign_inside{limiter="previews"}'), 0)
   const again = await Promise.all(refused.map((url) => fetch(url)))
   assert.equal((await servedOf(again)).length, refused.length)
 })
@@ -61,7 +61,7 @@ test('uploads past the limit are rejected and counted; each finished or rejected
     responses.length - served.length,
   )
   for (let i = 0; i < 10; i++) assert.equal((await put(Buffer.from('no picture'))).status, 415)
-  assert.equal((await scrape()).get('countersign_inside{room="pictures"}'), 0)
+  assert.equal((await scrape()).get('countersign_inside{limiter="pictures"}'), 0)
   const small = await sharp(png).resize(8).png().toBuffer()
   const eight = await Promise.all(Array.from({ length: 8 }, () => put(small)))
   assert.equal((await servedOf(eight)).length, 8)

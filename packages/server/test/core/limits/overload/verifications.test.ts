@@ -155,7 +155,7 @@ function assertVerdict({ status, text }: Answer, isGenuine: boolean): void {
 /** Asserts that all slots are free, and verifications are answered again. */
 async function assertWell(service: ServiceProcess, good: unknown): Promise<void> {
   await until(
-    async () => (await figure(service, 'countersign_inside{room="verifications"}')) === 0,
+    async () => (await figure(service, 'countersign_inside{limiter="verifications"}')) === 0,
     60_000,
   )
   for (let i = 0; i < 50; i++) {

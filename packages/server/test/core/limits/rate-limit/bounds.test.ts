@@ -139,10 +139,14 @@ test('the queue behind slow claims is bounded, with 503 past its limit; queued c
     let busy = 0
     const goOn = await stall(t, settings)
     const first = Promise.all(honest.map(send))
-    await until(async () => (await figure(service, 'countersign_inside{room="claims"}')) === 10)
+    await until(async () => (await figure(service, 'countersign_inside{limiter="claims"}')) === 10)
     const others = Promise.all(Array.from({ length: 1024 + 50 }, () => send(wrong)))
     await until(async () => busy >= 50)
-    assert.equal(await figure(service, 'countersign_inside{room="claims"}'), 10, 'nobody in line')
+    assert.equal(
+      await figure(service, 'countersign_inside{limiter="claims"}'),
+      10,
+      'nobody in line',
+    )
     await goOn()
     assert.deepEqual(statuses((await first).flat()), { 200: 10 })
     const counts = statuses((await others).flat())

@@ -1,0 +1,3 @@
+export default function Page() {
+  return <h1>A shop for people and agents</h1>
+}

@@ -1,0 +1,43 @@
+import { formatDay, KeyValue } from '@countersign/ui'
+import { timestamp } from '../../core/timestamp.ts'
+import type { FaceProps } from './certificate-face.tsx'
+import { Clause } from './sheet.tsx'
+
+const LINK = 'text-accent underline underline-offset-4 hover:text-accent-strong'
+
+/** The entry of the current key in the transparency log. Nothing while it is not under a checkpoint. */
+export function LogClause({ context, certificate: { agent, log } }: FaceProps) {
+  if (log === null) return null
+  const did = agent[context.site.naming.didField]
+  return (
+    <Clause id="log" title="Transparency log">
+      <p>
+        The current key is in a public append-only log, in which nobody can change or remove an
+        entry unnoticed. The entry shows that the key was logged, not that the certificate is
+        active.
+      </p>
+      <dl className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
+        <KeyValue name="Log">{log.origin}</KeyValue>
+        <KeyValue name="Index of the entry">{log.index}</KeyValue>
+        <KeyValue name="Newest checkpoint">
+          {/* Only the day: with the time, the page and its ETag would change with each change of another agent. */}
+          Signed on {formatDay(timestamp(log.checkpointAt))}
+        </KeyValue>
+      </dl>
+      <ul className="flex flex-wrap gap-x-7 gap-y-2">
+        {[
+          { name: 'Proof', path: `/log/proof/${did}` },
+          { name: 'All entries about this agent', path: `/log/agent/${did}` },
+          { name: 'Checkpoint', path: '/log/checkpoint' },
+          { name: 'What the log proves', path: '/docs/transparency' },
+        ].map(({ name, path }) => (
+          <li key={name}>
+            <a href={path} className={LINK}>
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Clause>
+  )
+}

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Agent, newKey, Registry } from '@countersign/sdk'
+import {
+  downloadWheel,
+  EXAMPLE,
+  type Example,
+  installExample,
+  show,
+  startModel,
+} from './support/examples.ts'
+import { freePort } from './support/ports.ts'
+import { pythonFor } from './support/python.ts'
+import type { CommandResult } from './support/run.ts'
+import { startTestService, type TestService } from './support/service.ts'
+import { allOf } from './support/tools.ts'
+import { until } from './support/until.ts'
+
+const ends: (() => unknown)[] = []
+const all = { after: (end: () => unknown) => ends.push(end) }
+let service: TestService
+/** Another service, whose agents are strangers to every site of the examples. */
+let elsewhere: TestService
+
+before(async () => {
+  if (EXAMPLE.skip !== false) return
+  service = await startTestService(all)
+  elsewhere = await startTestService(all)
+})
+after(async () => {
+  for (const end of ends.reverse()) await end()
+})
+
+async function newToken(at: TestService): Promise<string> {
+  return at.operator.issueToken(await at.operator.addVerifiedOwner())
+}
+
+/** An agent in this process. */
+async function newAgent(at: TestService, origin: string): Promise<Agent> {
+  const agent = new Agent({
+    registry: new Registry(at.url),
+    signer: await newKey(),
+    audiences: [origin],
+  })
+  await agent.claim(await newToken(at))
+  return agent
+}
+
+async function newOrigin(): Promise<string> {
+  return `http://localhost:${await freePort()}`
+}
+
+const POST = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: '{"item":"lamp"}',
+}
+
+/**
+ * Waits until a site can tell that a signature was not used before, then holds it to the policy of all examples: an agent is
+ * admitted, and everyone else is refused.
+ */
+async function assertGuarded(origin: string, path: string, init: RequestInit = {}) {
+  const [agent, stranger] = await Promise.all([
+    newAgent(service, origin),
+    newAgent(elsewhere, origin),
+  ])
+  const url = origin + path
+  let admitted = await agent.fetch(url, init)
+  await until(async () => {
+    if (admitted.status === 503) admitted = await agent.fetch(url, init)
+    return admitted.status !== 503
+  })
+  const text = await admitted.text()
+  const named = { ...init, headers: { ...init.headers, ServiceID: agent.did as string } }
+  const refused = await Promise.all([
+    stranger.fetch(url, init),
+    fetch(url, init),
+    fetch(url, named),
+  ])
+  assert.deepEqual(
+    refused.map(({ status }) => status),
+    [403, 401, 401],
+    'an agent that the service does not know, nobody, and a DID without a signature',
+  )
+  const line = `agent: ${admitted.status} ${text}; stranger: ${refused[0]?.status}`
+  return { agent, status: admitted.status, text, line }
+}
+
+/** Starts the shop of examples/shop, at which the agents of other examples order. */
+async function startShop(): Promise<string> {
+  const ORIGIN = await newOrigin()
+  const shop = await installExample(all, 'shop', service, ['gateway', 'sdk'])
+  await shop.start('node', ['shop.js'], { ORIGIN })
+  const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders', POST)
+  assert.deepEqual([status, JSON.parse(text)], [201, { item: 'lamp', orderedBy: agent.did }])
+  show('shop', line)
+  return ORIGIN
+}
+
+let shop: Promise<string> | undefined
+const openShop = () => (shop ??= startShop())
+
+/** Runs a program as an agent of the service, then as one of another service. */
+async function runAsBoth(
+  name: string,
+  example: Example,
+  command: readonly [string, ...string[]],
+  env: Readonly<Record<string, string>>,
+) {
+  const [program, ...args] = command
+  const own = { ...env, CLAIM_TOKEN: await newToken(service) }
+  const admitted = await example.run(program, args, own)
+  show(name, admitted.stdout + admitted.stderr)
+  assert.equal(admitted.code, 0, admitted.stderr)
+  const theirs = { ...env, SERVICE: elsewhere.url, CLAIM_TOKEN: await newToken(elsewhere) }
+  const stranger = await example.run(program, args, theirs, 'stranger')
+  show(`${name}, as a stranger`, stranger.stdout + lastLines(stranger))
+  for (const { stderr } of [admitted, stranger]) assert.doesNotMatch(stderr, /loopback only/)
+  return { admitted, stranger }
+}
+
+/** The line of an error, without its stack. */
+function lastLines({ stderr }: CommandResult): string {
+  return stderr.split('\n').find((line) => /error/i.test(line)) ?? ''
+}
+
+const ORDERED = /^The shop answered: 201 \{"item":"lamp","orderedBy":"svc:agent:\w{24}"\}\n$/
+const REFUSED = /^The shop answered: 403 .*"code":"FORBIDDEN"/
+
+test('shop', EXAMPLE, async () => {
+  await openShop()
+})
+
+for (const name of ['ai-sdk', 'openai-agents', 'langchain']) {
+  test(`${name}: a model orders with a tool that signs its requests`, EXAMPLE, async (t) => {
+    const env = { SHOP: await openShop(), OPENAI_BASE_URL: await startModel(t) }
+    const example = await installExample(t, name, service, ['sdk'])
+    const program = ['node', '../agent.js'] as const
+    const { admitted, stranger } = await runAsBoth(name, example, program, env)
+    assert.match(admitted.stdout, ORDERED)
+    assert.match(stranger.stdout, REFUSED)
+    // Another run is the same agent, by its key file.
+    const again = await example.run('node', ['../agent.js'], env)
+    assert.equal(again.stdout, admitted.stdout, again.stderr)
+  })
+}
+
+for (const [name, path] of [
+  ['mcp', '/mcp'],
+  ['a2a', '/a2a'],
+] as const) {
+  test(`${name}: the server admits only verified agents`, EXAMPLE, async (t) => {
+    const ORIGIN = await newOrigin()
+    const example = await installExample(t, name, service, ['gateway', 'sdk'])
+    await example.start('node', ['server.js'], { ORIGIN })
+    await assertGuarded(ORIGIN, path, POST)
+    const program = ['node', '../client.js'] as const
+    const { admitted, stranger } = await runAsBoth(name, example, program, { ORIGIN })
+    assert.match(admitted.stdout, /^lamp, ordered by svc:agent:\w{24}\n$/)
+    assert.notEqual(stranger.code, 0)
+    assert.match(stranger.stderr, /FORBIDDEN/)
+  })
+}
+
+test('cloudflare-worker: the Worker admits only verified agents', EXAMPLE, async (t) => {
+  const ORIGIN = await newOrigin()
+  const example = await installExample(t, 'cloudflare-worker', service, ['gateway'])
+  const args = ['wrangler', 'dev', '--ip', '127.0.0.1', '--port', new URL(ORIGIN).port]
+  const settings = ['--var', `SERVICE:${service.url}`, '--var', `ORIGIN:${ORIGIN}`]
+  await example.start('npx', [...args, ...settings], { ORIGIN })
+  const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders')
+  assert.deepEqual([status, JSON.parse(text)], [200, { orders: [], agent: agent.did }])
+  show('cloudflare-worker', line)
+})
+
+test('nextjs: the route admits only verified agents, the page everyone', EXAMPLE, async (t) => {
+  const ORIGIN = await newOrigin()
+  const example = await installExample(t, 'nextjs', service, ['gateway'])
+  const built = await example.run('npx', ['next', 'build', '..'], { ORIGIN })
+  assert.equal(built.code, 0, built.stdout + built.stderr)
+  await example.start('npx', ['next', 'start', '--port', new URL(ORIGIN).port], { ORIGIN })
+  assert.match(await (await fetch(ORIGIN)).text(), /A shop for people and agents/)
+  const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders', POST)
+  assert.deepEqual([status, JSON.parse(text)], [201, { item: 'lamp', orderedBy: agent.did }])
+  show('nextjs', line)
+})
+
+const FASTAPI = pythonFor('fastapi', 'uvicorn', 'cryptography')
+
+test(
+  'fastapi: the site admits only verified agents',
+  allOf(EXAMPLE, FASTAPI.options),
+  async (t) => {
+    const ORIGIN = await newOrigin()
+    const PYTHONPATH = await downloadWheel(t, service)
+    const example = await installExample(t, 'fastapi', service, [])
+    const args = ['-m', 'uvicorn', 'shop:app', '--app-dir', '.', '--port', new URL(ORIGIN).port]
+    await example.start(FASTAPI.path, [...args, '--host', 'localhost'], { ORIGIN, PYTHONPATH })
+    const { status, text, line, agent } = await assertGuarded(ORIGIN, '/orders', POST)
+    assert.deepEqual([status, JSON.parse(text)], [201, { item: 'lamp', orderedBy: agent.did }])
+    show('fastapi', line)
+  },
+)
+
+const HTTPX = pythonFor('httpx', 'cryptography')
+
+test('python-agent: the agent orders at the shop', allOf(EXAMPLE, HTTPX.options), async (t) => {
+  const env = { SHOP: await openShop(), PYTHONPATH: await downloadWheel(t, service) }
+  const example = await installExample(t, 'python-agent', service, [])
+  const program = [HTTPX.path, '../agent.py'] as const
+  const { admitted, stranger } = await runAsBoth('python-agent', example, program, env)
+  assert.match(admitted.stdout, /^201 \{"item":"lamp","orderedBy":"svc:agent:\w{24}"\}\n$/)
+  assert.match(stranger.stdout, /^403 .*"FORBIDDEN"/)
+})
