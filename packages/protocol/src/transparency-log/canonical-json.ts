@@ -31,9 +31,10 @@ export function canonicalJson(value: JsonValue): string {
 
 /** Characters that JSON writes as they are. */
 const PLAIN = /^[ !#-[\]-~]*$/
+const LONE_SURROGATE = /\p{Cs}/u
 
 function canonicalText(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`
-  if (!text.isWellFormed()) throw new RangeError('the text is not well-formed Unicode')
+  if (LONE_SURROGATE.test(text)) throw new RangeError('the text is not well-formed Unicode')
   return JSON.stringify(text)
 }
