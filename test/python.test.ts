@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { cpSync, existsSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { decide, strictest } from '../packages/gateway/src/decision/decide.ts'
 import { outcomeOf } from '../packages/gateway/src/decision/outcome.ts'
@@ -23,6 +24,7 @@ import {
 import { pythonFor } from './support/python.ts'
 import { BASE_ENV } from './support/run.ts'
 import { ROOT, run, startTestService, type TestService, tempDir } from './support/service.ts'
+import { needs } from './support/tools.ts'
 
 const PYTHON = pythonFor('cryptography')
 
@@ -186,17 +188,67 @@ test(
     for (const name of ['PKG-INFO', 'pyproject.toml', 'README.md', 'src/countersign/py.typed']) {
       assert.match(listed, new RegExp(`^countersign-[\\d.]+/${name} *$`, 'm'))
     }
-    const { code } = await run(PYTHON.path, ['-m', 'pip', '--version'])
-    // Without pip, its own reader of archives has to do.
+    // Without pip, Python's reader of archives has to do.
+    const hasPip = PIP.options.skip === false
     const target = join(dir, 'target')
     const install = ['-m', 'pip', 'install', '--no-deps', '--no-index', '--target', target, wheel]
-    await (code === 0 ? ran(...install) : ran('-m', 'zipfile', '-e', wheel, target))
+    await (hasPip ? ran(...install) : ran('-m', 'zipfile', '-e', wheel, target))
     const script =
       'import countersign; print(countersign.Agent.__module__, countersign.Registry.__module__)'
     const imported = await run(PYTHON.path, ['-c', script], { PYTHONPATH: target })
     assert.equal(imported.stdout, 'countersign.agent countersign.registry\n', imported.stderr)
   },
 )
+
+const PIP = pythonFor('pip')
+
+test(
+  'pip makes the same wheel of the source distribution and of the folder, without a network',
+  PIP.options,
+  async () => {
+    const [dir, made, rebuilt] = [tempDir(t), tempDir(t), tempDir(t)]
+    const [wheel, sdist] = packPython(dir).map(({ file }) => join(dir, file)) as [string, string]
+    const folder = join(dir, 'python')
+    cpSync(join(ROOT, 'python'), folder, { recursive: true })
+    cpSync(join(ROOT, 'LICENSE'), join(dir, 'LICENSE'))
+    const again = `import build_backend; build_backend.build_sdist(${JSON.stringify(rebuilt)})`
+    const packed = await run(PIP.path, ['-c', again], PIP.env, '', {}, folder)
+    assert.equal(packed.code, 0, packed.stderr)
+    for (const source of [sdist, folder, join(rebuilt, basename(sdist))]) {
+      const args = ['-m', 'pip', 'wheel', '--no-index', '--no-deps', '--wheel-dir', made, source]
+      const { code, stdout, stderr } = await run(PIP.path, args)
+      assert.equal(code, 0, stdout + stderr)
+      const compared = await run(PIP.path, [
+        ...['-c', SAME_FILES, wheel],
+        join(made, basename(wheel)),
+      ])
+      assert.equal(compared.stdout, 'same\n', compared.stderr)
+    }
+    const target = join(dir, 'target')
+    const install = ['-m', 'pip', 'install', '--no-deps', '--no-index', '--target', target, sdist]
+    const installed = await run(PIP.path, install)
+    assert.equal(installed.code, 0, installed.stdout + installed.stderr)
+    assert.ok(existsSync(join(target, 'countersign/py.typed')))
+  },
+)
+
+test('the package passes mypy --strict', needs('mypy'), async () => {
+  const settings = join(ROOT, 'python/pyproject.toml')
+  const sources = join(ROOT, 'python/src/countersign')
+  const args = ['--strict', '--config-file', settings, '--cache-dir', tempDir(t), sources]
+  const { code, stdout, stderr } = await run('mypy', args)
+  assert.equal(code, 0, stdout + stderr)
+})
+
+const SAME_FILES = `
+import sys, zipfile
+def files(path):
+    wheel = zipfile.ZipFile(path)
+    return {name: wheel.read(name) for name in wheel.namelist()}
+one, other = map(files, sys.argv[1:])
+assert one == other, [name for name in {*one, *other} if one.get(name) != other.get(name)]
+print("same")
+`
 
 /** Compares the files of a wheel with its RECORD. */
 const CHECK_RECORD = `

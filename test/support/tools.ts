@@ -8,6 +8,7 @@ const PACKAGES = {
   faketime: 'faketime',
   git: 'git',
   haproxy: 'haproxy',
+  mypy: 'mypy',
   nginx: 'nginx',
   openssl: 'openssl',
   php: 'php-cli',

@@ -53,7 +53,7 @@ function sourceDistribution(
   sources: readonly ArchivedFile[],
   metadata: Buffer,
 ): Buffer {
-  const own = ['README.md', 'pyproject.toml'].map((path) => ({
+  const own = ['README.md', 'build_backend.py', 'pyproject.toml'].map((path) => ({
     path: `${root}/${path}`,
     bytes: readFileSync(join(HOME, path)),
   }))

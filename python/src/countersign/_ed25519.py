@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import Optional
+from typing import Optional, Tuple
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -13,6 +13,9 @@ _P = 2**255 - 19
 _L = 2**252 + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, _P - 2, _P) % _P
 _SQRT_MINUS_ONE = pow(2, (_P - 1) // 4, _P)
+
+#: Extended coordinates (RFC 8032 section 5.1.4).
+_Point = Tuple[int, int, int, int]
 
 # y coordinates of the eight points of small order.
 _SMALL_ORDER_Y = frozenset(
@@ -91,7 +94,7 @@ def _encoding_fault(encoded: bytes) -> Optional[str]:
     return "small-order" if y in _SMALL_ORDER_Y else None
 
 
-def _decode(encoded: bytes):
+def _decode(encoded: bytes) -> Optional[_Point]:
     """The point of an encoding (RFC 8032 section 5.1.3) in extended coordinates, or None."""
     number = int.from_bytes(encoded, "little")
     sign, y = number >> 255, number & (2**255 - 1)
@@ -106,7 +109,7 @@ def _decode(encoded: bytes):
     return (x, y, 1, x * y % _P)
 
 
-def _add(p, q):
+def _add(p: _Point, q: _Point) -> _Point:
     a = (p[1] - p[0]) * (q[1] - q[0]) % _P
     b = (p[1] + p[0]) * (q[1] + q[0]) % _P
     c = 2 * p[3] * q[3] * _D % _P
@@ -115,8 +118,8 @@ def _add(p, q):
     return (e * f % _P, g * h % _P, f * g % _P, e * h % _P)
 
 
-def _multiply(scalar: int, point):
-    result = (0, 1, 1, 0)
+def _multiply(scalar: int, point: _Point) -> _Point:
+    result: _Point = (0, 1, 1, 0)
     while scalar:
         if scalar & 1:
             result = _add(result, point)
@@ -125,5 +128,5 @@ def _multiply(scalar: int, point):
     return result
 
 
-def _is_identity(point) -> bool:
+def _is_identity(point: _Point) -> bool:
     return point[0] % _P == 0 and (point[1] - point[2]) % _P == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
-from typing import Optional
+from typing import Optional, Tuple
 
 _URL = re.compile(r"(https?)://([^/?#\\@]*)([^?#]*)(\?[^#]*)?", re.DOTALL)
 _HOST = re.compile(r"[a-z0-9._-]+")
@@ -81,7 +81,7 @@ def _is_authority(text: str, scheme: str) -> bool:
     return _is_host(host)
 
 
-def _split_port(text: str):
+def _split_port(text: str) -> Tuple[str, str, str]:
     if text.startswith("["):
         host, bracket, rest = text.partition("]")
         return host + bracket, rest[:1], rest[1:]

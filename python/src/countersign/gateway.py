@@ -83,7 +83,8 @@ class _BoundedMap(Generic[K, V]):
 
     def remove(self, key: K) -> None:
         with self._lock:
-            self._entries.pop(key, None)
+            if key in self._entries:
+                del self._entries[key]
 
 
 @dataclass(frozen=True)

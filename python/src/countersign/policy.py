@@ -176,12 +176,12 @@ class _Reader:
 
     def _route(self, value: Any, place: str, rules: Rules) -> Route:
         given = self._record(value, place, (*self._RULES, "path", "methods"))
-        path = given.get("path")
-        is_path = isinstance(path, str) and _is_route_path(path)
+        given_path = given.get("path")
+        path = given_path if isinstance(given_path, str) and _is_route_path(given_path) else None
         path_mistake = (
             f"{place}.path must be `/exact` or `/prefix/*`, as in the URL, without unnecessary percent-encoding"
         )
-        if "path" in given and not is_path:
+        if "path" in given and path is None:
             self.mistakes.append(path_mistake)
         methods = None
         if given.get("methods") is not None:
@@ -190,7 +190,7 @@ class _Reader:
             )
         if "path" not in given:
             self.mistakes.append(path_mistake)
-        return Route(path if is_path else "/", methods, self._rules(given, place, rules))
+        return Route(path or "/", methods, self._rules(given, place, rules))
 
     def _rules(self, given: Mapping[str, Any], place: str, defaults: Rules) -> Rules:
         levels = dict(defaults.levels)

@@ -94,8 +94,8 @@ def _target_of(environ: Environ) -> str:
     raw = environ.get("RAW_URI") or environ.get("REQUEST_URI")
     if raw:
         return str(raw)
-    query = environ.get("QUERY_STRING", "")
-    path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+    query = str(environ.get("QUERY_STRING", ""))
+    path = str(environ.get("SCRIPT_NAME", "")) + str(environ.get("PATH_INFO", ""))
     if _UNAMBIGUOUS.fullmatch(path) is None:
         # The form that was sent is not known, so no signature counts: this is not a form that clients send.
         path = "/\\" + quote(path, encoding="latin-1")
@@ -119,14 +119,15 @@ def _read_body(environ: Environ) -> Optional[bytes]:
         # Unless the server says that its input ends, reading on could wait for ever.
         if not environ.get("wsgi.input_terminated"):
             return None
-        body = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
+        body: bytes = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
         if len(body) <= MAX_BODY_BYTES:
             return body
         environ["wsgi.input"] = _Joined(body, environ["wsgi.input"])
         return None
     if re.fullmatch("[0-9]{1,15}", length) is None or int(length) > MAX_BODY_BYTES:
         return None
-    return environ["wsgi.input"].read(int(length))
+    content: bytes = environ["wsgi.input"].read(int(length))
+    return content
 
 
 class _Joined(io.RawIOBase):
