@@ -74,6 +74,25 @@ test('JSON is written in the canonical form of RFC 8785', () => {
   }
 })
 
+test('names and text of every kind are written as JSON.stringify writes them', () => {
+  for (let unit = 0; unit < 0x10000; unit++) {
+    if (unit >= 0xd800 && unit <= 0xdfff) continue
+    const text = `a${String.fromCharCode(unit)}b`
+    assert.equal(canonicalJson(text), JSON.stringify(text))
+    assert.equal(canonicalJson({ [text]: 1 }), JSON.stringify({ [text]: 1 }))
+  }
+  const pair = '\ud83d\ude00'
+  for (const text of ['', pair, `"${pair}\\`])
+    assert.equal(canonicalJson(text), JSON.stringify(text))
+  for (const lone of ['\udbff', '\udc00', '\ude00\ud83d', `${pair}\ud83d`, 'a\udfffb']) {
+    assert.throws(() => canonicalJson(lone), RangeError)
+    assert.throws(() => canonicalJson([{ [lone]: null }]), RangeError)
+  }
+  assert.equal(canonicalJson([-0, [], {}, [[]], { a: {} }, '']), '[0,[],{},[[]],{"a":{}},""]')
+  const own = JSON.parse('{"b":1,"__proto__":{"d":2,"c":3},"10":4,"9":5,"":6}') as JsonValue
+  assert.equal(canonicalJson(own), '{"":6,"10":4,"9":5,"__proto__":{"c":3,"d":2},"b":1}')
+})
+
 test('the commitment is that of Go', () => {
   const { shortName, saltHex, evidence, commitment } = vectors.commitment
   assert.equal(commitmentTo(namingFor(shortName), bytesOf(saltHex), evidence), commitment)

@@ -171,15 +171,26 @@ export async function insertEntries({ db }: Tx, rows: readonly LogEntryRow[]): P
       ${column('evidence')}::text[])`.execute(db)
 }
 
-const deleteOne = prepared<{ seq: number }, object>((db, param) =>
-  db.deleteFrom('log_queue').where('seq', '=', param('seq')),
+const deleteRun = prepared<{ first: number; last: number }, object>((db, param) =>
+  db.deleteFrom('log_queue').where('seq', '>=', param('first')).where('seq', '<=', param('last')),
 )
 
 /** Deletes changes that have got their place. */
 export async function deleteQueued({ db }: Tx, seqs: readonly number[]): Promise<void> {
   if (seqs.length === 0) return
-  if (isSqlite(db)) for (const seq of seqs) await deleteOne(db, { seq })
+  if (isSqlite(db)) for (const run of runsOf(seqs)) await deleteRun(db, run)
   else await sql`delete from log_queue where seq = any(${seqs}::bigint[])`.execute(db)
+}
+
+/** Numbers as ranges without a gap: those of claims follow each other, and a range takes one statement. */
+function runsOf(seqs: readonly number[]): { readonly first: number; readonly last: number }[] {
+  const runs: { first: number; last: number }[] = []
+  for (const seq of seqs.toSorted((a, b) => a - b)) {
+    const run = runs.at(-1)
+    if (run !== undefined && seq <= run.last + 1) run.last = seq
+    else runs.push({ first: seq, last: seq })
+  }
+  return runs
 }
 
 /** The stored tiles with these places. */

@@ -80,7 +80,7 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
     await tilesAt(db.read, epoch.epoch, TreeEdge.tilesOf(epoch.size)),
   )
   for (const { bytes } of entries) edge.append(hashLeaf(bytes))
-  if (!equalHashes(await edge.root(), checkpoint.root)) {
+  if (!equalHashes(edge.root(), checkpoint.root)) {
     throw refusal('The entries of the mirror are not those of its checkpoint.')
   }
   return db.write(async (tx) => {

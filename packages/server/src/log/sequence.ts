@@ -153,7 +153,7 @@ export async function appendEntries(
   }
   await insertEntries(tx, rows)
   await upsertTiles(tx, epoch, edge.tiles())
-  await updateEpoch(tx, epoch, { size: edge.size, root: await edge.root() })
+  await updateEpoch(tx, epoch, { size: edge.size, root: edge.root() })
 }
 
 async function leafOfLast(

@@ -1,4 +1,4 @@
-import { readHashesFromTiles, TILE_WIDTH, TREE_HASH_BYTES, treeRoot } from '@countersign/protocol'
+import { emptyTreeRoot, TILE_WIDTH, TREE_HASH_BYTES } from '@countersign/protocol'
 import { nodeHash } from './tree-hash.ts'
 
 /** A tile as it is stored: the hashes of a level from `position * 256` on. */
@@ -62,12 +62,19 @@ export class TreeEdge {
     this.#push(level + 1, merge(hashes), position)
   }
 
-  /** The root of the tree. */
-  root(): Promise<Uint8Array> {
-    const read = readHashesFromTiles(this.#size, async ({ level }) =>
-      Uint8Array.from(Buffer.concat(this.#levels[level as number] ?? [])),
-    )
-    return treeRoot(this.#size, read)
+  /** The root of the tree: the roots of the complete subtrees that it consists of, joined from the last and smallest one on. */
+  root(): Uint8Array {
+    let root: Uint8Array | undefined
+    for (const hashes of this.#levels) {
+      let end = hashes.length
+      for (let width = 1; end > 0; width *= 2) {
+        if ((hashes.length & width) === 0) continue
+        const subtree = merge(hashes.slice(end - width, end))
+        root = root === undefined ? subtree : nodeHash(subtree, root)
+        end -= width
+      }
+    }
+    return root ?? emptyTreeRoot()
   }
 
   /** The tiles to store: those that were filled since the constructor, and the partial ones. */

@@ -1,21 +1,32 @@
 import { hash } from 'node:crypto'
-import { COMMITMENT_SALT_BYTES, encodeBase64, type Naming } from '@countersign/protocol'
+import {
+  COMMITMENT_SALT_BYTES,
+  LOG_ENTRY_MAX_BYTES,
+  type Naming,
+  TREE_HASH_BYTES,
+} from '@countersign/protocol'
 
 /*
  * The hashes of `protocol` by Node's own SHA-256, which takes a fifth of the time: the sequencer computes some for each change.
  */
 
-const LEAF = Uint8Array.of(0)
-const NODE = Uint8Array.of(1)
+/** What is hashed is put together here, without a new buffer each time. */
+const leaf = Buffer.alloc(1 + LOG_ENTRY_MAX_BYTES)
+const node = Buffer.alloc(1 + 2 * TREE_HASH_BYTES)
+leaf[0] = 0
+node[0] = 1
 
-/** `hashLeaf` of `protocol`. */
+/** `hashLeaf` of `protocol`. @throws RangeError if the entry is too long for the log */
 export function leafHash(entry: Uint8Array): Uint8Array {
-  return hash('sha256', Buffer.concat([LEAF, entry]), 'buffer')
+  leaf.set(entry, 1)
+  return hash('sha256', leaf.subarray(0, 1 + entry.length), 'buffer')
 }
 
 /** `hashNode` of `protocol`. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return hash('sha256', Buffer.concat([NODE, left, right]), 'buffer')
+  node.set(left, 1)
+  node.set(right, 1 + TREE_HASH_BYTES)
+  return hash('sha256', node, 'buffer')
 }
 
 /**
@@ -30,5 +41,5 @@ export function commitmentOf(
   if (salt.length !== COMMITMENT_SALT_BYTES) throw new RangeError('a salt has 32 bytes')
   const prefix = Buffer.from(`${shortName}-log-commitment-v1`)
   const bytes = Buffer.concat([prefix, salt, Buffer.from(evidence)])
-  return encodeBase64(hash('sha256', bytes, 'buffer'))
+  return hash('sha256', bytes, 'base64')
 }

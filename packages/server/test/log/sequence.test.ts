@@ -8,7 +8,8 @@ import { claimAgent, startTestService } from '../../../../test/support/service.t
 import { untilTicked } from '../../../../test/support/until.ts'
 import { changeStatus } from '../../src/agent-management/change-status.ts'
 import { logChange } from '../../src/agents/log-change.ts'
-import { setEntriesOfOwner } from '../../src/log/log-table.ts'
+import { insertQueued } from '../../src/agents/log-queue-table.ts'
+import { deleteQueued, setEntriesOfOwner } from '../../src/log/log-table.ts'
 import { DAILY_ENTRIES_OF_OWNER } from '../../src/log/sequence.ts'
 
 const DAY_MS = 86_400_000
@@ -79,4 +80,19 @@ test('above the daily quota entries about grades wait, a suspension, a rotation 
       [did2, 'status'],
     ],
   )
+})
+
+test('only the changes that have got their place are deleted, not those with numbers between them', async (t) => {
+  const { db } = (await startTestService(t)).operator
+  // In one transaction, so that the log of the service does not take them.
+  const left = await db.write(async (tx) => {
+    const change = { tail: 'x', owner_id: null, type: 'claimed', entry: '{}', evidence: null }
+    for (let seq = 101; seq <= 110; seq++) await insertQueued(tx, { seq, ...change, not_before: 0 })
+    await deleteQueued(tx, [])
+    await deleteQueued(tx, [108, 102, 103, 105, 101, 107, 110])
+    const rows = await tx.db.selectFrom('log_queue').select('seq').orderBy('seq').execute()
+    await tx.db.deleteFrom('log_queue').execute()
+    return rows.map(({ seq }) => seq)
+  })
+  assert.deepEqual(left, [104, 106, 109])
 })
