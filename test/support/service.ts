@@ -37,7 +37,8 @@ export interface Cleanup {
 /** An empty directory that goes with the test. */
 export function tempDir(t: Cleanup): string {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-'))
-  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  // Processes of the service that end after this may write meanwhile. A failure would leave them running.
+  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 20 }))
   return dir
 }
 
