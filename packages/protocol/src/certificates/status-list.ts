@@ -15,7 +15,7 @@ export type StatusValue = (typeof STATUS_VALUES)[keyof typeof STATUS_VALUES]
  * @returns 0 to 3; 3 is not assigned and is to be read as invalid. Null if the list has no such entry
  */
 export function statusAt(list: Uint8Array, index: number): number | null {
-  const byte = list[index >> 2]
+  const byte = list[Math.floor(index / 4)]
   if (!Number.isInteger(index) || index < 0 || byte === undefined) return null
   return (byte >> ((index & 3) * STATUS_BITS)) & 3
 }
@@ -23,9 +23,9 @@ export function statusAt(list: Uint8Array, index: number): number | null {
 /** Writes an entry in place. @param list not compressed @throws RangeError if it has no such entry */
 export function setStatusAt(list: Uint8Array, index: number, status: StatusValue): void {
   const shift = (index & 3) * STATUS_BITS
-  const byte = list[index >> 2]
+  const byte = list[Math.floor(index / 4)]
   if (!Number.isInteger(index) || index < 0 || byte === undefined) {
     throw new RangeError(`the list has no entry ${index}`)
   }
-  list[index >> 2] = (byte & ~(3 << shift)) | (status << shift)
+  list[Math.floor(index / 4)] = (byte & ~(3 << shift)) | (status << shift)
 }
