@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { formatVerifierKey } from '@countersign/protocol'
 import { startSite } from '../../../../test/support/impostor.ts'
 import { untilLogged } from '../../../../test/support/log-client.ts'
 import {
@@ -136,11 +138,17 @@ test('a checkpoint without the cosignatures of the policy is refused', async (t)
   writeFileSync(join(cli.home, 'policy.txt'), none)
   const accepted = await cli.run('log', 'verify', '--policy', 'policy.txt')
   assert.equal(accepted.code, 0, accepted.stderr)
-  const witness =
-    'witness w example.com/witness+92a21e37+BGW0i2S1nK2lQUzFO9i4GB8pHCfGfjn4IYlyFJVQ7wJo'
-  writeFileSync(join(cli.home, 'policy.txt'), none.replace('quorum none', `${witness}\nquorum w`))
+  const { publicKey } = generateKeyPairSync('ed25519')
+  const key = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32)
+  const witness = formatVerifierKey({
+    name: 'witness.example',
+    type: 'cosignature',
+    publicKey: key,
+  })
+  const required = none.replace('quorum none', `witness w ${witness}\nquorum w`)
+  writeFileSync(join(cli.home, 'policy.txt'), required)
   const refused = await cli.run('log', 'verify', '--policy', 'policy.txt', '--json')
-  assert.notEqual(refused.code, 0)
+  assert.deepEqual([refused.code, errorIn(refused).code], [4, 'LOG_NOT_WITNESSED'])
 })
 
 test('log watch alerts about a recovery that the agent has not signed, and not about its own rotation', async (t) => {

@@ -4,7 +4,6 @@ import type {
   CheckOutcome,
   Grade,
   KeyChange,
-  SignInMethod,
   StatusSetter,
   Tier,
 } from '@countersign/protocol'
@@ -25,6 +24,15 @@ import type {
   EmailPreferenceRow,
   NotificationRow,
 } from './notification-rows.ts'
+import type {
+  ApiKeyRow,
+  FlowRow,
+  PasskeyRow,
+  RecoveryCodeRow,
+  SessionRow,
+  SignInIdentityRow,
+  SignInLinkRow,
+} from './sign-in-rows.ts'
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
@@ -36,6 +44,15 @@ export type {
   KeyRecoveryRow,
   SuspendedKeyRow,
 } from './key-rows.ts'
+export type {
+  ApiKeyRow,
+  FlowRow,
+  PasskeyRow,
+  RecoveryCodeRow,
+  SessionRow,
+  SignInIdentityRow,
+  SignInLinkRow,
+} from './sign-in-rows.ts'
 export type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 
 /**
@@ -243,85 +260,6 @@ export interface JobRow {
   attempts: number
   /** When the first attempt was due, if it failed. Null before that. */
   due_since: number | null
-}
-
-export interface PasskeyRow {
-  /** base64url, as in WebAuthn's JSON. */
-  credential_id: string
-  owner_id: number
-  /** COSE_Key, CBOR. */
-  public_key: Uint8Array
-  counter: number
-  /** JSON: a list of WebAuthn transports. */
-  transports: string
-  backed_up: 0 | 1
-  name: string
-  created_at: number
-  last_used_at: number | null
-}
-
-export interface RecoveryCodeRow {
-  hash: Uint8Array
-  owner_id: number
-  created_at: number
-}
-
-/** An account at an identity provider that signs an owner in. */
-export interface SignInIdentityRow {
-  provider: string
-  subject_hash: Uint8Array
-  owner_id: number
-  created_at: number
-}
-
-export interface SignInLinkRow {
-  hash: Uint8Array
-  owner_id: number
-  expires_at: number
-}
-
-export interface SessionRow {
-  /** SHA-256 of the cookie's value. */
-  hash: Uint8Array
-  /** Public identifier, shown on the account page. */
-  id: string
-  owner_id: number
-  method: SignInMethod
-  browser: string
-  signed_in_at: number
-  last_seen_at: number
-  expires_at: number
-  /** The credential id of the passkey that started it. Null for other methods, and for sessions of older releases. */
-  passkey_id: string | null
-  /** The id of the provider that it was started with. Null for other methods, and for sessions of older releases. */
-  provider: string | null
-}
-
-export interface ApiKeyRow {
-  /** SHA-256. */
-  hash: Uint8Array
-  id: string
-  owner_id: number
-  name: string
-  scopes: string
-  last_four: string
-  created_at: number
-  expires_at: number
-  last_used_at: number | null
-}
-
-/** The state of a browser flow, such as a sign-in at a provider. Used once, in the browser that began it. */
-export interface FlowRow {
-  /** SHA-256 of the cookie's value. */
-  hash: Uint8Array
-  kind: string
-  owner_id: number | null
-  provider: string | null
-  /** The identifier that the provider's webhook sends. */
-  reference: string | null
-  /** JSON. */
-  state: string
-  expires_at: number
 }
 
 interface AvatarRow {

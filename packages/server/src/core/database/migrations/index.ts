@@ -20,7 +20,7 @@ import { statusEntries } from './0019-status-entries.ts'
 import { webhooks } from './0020-webhooks.ts'
 import { transparencyLog } from './0021-transparency-log.ts'
 import { webhookSecrets } from './0022-webhook-secrets.ts'
-import { grantIssuers } from './0027-grant-issuers.ts'
+import { grantIssuers } from './0023-grant-issuers.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */

@@ -2,7 +2,7 @@ import type { Migration } from './migration.ts'
 
 /** Grant issuers of owners, the agents assigned to them, and nonces of signed requests. New tables, which the release before ignores. */
 export const grantIssuers: Migration = {
-  name: '0027-grant-issuers',
+  name: '0023-grant-issuers',
   expands: true,
   async up(db, { id, text }) {
     await db.schema
