@@ -145,3 +145,9 @@ export async function grantFor(
   assert.equal(answer.status, 200, answer.text)
   return jsonOf<Grant>(answer)
 }
+
+/** The body of a request for a grant for this server. */
+export const requestFor = ({ url, tokenEndpoint }: TestAuthorizationServer) => ({
+  audience: url,
+  tokenEndpoint,
+})

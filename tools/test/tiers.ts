@@ -64,7 +64,7 @@ export const ALL_ONLY = [
   'packages/server/test/service/{start,stopped-service}.test.ts',
   'packages/server/test/status/{feed,repair}.test.ts',
   'packages/server/test/webhooks/receiver-faults.test.ts',
-  'packages/server/test/grants/{grants,oauth-flow}.test.ts',
+  'packages/server/test/grants/{authorization-servers,grants,oauth-flow}.test.ts',
   'packages/server/test/agents/client-metadata.test.ts',
   'packages/server/test/verification/{key-selection,verify-input,verify-keys}.test.ts',
   'test/bench.test.ts',
