@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { startSite } from '../../../../test/support/impostor.ts'
+import { untilLogged } from '../../../../test/support/log-client.ts'
 import { startTestService } from '../../../../test/support/service.ts'
 import { certifiedCli, changeStatus, cliFor, errorIn } from '../support/cli.ts'
 
@@ -11,6 +12,8 @@ const service = await startTestService({ after })
 test('certificate get and verify: of the own agent, of another, with files and without a network', async (t) => {
   const owner = await service.operator.addVerifiedOwner()
   const cli = await certifiedCli(t, service, owner)
+  // Until the log has the key, the next certificate may be another one, which names the entry.
+  await untilLogged(service, 1)
   const own = await cli.run('certificate', 'get')
   assert.equal(own.code, 0, own.stderr)
   const token = own.stdout.trim()

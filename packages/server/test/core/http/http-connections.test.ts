@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import type { ErrorCode } from '@countersign/protocol'
 import { type Answer, assertRefused, jsonOf } from '../../../../../test/support/answer.ts'
@@ -118,15 +119,18 @@ test('bytes after Content-Length are not part of the body', async (t) => {
 
 test('a rejected connection is closed even if the client keeps it open', async (t) => {
   const service = await startTestService(t)
-  const open = () => process.getActiveResourcesInfo().filter((each) => each === 'TCPSocketWrap')
-  const before = open().length
+  const accepted: Socket[] = []
+  const onAccepted = (message: unknown) => accepted.push((message as { socket: Socket }).socket)
+  subscribe('net.server.socket', onAccepted)
+  t.after(() => unsubscribe('net.server.socket', onAccepted))
   const socket = connect({ port: Number(service.env.PORT), allowHalfOpen: true })
   t.after(() => socket.destroy())
   socket.write('rubbish\r\n\r\n')
   socket.resume()
   await once(socket, 'end')
-  // Only the test's own socket is left.
-  await until(async () => open().length === before + 1)
+  const own = accepted.find(({ remotePort }) => remotePort === socket.localPort)
+  assert.ok(own)
+  await until(async () => own.destroyed)
 })
 
 test('a connection survives errors that are not HTTP parser errors', async (t) => {
