@@ -40,7 +40,7 @@ export const ALL_ONLY = [
   'packages/server/test/pages/docs/docs-browser.test.ts',
   'packages/server/test/providers/{core-identity,login-page}.test.ts',
   'packages/server/test/agents/{card-formats,regrade-properties}.test.ts',
-  'packages/server/test/channels/{a2a-countersign,bluesky,mastodon,matrix,telegram}.test.ts',
+  'packages/server/test/channels/{a2a-countersign,bluesky,countersign-page,mastodon,matrix,telegram}.test.ts',
   'packages/server/test/cli/provider.test.ts',
   'packages/server/test/core/limits/default-limits.test.ts',
   'packages/server/test/identity/provider-webhook.test.ts',
