@@ -107,13 +107,13 @@ export function startTimers(
     poll: (stopping) => transparencyLog.run(stopping),
     onError: (error) => log.error({ err: error }, 'the transparency log cannot go on'),
   })
-  const witnessing = new WorkLoop({
+  const cosigning = new WorkLoop({
     poll: async () => witness?.run(),
     onError: (error) => log.error({ err: error }, 'the state of the witness cannot be read'),
   })
   const stopLogging = every(LOG_MS, () => {
     void logging.run()
-    if (witness !== null) void witnessing.run()
+    if (witness !== null) void cosigning.run()
   })
   resources.defer(async () => {
     stopPolling()
@@ -127,7 +127,7 @@ export function startTimers(
       rotation.stop(),
       warnings.stop(),
       logging.stop(),
-      witnessing.stop(),
+      cosigning.stop(),
     ])
   })
 }

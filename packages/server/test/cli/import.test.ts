@@ -19,6 +19,7 @@ import { signIn } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
 import { insertRecovery } from '../../src/agents/key-recovery-table.ts'
 import { TABLE_KEYS } from '../../src/core/database/maintenance/import-sqlite.ts'
+import { insertKey, keepTree } from '../../src/witness/witness-table.ts'
 import { insertOwnerRecords } from '../privacy/owner-records.ts'
 
 const TABLES = Object.keys(TABLE_KEYS)
@@ -79,6 +80,12 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       .values({ owner_id: owner, day: 1, entries: 1 })
       .onConflict((conflict) => conflict.doNothing())
       .execute()
+    const tree = { origin: 'log.example', size: 2 ** 40, root: Buffer.alloc(32, 9) }
+    await insertKey(tx, {
+      ...{ number: 1, name: 'id.example/witness/1', public_key: Buffer.alloc(32, 8) },
+      ...{ created_at: 2 ** 44, halted_at: null },
+    })
+    await keepTree(tx, tree, 2 ** 44)
     await tx.db.deleteFrom('avatars').execute()
     await tx.db
       .insertInto('avatars')
