@@ -23,7 +23,7 @@ import {
 import { currentKey, deleteCosignatures, insertKey, keepTree } from './witness-table.ts'
 
 /** The file of the key in the data directory. */
-export const WITNESS_KEY_FILE = 'witness-key'
+const WITNESS_KEY_FILE = 'witness-key'
 
 const NEW_KEY = 'make a new key: countersignd witness new-key'
 const BOTH_FILES = `${WITNESS_KEY_FILE} and ${WITNESS_HEAD_FILE}`
