@@ -25,7 +25,7 @@ export const ALL_ONLY = [
   'packages/gateway/test/forward-auth/{command,docs,nonces,path-fuzz,proxies}.test.ts',
   'packages/protocol/test/runs-anywhere.test.ts',
   'packages/sdk/test/in-browser.test.ts',
-  'packages/server/test/certificates/{logged-key,python-verifiers}.test.ts',
+  'packages/server/test/certificates/{logged-key,plain-certificate,python-verifiers}.test.ts',
   'packages/server/test/cli/book-postgres.test.ts',
   'packages/server/test/cluster/{issuer-keys,one-service,serving,status-feed,stopping,worker-failures}.test.ts',
   'packages/server/test/core/database/{postgres-slow,durability/*}.test.ts',
