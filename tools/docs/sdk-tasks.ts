@@ -194,6 +194,8 @@ export const SDK_TASKS: readonly SdkTask[] = [
       'Registry.verify',
       'isSignedChallenge',
       'isSignature',
+      'signatureVerifier',
+      'VerifySignature',
       'Challenges',
       'ChallengesOptions',
       'ChallengeStore',

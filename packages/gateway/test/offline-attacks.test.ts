@@ -325,9 +325,14 @@ test('a stolen key of the issuer counts until its removal, which gateways notice
   const iat = Math.floor(Date.now() / 1000)
   const claims = { iss: site.origin, iat, exp: iat + 600, epoch: site.epoch, seq: site.seq }
   const forged = { ...claims, asOf: Date.now() + HOUR, digest: 'x' }
+  const head = await site.issuer.sign(TOKEN_TYPES.feedHead, forged, 'EdDSA', stolen)
+  await until(async () => site.open.size > 0)
   const snapshots = count(site)
-  site.send({ head: await site.issuer.sign(TOKEN_TYPES.feedHead, forged, 'EdDSA', stolen) })
-  await until(async () => count(site) > snapshots)
+  await until(async () => {
+    // Nobody receives it while the feed is being opened again.
+    site.send({ head })
+    return count(site) > snapshots
+  })
 })
 
 test('keys are read again by themselves, and a removed one is dropped without a new head', async (t) => {
