@@ -186,7 +186,7 @@ export const SYMPTOMS: readonly RowPlan[] = [
         unit: 'short',
         queries: [
           ['changes without a place', 'max(countersign_log_waiting{$I})'],
-          ['halted: {{instance}}', 'countersign_log_halted{$I} > 0'],
+          ['halted: {{instance}}', 'countersign_log_halted{$I}'],
         ],
       },
     ],
