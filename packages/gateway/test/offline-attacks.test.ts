@@ -198,6 +198,8 @@ test('an issuer whose clock is set back makes its status stale: nothing that it 
   }
   elapsed.pass(301_000)
   site.send({ head: await behind(10_000) })
+  // To the site, that head has expired: it reads everything again, and opens another feed.
+  await site.untilFollowed(2)
   await untilArrived(site, shop)
   const stale = await shop.visit(agent, { certificate })
   assert.deepEqual([stale.status, stale.reasons[0]], [503, 'service-unreachable'])
