@@ -189,6 +189,15 @@ export const SYMPTOMS: readonly RowPlan[] = [
           ['halted: {{instance}}', 'countersign_log_halted{$I}'],
         ],
       },
+      {
+        title: 'Witnessed checkpoints by outcome',
+        unit: 'short',
+        queries: [
+          ['{{outcome}}', 'sum by (outcome) (increase(countersign_witness_answers_total{$I}[1h]))'],
+          ['halted: {{instance}}', 'countersign_witness_halted{$I}'],
+        ],
+        description: 'In an hour, with WITNESS_LOGS. other_root: a log has signed two histories.',
+      },
     ],
   },
   {
