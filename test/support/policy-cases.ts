@@ -25,6 +25,9 @@ export interface DecisionCase extends Names {
   readonly headers: readonly (readonly [string, string])[]
   readonly caller: Caller
   readonly result: LookupResult | null
+  /** Whether sessions count as proof, and where agents sign in. */
+  readonly sessions: boolean
+  readonly signInPath: string | null
 }
 
 export function decisionCases(count: number): DecisionCase[] {
@@ -125,6 +128,8 @@ function callerAndResult({ shortName }: Names) {
   const anonymous = fc.constantFrom<Caller>(
     { kind: 'none' },
     { kind: 'unreadable' },
+    { kind: 'conflict' },
+    { kind: 'session-ended' },
     { kind: 'signature-invalid', status: 400 },
     { kind: 'signature-invalid', status: 401 },
     { kind: 'signature-invalid', status: 403 },
@@ -143,7 +148,7 @@ function callerAndResult({ shortName }: Names) {
         }),
       },
     )
-    const proof = fc.constantFrom('none', 'signature')
+    const proof = fc.constantFrom('none', 'session', 'signature')
     return fc.record({
       caller: fc.record({ kind: fc.constant('named'), did: fc.constant(did), proof }),
       result,
@@ -167,7 +172,8 @@ const decisionCase = names.chain((of) =>
     .record({ policy: policy(of), request: callerAndResult(of), target, headers })
     .chain((drawn) => {
       const method = fc.constantFrom('GET', 'HEAD', 'POST', 'DELETE', 'post', 'M-SEARCH')
-      return fc.record({ method }).map((more): DecisionCase => {
+      const signInPath = fc.constantFrom(null, '/agent-sign-in')
+      return fc.record({ method, sessions: fc.boolean(), signInPath }).map((more): DecisionCase => {
         const { request, ...rest } = drawn
         return { ...of, ...rest, ...request, ...more, audiences: ['https://shop.example'] }
       })

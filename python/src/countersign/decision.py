@@ -39,14 +39,16 @@ class AgentData:
 class Caller:
     """Whom a request identifies.
 
-    :ivar kind: ``none``, ``unreadable``, ``signature-invalid`` or ``named``
-    :ivar proof: ``signature``, or ``none`` for the identification header alone, which is never a proof
+    :ivar kind: ``none``, ``unreadable``, ``conflict``, ``signature-invalid``, ``session-ended`` or ``named``
+    :ivar proof: ``signature``, ``session``, or ``none`` for the identification header alone, which is never a proof
+    :ivar key_sequence: of a session: the number of the key with which the agent signed in
     """
 
     kind: str
     did: Optional[str] = None
     proof: str = "none"
     status: int = 401
+    key_sequence: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,12 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
         fixed = caller.status == 400
         refusal = refusal_of(400) if fixed else _custom_refusal(rules, caller.status)
         return _deny(refusal, [Reason("signature-invalid", "The signature of the request is not valid.")])
+    if caller.kind == "session-ended":
+        message = "The session has ended because the agent has changed its key. Sign in again."
+        return _deny(_custom_refusal(rules, 401), [Reason("session-ended", message)])
+    if caller.kind == "conflict":
+        message = f"The {header} header, the session and the signature must name the same agent."
+        return _by_level(rules, "unknown", 401, [Reason("identification-conflict", message)])
     if caller.kind != "named" or caller.did is None:
         message = f"The {header} header must be one DID, or its last 24 characters."
         return _by_level(rules, "unknown", 401, [Reason("identification-unreadable", message)])
@@ -331,6 +339,11 @@ def _no_identification(header: str) -> Reason:
 def _proof_reason(proof: str, header: str) -> Reason:
     if proof == "signature":
         return Reason("signature-proven", "The caller signed the request with the agent's key.")
+    if proof == "session":
+        return Reason(
+            "session-proven",
+            "The caller has a session of this site, and proved possession of the agent's key when it signed in.",
+        )
     message = (
         f"The caller only sent the {header} header, which does not prove possession of the agent's key."
     )
