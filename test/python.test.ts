@@ -327,7 +327,7 @@ function decidedHere({ policy: input, ...each }: DecisionCase) {
     statusAgeSeconds: answered ? 0 : null,
   }
   const { decision, forwarded } = outcomeOf({ naming, policy }, each.caller, verdict, basis)
-  const { signature: _, directory: __, ...comparable } = decision
+  const { signature: _, ...comparable } = decision
   const accepts = { sessions: each.sessions, signatures: true }
   const signInUrl = each.sessions ? each.signInPath : null
   const context = { naming, accepts, signInUrl, vary: varyHeader(naming, accepts) }

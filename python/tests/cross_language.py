@@ -80,6 +80,7 @@ def decided(case):
             "statusAgeSeconds": decision.status_age_seconds,
             "proof": decision.proof,
             "proofOfPossession": decision.proof_of_possession,
+            "directory": decision.directory,
         },
         "forwarded": sorted(gate.forwarded_headers(decision)),
         "denial": denial_of(gate.denial(decision, request)),

@@ -44,6 +44,7 @@ const names = fc.constantFrom<Names>(
   { shortName: 'acme2', idHeader: 'Acme-Agent' },
 )
 const TAILS = ['7Xk2mPqRs9TuVwYz3AbCdEfG', '8Yk2mPqRs9TuVwYz3AbCdEfH', 'zzzzzzzzzzzzzzzzzzzzzzzz']
+const BOTS = 'https://bots.example'
 const PROVIDERS = ['bankid', 'in-person', 'world-id']
 const GRADES = ['A', 'B', 'C', 'D', 'E'] as const
 const PATHS = [
@@ -84,6 +85,14 @@ function rules({ shortName }: Names) {
   }
 }
 
+const directory = fc.record(
+  {
+    url: fc.constantFrom(BOTS, 'HTTPS://Bots.Example:443/', `${BOTS}/keys?a=b`),
+    profile: fc.constantFrom('strict', 'wba'),
+  },
+  { requiredKeys: ['url'] },
+)
+
 function policy(of: Names) {
   const route = fc.record(
     {
@@ -102,6 +111,7 @@ function policy(of: Names) {
     ),
     cacheSeconds: fc.integer({ min: 0, max: 60 }),
     preflight: fc.constantFrom('pass', 'decide'),
+    directories: fc.array(directory, { maxLength: 2 }),
     routes: fc.array(route, { maxLength: 3 }),
   }
   return fc.record(fields, { requiredKeys: [] })
@@ -130,6 +140,7 @@ function callerAndResult({ shortName }: Names) {
     { kind: 'unreadable' },
     { kind: 'conflict' },
     { kind: 'session-ended' },
+    { kind: 'directory', url: BOTS },
     { kind: 'signature-invalid', status: 400 },
     { kind: 'signature-invalid', status: 401 },
     { kind: 'signature-invalid', status: 403 },
@@ -215,7 +226,7 @@ const fieldName = fc
     fc.constantFrom('levels', 'limit', 'seconds', 'path', '0', '10', '07', '__proto__x', 'Mode'),
     fc.string({ maxLength: 5 }),
   )
-  .filter((each) => each !== '__proto__' && each !== 'directories')
+  .filter((each) => each !== '__proto__')
 
 /** Where a value could be replaced: every member, at any depth. */
 function placesIn(value: unknown, path: readonly string[] = ['root']): string[][] {

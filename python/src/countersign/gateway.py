@@ -16,6 +16,7 @@ from ._http import (
     Component,
     HeaderFields,
     RawRequest,
+    SignatureAgent,
     field_value,
     header_fields,
     matches_content_digest,
@@ -39,6 +40,7 @@ from .decision import (
     strictest,
     with_unverified_signature,
 )
+from .directories import FetchKeySet, KeyDirectories
 from .nonces import MemoryNonceStore, NonceStore
 from .policy import Policy, PolicyError, Rules, read_policy
 from .registry import Registry
@@ -66,6 +68,8 @@ class Gate:
     :param nonces: where nonces are stored; by default in the memory of this process, so several processes need one
     :param issuer: the public address of the service, if ``service`` is an internal one
     :param sessions: the sessions that count as proof: an :class:`AgentSignIn`, or one for each origin of the site
+    :param fetch_directory: fetches the key sets of the policy's ``directories``, for sites whose requests leave through a proxy: takes
+        the address, returns the body, and raises unless the status is 200
     :param sign_in_path: where the middlewares serve the sign-in endpoint, such as ``/agent-sign-in``; refusals name it
     :raises PolicyError: listing every mistake
     """
@@ -79,6 +83,7 @@ class Gate:
         issuer: Optional[str] = None,
         sessions: Union[AgentSignIn, Sequence[AgentSignIn]] = (),
         sign_in_path: Optional[str] = None,
+        fetch_directory: Optional[FetchKeySet] = None,
         now: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
@@ -98,6 +103,7 @@ class Gate:
         with_key = bool(self.audiences or self._sign_ins)
         with_key = with_key or any(each.minimum_key_age_seconds > 0 for each in rules)
         self._agents = AgentCache(self.registry, self.policy.cache_seconds, with_grade, with_key, now)
+        self._directories = KeyDirectories(self.policy.directories, fetch_directory, now, wall_clock)
         self._buckets = TokenBuckets(self.policy.limit_requests, self.policy.limit_seconds)
         self._sign_in_buckets = TokenBuckets(self.policy.limit_requests, self.policy.limit_seconds)
         self._refreshed_at: "BoundedMap[str, float]" = BoundedMap(_MAX_AGENTS)
@@ -173,6 +179,7 @@ class Gate:
     def forwarded_headers(self, decision: Decision) -> List[Tuple[str, str]]:
         """The headers for the site behind the gateway. In shadow mode the decision starts with ``shadow-``."""
         signature = decision.signature
+        is_signed = decision.proof == "signature" or decision.directory is not None
         values = {
             "Decision": f"shadow-{decision.action}" if decision.mode == "shadow" else decision.action,
             "Verified": "true" if decision.verified else "false",
@@ -181,9 +188,8 @@ class Gate:
             "Status": decision.status,
             "Identity-Level": None if decision.identity_level is None else _printable(decision.identity_level),
             "Issuer": None if decision.status is None else decision.issuer,
-            "Content-Digest": signature.content_digest
-            if signature is not None and decision.proof == "signature"
-            else None,
+            "Content-Digest": signature.content_digest if signature is not None and is_signed else None,
+            "Directory": decision.directory,
         }
         return [
             (self.naming.forwarded_header(name), value)
@@ -256,6 +262,10 @@ class Gate:
                 f"{each}.requireProof needs `audiences` or `sessions`: without them, nobody can prove anything"
                 for each in places
             ]
+        if not self.audiences and self.policy.directories:
+            mistakes.append(
+                "policy.directories requires `audiences`: without them, no signature is accepted"
+            )
         if mistakes:
             raise PolicyError(mistakes)
 
@@ -338,11 +348,12 @@ class Gate:
         self, request: RawRequest, rules: List[Rules], address: Optional[str], session: Optional[Caller]
     ) -> Decision:
         found: List[Tuple[LookupResult, str]] = []
+        directories = self._directories
 
         def find_key(agent: Any, keyid: str) -> Union[SigningKey, str]:
             did = self.naming.did_of_key_set(self._issuer, agent.url)
             if did is None:
-                return "untrusted-agent"
+                return directories.find_key(agent, keyid)
             lookup, source = self._lookup_key(did, keyid)
             found.append((lookup, source))
             data = lookup.agent
@@ -351,21 +362,40 @@ class Gate:
                 return SigningKey(data.public_key, did)
             return "unknown-key" if lookup.answered else "directory-unavailable"
 
-        def admits(key: SigningKey) -> bool:
-            signer = Caller("named", key.did, "signature")
+        def profile_of(agent: SignatureAgent) -> str:
+            directory = directories.find(agent)
+            return "strict" if directory is None else directory.profile
+
+        def signer_of(did: Optional[str], agent: Optional[SignatureAgent]) -> Caller:
+            if did is not None:
+                return Caller("named", did, "signature")
+            directory = None if agent is None else directories.find(agent)
+            return Caller("directory", url=None if directory is None else directory.url)
+
+        def admits(key: SigningKey, agent: SignatureAgent) -> bool:
             shadow = self.policy.mode == "shadow"
-            return shadow or self._verdict(rules, signer, found[-1][0]).action != "deny"
+            lookup = found[-1][0] if found else None
+            signer = signer_of(key.did, agent)
+            return shadow or self._verdict(rules, signer, lookup).action != "deny"
 
         verifier = RequestVerifier(
-            self.audiences, find_key, self._nonces, self.naming, admit=admits, now=self._wall_clock
+            self.audiences,
+            find_key,
+            self._nonces,
+            self.naming,
+            profile=profile_of,
+            admit=admits,
+            now=self._wall_clock,
         )
         result = verifier.verify(request)
         if result.verdict == "verified" or result.reason == "not-admitted":
-            lookup, answered_by = found[-1]
-            signer = Caller("named", result.did, "signature")
+            signer = signer_of(result.did, result.signature_agent)
             if session is not None and session.did != signer.did:
                 decision = self._evaluate(rules, Caller("conflict"), None, None)
+            elif not found:
+                decision = self._evaluate(rules, signer, None, None)
             else:
+                lookup, answered_by = found[-1]
                 source = answered_by if lookup.answered else None
                 decision = self._evaluate(rules, signer, lookup, source)
             return self._limited(replace(decision, signature=result), address)
@@ -405,7 +435,9 @@ class Gate:
     def _limited(self, decision: Decision, address: Optional[str]) -> Decision:
         if decision.action != "limit":
             return decision
-        if decision.did is None or decision.status is None:
+        if decision.directory is not None:
+            key = f"directory {decision.directory}"
+        elif decision.did is None or decision.status is None:
             key = address_key(address or "")
         else:
             # Separate, so that a caller without proof cannot use up the limit of the agent that it names.
