@@ -68,9 +68,9 @@ class Gate:
     :param nonces: where nonces are stored; by default in the memory of this process, so several processes need one
     :param issuer: the public address of the service, if ``service`` is an internal one
     :param sessions: the sessions that count as proof: an :class:`AgentSignIn`, or one for each origin of the site
+    :param sign_in_path: where the middlewares serve the sign-in endpoint, such as ``/agent-sign-in``; refusals name it
     :param fetch_directory: fetches the key sets of the policy's ``directories``, for sites whose requests leave through a proxy: takes
         the address, returns the body, and raises unless the status is 200
-    :param sign_in_path: where the middlewares serve the sign-in endpoint, such as ``/agent-sign-in``; refusals name it
     :raises PolicyError: listing every mistake
     """
 
