@@ -195,6 +195,17 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
       [of('countersign_log_size')]: growing(1),
     },
   },
+  CountersignWitnessHalted: {
+    fires: { [of('countersign_witness_halted')]: steady(1) },
+    quiet: { [of('countersign_witness_halted')]: steady(0) },
+  },
+  CountersignWitnessedLogForked: {
+    fires: { [of('countersign_witness_answers_total', 'outcome="other_root"')]: growing(1) },
+    quiet: {
+      [of('countersign_witness_answers_total', 'outcome="other_root"')]: steady(1),
+      [of('countersign_witness_answers_total', 'outcome="inconsistent"')]: growing(1),
+    },
+  },
   CountersignOutOfFiles: {
     fires: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(1024) },
     quiet: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(65536) },

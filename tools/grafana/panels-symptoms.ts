@@ -186,8 +186,17 @@ export const SYMPTOMS: readonly RowPlan[] = [
         unit: 'short',
         queries: [
           ['changes without a place', 'max(countersign_log_waiting{$I})'],
-          ['halted: {{instance}}', 'countersign_log_halted{$I} > 0'],
+          ['halted: {{instance}}', 'countersign_log_halted{$I}'],
         ],
+      },
+      {
+        title: 'Witnessed checkpoints by outcome',
+        unit: 'short',
+        queries: [
+          ['{{outcome}}', 'sum by (outcome) (increase(countersign_witness_answers_total{$I}[1h]))'],
+          ['halted: {{instance}}', 'countersign_witness_halted{$I}'],
+        ],
+        description: 'In an hour, with WITNESS_LOGS. other_root: a log has signed two histories.',
       },
     ],
   },

@@ -18,6 +18,9 @@ import { comparePepper, OtherPepperError } from '../identity/pepper-check.ts'
 import { LogAnchor } from '../log/anchor.ts'
 import { currentEpoch } from '../log/log-table.ts'
 import { assertContains } from '../log/transparency-log.ts'
+import { lostTree, lostTreeMessage, openWitnessKey } from '../witness/witness-key.ts'
+import { readWitnessLogs } from '../witness/witness-logs.ts'
+import { currentKey, witnessedLogs } from '../witness/witness-table.ts'
 import { print, ReportedFailure } from './output.ts'
 
 interface Finding {
@@ -40,6 +43,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'identity pepper': checkPepper,
   'service keys': checkServiceKeys,
   'transparency log': checkLog,
+  witness: checkWitness,
   'free disk': checkDisk,
   'base URL': checkBaseUrl,
   server: checkServer,
@@ -174,6 +178,24 @@ async function checkLog({ dataDir, database }: Settings) {
   return anchor === null
     ? ok('not begun yet: the service begins it when it runs')
     : fail('log-head in DATA_DIR is of a log that the database does not have: it was restored')
+}
+
+/** Whether the witness would sign on this machine. */
+async function checkWitness(settings: Settings) {
+  const { dataDir, database } = settings
+  const logs = readWitnessLogs(settings)
+  if (logs === null) return ok('off: WITNESS_LOGS is not set')
+  const notBegun = ok('not begun yet: the next start makes the key')
+  if (isMissingFile(database)) return notBegun
+  return inspectDatabase(database, async ({ db }) => {
+    if ((await missingMigrations(db)).length > 0) return notBegun
+    if ((await currentKey(db)) === undefined) return notBegun
+    const { key, known } = await openWitnessKey(db, dataDir)
+    const lost = lostTree(known, await witnessedLogs(db))
+    return lost === null
+      ? ok(`${key.name} cosigns ${logs.length} logs`)
+      : fail(lostTreeMessage(lost))
+  })
 }
 
 async function checkDisk({ dataDir, database }: Settings) {

@@ -40,6 +40,7 @@ import { type Providers, providerLabelsOf } from '../providers/providers.ts'
 import type { Status } from '../status/open-status.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
 import { checkSignedRequest, verifySignedRequest } from '../verification/verify-signed-request.ts'
+import type { Witness } from '../witness/witness.ts'
 import type { AppDeps } from './app.ts'
 import { databaseReporter } from './report-database.ts'
 
@@ -66,6 +67,8 @@ export interface ServiceParts {
   readonly issuerKeys: IssuerKeyRing
   readonly status: Status
   readonly transparencyLog: TransparencyLog
+  /** Null if the service witnesses no logs. */
+  readonly witness: Witness | null
   readonly now: () => number
 }
 
@@ -92,6 +95,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     issuerKeys,
     status,
     transparencyLog,
+    witness,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -134,6 +138,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       statusState: status.state,
     }),
     transparencyLog,
+    witness,
     loggedKeys,
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
@@ -144,6 +149,10 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),
     reportLog: () => reportLog(transparencyLog),
+    reportWitness: () =>
+      witness === null
+        ? null
+        : { state: witness.problem === null ? 'ok' : 'halted', problem: witness.problem },
     isDraining: () => state.phase === 'draining',
     onServer: (server: Server, createAnother: () => Server) =>
       state.listeners.addServer(server, createAnother),

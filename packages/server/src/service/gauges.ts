@@ -14,6 +14,7 @@ import {
   type DueDeliveries,
   measureWaiting,
 } from '../webhooks/due-deliveries.ts'
+import type { Witness } from '../witness/witness.ts'
 import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
@@ -30,12 +31,13 @@ type MeasuredParts = Pick<
   readonly checks: DueChecks
   readonly emails: DueEmails | null
   readonly deliveries: DueDeliveries
+  readonly witness: Witness | null
 }
 
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
 export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
   const { db, readModel, status, loadShedder, rateLimiter, state, now, checks, emails } = parts
-  const { deliveries, transparencyLog } = parts
+  const { deliveries, transparencyLog, witness } = parts
   const writes = new WriteMetrics()
   const waiting = sharedWhileRunning(() => measureWaiting({ db, now }))
   db.onTransaction((end) => writes.observe(end))
@@ -75,6 +77,13 @@ export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
       waiting: () => countDue(db.read, now()),
       isHalted: () => transparencyLog.problem !== null,
     },
+    witness:
+      witness === null
+        ? null
+        : {
+            answers: () => witness.answers.counts,
+            isHalted: () => witness.problem !== null,
+          },
     webhooks: {
       outcomes: () => deliveries.outcomes,
       waiting,

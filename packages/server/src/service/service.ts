@@ -33,6 +33,8 @@ import type { StartProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
 import { openStatus } from '../status/open-status.ts'
 import { DueDeliveries } from '../webhooks/due-deliveries.ts'
+import { Witness } from '../witness/witness.ts'
+import { readWitnessLogs } from '../witness/witness-logs.ts'
 import { type AppDeps, createApp } from './app.ts'
 import { appDeps, type ServiceState } from './app-deps.ts'
 import { gaugesOf } from './gauges.ts'
@@ -123,6 +125,7 @@ async function start(
     certificateLifetimeMs: settings.certificateLifetimeMs,
   })
   const transparencyLog = await openLog(settings, db, now)
+  const witness = await openWitness(settings, { db, now, log })
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
   const status = await openStatus({
     ...{ db, readModel, issuerKeys, now, baseUrl: settings.baseUrl.origin },
@@ -150,6 +153,7 @@ async function start(
     issuerKeys,
     status,
     transparencyLog,
+    witness,
     now,
   }
   const deps = appDeps(settings, log, parts)
@@ -162,12 +166,12 @@ async function start(
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
     ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
-    ...{ emails, deliveries, transparencyLog },
+    ...{ emails, deliveries, transparencyLog, witness },
   })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
-  const due = { checks, emails, deliveries, warnings, issuerKeys, status, transparencyLog }
+  const due = { checks, emails, deliveries, warnings, issuerKeys, status, transparencyLog, witness }
   startTimers({ db, readModel, now, ...due, every: timing.every }, log, resources)
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
@@ -201,6 +205,26 @@ async function openLog(
 ): Promise<TransparencyLog> {
   const key = await openServiceKey({ db, dataDir }, 'log')
   return new TransparencyLog({ db, dataDir, key, naming, host: baseUrl.host, now, randomBytes })
+}
+
+/** Null if the service witnesses no logs. @throws SettingsError */
+async function openWitness(
+  settings: Settings,
+  { db, now, log }: { readonly db: Database; readonly now: () => number; readonly log: Logger },
+): Promise<Witness | null> {
+  const logs = readWitnessLogs(settings)
+  if (logs === null) return null
+  const { dataDir, baseUrl } = settings
+  const witness = new Witness({
+    ...{ db, dataDir, host: baseUrl.host, now, logs },
+    // Anybody can send a checkpoint with a proof that is wrong, but only the log can sign two trees of one size.
+    onRefusal: ({ kind, ...notes }) =>
+      kind === 'other_root'
+        ? log.error(notes, 'a log that is witnessed has signed two trees of one size')
+        : log.info(notes, 'a checkpoint of a log that is witnessed has no valid proof'),
+  })
+  await witness.run()
+  return witness
 }
 
 /** Null if the service sends no e-mail. */

@@ -9,6 +9,7 @@ import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import { EntryRepair } from '../status/repair-entries.ts'
 import { HEAD_INTERVAL_MS } from '../status/status-feed.ts'
 import type { DueDeliveries } from '../webhooks/due-deliveries.ts'
+import type { Witness } from '../witness/witness.ts'
 import type { ServiceParts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
@@ -50,6 +51,7 @@ export function startTimers(
     deliveries,
     warnings,
     transparencyLog,
+    witness,
     every,
   }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'status' | 'now'> & {
     readonly checks: DueChecks
@@ -58,6 +60,8 @@ export function startTimers(
     readonly deliveries: DueDeliveries
     readonly warnings: ExpiryWarnings
     readonly transparencyLog: TransparencyLog
+    /** Null if the service witnesses no logs. */
+    readonly witness: Witness | null
     readonly every: StartInterval
   },
   log: Logger,
@@ -103,7 +107,14 @@ export function startTimers(
     poll: (stopping) => transparencyLog.run(stopping),
     onError: (error) => log.error({ err: error }, 'the transparency log cannot go on'),
   })
-  const stopLogging = every(LOG_MS, () => void logging.run())
+  const cosigning = new WorkLoop({
+    poll: async () => witness?.run(),
+    onError: (error) => log.error({ err: error }, 'the state of the witness cannot be read'),
+  })
+  const stopLogging = every(LOG_MS, () => {
+    void logging.run()
+    if (witness !== null) void cosigning.run()
+  })
   resources.defer(async () => {
     stopPolling()
     stopWork()
@@ -116,6 +127,7 @@ export function startTimers(
       rotation.stop(),
       warnings.stop(),
       logging.stop(),
+      cosigning.stop(),
     ])
   })
 }

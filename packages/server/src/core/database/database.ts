@@ -36,6 +36,7 @@ import type {
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
+import type { WitnessedLogRow, WitnessKeyRow } from './witness-rows.ts'
 
 export type {
   AgentKeyRow,
@@ -104,6 +105,8 @@ export interface Tables {
   log_entries: LogEntryRow
   log_tiles: LogTileRow
   log_quotas: LogQuotaRow
+  witness_keys: WitnessKeyRow
+  witnessed_logs: WitnessedLogRow
 }
 
 export interface OwnerRow {

@@ -23,6 +23,7 @@ export function registerServiceMetrics(
   describeLoadShedding(metrics, gauges)
   describeRateLimits(metrics, gauges)
   describeLog(metrics, gauges)
+  describeWitness(metrics, gauges)
   metrics.labelledCounter(
     'countersign_claims_total',
     'Well-formed claims, by outcome',
@@ -143,6 +144,20 @@ function describeLog(metrics: MetricRegistrar, { transparencyLog }: Gauges): voi
     'countersign_log_halted',
     'Whether the transparency log is neither signed nor served: its data are not those that were signed',
     () => Number(isHalted()),
+  )
+}
+
+function describeWitness(metrics: MetricRegistrar, { witness }: Gauges): void {
+  if (witness === null) return
+  metrics.labelledCounter(
+    'countersign_witness_answers_total',
+    'Checkpoints of other logs that were sent to be cosigned, by outcome',
+    witness.answers,
+  )
+  metrics.gauge(
+    'countersign_witness_halted',
+    'Whether no checkpoints of other logs are cosigned: the database is behind what was cosigned',
+    () => Number(witness.isHalted()),
   )
 }
 
