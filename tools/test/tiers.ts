@@ -74,7 +74,7 @@ export const ALL_ONLY = [
   'test/channels-page.test.ts',
   'test/deploy-*.test.ts',
   'test/{packages,quickstart,readme,renewed-certificates,session-recipes}.test.ts',
-  'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,keys-tab,newcomer-way,notifications,sign-in-methods,webhooks}.test.ts',
+  'test/e2e/{another-site,api-keys,bulk-changes,channel-journey,channel-pages,dashboard-pages,grant-issuers,keys-tab,newcomer-way,notifications,sign-in-methods,webhooks}.test.ts',
   'test/conformance/*.test.ts',
   'test/docs-{certificates,commands,hosting,signed-requests,webhooks}.test.ts',
   'test/world-id-in-browser.test.ts',
