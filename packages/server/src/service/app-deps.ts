@@ -36,6 +36,7 @@ import { rotate } from '../keys/rotate.ts'
 import { LoggedKeys } from '../log/logged-keys.ts'
 import { reportLog } from '../log/report-log.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
+import type { LogWitnesses } from '../log/witnesses/log-witnesses.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
 import type { Status } from '../status/open-status.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
@@ -66,6 +67,8 @@ export interface ServiceParts {
   readonly issuerKeys: IssuerKeyRing
   readonly status: Status
   readonly transparencyLog: TransparencyLog
+  /** Null if the log has none. */
+  readonly witnesses: LogWitnesses | null
   readonly now: () => number
 }
 
@@ -92,6 +95,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     issuerKeys,
     status,
     transparencyLog,
+    witnesses,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -143,7 +147,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     isReady: () => state.phase === 'ready',
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),
-    reportLog: () => reportLog(transparencyLog),
+    reportLog: () => reportLog(transparencyLog, witnesses),
     isDraining: () => state.phase === 'draining',
     onServer: (server: Server, createAnother: () => Server) =>
       state.listeners.addServer(server, createAnother),

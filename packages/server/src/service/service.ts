@@ -26,6 +26,8 @@ import { openSender } from '../core/network/open-sender.ts'
 import { assertSameBaseUrl } from '../core/same-base-url.ts'
 import { assertSamePepper } from '../identity/pepper-check.ts'
 import { TransparencyLog } from '../log/transparency-log.ts'
+import { LogWitnesses } from '../log/witnesses/log-witnesses.ts'
+import { readWitnesses } from '../log/witnesses/witness-policy.ts'
 import { DueEmails } from '../notifications/send-due-emails.ts'
 import { smtpMailer } from '../notifications/smtp-mailer.ts'
 import { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
@@ -101,6 +103,7 @@ async function start(
   resources: AsyncDisposableStack,
 ): Promise<Service> {
   selfTestEd25519()
+  const witnessPolicy = readWitnesses(settings)
   const providers = await openProviders(settings, env, primary?.startDevelopmentProvider)
   resources.defer(() => providers.close())
   const userAgent = `Countersign/${VERSION} (+${settings.baseUrl.origin})`
@@ -122,7 +125,10 @@ async function start(
     ...{ db, dataDir: settings.dataDir, now, elapsed: timing.elapsed },
     certificateLifetimeMs: settings.certificateLifetimeMs,
   })
-  const transparencyLog = await openLog(settings, db, now)
+  const { requireWitness: isRequired } = settings
+  const witnesses =
+    witnessPolicy && new LogWitnesses({ db, policy: witnessPolicy, isRequired, sender, now })
+  const transparencyLog = await openLog(settings, db, now, witnesses)
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
   const status = await openStatus({
     ...{ db, readModel, issuerKeys, now, baseUrl: settings.baseUrl.origin },
@@ -150,6 +156,7 @@ async function start(
     issuerKeys,
     status,
     transparencyLog,
+    witnesses,
     now,
   }
   const deps = appDeps(settings, log, parts)
@@ -162,13 +169,14 @@ async function start(
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
     ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
-    ...{ emails, deliveries, transparencyLog },
+    ...{ emails, deliveries, transparencyLog, witnesses },
   })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
-  const due = { checks, emails, deliveries, warnings, issuerKeys, status, transparencyLog }
-  startTimers({ db, readModel, now, ...due, every: timing.every }, log, resources)
+  const due = { checks, emails, deliveries, warnings, issuerKeys, status }
+  const logging = { transparencyLog, witnesses }
+  startTimers({ db, readModel, now, ...due, ...logging, every: timing.every }, log, resources)
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())
@@ -198,9 +206,11 @@ async function openLog(
   { dataDir, naming, baseUrl }: Settings,
   db: Database,
   now: () => number,
+  witnesses: LogWitnesses | null,
 ): Promise<TransparencyLog> {
   const key = await openServiceKey({ db, dataDir }, 'log')
-  return new TransparencyLog({ db, dataDir, key, naming, host: baseUrl.host, now, randomBytes })
+  const host = baseUrl.host
+  return new TransparencyLog({ db, dataDir, key, naming, host, now, randomBytes, witnesses })
 }
 
 /** Null if the service sends no e-mail. */

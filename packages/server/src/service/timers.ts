@@ -4,6 +4,7 @@ import type { DueChecks } from '../channels/recheck-due.ts'
 import { JobRunner } from '../core/jobs/run-jobs.ts'
 import { WorkLoop } from '../core/jobs/work-loop.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
+import type { LogWitnesses } from '../log/witnesses/log-witnesses.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import { EntryRepair } from '../status/repair-entries.ts'
@@ -18,6 +19,8 @@ const POLL_MS = 100
 const WORK_MS = 1000
 /** How often to look for changes to log: a checkpoint is at most a second old while there is something new. */
 const LOG_MS = 500
+/** How often to look for what is due at the witnesses of the log. */
+const WITNESS_MS = 1000
 
 /** Calls `run` at an interval, like `setInterval`. @returns stops it */
 export type StartInterval = (milliseconds: number, run: () => void) => () => void
@@ -50,6 +53,7 @@ export function startTimers(
     deliveries,
     warnings,
     transparencyLog,
+    witnesses,
     every,
   }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'status' | 'now'> & {
     readonly checks: DueChecks
@@ -58,6 +62,8 @@ export function startTimers(
     readonly deliveries: DueDeliveries
     readonly warnings: ExpiryWarnings
     readonly transparencyLog: TransparencyLog
+    /** Null if the log has none. */
+    readonly witnesses: LogWitnesses | null
     readonly every: StartInterval
   },
   log: Logger,
@@ -104,11 +110,19 @@ export function startTimers(
     onError: (error) => log.error({ err: error }, 'the transparency log cannot go on'),
   })
   const stopLogging = every(LOG_MS, () => void logging.run())
+  // Apart from the log: it goes on while a witness takes its time.
+  const witnessing = new WorkLoop({
+    poll: async (stopping) => witnesses?.run(transparencyLog, stopping),
+    onError: (error) => log.error({ err: error }, 'the witnesses cannot be asked'),
+  })
+  const stopWitnessing =
+    witnesses === null ? () => undefined : every(WITNESS_MS, () => void witnessing.run())
   resources.defer(async () => {
     stopPolling()
     stopWork()
     stopHeads()
     stopLogging()
+    stopWitnessing()
     await Promise.all([
       due.stop(),
       thumbprints.stop(),
@@ -116,6 +130,7 @@ export function startTimers(
       rotation.stop(),
       warnings.stop(),
       logging.stop(),
+      witnessing.stop(),
     ])
   })
 }

@@ -16,7 +16,15 @@ import type {
   KeyRecoveryRow,
   SuspendedKeyRow,
 } from './key-rows.ts'
-import type { LogEntryRow, LogEpochRow, LogQueueRow, LogQuotaRow, LogTileRow } from './log-rows.ts'
+import type {
+  LogEntryRow,
+  LogEpochRow,
+  LogPendingRow,
+  LogQueueRow,
+  LogQuotaRow,
+  LogTileRow,
+  LogWitnessRow,
+} from './log-rows.ts'
 import type {
   AccountActivityRow,
   EmailAddressRow,
@@ -104,6 +112,8 @@ export interface Tables {
   log_entries: LogEntryRow
   log_tiles: LogTileRow
   log_quotas: LogQuotaRow
+  log_pending: LogPendingRow
+  log_witnesses: LogWitnessRow
 }
 
 export interface OwnerRow {

@@ -21,6 +21,7 @@ import { webhooks } from './0020-webhooks.ts'
 import { transparencyLog } from './0021-transparency-log.ts'
 import { webhookSecrets } from './0022-webhook-secrets.ts'
 import { grantIssuers } from './0023-grant-issuers.ts'
+import { logWitnesses } from './0025-log-witnesses.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -48,4 +49,5 @@ export const MIGRATIONS: readonly Migration[] = [
   transparencyLog,
   webhookSecrets,
   grantIssuers,
+  logWitnesses,
 ]
