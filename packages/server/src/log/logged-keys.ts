@@ -13,6 +13,8 @@ export interface LoggedKey {
   readonly index: number
   /** When the newest checkpoint was signed, in milliseconds since the Unix epoch. The entry is under it. */
   readonly checkpointAt: number
+  /** Names of the witnesses that have cosigned that checkpoint. */
+  readonly cosigners: readonly string[]
 }
 
 interface KnownKey extends Pick<ServedLog, 'epoch' | 'size'> {
@@ -35,9 +37,9 @@ export class LoggedKeys {
   async find(agent: AgentRecord): Promise<LoggedKey | null> {
     const { served } = this.#deps.log
     if (served === null) return null
-    const { origin, at: checkpointAt } = served
+    const { origin, at: checkpointAt, cosigners } = served
     const index = await this.#indexOf(agent, served)
-    return index === null ? null : { origin, index, checkpointAt }
+    return index === null ? null : { origin, index, checkpointAt, cosigners }
   }
 
   async #indexOf(

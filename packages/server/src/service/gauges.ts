@@ -26,6 +26,7 @@ type MeasuredParts = Pick<
   | 'state'
   | 'now'
   | 'transparencyLog'
+  | 'witnesses'
 > & {
   readonly checks: DueChecks
   readonly emails: DueEmails | null
@@ -35,7 +36,7 @@ type MeasuredParts = Pick<
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
 export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
   const { db, readModel, status, loadShedder, rateLimiter, state, now, checks, emails } = parts
-  const { deliveries, transparencyLog } = parts
+  const { deliveries, transparencyLog, witnesses } = parts
   const writes = new WriteMetrics()
   const waiting = sharedWhileRunning(() => measureWaiting({ db, now }))
   db.onTransaction((end) => writes.observe(end))
@@ -74,6 +75,10 @@ export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
       size: () => transparencyLog.served?.size ?? 0,
       waiting: () => countDue(db.read, now()),
       isHalted: () => transparencyLog.problem !== null,
+      witnesses: witnesses && {
+        reports: () => witnesses.reports,
+        waitingSeconds: () => Math.max(0, now() - (witnesses.waitingSince ?? now())) / 1000,
+      },
     },
     webhooks: {
       outcomes: () => deliveries.outcomes,
