@@ -189,6 +189,16 @@ export const SYMPTOMS: readonly RowPlan[] = [
           ['halted: {{instance}}', 'countersign_log_halted{$I} > 0'],
         ],
       },
+      {
+        title: 'Witnesses of the transparency log',
+        unit: 'short',
+        queries: [
+          ['not cosigned: {{witness}}', 'max by (witness) (countersign_log_witness_lag{$I})'],
+          ['failures: {{witness}}', 'max by (witness) (countersign_log_witness_failures{$I})'],
+          ['refuses: {{witness}}', 'max by (witness) (countersign_log_witness_refuses{$I}) > 0'],
+        ],
+        description: 'Entries that each witness has not cosigned. Empty without witnesses.',
+      },
     ],
   },
   {

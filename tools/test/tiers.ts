@@ -32,7 +32,7 @@ export const ALL_ONLY = [
   'packages/server/test/core/limits/overload/*.test.ts',
   'packages/server/test/core/limits/rate-limit/{bounds,parallel,shared}.test.ts',
   'packages/server/test/keys/{kill,property-full,races-workers}.test.ts',
-  'packages/server/test/log/{tree-edge,entries,erasure,kill,recover,rolled-back-machine,two-primaries,verify-with-go}.test.ts',
+  'packages/server/test/log/{tree-edge,entries,erasure,kill,recover,rolled-back-machine,two-primaries,verify-with-go,witness-answers,witnesses}.test.ts',
   'packages/server/test/nodes/{failover,former-primary,lost-status,partition,stale-certificates,synchronous-standby,two-nodes-issuer-keys}.test.ts',
   'packages/server/test/agent-management/avatar.test.ts',
   'packages/server/test/identity/logs.test.ts',
