@@ -80,15 +80,16 @@ test('a rotation publishes the new key for as long as verifiers use a key set, a
   await untilTicked(service, async () => (await kidsOf(service)).includes(next.id))
   assert.equal(await signerOf(service, did), old)
   await untilTicked(service, async () => {
-    moveOn(MINUTE)
-    return (await signerOf(service, did)) === next.id
+    const signer = await signerOf(service, did)
+    if (signer === old) moveOn(MINUTE)
+    return signer === next.id
   })
   assert.ok(now() - began >= 10 * MINUTE, 'verifiers had the time to fetch the new key')
   assert.equal(await isVerified(service, certificate, now()), true)
 
   await untilTicked(service, async () => {
-    moveOn(30 * MINUTE)
     const kids = await kidsOf(service)
+    if (kids.includes(old)) moveOn(30 * MINUTE)
     return kids.length > 0 && !kids.includes(old)
   })
   assert.ok(now() - began > DAY, 'every certificate that it has signed has expired')

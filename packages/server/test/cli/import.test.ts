@@ -19,6 +19,7 @@ import { signIn } from '../../../../test/support/signed-in.ts'
 import { until } from '../../../../test/support/until.ts'
 import { insertRecovery } from '../../src/agents/key-recovery-table.ts'
 import { TABLE_KEYS } from '../../src/core/database/maintenance/import-sqlite.ts'
+import { writeAssignment } from '../../src/grants/grant-table.ts'
 import { insertOwnerRecords } from '../privacy/owner-records.ts'
 
 const TABLES = Object.keys(TABLE_KEYS)
@@ -78,6 +79,22 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       .insertInto('log_quotas')
       .values({ owner_id: owner, day: 1, entries: 1 })
       .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    const issuer = await tx.db.selectFrom('grant_issuers').select('id').executeTakeFirstOrThrow()
+    await writeAssignment(tx, tail, issuer.id, 2 ** 44)
+    await tx.db
+      .insertInto('grant_uses')
+      .values({
+        tail,
+        audience: 'https://as.example',
+        first_at: 2 ** 43,
+        last_at: 2 ** 44,
+        grants: 3,
+      })
+      .execute()
+    await tx.db
+      .insertInto('used_nonces')
+      .values({ hash: 'h', keyid: 'k', expires_at: 2 ** 45 })
       .execute()
     await tx.db.deleteFrom('avatars').execute()
     await tx.db

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newKey } from '../../../../test/support/key.ts'
+import { untilLogged } from '../../../../test/support/log-client.ts'
 import {
   POSTGRES_ONLY,
   type PostgresServer,
@@ -35,6 +36,22 @@ async function waitFor(primary: PostgresServer, names: string): Promise<void> {
   await on(primary, 'select pg_reload_conf()')
 }
 
+const WAITING = "from pg_stat_activity where wait_event = 'SyncRep' and query like '%commit_marks%'"
+
+/** Cancels all waits for a standby until the work is done: the service writes by itself too, one transaction after another. */
+async function cancellingWaits<T>(primary: PostgresServer, work: Promise<T>): Promise<T> {
+  const state = { isDone: false }
+  const done = work.finally(() => {
+    state.isDone = true
+  })
+  done.catch(() => undefined)
+  await until(async () => {
+    await on(primary, `select pg_cancel_backend(pid) ${WAITING}`)
+    return state.isDone
+  })
+  return done
+}
+
 async function databaseOf({ url }: { readonly url: string }) {
   const body = (await (await fetch(`${url}/readyz`)).json()) as { database: Report }
   return body.database
@@ -54,24 +71,19 @@ test(
     const owner = await node.operator.addVerifiedOwner()
     const did = await claimAgent(node, owner)
     const token = await node.operator.issueToken(owner)
+    // Nothing but the claim is to be written next.
+    await untilLogged(node, 1)
     await waitFor(primary, 'standby')
     await until(async () => (await databaseOf(node)).commits.satisfied === true, 30_000)
     await standby.stop()
 
-    const waiting =
-      "from pg_stat_activity where wait_event = 'SyncRep' and query like '%commit_marks%'"
-    const cancelWait = async () => {
-      await until(async () => (await on(primary, `select 1 ${waiting}`)).length > 0, 30_000)
-      await on(primary, `select pg_cancel_backend(pid) ${waiting}`)
-    }
     const key = newKey()
     const claimed = postJson(`${node.url}/api/v1/claim`, claimBody(token, key))
     const byKey = encodeURIComponent(key.publicKey)
-    await until(async () => (await on(primary, `select 1 ${waiting}`)).length > 0, 30_000)
+    await until(async () => (await on(primary, `select 1 ${WAITING}`)).length > 0, 30_000)
     const before = await fetch(`${node.url}/api/v1/agent/${byKey}`)
     assert.equal(before.status, 404, 'uncommitted claims must not be visible')
-    await cancelWait()
-    const answer = await claimed
+    const answer = await cancellingWaits(primary, claimed)
     assert.equal(answer.status, 503)
     const { error } = (await answer.json()) as { error: { code: string; message: string } }
     assert.equal(error.code, 'UNAVAILABLE')
@@ -86,8 +98,7 @@ test(
     )
 
     const revoked = countersignd({ ...node.env, PORT: '0' }, 'agent', 'revoke', did)
-    await cancelWait()
-    const { code, stderr } = await revoked
+    const { code, stderr } = await cancellingWaits(primary, revoked)
     assert.equal(code, 5, 'a revocation only on the primary must not be reported as done')
     assert.match(stderr, /Committed with a warning/)
     await until(async () => {

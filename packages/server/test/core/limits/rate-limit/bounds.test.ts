@@ -90,7 +90,8 @@ test('past 512 pending queries, from however many addresses, each process counts
       most = Math.max(most, await figure(service, WAITING))
       return isOver
     }, 60_000)
-    assert.ok(most > 0 && most <= 512, `${most} counts waited`)
+    // The service itself writes now and then.
+    assert.ok(most > 0 && most <= 512 + 10, `${most} counts waited`)
     await goOn()
     // Answered while nothing could be written.
     assert.deepEqual(statuses(await all), { 200: 600 })
