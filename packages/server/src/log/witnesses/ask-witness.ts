@@ -8,14 +8,14 @@ import type { Sender } from '../../core/network/open-sender.ts'
 import { type Page, ProofAbsent, Unreachable } from '../../core/network/perspective.ts'
 
 /** For one question with its answer. */
-export const TIME_LIMIT_MS = 5000
+const TIME_LIMIT_MS = 5000
 
 /** What a witness answers (C2SP tlog-witness). */
 export type WitnessAnswer =
   /** `lines`: signature lines, which are still to be verified. */
   | { readonly kind: 'cosigned'; readonly lines: string }
-  /** It has cosigned a tree of another size last. */
-  | { readonly kind: 'other-size'; readonly size: number }
+  /** It has cosigned a tree of another size last; null: of the same size, if that was asked, with another root. */
+  | { readonly kind: 'conflict'; readonly size: number | null }
   /** The tree that it has cosigned last is not in that of the checkpoint. */
   | { readonly kind: 'inconsistent' }
   /** Nothing is known about what it has cosigned. */
@@ -54,9 +54,12 @@ const REFUSALS: Readonly<Record<number, string>> = {
 function answerOf({ status, mediaType, text }: Page): WitnessAnswer {
   if (status === 200) return { kind: 'cosigned', lines: text }
   if (status === 422) return { kind: 'inconsistent' }
-  const isSize = status === 409 && mediaType === TREE_SIZE_TYPE
-  const size = isSize ? parseTreeSizeAnswer(text) : null
-  if (size !== null) return { kind: 'other-size', size }
+  if (status === 409) {
+    return {
+      kind: 'conflict',
+      size: mediaType === TREE_SIZE_TYPE ? parseTreeSizeAnswer(text) : null,
+    }
+  }
   const reason = `The witness ${REFUSALS[status] ?? `answers with status ${status}`}.`
   return { kind: 'failed', reason }
 }

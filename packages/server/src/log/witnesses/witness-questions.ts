@@ -15,7 +15,7 @@ import { readHashesFromDatabase } from '../log-table.ts'
 import { askWitness, type WitnessAnswer } from './ask-witness.ts'
 import { newestSigned, type SignedCheckpoint } from './witness-table.ts'
 
-/** A witness that names another size each time is asked no further. */
+/** A witness that names another size each time (409) is asked no further. */
 const MAX_QUESTIONS = 3
 /** How long not to ask a witness that has failed: twice as long each time. */
 const PAUSE_MS = 2000
@@ -59,12 +59,14 @@ export class WitnessQuestions {
       if (answer.kind === 'cosigned') return this.#accept(witness, question, answer.lines)
       if (answer.kind === 'failed') return this.#failed(state, answer.reason)
       if (answer.kind === 'inconsistent') return this.#forked(witness, size)
-      if (answer.size > signed.size) return this.#ahead(witness, signed, answer.size)
+      const named = answer.size ?? size
+      if (named > signed.size) return this.#ahead(witness, signed, named)
       // It has cosigned this very size, but not this root.
-      if (answer.size === size && size === signed.size) return this.#forked(witness, size)
-      size = answer.size
+      if (named === size && size === signed.size) return this.#forked(witness, size)
+      if (named === size) break
+      size = named
     }
-    return this.#failed(state, `${witness.key.name} names another size each time.`)
+    return this.#failed(state, `${witness.key.name} answers 409 again and again.`)
   }
 
   async #send(
