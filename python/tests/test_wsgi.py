@@ -203,6 +203,13 @@ def test_mistakes_in_options():
     assert "requireProof" in caught.value.mistakes[0]
     with pytest.raises(PolicyError):
         Gate(FakeService(), audiences=["https://shop.example/"])
+    required = {"requireLogged": {"policy": "quorum none"}}
+    with pytest.raises(PolicyError) as caught:
+        Gate(FakeService(), {**required, "routes": [{"path": "/x", **required}, {"path": "/y", "requireLogged": None}]})
+    assert caught.value.mistakes == [
+        "policy.requireLogged is not supported by this package",
+        "policy.routes[0].requireLogged is not supported by this package",
+    ]
 
 
 def test_flask():

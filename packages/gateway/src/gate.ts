@@ -1,10 +1,4 @@
-import {
-  didOf,
-  type Naming,
-  type NonceStore,
-  parseDidOrTail,
-  type RawRequest,
-} from '@countersign/protocol'
+import { didOf, type Naming, type NonceStore, parseDidOrTail } from '@countersign/protocol'
 import { type KeyDirectories, keyDirectories, memoryNonceStore } from '@countersign/sdk'
 import { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
@@ -27,6 +21,7 @@ import {
   decide,
   failureVerdict,
   type LookupResult,
+  PREFLIGHT,
   strictest,
   type Verdict,
 } from './decision/decide.ts'
@@ -38,37 +33,18 @@ import {
   signedOutcome,
   unverifiedOutcome,
 } from './decision/outcome.ts'
-import { reason } from './decision/reasons.ts'
 import { type AcceptedProofs, varyHeader } from './denial.ts'
 import { TrustedIssuer } from './issuers/trusted-issuers.ts'
+import { isLogFinal, type LoggedKeys, loggedKeysFor } from './logged-keys.ts'
 import type { DecidedRequest, GatewayOptions, RegistryClient } from './options.ts'
 import type { Policy } from './policy/policy.ts'
 import { pathOf, RouteMatcher } from './policy/route-matcher.ts'
 import { readOptions } from './read-options.ts'
 import { addressKey } from './request/address-key.ts'
+import type { GatewayRequest } from './request/gateway-request.ts'
 import { identityHeaderMatcher } from './request/identity-headers.ts'
-import { type BodyReader, SignatureChecker, type Signer } from './signatures.ts'
+import { SignatureChecker, type Signer } from './signatures.ts'
 import { TokenBuckets } from './token-buckets.ts'
-
-/** The parts of a request that a decision depends on. */
-export interface GatewayRequest {
-  readonly method: string
-  /** Path and query. */
-  readonly target: string
-  /** The identification header: null if there is none, joined with commas if it is repeated. */
-  readonly identification: string | null
-  readonly authorization: string | null
-  /** The client's address, null if unknown. Called only if it is needed, for rate limits and `onDecision`. */
-  readonly address: () => string | null
-  /** Whether it is a CORS preflight. */
-  readonly preflight: boolean
-  /** Whether it has a `Signature` or `Signature-Input` header. */
-  readonly signed: boolean
-  /** The request as it was received. Called only if it is signed, or refused for want of a signature. */
-  readonly raw: () => RawRequest
-  /** Reads the body of a signed request. Null: it is in `raw`, or not visible here. */
-  readonly readBody: BodyReader | null
-}
 
 /** What an adapter adds to the options of a gateway. */
 export interface GateOptions extends GatewayOptions {
@@ -104,6 +80,8 @@ export class Gate {
   /** Null without audiences. */
   readonly #signatures: SignatureChecker | null
   readonly #trusted: readonly TrustedIssuer[]
+  /** Null if the policy has no `requireLogged`. */
+  readonly #logged: LoggedKeys | null
   readonly #bases: Readonly<Record<'service' | 'cache', Basis>>
   readonly #unsubscribe: (() => void) | undefined
   readonly #now: () => number
@@ -145,7 +123,7 @@ export class Gate {
     const withKey =
       this.accepts.signatures ||
       this.accepts.sessions ||
-      this.#routes.all.some((each) => each.minimumKeyAgeSeconds > 0)
+      this.#routes.all.some((each) => each.minimumKeyAgeSeconds > 0 || each.requireLogged !== null)
     this.#agents = new AgentCache({ registry, cacheMs, timeoutMs, withGrade, withKey, now })
     // A new store would not know which nonces were used.
     this.#nonces = options.nonces ?? (previous ? previous.#nonces : memoryNonceStore())
@@ -161,6 +139,9 @@ export class Gate {
     this.#trusted = followed.map(
       (each) => new TrustedIssuer(each, { ...trust, elapsed: now, now: clock }),
     )
+    this.#logged = loggedKeysFor(this.#routes.all, {
+      ...{ issuer, registry, trusted: this.#trusted, header: naming.idHeader, timeoutMs, now },
+    })
     this.#bases = {
       service: { issuer, source: 'service', statusAgeSeconds: 0 },
       cache: { issuer, source: 'cache', statusAgeSeconds: policy.cacheSeconds },
@@ -176,6 +157,7 @@ export class Gate {
     this.#buckets = new TokenBuckets(policy.limit)
     if (previous === undefined) return
     if (previous.#registry === registry) this.#agents.copyFrom(previous.#agents)
+    if (previous.#logged) this.#logged?.copyFrom(previous.#logged)
     const { requests, seconds } = previous.policy.limit
     const sameLimit = requests === policy.limit.requests && seconds === policy.limit.seconds
     if (sameLimit) this.#buckets = previous.#buckets
@@ -240,7 +222,11 @@ export class Gate {
     const inShadow = this.policy.mode === 'shadow'
     const { result, signer, lookup, basis, certificateFault } = await this.#signatures.check(
       request.raw(),
-      (each, found) => inShadow || this.#verdict(rules, each, found).action !== 'deny',
+      async (each, known) => {
+        const lookup = await this.#withLog(rules, each, known.lookup, known.basis)
+        const isAdmitted = inShadow || this.#verdict(rules, each, lookup).action !== 'deny'
+        return { lookup, isAdmitted }
+      },
       request.readBody,
     )
     const { status } = result
@@ -286,21 +272,47 @@ export class Gate {
     }
     const cached = this.#agents.getFresh(caller.did)
     if (cached === undefined || isBefore(cached.agent, caller)) {
-      return this.#agents.lookup(caller.did).then((result) => {
-        const current = hasEnded(caller, result) ? SESSION_ENDED : caller
-        return this.#applyLimit(
-          request,
-          this.#evaluate(rules, current, result, this.#bases.service),
-        )
-      })
+      return this.#decideByService(request, rules, caller)
     }
     if (hasEnded(caller, { kind: 'answered', agent: cached.agent })) {
       return this.#applyLimit(request, this.#evaluate(rules, SESSION_ENDED, null, null))
     }
     const index = 2 * (rules + 1) + (caller.proof === 'none' ? 0 : 1)
-    const result = { kind: 'answered', agent: cached.agent } as const
-    cached.derived[index] ??= this.#evaluate(rules, caller, result, this.#bases.cache)
-    return this.#applyLimit(request, cached.derived[index])
+    const known = cached.derived[index]
+    if (known !== undefined) return this.#applyLimit(request, known)
+    const basis = this.#bases.cache
+    const decideOn = (result: LookupResult | null): Outcome => {
+      const outcome = this.#evaluate(rules, caller, result, basis)
+      if (isLogFinal(result)) cached.derived[index] = outcome
+      return this.#applyLimit(request, outcome)
+    }
+    const answer = { kind: 'answered', agent: cached.agent } as const
+    const result = this.#withLog(rules, caller, answer, basis)
+    return result instanceof Promise ? result.then(decideOn) : decideOn(result)
+  }
+
+  async #decideByService(
+    request: GatewayRequest,
+    rules: number,
+    caller: NamedCaller | SessionCaller,
+  ): Promise<Outcome> {
+    const basis = this.#bases.service
+    const answer = await this.#agents.lookup(caller.did)
+    const current = hasEnded(caller, answer) ? SESSION_ENDED : caller
+    const result = await this.#withLog(rules, current, answer, basis)
+    return this.#applyLimit(request, this.#evaluate(rules, current, result, basis))
+  }
+
+  /** Adds whether the key of the agent is logged, if a decision by these rules depends on it. */
+  #withLog(
+    rules: number,
+    caller: Caller,
+    result: LookupResult | null,
+    basis: Basis | null,
+  ): LookupResult | null | Promise<LookupResult> {
+    const issuer = basis?.issuer ?? null
+    if (this.#logged === null || result === null || issuer === null) return result
+    return this.#logged.complete(result, { rules: this.#routes.rulesAt(rules), caller, issuer })
   }
 
   #callerOf(
@@ -385,11 +397,3 @@ const ANONYMOUS: AnonymousCaller = { kind: 'none' }
 const UNREADABLE: AnonymousCaller = { kind: 'unreadable' }
 const CONFLICT: AnonymousCaller = { kind: 'conflict' }
 const SESSION_ENDED: Caller = { kind: 'session-ended' }
-const PREFLIGHT: Verdict = {
-  action: 'allow',
-  level: null,
-  reasons: [reason('preflight')],
-  refusal: null,
-  agent: null,
-  staleSeconds: null,
-}

@@ -2,11 +2,12 @@
 
 export type { Decision, Denial } from './decision/decision.ts'
 export { denialFor } from './denial.ts'
-export { Gate, type GatewayRequest } from './gate.ts'
+export { Gate } from './gate.ts'
 export type { GatewayOptions, RegistryClient } from './options.ts'
 export { POLICY_FIELDS, ROUTE_FIELDS, RULE_FIELDS } from './policy/fields.ts'
 export { LEVELS, type Level, type Policy, type PolicyInput, type Route } from './policy/policy.ts'
 export { PolicyError } from './policy/policy-error.ts'
 export { RouteMatcher } from './policy/route-matcher.ts'
+export type { GatewayRequest } from './request/gateway-request.ts'
 export { isSigned } from './request/is-signed.ts'
 export { isPreflight } from './request/preflight.ts'

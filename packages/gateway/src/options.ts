@@ -4,7 +4,11 @@ import type { NamingOptions, NonceStore, Registry } from '@countersign/sdk'
  * What a gateway uses of a `Registry`, of any copy of the SDK: the gateway's package contains one, and the site may have installed
  * another.
  */
-export type RegistryClient = Pick<Registry, 'service' | 'naming' | 'lookup' | 'grade' | 'agent'>
+export type RegistryClient = Pick<Registry, 'service' | 'naming' | 'lookup' | 'grade' | 'agent'> &
+  Partial<LogClient>
+
+/** What a policy with `requireLogged` needs besides. */
+export type LogClient = Pick<Registry, 'logProof'>
 
 import type { Decision } from './decision/decision.ts'
 import type { PolicyInput } from './policy/policy.ts'

@@ -4,7 +4,12 @@ import type { GatewayOptions, RegistryClient } from './options.ts'
 import { trustMistakes } from './policy/issuer-fields.ts'
 import type { Policy } from './policy/policy.ts'
 import { collectMistake, PolicyError } from './policy/policy-error.ts'
-import { audienceMistakes, placesRequiringProof, readPolicyAt } from './policy/read-policy.ts'
+import {
+  audienceMistakes,
+  placesRequiringLog,
+  placesRequiringProof,
+  readPolicyAt,
+} from './policy/read-policy.ts'
 
 /** Validated options of a gateway. */
 export interface ReadOptions {
@@ -40,6 +45,11 @@ export function readOptions(options: GatewayOptions): ReadOptions {
   )
   const issuer = registry && readOrigin(options.issuer ?? registry.service, 'issuer', mistakes)
   const signInUrl = readSignInUrl(options, audiences, mistakes)
+  if (registry !== null && registry.logProof === undefined) {
+    for (const place of placesRequiringLog(policy)) {
+      mistakes.push(`${place}.requireLogged requires a Registry with logProof`)
+    }
+  }
   if (sessions === undefined && audiences.length === 0) {
     for (const place of placesRequiringProof(policy)) {
       mistakes.push(

@@ -59,6 +59,11 @@ export interface CheckedSignature {
 
 type Found = Pick<CheckedSignature, 'lookup' | 'basis' | 'certificateFault'>
 
+/** What the policy says of a signer. */
+export interface Admission extends Pick<CheckedSignature, 'lookup'> {
+  readonly isAdmitted: boolean
+}
+
 /** How long after asking for an unknown key the service is not asked for another one of the same agent. */
 const REFRESH_MS = 5_000
 const MAX_REFRESHED = 10_000
@@ -76,12 +81,12 @@ export class SignatureChecker {
   }
 
   /**
-   * @param admits the policy, asked once the key is proven and before the nonce is recorded
+   * @param admit the policy, asked once the key is proven and before the nonce is recorded; it may add to what is known of the agent
    * @param readBody null if the body is not visible here, or in `request` already
    */
   async check(
     request: RawRequest,
-    admits: (signer: Signer, lookup: LookupResult | null) => boolean,
+    admit: (signer: Signer, found: Found) => Promise<Admission>,
     readBody: BodyReader | null,
   ): Promise<CheckedSignature> {
     const { audiences, nonces, directories, clock } = this.#options
@@ -103,9 +108,12 @@ export class SignatureChecker {
         return keyIn(found.lookup, did, keyid)
       },
       profile: (agent) => directories.find(agent)?.profile ?? 'strict',
-      admit: (key) => {
+      admit: async (key) => {
         const signer = this.#signerOf(key)
-        return signer !== null && admits(signer, found.lookup)
+        if (signer === null) return false
+        const { isAdmitted, lookup } = await admit(signer, found)
+        Object.assign(found, { lookup })
+        return isAdmitted
       },
     })
     const result = await withBody(await verify(request), readBody)

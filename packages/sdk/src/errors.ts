@@ -62,6 +62,8 @@ export type LocalErrorCode =
   | 'NOT_ADMITTED'
   /** It is no token of an issuer that you trust, or its signature, type, claims or times are wrong. */
   | 'INVALID_TOKEN'
+  /** The proof of the transparency log is malformed, for another key, or not accepted by your policy. */
+  | 'INVALID_PROOF'
   /** The certificate was replaced, or its agent revoked. */
   | 'CERTIFICATE_REVOKED'
   /** The agent of the certificate is suspended. */

@@ -28,6 +28,11 @@ export {
   verifyCertificate,
   verifyStaple,
 } from './certificates/verify-certificate.ts'
+export {
+  type VerifiedKeyProof,
+  type VerifyKeyProofOptions,
+  verifyKeyProof,
+} from './certificates/verify-key-proof.ts'
 export { discoverNaming } from './discover-naming.ts'
 export {
   CountersignError,

@@ -1,4 +1,10 @@
-import { decodeKey, type Naming, parseDidOrTail, referenceKind } from '@countersign/protocol'
+import {
+  decodeKey,
+  type Naming,
+  namingOfDid,
+  parseDidOrTail,
+  referenceKind,
+} from '@countersign/protocol'
 import { CountersignError } from './errors.ts'
 import { type Read, UnexpectedShape } from './responses/read-schema.ts'
 
@@ -34,6 +40,18 @@ function referenceToAny(agent: string): Reference {
     matches: (did) =>
       kind === 'key' || (kind === 'did' ? did === agent : did.endsWith(`:${agent}`)),
   }
+}
+
+/** `svc:agent:…` out of `did:web:{host}:agent:svc:agent:…` (contract 4.7). */
+export function didInDidWeb({ id }: { readonly id: string }): string {
+  return /:agent:([^:]+:agent:[^:]+)$/.exec(id)?.[1] ?? ''
+}
+
+/** The optional field of a request that names a DID, as the deployment spells it. */
+export function didFieldOf(known: Naming | null, did = ''): Record<string, string> {
+  const naming = known ?? namingOfDid(did)
+  const tail = naming && parseDidOrTail(naming, did)
+  return naming && tail ? { [naming.didField]: `${naming.didPrefix}${tail}` } : {}
 }
 
 /** Accepts a response only if it is about the agent that was asked for. */

@@ -1,14 +1,14 @@
-import { type Naming, namingOfDid, parseDidOrTail } from '@countersign/protocol'
+import { KEY_PROOF_MAX_BYTES, type Naming } from '@countersign/protocol'
 import { discoverNaming } from './discover-naming.ts'
 import { CountersignError } from './errors.ts'
 import { abortedBy, claimError, isTransient, type MayRetry, wasNotProcessed } from './http/retry.ts'
-import { DID_JSON, JWT } from './http/send-request.ts'
+import { DID_JSON, JWT, TEXT } from './http/send-request.ts'
 import { ServiceClient } from './http/service-client.ts'
 import { checkedAnswer, type SignedChallenge } from './keys/signed-challenge.ts'
 import { namingOf } from './naming.ts'
 import type { AnswerOrigin, CallOptions, Names, RegistryOptions } from './options.ts'
 import { originOf } from './origin.ts'
-import { about, referenceTo } from './reference.ts'
+import { about, didFieldOf, didInDidWeb, referenceTo } from './reference.ts'
 import type {
   ClaimRequest,
   DirectoryProofRequest,
@@ -30,6 +30,7 @@ import {
   readDirectoryProof,
   readGradeReport,
   readGrant,
+  readLogProof,
   readLookup,
   readRecovering,
   readRenounced,
@@ -157,6 +158,19 @@ export class Registry {
     return (await this.#client.get(request, readToken, options)).token
   }
 
+  /**
+   * The proof that the current key of an agent is in the transparency log: text (C2SP tlog-proof, docs/transparency.md) of at most
+   * 64 KiB, which `verifyKeyProof` verifies. Not cached.
+   * @param did a DID or its 24-character tail
+   * @throws CountersignError NOT_FOUND; UNAVAILABLE, not retried, if the key is not yet under a checkpoint or the log is halted
+   */
+  async logProof(did: string, { signal }: Pick<CallOptions, 'signal'> = {}): Promise<string> {
+    const { segment } = referenceTo(this.#naming, did)
+    const request = { path: `/log/proof/${segment}`, accept: TEXT, maxBytes: KEY_PROOF_MAX_BYTES }
+    const isLost: MayRetry = ({ code }) => code === 'NETWORK'
+    return (await this.#client.send(request, readLogProof, isLost, signal)).proof
+  }
+
   /** The DID document (contract 4.7). That of a revoked agent contains no key, that of a suspended one no `authentication`. */
   async resolve(agent: string, options?: CallOptions): Promise<Resolution> {
     const reference = referenceTo(this.#naming, agent)
@@ -179,12 +193,10 @@ export class Registry {
     const { publicKey, challenge, signature } = checkedAnswer(request)
     const audience =
       request.audience === undefined ? {} : { audience: originOf(request.audience, 'The audience') }
-    const body = { publicKey, challenge, signature, ...audience, ...this.#didField(request.did) }
-    const read = about(
-      referenceTo(this.#naming, request.did ?? publicKey),
-      readVerification(this.#naming),
-      ({ agent }) => agent.did,
-    )
+    const named = didFieldOf(this.#naming, request.did)
+    const body = { publicKey, challenge, signature, ...audience, ...named }
+    const reference = referenceTo(this.#naming, request.did ?? publicKey)
+    const read = about(reference, readVerification(this.#naming), ({ agent }) => agent.did)
     return this.#client.send({ path: '/api/v1/agent/verify', body }, read, isTransient, signal)
   }
 
@@ -384,16 +396,4 @@ export class Registry {
     const read = about(reference, reader(this.#naming), ({ did }) => did)
     return this.#client.get({ path: `/api/agents/${reference.segment}${path}` }, read, options)
   }
-
-  /** The optional field of a verify request that names the DID, as the deployment spells it. */
-  #didField(did = ''): Record<string, string> {
-    const naming = this.#naming ?? namingOfDid(did)
-    const tail = naming && parseDidOrTail(naming, did)
-    return naming && tail ? { [naming.didField]: `${naming.didPrefix}${tail}` } : {}
-  }
-}
-
-/** `svc:agent:…` out of `did:web:{host}:agent:svc:agent:…` (contract 4.7). */
-function didInDidWeb({ id }: { readonly id: string }): string {
-  return /:agent:([^:]+:agent:[^:]+)$/.exec(id)?.[1] ?? ''
 }

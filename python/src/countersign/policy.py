@@ -135,6 +135,7 @@ class _Reader:
         "statuses",
         "minimumGrade",
         "minimumKeyAgeSeconds",
+        "requireLogged",
         "identityMethods",
         "allow",
         "deny",
@@ -213,6 +214,9 @@ class _Reader:
         key_age = self._number(
             given, place, "minimumKeyAgeSeconds", 0, 2_592_000, defaults.minimum_key_age_seconds
         )
+        # Ignoring it would admit keys that the policy refuses.
+        if given.get("requireLogged") is not None:
+            self.mistakes.append(f"{place}.requireLogged is not supported by this package")
         methods = defaults.identity_methods
         if "identityMethods" in given:
             methods = None

@@ -4,6 +4,7 @@ import {
   type Action,
   type AgentData,
   type CertificateFault,
+  type LogState,
   type Proof,
   REFUSAL_CODES,
   type Refusal,
@@ -49,7 +50,7 @@ export interface Verdict {
 /**
  * Evaluates the rules. A pure function that never throws.
  * The order: identification (callers without a DID are decided by their level alone), deny list, reachability of the service, existence of the agent, status, proof of
- * possession, age of the key, allow list, grade, level.
+ * possession, age of the key, transparency log, allow list, grade, level.
  * @param header the name of the identification header, used in messages
  * @param result null if the request names no agent
  */
@@ -129,6 +130,13 @@ const EMPTY_VERDICT = { level: null, refusal: null, agent: null, staleSeconds: n
 
 const UNAVAILABLE = refusalOf(503, 5)
 
+/** For a CORS preflight that the policy lets pass. */
+export const PREFLIGHT: Verdict = {
+  ...EMPTY_VERDICT,
+  action: 'allow',
+  reasons: [reason('preflight')],
+}
+
 /** A refusal that the policy does not change. */
 export function refusalOf(
   status: Refusal['status'],
@@ -152,7 +160,7 @@ function decideForAgent(
   more: readonly Reason[],
 ): Verdict {
   if (agent === null) return byLevel(rules, 'unknown', 403, [reason('agent-unknown'), ...more])
-  const { status, grade } = agent
+  const { status } = agent
   const refuse = (refusalStatus: 401 | 403, why: Reason): Verdict => ({
     ...deny(customRefusal(rules, refusalStatus), [why, ...more]),
     agent,
@@ -163,14 +171,41 @@ function decideForAgent(
   if (keyAge < rules.minimumKeyAgeSeconds) {
     return refuse(403, reason('key-too-young', keyAge, rules.minimumKeyAgeSeconds))
   }
+  const log = logStateOf(rules, agent)
+  if (log === 'logged') return decideForLoggedAgent(rules, agent, more)
+  if (log !== 'log-unavailable') return refuse(403, reason(log))
+  return decideWithoutLog(rules, agent, more)
+}
+
+function logStateOf({ requireLogged }: Rules, { logged }: AgentData): LogState {
+  if (requireLogged === null) return 'logged'
+  return logged?.get(requireLogged.policy) ?? 'log-unavailable'
+}
+
+/** The same actions as for an unreachable service, except that what is known of the agent still counts. */
+function decideWithoutLog(rules: Rules, agent: AgentData, more: readonly Reason[]): Verdict {
+  const why = reason('log-unavailable')
+  if (rules.unreachable !== 'flag' && rules.unreachable !== 'allow') {
+    return { ...deny(UNAVAILABLE, [why, ...more]), agent }
+  }
+  const verdict = decideForLoggedAgent(rules, agent, more)
+  if (verdict.action === 'deny') return verdict
+  const isFlagged = verdict.action === 'allow' && rules.unreachable === 'flag'
+  const action = isFlagged ? 'flag' : verdict.action
+  return { ...verdict, action, reasons: [why, ...verdict.reasons] }
+}
+
+/** What remains after the checks that the allow list does not override. */
+function decideForLoggedAgent(rules: Rules, agent: AgentData, more: readonly Reason[]): Verdict {
   if (rules.allow.includes(agent.did)) {
     return { ...EMPTY_VERDICT, action: 'allow', reasons: [reason('allow-list'), ...more], agent }
   }
+  const { grade } = agent
   const minimum = rules.minimumGrade
   if (minimum !== null && !isAtLeast(grade, minimum)) {
     const why =
       grade === null ? reason('grade-unknown', minimum) : reason('grade-too-low', grade, minimum)
-    return refuse(403, why)
+    return { ...deny(customRefusal(rules, 403), [why, ...more]), agent }
   }
   const { level, why } = levelOf(rules, agent)
   return { ...byLevel(rules, level, 403, [why, ...more]), agent }

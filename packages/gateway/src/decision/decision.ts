@@ -27,7 +27,20 @@ export interface AgentData {
   readonly key?: AgentKey | undefined
   /** The number of the current key among the keys of the agent, from 1; absent with `key`. */
   readonly keySequence?: number | undefined
+  /** Whether its key is logged, by the text of a tlog-policy; absent if no rule that applies depends on it. */
+  readonly logged?: ReadonlyMap<string, LogState> | undefined
 }
+
+/**
+ * Whether a key is logged. `log-unavailable`: it is not under a checkpoint of the service yet, or the log cannot be read.
+ * Otherwise why the proof does not count.
+ */
+export type LogState = 'logged' | 'log-unavailable' | LogFault
+export type LogFault =
+  | 'key-not-logged'
+  | 'log-proof-invalid'
+  | 'log-not-accepted'
+  | 'log-quorum-missing'
 
 /** The key with which an agent signs. */
 interface AgentKey {

@@ -25,6 +25,16 @@ export const REASON_MESSAGES = {
     `The grade of this agent is unknown. This site requires ${minimum} or better.`,
   'key-too-young': (seconds: number, minimum: number) =>
     `The key of this agent is ${seconds} seconds old. This site requires ${minimum}.`,
+  'key-not-logged': () =>
+    'It is not proven that the key of this agent is in the transparency log: the service has no proof, or one for another key.',
+  'log-proof-invalid': () =>
+    'The proof that the key of this agent is in the transparency log is not valid.',
+  'log-not-accepted': () =>
+    'The key of this agent is in a transparency log that this site does not accept.',
+  'log-quorum-missing': () =>
+    'The checkpoint of the transparency log lacks cosignatures that this site requires.',
+  'log-unavailable': () =>
+    'It is not known yet whether the key of this agent is in the transparency log. Try again later.',
   'owner-verified': (provider: string) =>
     `The certificate is active, and its owner was verified by ${provider}.`,
   'owner-unverified': () => 'The certificate is active, and its owner is not verified.',

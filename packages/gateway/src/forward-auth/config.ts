@@ -14,6 +14,7 @@ import {
   record,
   stringMatching,
 } from '../policy/readers.ts'
+import { withLogPolicies } from './log-policy-files.ts'
 import { readSessions, type SessionSettings } from './session-settings.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -172,7 +173,9 @@ export function readConfig(text: string, env: Env, previous?: Config): Config {
     previous?.registryKey === registryKey
       ? previous.registry
       : collectMistake(mistakes, () => new Registry(values.service, { naming: names }))
-  const policy = readPolicyAt(given.policy, 'policy', { mistakes, naming: naming ?? namingFor() })
+  const policy = readPolicyAt(withLogPolicies(given.policy, mistakes), 'policy', {
+    ...{ mistakes, naming: naming ?? namingFor() },
+  })
   const usedChallenges = previous?.usedChallenges ?? memoryNonceStore()
   const sessions =
     registry && collectMistake(mistakes, () => readSessions(values, registry, usedChallenges, env))

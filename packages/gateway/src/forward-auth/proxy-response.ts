@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Outcome } from '../decision/outcome.ts'
 import { denialFor } from '../denial.ts'
-import type { Gate, GatewayRequest } from '../gate.ts'
+import type { Gate } from '../gate.ts'
+import type { GatewayRequest } from '../request/gateway-request.ts'
 import { headerOf } from '../request/node-headers.ts'
 import type { Dialect } from './proxy-request.ts'
 

@@ -1,6 +1,7 @@
 import { directoryUrl } from '@countersign/protocol'
 import type { AgentStatus, Grade, SignatureProfile } from '@countersign/sdk'
 import { issuer, MAX_STALE_SECONDS, offline } from './issuer-fields.ts'
+import { requireLogged } from './log-fields.ts'
 import {
   LEVELS,
   type Level,
@@ -145,6 +146,12 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     description:
       'Agents whose key is younger are refused: the owner can contest a rotation for 72 hours (259200). Costs a further question to the service',
   },
+  requireLogged: {
+    read: nullable(requireLogged),
+    defaultValue: null,
+    description:
+      'Agents whose key is not in one of these [transparency logs](#require-logged-keys), under a checkpoint with the quorum, are refused. Requires a further request to the service, and another one once for each key',
+  },
   identityMethods: {
     read: nullable(
       listOf(
@@ -184,7 +191,7 @@ export const RULE_FIELDS: { readonly [K in keyof Rules]: Field<Rules[K]> } = {
     read: oneOf('deny', 'flag', 'allow', 'stale'),
     defaultValue: 'deny',
     description:
-      'The action while the service is unreachable. `deny`: refuse with 503. `flag`: admit and mark as `flag`. `allow`: admit. `stale`: use the last response, and refuse if there is none within `maxStaleSeconds`',
+      'The action while the service is unreachable, or it is not known whether a key is logged (`requireLogged`). `deny`: refuse with 503. `flag`: admit and mark as `flag`. `allow`: admit. `stale`: use the last response, and refuse if there is none within `maxStaleSeconds`',
   },
   maxStaleSeconds: {
     read: numberBetween(0, 86_400),

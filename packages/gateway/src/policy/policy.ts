@@ -26,6 +26,12 @@ export interface RefusalResponse {
   readonly message?: string
 }
 
+/** Which transparency logs have to contain the keys of agents. */
+export interface RequireLogged {
+  /** The logs that count, and the witnesses that have to cosign, in the syntax of C2SP tlog-policy. */
+  readonly policy: string
+}
+
 /** The part of a policy that a route can override. */
 export interface Rules {
   readonly levels: Readonly<Record<Level, LevelAction>>
@@ -35,6 +41,8 @@ export interface Rules {
   readonly minimumGrade: Grade | null
   /** Agents whose key was replaced, or claimed, less than this ago are refused, even if they are on the allow list. */
   readonly minimumKeyAgeSeconds: number
+  /** Agents whose key is not in a transparency log are refused, even if they are on the allow list. Null: no log is asked for. */
+  readonly requireLogged: RequireLogged | null
   /** Owners verified by another provider count as unverified. Null: any provider. */
   readonly identityMethods: readonly string[] | null
   /** DIDs that are admitted regardless of level and grade, if their status is allowed. */

@@ -32,10 +32,17 @@ export function readPolicyAt(input: unknown, place: string, context: ReadContext
 
 /** Where a policy requires proof of possession, such as `policy.routes[2]`. */
 export function placesRequiringProof(policy: Policy): string[] {
-  const places = policy.routes.map((route, i) =>
-    route.requireProof ? [`policy.routes[${i}]`] : [],
-  )
-  return [...(policy.requireProof ? ['policy'] : []), ...places.flat()]
+  return placesOf(policy, ({ requireProof }) => requireProof)
+}
+
+/** Where a policy requires that keys are logged. */
+export function placesRequiringLog(policy: Policy): string[] {
+  return placesOf(policy, ({ requireLogged }) => requireLogged !== null)
+}
+
+function placesOf(policy: Policy, isRequired: (rules: Rules) => boolean): string[] {
+  const places = policy.routes.map((route, i) => (isRequired(route) ? [`policy.routes[${i}]`] : []))
+  return [...(isRequired(policy) ? ['policy'] : []), ...places.flat()]
 }
 
 /** The mistakes of a policy with directories or trusted issuers at a gateway without audiences. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namingFor } from '@countersign/protocol'
 import fc from 'fast-check'
+import { testNoteKey } from '../../../../test/support/test-log.ts'
 import {
   type Caller,
   decide,
@@ -24,6 +25,8 @@ const GOOD: AgentData = {
   identityMethod: 'mitid',
   grade: 'B',
 }
+const LOG = `log ${testNoteKey('id.example/log/1').verifierKey}\nquorum none\n`
+const LOGGED: PolicyInput = { requireLogged: { policy: LOG } }
 const NAMED: Caller = { kind: 'named', did: DID, proof: 'none' }
 const PROVEN: Caller = { kind: 'named', did: DID, proof: 'session' }
 
@@ -70,6 +73,76 @@ const ROWS: readonly Row[] = [
     PROVEN,
     answered({}),
     'deny 403 - key-too-young session-proven',
+  ],
+  [
+    'a key that is logged',
+    LOGGED,
+    PROVEN,
+    answered({ logged: new Map([[LOG, 'logged']]) }),
+    'allow - verified owner-verified session-proven',
+  ],
+  [
+    'a key that is logged by another policy only, on the allow list',
+    { ...LOGGED, allow: [DID] },
+    PROVEN,
+    answered({ logged: new Map([['other', 'logged']]) }),
+    'deny 503 - log-unavailable session-proven',
+  ],
+  [
+    'a key that is not logged, on the allow list',
+    { ...LOGGED, allow: [DID], unreachable: 'allow' },
+    PROVEN,
+    answered({ logged: new Map([[LOG, 'key-not-logged']]) }),
+    'deny 403 - key-not-logged session-proven',
+  ],
+  [
+    'a proof that is not valid, in a refusal of its own',
+    { ...LOGGED, refusal: { status: 404 } },
+    PROVEN,
+    answered({ logged: new Map([[LOG, 'log-proof-invalid']]) }),
+    'deny 404 - log-proof-invalid session-proven',
+  ],
+  [
+    'a key that is too young and not logged',
+    { ...LOGGED, minimumKeyAgeSeconds: 60 },
+    PROVEN,
+    answered({ keyAgeSeconds: 0, logged: new Map([[LOG, 'key-not-logged']]) }),
+    'deny 403 - key-too-young session-proven',
+  ],
+  [
+    'a log that is unavailable, flagged',
+    { ...LOGGED, unreachable: 'flag' },
+    PROVEN,
+    answered({}),
+    'flag - verified log-unavailable owner-verified session-proven',
+  ],
+  [
+    'a log that is unavailable, flagged, for a grade that is too low',
+    { ...LOGGED, unreachable: 'flag', minimumGrade: 'A' },
+    PROVEN,
+    answered({}),
+    'deny 403 - grade-too-low session-proven',
+  ],
+  [
+    'a log that is unavailable, admitted within the limit',
+    { ...LOGGED, unreachable: 'flag' },
+    PROVEN,
+    answered({ identityMethod: null }),
+    'limit - unverified log-unavailable owner-unverified session-proven',
+  ],
+  [
+    'an old answer about a key that is logged',
+    { ...LOGGED, unreachable: 'stale' },
+    PROVEN,
+    unreachable(10, { ...GOOD, logged: new Map([[LOG, 'logged']]) }),
+    'allow - verified owner-verified answer-stale session-proven',
+  ],
+  [
+    'an old answer about a key that was never found in the log',
+    { ...LOGGED, unreachable: 'stale' },
+    PROVEN,
+    unreachable(10),
+    'deny 503 - log-unavailable answer-stale session-proven',
   ],
   [
     'nobody, let in',

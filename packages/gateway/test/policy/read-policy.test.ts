@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namingFor } from '@countersign/protocol'
+import { Registry } from '@countersign/sdk'
+import { testNoteKey } from '../../../../test/support/test-log.ts'
 import { Gate } from '../../src/gate.ts'
 import { PolicyError } from '../../src/policy/policy-error.ts'
 import { readPolicy } from '../../src/policy/read-policy.ts'
@@ -130,6 +132,52 @@ test('an invalid policy is refused with a list of every mistake', () => {
       return true
     },
   )
+})
+
+test('requireLogged needs a tlog-policy with a log, and a route can leave it out', () => {
+  const { verifierKey } = testNoteKey('id.example/log/1')
+  const logged = { policy: `log ${verifierKey}\nquorum none\n` }
+  const { requireLogged, routes } = readPolicy(
+    { requireLogged: logged, routes: [{ path: '/a' }, { path: '/b', requireLogged: null }] },
+    namingFor(),
+  )
+  assert.deepEqual(requireLogged, logged)
+  assert.deepEqual(
+    routes.map((each) => each.requireLogged),
+    [logged, null],
+  )
+  const wrong: [unknown, RegExp][] = [
+    ['log', /policy\.requireLogged must be an object/],
+    [{}, /policy\.requireLogged\.policy is not a tlog-policy.*it is not a text/],
+    [{ policy: 'quorum none' }, /it has no line "log"/],
+    [{ policy: `log ${verifierKey}` }, /The policy has no line "quorum"/],
+    [{ policy: `log ${verifierKey}\nquorum w` }, /Line 2 of the policy: "w" is not defined before/],
+    [{ ...logged, logs: 1 }, /policy\.requireLogged\.logs is unknown/],
+  ]
+  for (const [value, message] of wrong) {
+    const policy = { requireLogged: value as typeof logged }
+    assert.throws(() => readPolicy(policy, namingFor()), message)
+  }
+})
+
+test('requireLogged needs a registry that can be asked for proofs', () => {
+  const { verifierKey } = testNoteKey('id.example/log/1')
+  const requireLogged = { policy: `log ${verifierKey}\nquorum none\n` }
+  const registry = new Registry('https://id.example')
+  const { service, naming } = registry
+  const older = {
+    service,
+    naming,
+    lookup: registry.lookup,
+    grade: registry.grade,
+    agent: registry.agent,
+  }
+  const policy = { routes: [{ path: '/x', requireLogged }] }
+  assert.throws(
+    () => new Gate({ service: older, policy }),
+    /policy\.routes\[0\]\.requireLogged requires a Registry with logProof/,
+  )
+  assert.ok(new Gate({ service: registry, policy }))
 })
 
 test('values that are not objects are refused as a policy', () => {

@@ -9,6 +9,8 @@ export interface ServiceRequest {
   /** Relative to the service's address, percent-encoded. */
   readonly path: string
   readonly accept?: string
+  /** The largest response that is read, in bytes. Default: that of the transport. */
+  readonly maxBytes?: number
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly body?: unknown
@@ -38,6 +40,7 @@ export interface Transport {
 const JSON_TYPE = 'application/json'
 export const DID_JSON = 'application/did+json'
 export const JWT = 'application/jwt'
+export const TEXT = 'text/plain'
 
 /**
  * Sends one request. It does not follow redirects: a claim or a signature is meant for the named service only.
@@ -45,7 +48,7 @@ export const JWT = 'application/jwt'
  * @throws whatever fetch and the signal throw
  */
 export async function sendRequest(
-  { service, fetch, maxBytes }: Transport,
+  { service, fetch, ...transport }: Transport,
   { path, accept = JSON_TYPE, headers = {}, body, method = 'POST', ...request }: ServiceRequest,
   signal: AbortSignal,
 ): Promise<ServiceResponse> {
@@ -64,10 +67,13 @@ export async function sendRequest(
     await response.body?.cancel()
     throw redirectError(service, response)
   }
+  const { maxBytes = transport.maxBytes } = request
   const bytes = await readResponse(response, maxBytes, service)
   const mediaType = mediaTypeOf(response.headers)
   const isJson = mediaType === JSON_TYPE || mediaType === DID_JSON
-  const parsed = isJson ? parseJson(bytes) : mediaType === JWT ? textOf(bytes) : undefined
+  // Errors of proxies are plain text too, so it counts only if it was asked for.
+  const isText = mediaType === JWT || (mediaType === TEXT && accept === TEXT && status === 200)
+  const parsed = isJson ? parseJson(bytes) : isText ? textOf(bytes) : undefined
   if ((status === 200 || request.alsoOk?.includes(status)) && parsed !== undefined) {
     return { status, headers: response.headers, body: parsed }
   }

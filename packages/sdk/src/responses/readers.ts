@@ -131,6 +131,12 @@ export const readSnapshotBody: ReaderFor<Shape<Snapshot>> = (naming) =>
 export const readSnapshotClaims: ReaderFor<Shape<SnapshotClaims>> = (naming) =>
   wireReader(schemas.SNAPSHOT_CLAIMS, naming)
 
+/** `GET /log/proof/{did}`, as text, which `verifyKeyProof` verifies. */
+export const readLogProof: Read<{ readonly proof: string }> = (body) => {
+  if (typeof body === 'string') return { proof: body }
+  throw new UnexpectedShape('answers without a proof')
+}
+
 /** A token in compact form, as text. */
 export const readToken: Read<{ readonly token: string }> = (body) => {
   if (typeof body === 'string' && body.split('.').length === 3) return { token: body }

@@ -7,6 +7,7 @@ import { ask, post } from '../../../../test/support/ask.ts'
 import { startSite } from '../../../../test/support/impostor.ts'
 import { newKey } from '../../../../test/support/key.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
+import { testNoteKey } from '../../../../test/support/test-log.ts'
 import { textOf, unescaped } from './support/html.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -80,6 +81,7 @@ const REAL = {
   statuses: ['active', 'suspended'],
   minimumGrade: 'C',
   minimumKeyAgeSeconds: 259_200,
+  requireLogged: { policy: `log ${testNoteKey('id.example/log/1').verifierKey}\nquorum none` },
   identityMethods: ['eid', 'github'],
   allow: [STRANGER],
   deny: [`svc:agent:${'3'.repeat(24)}`, `svc:agent:${'4'.repeat(24)}`],
@@ -99,6 +101,7 @@ const REAL = {
       path: '/open/*',
       levels: { unknown: 'allow' },
       minimumGrade: null,
+      requireLogged: null,
       identityMethods: null,
       allow: [],
       refusal: null,
@@ -225,6 +228,11 @@ test('a policy by form at the console', async (t) => {
         },
         'routes.1.refusal.status',
         /^“500” must be 402, 403 or 404\.$/,
+      ],
+      [
+        { 'requireLogged.policy': 'quorum none' },
+        'requireLogged.policy',
+        /^Is not a tlog-policy with a log and a quorum: it has no line "log"\.$/,
       ],
       [
         { routes: '1', 'routes.0.path': '/a', 'routes.0.levels.none': 'maybe' },

@@ -143,11 +143,34 @@ const refusal: Codec = {
   },
 }
 
+/** Text of several lines, as browsers send it. */
+const text = single(
+  (value) => value.replaceAll('\r\n', '\n'),
+  (value) =>
+    typeof value === 'string' && /^(?:[^\p{Cc}]|\n|\t)*$/u.test(value) ? value.trim() : null,
+)
+
+/** An object with one text. */
+const requireLogged: Codec = {
+  names: (name) => [`${name}.policy`],
+  parse(read, name) {
+    if (read(`${name}.policy`) === NONE) return null
+    const policy = text.parse(read, `${name}.policy`)
+    return policy === undefined ? undefined : { policy }
+  },
+  format(value, name, write) {
+    if (value !== null) return members({ policy: text }).format(value, name, write)
+    write(`${name}.policy`, NONE)
+    return []
+  },
+}
+
 const RULE_CODECS: Readonly<Record<keyof typeof RULE_FIELDS, Codec>> = {
   levels: members(Object.fromEntries(LEVELS.map((each) => [each, word]))),
   statuses: words,
   minimumGrade: nullable(word),
   minimumKeyAgeSeconds: number,
+  requireLogged,
   identityMethods: nullable(words),
   allow: lines,
   deny: lines,

@@ -43,6 +43,7 @@ const UNREACHABLE: Options = [
 
 const LEVEL_NAMES = LEVEL_LABELS.map(([level]) => `levels.${level}`)
 const LISTS = ['identityMethods', 'allow', 'deny']
+const LOG = ['requireLogged.policy']
 const REFUSALS = ['refusal.status', 'refusal.message', 'unreachable', 'maxStaleSeconds']
 
 interface RuleFieldsProps {
@@ -104,6 +105,13 @@ export function RuleFields({ prefix }: RuleFieldsProps) {
           name={`${prefix}identityMethods`}
           label="Accepted identity providers"
           hint={`Ids such as github, eid. ${same}“${ANY}”: every provider. Owners verified by others count as unverified.`}
+        />
+      </More>
+      <More title="Transparency log" open={isOpen(LOG)}>
+        <Lines
+          name={`${prefix}requireLogged.policy`}
+          label="Require logged keys"
+          hint={`Logs that must contain the keys of agents, and witnesses that must cosign, as a tlog-policy (c2sp.org/tlog-policy): lines “log”, “witness”, “group”, “quorum”. ${ofRoute ? `Empty: same as the policy. “${NONE}”: no log here.` : 'Empty: no log.'} The simulation takes every key as logged.`}
         />
       </More>
       <More title="Refusals, unreachable service" open={isOpen(REFUSALS)}>
