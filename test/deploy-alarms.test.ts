@@ -199,9 +199,20 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
     fires: { [of('countersign_log_unwitnessed_seconds')]: growing(60) },
     quiet: { [of('countersign_log_unwitnessed_seconds')]: steady(9) },
   },
-  CountersignWitnessFails: {
+  CountersignLogWitnessFails: {
     fires: { [of('countersign_log_witness_failures', 'witness="w.example"')]: growing(1) },
     quiet: { [of('countersign_log_witness_failures', 'witness="w.example"')]: steady(2) },
+  },
+  CountersignWitnessHalted: {
+    fires: { [of('countersign_witness_halted')]: steady(1) },
+    quiet: { [of('countersign_witness_halted')]: steady(0) },
+  },
+  CountersignWitnessedLogForked: {
+    fires: { [of('countersign_witness_answers_total', 'outcome="other_root"')]: growing(1) },
+    quiet: {
+      [of('countersign_witness_answers_total', 'outcome="other_root"')]: steady(1),
+      [of('countersign_witness_answers_total', 'outcome="inconsistent"')]: growing(1),
+    },
   },
   CountersignOutOfFiles: {
     fires: { [of('process_open_fds')]: steady(900), [of('process_max_fds')]: steady(1024) },

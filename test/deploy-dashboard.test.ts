@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readSettings } from '../packages/server/src/config/config.ts'
+import { TestLog, witnessLogsFile } from '../packages/server/test/witness/support.ts'
 import { newKey } from './support/key.ts'
 import { freePort } from './support/ports.ts'
 import { startPostgres, startStandby } from './support/postgres.ts'
@@ -52,6 +53,7 @@ async function startEverything(t: Cleanup) {
     DATABASE_URL: `${primary.url}/postgres`,
     METRICS_PORT: metricsPort,
     PREVIEWS: 'rate-limit',
+    WITNESS_LOGS: witnessLogsFile(t, [new TestLog()]),
   })
   const settings = readSettings(process.env)
   const operator = await openOperator(settings)

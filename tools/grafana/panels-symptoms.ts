@@ -186,7 +186,7 @@ export const SYMPTOMS: readonly RowPlan[] = [
         unit: 'short',
         queries: [
           ['changes without a place', 'max(countersign_log_waiting{$I})'],
-          ['halted: {{instance}}', 'countersign_log_halted{$I} > 0'],
+          ['halted: {{instance}}', 'countersign_log_halted{$I}'],
         ],
       },
       {
@@ -198,6 +198,15 @@ export const SYMPTOMS: readonly RowPlan[] = [
           ['refuses: {{witness}}', 'max by (witness) (countersign_log_witness_refuses{$I}) > 0'],
         ],
         description: 'Entries that each witness has not cosigned. Empty without witnesses.',
+      },
+      {
+        title: 'Witnessed checkpoints by outcome',
+        unit: 'short',
+        queries: [
+          ['{{outcome}}', 'sum by (outcome) (increase(countersign_witness_answers_total{$I}[1h]))'],
+          ['halted: {{instance}}', 'countersign_witness_halted{$I}'],
+        ],
+        description: 'In an hour, with WITNESS_LOGS. other_root: a log has signed two histories.',
       },
     ],
   },

@@ -35,6 +35,7 @@ const FOLDERS = [
   'keys',
   'status',
   'log',
+  'witness',
   'certificates',
   'webhooks',
   'grants',

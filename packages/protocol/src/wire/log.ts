@@ -86,6 +86,29 @@ export const openingsSchema = (naming: Naming) =>
     { description: 'What the commitments about an agent open to' },
   )
 
+/** `GET /witness` */
+export const witnessSchema = () =>
+  Type.Object(
+    {
+      name: Type.String({ description: 'names the witness, such as id.example/witness/1' }),
+      verifierKey: Type.String({
+        description: 'its key for cosignatures, as C2SP tlog-policy reads it',
+      }),
+      url: Type.String({ description: 'the prefix of `add-checkpoint` (C2SP tlog-witness)' }),
+      logs: Type.Array(
+        Type.Object({
+          origin: origin(),
+          size: Type.Integer({
+            minimum: 0,
+            description: 'entries under the checkpoint that was cosigned last; 0: none',
+          }),
+        }),
+        { description: 'The logs whose checkpoints it cosigns' },
+      ),
+    },
+    { description: 'The witness of other transparency logs' },
+  )
+
 export type LogInfo = Static<ReturnType<typeof logSchema>>
 export type AgentLog = Static<ReturnType<typeof agentLogSchema>>
 export type Openings = Static<ReturnType<typeof openingsSchema>>

@@ -69,9 +69,25 @@ const log = () =>
     ),
   })
 
+/** The witness of other logs on a node (WITNESS_LOGS). */
+const witness = () =>
+  Type.Object({
+    state: Type.Enum(['ok', 'halted'], {
+      type: 'string',
+      description: 'halted: it cosigns nothing until the operator has made a new key',
+    }),
+    problem: nullable(Type.String({ description: 'why it is halted' })),
+  })
+
 /** The response of a node that is ready for requests. */
 export const readinessSchema = () =>
-  Type.Object({ status: Type.Literal('ok'), database: database(), log: log() })
+  Type.Object({
+    status: Type.Literal('ok'),
+    database: database(),
+    log: log(),
+    witness: Type.Optional(witness()),
+  })
 
 export type DatabaseReport = Static<ReturnType<typeof database>>
 export type LogReport = Static<ReturnType<typeof log>>
+export type WitnessReport = Static<ReturnType<typeof witness>>

@@ -32,7 +32,7 @@ export function backupCommands(program: Command, env: Env): void {
         command,
         { file: target, ...contents },
         `Saved ${target}: ${summary(contents)}. It was read again, and is sound.
-Back up \`identity-pepper\`, \`directory-key\`, \`webhook-key\`, \`log-key\`, \`a2a-key\` and the files \`issuer-key-*\` from the data directory, too. Never restore \`log-head\`.`,
+Back up \`identity-pepper\`, \`directory-key\`, \`webhook-key\`, \`log-key\`, \`a2a-key\` and the files \`issuer-key-*\` from the data directory, too. Never restore \`log-head\`, \`witness-head\` or \`witness-key\`.`,
       )
     })
 

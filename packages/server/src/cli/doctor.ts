@@ -21,6 +21,9 @@ import { currentEpoch } from '../log/log-table.ts'
 import { assertContains } from '../log/transparency-log.ts'
 import { readWitnesses } from '../log/witnesses/witness-policy.ts'
 import { witnessRows } from '../log/witnesses/witness-table.ts'
+import { lostTree, lostTreeMessage, openWitnessKey } from '../witness/witness-key.ts'
+import { readWitnessLogs } from '../witness/witness-logs.ts'
+import { currentKey, witnessedLogs } from '../witness/witness-table.ts'
 import { print, ReportedFailure } from './output.ts'
 
 interface Finding {
@@ -43,7 +46,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'identity pepper': checkPepper,
   'service keys': checkServiceKeys,
   'transparency log': checkLog,
-  witnesses: checkWitnesses,
+  'witnesses of the log': checkWitnesses,
+  witness: checkWitness,
   'free disk': checkDisk,
   'base URL': checkBaseUrl,
   server: checkServer,
@@ -204,6 +208,24 @@ async function checkWitnesses(settings: Settings) {
   return isComplete
     ? ok(`all ${keys.size} have cosigned`)
     : warn('not all have cosigned yet: the service asks them when it runs')
+}
+
+/** Whether the witness would sign on this machine. */
+async function checkWitness(settings: Settings) {
+  const { dataDir, database } = settings
+  const logs = readWitnessLogs(settings)
+  if (logs === null) return ok('off: WITNESS_LOGS is not set')
+  const notBegun = ok('not begun yet: the next start makes the key')
+  if (isMissingFile(database)) return notBegun
+  return inspectDatabase(database, async ({ db }) => {
+    if ((await missingMigrations(db)).length > 0) return notBegun
+    if ((await currentKey(db)) === undefined) return notBegun
+    const { key, known } = await openWitnessKey(db, dataDir)
+    const lost = lostTree(known, await witnessedLogs(db))
+    return lost === null
+      ? ok(`${key.name} cosigns ${logs.length} logs`)
+      : fail(lostTreeMessage(lost))
+  })
 }
 
 async function checkDisk({ dataDir, database }: Settings) {

@@ -18,6 +18,7 @@ import { ownerCommands, signInLinkCommand, tokenCommands } from './owner.ts'
 import { providerCommands } from './provider.ts'
 import { serveCommands } from './serve.ts'
 import { webhookCommands } from './webhook.ts'
+import { witnessCommands } from './witness.ts'
 
 const HELP = `
 From nothing to an agent with a DID:
@@ -71,6 +72,7 @@ export async function runCountersignd(
   backupCommands(program, env)
   importCommand(program, env)
   logCommands(program, env)
+  witnessCommands(program, env)
   acceptPepperCommand(program, env)
   acceptServiceKeyCommand(program, env)
   beginEpochCommand(program, env)

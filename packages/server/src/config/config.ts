@@ -37,6 +37,7 @@ const RATE_LIMITS = {
   ...{ claims: '1000/m', 'failed-claims': '10/m', 'failed-claims-token': '10/h' },
   ...{ 'sign-ins': '30/m', 'recovery-codes': '20/h', 'sign-ups': '20/h', 'channel-checks': '10/m' },
   ...{ verifications: '6000/m', reads: '60000/m', changes: '600/m', pictures: '120/m' },
+  witness: '600/m',
 } as const
 const HOUR_MS = 60 * 60 * 1000
 const MAX_RECOVERY_DELAY_MS = 14 * 24 * 60 * 60 * 1000
@@ -88,6 +89,8 @@ export interface Settings {
   readonly witnesses: string | null
   /** Whether the log is signed and served only after its witnesses have answered since the start. */
   readonly requireWitness: boolean
+  /** Path of the file that lists the logs that this service witnesses, or null. */
+  readonly witnessLogs: string | null
   /** DNS servers, as an address with an optional port. Each is a perspective from which channels are checked. */
   readonly dnsResolvers: readonly string[]
   /** Development only: hosts that must resolve to loopback, with the port to use there instead of 443. */
@@ -265,6 +268,12 @@ export function readSettings(env: Env): Settings {
     ),
     identityProviders: read(
       'IDENTITY_PROVIDERS',
+      '',
+      (text) => ({ file: text === '' ? null : resolve(text) }),
+      'the path of a file',
+    ).file,
+    witnessLogs: read(
+      'WITNESS_LOGS',
       '',
       (text) => ({ file: text === '' ? null : resolve(text) }),
       'the path of a file',

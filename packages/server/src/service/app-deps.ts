@@ -41,6 +41,7 @@ import { type Providers, providerLabelsOf } from '../providers/providers.ts'
 import type { Status } from '../status/open-status.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
 import { checkSignedRequest, verifySignedRequest } from '../verification/verify-signed-request.ts'
+import type { Witness } from '../witness/witness.ts'
 import type { AppDeps } from './app.ts'
 import { databaseReporter } from './report-database.ts'
 
@@ -68,7 +69,9 @@ export interface ServiceParts {
   readonly status: Status
   readonly transparencyLog: TransparencyLog
   /** Null if the log has none. */
-  readonly witnesses: LogWitnesses | null
+  readonly logWitnesses: LogWitnesses | null
+  /** Null if the service witnesses no logs. */
+  readonly witness: Witness | null
   readonly now: () => number
 }
 
@@ -95,7 +98,8 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     issuerKeys,
     status,
     transparencyLog,
-    witnesses,
+    logWitnesses,
+    witness,
     now,
   } = parts
   const { naming, keyReuse, serviceName } = settings
@@ -138,6 +142,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
       statusState: status.state,
     }),
     transparencyLog,
+    witness,
     loggedKeys,
     keys: {
       rotate: (reference, request) => rotate(keyDeps, reference, request),
@@ -147,7 +152,11 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     isReady: () => state.phase === 'ready',
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),
-    reportLog: () => reportLog(transparencyLog, witnesses),
+    reportLog: () => reportLog(transparencyLog, logWitnesses),
+    reportWitness: () =>
+      witness === null
+        ? null
+        : { state: witness.problem === null ? 'ok' : 'halted', problem: witness.problem },
     isDraining: () => state.phase === 'draining',
     onServer: (server: Server, createAnother: () => Server) =>
       state.listeners.addServer(server, createAnother),

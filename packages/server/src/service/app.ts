@@ -69,6 +69,8 @@ import { feedRoute } from '../status/feed-routes.ts'
 import type { Status } from '../status/open-status.ts'
 import { snapshotRoute, statusListRoute } from '../status/status-routes.ts'
 import { verifyRequestRoute, verifyRoute } from '../verification/verify-routes.ts'
+import type { Witness } from '../witness/witness.ts'
+import { witnessRoutes } from '../witness/witness-routes.ts'
 import { type ServiceDirectoryDeps, serviceDirectoryRoute } from './directory-routes.ts'
 import { type HealthDeps, healthRoutes } from './health-routes.ts'
 import { type OwnerScopeDeps, serveOwners } from './owner-scope.ts'
@@ -88,12 +90,15 @@ export interface AppDeps extends Omit<BareAppDeps, 'aheadOfRouter' | 'answerRout
   readonly status: Pick<Status, 'heads' | 'feed' | 'tokens'>
   readonly issuer: Issuer
   readonly transparencyLog: TransparencyLog
+  /** Null if the service witnesses no logs. */
+  readonly witness: Witness | null
   readonly loggedKeys: LoggedKeys
   readonly keys: KeyRouteDeps
   readonly isReady: () => boolean
   readonly isFresh: HealthDeps['isFresh']
   readonly reportDatabase: HealthDeps['reportDatabase']
   readonly reportLog: HealthDeps['reportLog']
+  readonly reportWitness: HealthDeps['reportWitness']
   readonly isDraining: () => boolean
   readonly metrics: RequestMetrics
   readonly loadShedder: LoadShedder
@@ -147,6 +152,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   developmentMailRoute(app, { deps: deps.owners, pages })
   await serveOwners(app, deps.owners)
   await providerWebhookRoute(app, deps.owners)
+  const { witness } = deps
+  if (witness !== null) await witnessRoutes(app, { site: deps.read.site, witness })
   const { site, providers } = deps.owners
   await serveDashboard(app, { baseUrl: site.baseUrl, providers, dir: deps.dashboardDir })
   packageRoutes(app, site.naming, PACKAGES_DIR)

@@ -14,6 +14,7 @@ import {
   type DueDeliveries,
   measureWaiting,
 } from '../webhooks/due-deliveries.ts'
+import type { Witness } from '../witness/witness.ts'
 import type { ServiceParts } from './app-deps.ts'
 
 type MeasuredParts = Pick<
@@ -26,17 +27,18 @@ type MeasuredParts = Pick<
   | 'state'
   | 'now'
   | 'transparencyLog'
-  | 'witnesses'
+  | 'logWitnesses'
 > & {
   readonly checks: DueChecks
   readonly emails: DueEmails | null
   readonly deliveries: DueDeliveries
+  readonly witness: Witness | null
 }
 
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
 export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
   const { db, readModel, status, loadShedder, rateLimiter, state, now, checks, emails } = parts
-  const { deliveries, transparencyLog, witnesses } = parts
+  const { deliveries, transparencyLog, logWitnesses, witness } = parts
   const writes = new WriteMetrics()
   const waiting = sharedWhileRunning(() => measureWaiting({ db, now }))
   db.onTransaction((end) => writes.observe(end))
@@ -75,11 +77,18 @@ export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
       size: () => transparencyLog.served?.size ?? 0,
       waiting: () => countDue(db.read, now()),
       isHalted: () => transparencyLog.problem !== null,
-      witnesses: witnesses && {
-        reports: () => witnesses.reports,
-        waitingSeconds: () => Math.max(0, now() - (witnesses.waitingSince ?? now())) / 1000,
+      witnesses: logWitnesses && {
+        reports: () => logWitnesses.reports,
+        waitingSeconds: () => Math.max(0, now() - (logWitnesses.waitingSince ?? now())) / 1000,
       },
     },
+    witness:
+      witness === null
+        ? null
+        : {
+            answers: () => witness.answers.counts,
+            isHalted: () => witness.problem !== null,
+          },
     webhooks: {
       outcomes: () => deliveries.outcomes,
       waiting,

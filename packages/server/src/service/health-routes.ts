@@ -4,6 +4,7 @@ import {
   errorSchema,
   type LogReport,
   readinessSchema,
+  type WitnessReport,
 } from '@countersign/protocol'
 import { Type } from 'typebox'
 import type { App } from '../core/http/server.ts'
@@ -18,11 +19,13 @@ export interface HealthDeps {
   /** Must answer within seconds even if the database does not. */
   readonly reportDatabase: () => Promise<DatabaseReport>
   readonly reportLog: () => LogReport
+  /** Null if the service witnesses no logs. */
+  readonly reportWitness: () => WitnessReport | null
 }
 
 /** `/healthz`: whether the process is alive. `/readyz`: whether it should get requests, and the state of its database. */
 export function healthRoutes(app: App, deps: HealthDeps): void {
-  const { isReady, isFresh, reportDatabase, reportLog } = deps
+  const { isReady, isFresh, reportDatabase, reportLog, reportWitness } = deps
   app.get('/healthz', {
     schema: {
       operationId: 'healthz',
@@ -48,7 +51,9 @@ export function healthRoutes(app: App, deps: HealthDeps): void {
           'UNAVAILABLE',
           `This node has had no news of the database for ${database.staleness} ms. It answers lookups again when it does.`,
         )
-      return { status: 'ok' as const, database, log: reportLog() }
+      const witness = reportWitness()
+      const log = reportLog()
+      return { status: 'ok' as const, database, log, ...(witness === null ? {} : { witness }) }
     },
   })
 }

@@ -35,6 +35,8 @@ import type { StartProvider } from '../providers/development/index.ts'
 import { logProviders, openProviders } from '../providers/load-providers.ts'
 import { openStatus } from '../status/open-status.ts'
 import { DueDeliveries } from '../webhooks/due-deliveries.ts'
+import { Witness } from '../witness/witness.ts'
+import { readWitnessLogs } from '../witness/witness-logs.ts'
 import { type AppDeps, createApp } from './app.ts'
 import { appDeps, type ServiceState } from './app-deps.ts'
 import { gaugesOf } from './gauges.ts'
@@ -126,9 +128,10 @@ async function start(
     certificateLifetimeMs: settings.certificateLifetimeMs,
   })
   const { requireWitness: isRequired } = settings
-  const witnesses =
+  const logWitnesses =
     witnessPolicy && new LogWitnesses({ db, policy: witnessPolicy, isRequired, sender, now })
-  const transparencyLog = await openLog(settings, db, now, witnesses)
+  const transparencyLog = await openLog(settings, db, now, logWitnesses)
+  const witness = await openWitness(settings, { db, now, log })
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
   const status = await openStatus({
     ...{ db, readModel, issuerKeys, now, baseUrl: settings.baseUrl.origin },
@@ -156,7 +159,8 @@ async function start(
     issuerKeys,
     status,
     transparencyLog,
-    witnesses,
+    logWitnesses,
+    witness,
     now,
   }
   const deps = appDeps(settings, log, parts)
@@ -169,13 +173,13 @@ async function start(
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
     ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
-    ...{ emails, deliveries, transparencyLog, witnesses },
+    ...{ emails, deliveries, transparencyLog, logWitnesses, witness },
   })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
   const due = { checks, emails, deliveries, warnings, issuerKeys, status }
-  const logging = { transparencyLog, witnesses }
+  const logging = { transparencyLog, logWitnesses, witness }
   startTimers({ db, readModel, now, ...due, ...logging, every: timing.every }, log, resources)
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
@@ -211,6 +215,26 @@ async function openLog(
   const key = await openServiceKey({ db, dataDir }, 'log')
   const host = baseUrl.host
   return new TransparencyLog({ db, dataDir, key, naming, host, now, randomBytes, witnesses })
+}
+
+/** Null if the service witnesses no logs. @throws SettingsError */
+async function openWitness(
+  settings: Settings,
+  { db, now, log }: { readonly db: Database; readonly now: () => number; readonly log: Logger },
+): Promise<Witness | null> {
+  const logs = readWitnessLogs(settings)
+  if (logs === null) return null
+  const { dataDir, baseUrl } = settings
+  const witness = new Witness({
+    ...{ db, dataDir, host: baseUrl.host, now, logs },
+    // Anybody can send a checkpoint with a proof that is wrong, but only the log can sign two trees of one size.
+    onRefusal: ({ kind, ...notes }) =>
+      kind === 'other_root'
+        ? log.error(notes, 'a log that is witnessed has signed two trees of one size')
+        : log.info(notes, 'a checkpoint of a log that is witnessed has no valid proof'),
+  })
+  await witness.run()
+  return witness
 }
 
 /** Null if the service sends no e-mail. */

@@ -10,6 +10,7 @@ import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import { EntryRepair } from '../status/repair-entries.ts'
 import { HEAD_INTERVAL_MS } from '../status/status-feed.ts'
 import type { DueDeliveries } from '../webhooks/due-deliveries.ts'
+import type { Witness } from '../witness/witness.ts'
 import type { ServiceParts } from './app-deps.ts'
 import { JOB_HANDLERS } from './job-handlers.ts'
 
@@ -53,7 +54,8 @@ export function startTimers(
     deliveries,
     warnings,
     transparencyLog,
-    witnesses,
+    logWitnesses,
+    witness,
     every,
   }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'status' | 'now'> & {
     readonly checks: DueChecks
@@ -63,7 +65,9 @@ export function startTimers(
     readonly warnings: ExpiryWarnings
     readonly transparencyLog: TransparencyLog
     /** Null if the log has none. */
-    readonly witnesses: LogWitnesses | null
+    readonly logWitnesses: LogWitnesses | null
+    /** Null if the service witnesses no logs. */
+    readonly witness: Witness | null
     readonly every: StartInterval
   },
   log: Logger,
@@ -109,14 +113,21 @@ export function startTimers(
     poll: (stopping) => transparencyLog.run(stopping),
     onError: (error) => log.error({ err: error }, 'the transparency log cannot go on'),
   })
-  const stopLogging = every(LOG_MS, () => void logging.run())
+  const cosigning = new WorkLoop({
+    poll: async () => witness?.run(),
+    onError: (error) => log.error({ err: error }, 'the state of the witness cannot be read'),
+  })
+  const stopLogging = every(LOG_MS, () => {
+    void logging.run()
+    if (witness !== null) void cosigning.run()
+  })
   // Apart from the log: it goes on while a witness takes its time.
   const witnessing = new WorkLoop({
-    poll: async (stopping) => witnesses?.run(transparencyLog, stopping),
+    poll: async (stopping) => logWitnesses?.run(transparencyLog, stopping),
     onError: (error) => log.error({ err: error }, 'the witnesses cannot be asked'),
   })
   const stopWitnessing =
-    witnesses === null ? () => undefined : every(WITNESS_MS, () => void witnessing.run())
+    logWitnesses === null ? () => undefined : every(WITNESS_MS, () => void witnessing.run())
   resources.defer(async () => {
     stopPolling()
     stopWork()
@@ -131,6 +142,7 @@ export function startTimers(
       warnings.stop(),
       logging.stop(),
       witnessing.stop(),
+      cosigning.stop(),
     ])
   })
 }

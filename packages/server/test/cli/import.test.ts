@@ -20,6 +20,7 @@ import { until } from '../../../../test/support/until.ts'
 import { insertRecovery } from '../../src/agents/key-recovery-table.ts'
 import { TABLE_KEYS } from '../../src/core/database/maintenance/import-sqlite.ts'
 import { writeAssignment } from '../../src/grants/grant-table.ts'
+import { insertKey, keepTree } from '../../src/witness/witness-table.ts'
 import { insertOwnerRecords } from '../privacy/owner-records.ts'
 
 const TABLES = Object.keys(TABLE_KEYS)
@@ -80,6 +81,12 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       .values({ owner_id: owner, day: 1, entries: 1 })
       .onConflict((conflict) => conflict.doNothing())
       .execute()
+    const tree = { origin: 'log.example', size: 2 ** 40, root: Buffer.alloc(32, 9) }
+    await insertKey(tx, {
+      ...{ number: 1, name: 'id.example/witness/1', public_key: Buffer.alloc(32, 8) },
+      ...{ created_at: 2 ** 44, halted_at: null },
+    })
+    await keepTree(tx, tree, 2 ** 44)
     const issuer = await tx.db.selectFrom('grant_issuers').select('id').executeTakeFirstOrThrow()
     await writeAssignment(tx, tail, issuer.id, 2 ** 44)
     await tx.db

@@ -154,7 +154,10 @@ test(
     assert.equal((await ask(restored, '/log/checkpoint')).status, 503)
     assert.equal(await sequenced(restored), 1, 'entries stay queued')
     const doctor = await countersignd(restored.env, 'doctor')
-    assert.match(doctor.stdout, /fail {2}witnesses: .*a\.example\/witness has cosigned 2 entries/)
+    assert.match(
+      doctor.stdout,
+      /fail {2}witnesses of the log: .*a\.example\/witness has cosigned 2 entries/,
+    )
     await restored.stop()
 
     const recovered = await countersignd(service.env, 'log', 'recover', '--from', mirror)
@@ -167,7 +170,10 @@ test(
     await untilLogged(again, 3)
     const after = await readLog(`${again.url}/log`, await logKey(again.url))
     assert.deepEqual(after.entries.slice(0, 2), before.entries)
-    assert.match((await countersignd(again.env, 'doctor')).stdout, /ok {4}witnesses: all 1 have/)
+    assert.match(
+      (await countersignd(again.env, 'doctor')).stdout,
+      /ok {4}witnesses of the log: all 1 have/,
+    )
     await again.stop()
 
     // The control: without a witness, a machine that was restored signs another second entry.

@@ -108,7 +108,7 @@ export async function acceptServiceKey(
 }
 
 /** @param seed the 32 bytes of RFC 8032's private key */
-function serviceKeyOf(seed: Buffer): ServiceKey {
+export function serviceKeyOf(seed: Buffer): ServiceKey {
   const publicKey = Buffer.alloc(sodium.crypto_sign_PUBLICKEYBYTES)
   const secretKey = Buffer.alloc(sodium.crypto_sign_SECRETKEYBYTES)
   sodium.crypto_sign_seed_keypair(publicKey, secretKey, seed)

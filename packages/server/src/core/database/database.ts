@@ -44,6 +44,7 @@ import type {
 import type { ConnectionStats, DatabaseState, TransactionEnd } from './stats.ts'
 import type { StatusEntryRow, StatusListRow } from './status-rows.ts'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from './webhook-rows.ts'
+import type { WitnessedLogRow, WitnessKeyRow } from './witness-rows.ts'
 
 export type {
   AgentKeyRow,
@@ -114,6 +115,8 @@ export interface Tables {
   log_quotas: LogQuotaRow
   log_pending: LogPendingRow
   log_witnesses: LogWitnessRow
+  witness_keys: WitnessKeyRow
+  witnessed_logs: WitnessedLogRow
 }
 
 export interface OwnerRow {

@@ -36,16 +36,20 @@ const LIMITS = {
   reads: limit('reads', 'local', 'address'),
   changes: limit('changes', 'local', 'address'),
   pictures: limit('pictures', 'local', 'address'),
+  witness: limit('witness', 'local', 'address'),
 } as const
 
 export const RATE_LIMIT_NAMES: readonly string[] = Object.values(LIMITS).map(({ name }) => name)
 
 /**
- * Limits that apply without the preview `rate-limit`: to creating and opening accounts, and to pictures that are rendered.
+ * Limits that apply without the preview `rate-limit`: to creating and opening accounts, to pictures that are rendered, and to
+ * checkpoints of other logs, each of which is written to the disk.
  * The endpoints of the contract never answer 429 without it.
  */
 const DEFAULT_LIMITS: ReadonlySet<string> = new Set(
-  [LIMITS.signIns, LIMITS.signUps, LIMITS.recoveryCodes, LIMITS.pictures].map(({ name }) => name),
+  [LIMITS.signIns, LIMITS.signUps, LIMITS.recoveryCodes, LIMITS.pictures, LIMITS.witness].map(
+    ({ name }) => name,
+  ),
 )
 
 /** The rates that apply. @param isPreviewOn whether the preview `rate-limit` is on */
@@ -83,6 +87,7 @@ const LIMITS_BY_OPERATION: Readonly<Record<string, readonly RateLimit[]>> = {
   rotateKey: [verifications],
   recoverKey: [verifications],
   vetoRecovery: [verifications],
+  addCheckpoint: [LIMITS.witness],
 }
 
 /** The rate limits of a route; none for health checks, preflights, suspension and revocation. */

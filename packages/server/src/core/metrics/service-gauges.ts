@@ -56,6 +56,13 @@ export interface Gauges {
       readonly waitingSeconds: () => number
     } | null
   }
+  /** Null if the service witnesses no logs. */
+  readonly witness: {
+    /** Answers to `add-checkpoint`, by kind. */
+    readonly answers: () => ReadonlyMap<string, number>
+    /** Whether nothing is cosigned. */
+    readonly isHalted: () => boolean
+  } | null
   readonly webhooks: {
     /** Attempts to deliver, by outcome. */
     readonly outcomes: () => ReadonlyMap<string, number>

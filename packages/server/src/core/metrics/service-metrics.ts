@@ -23,6 +23,7 @@ export function registerServiceMetrics(
   describeLoadShedding(metrics, gauges)
   describeRateLimits(metrics, gauges)
   describeLog(metrics, gauges)
+  describeWitness(metrics, gauges)
   metrics.labelledCounter(
     'countersign_claims_total',
     'Well-formed claims, by outcome',
@@ -164,6 +165,20 @@ function describeWitnesses(
   gauge('failures', 'Failures of a witness since it has cosigned', ({ failures }) => failures)
   gauge('refuses', 'Whether a witness has cosigned entries that the log does not have', (each) =>
     Number(each.problem !== null),
+  )
+}
+
+function describeWitness(metrics: MetricRegistrar, { witness }: Gauges): void {
+  if (witness === null) return
+  metrics.labelledCounter(
+    'countersign_witness_answers_total',
+    'Checkpoints of other logs that were sent to be cosigned, by outcome',
+    witness.answers,
+  )
+  metrics.gauge(
+    'countersign_witness_halted',
+    'Whether no checkpoints of other logs are cosigned: the database is behind what was cosigned',
+    () => Number(witness.isHalted()),
   )
 }
 

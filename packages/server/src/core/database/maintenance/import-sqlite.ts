@@ -269,6 +269,8 @@ export const TABLE_KEYS = {
   log_quotas: ['owner_id'],
   log_pending: ['epoch'],
   log_witnesses: ['epoch', 'witness'],
+  witness_keys: ['number'],
+  witnessed_logs: ['origin'],
 } as const satisfies {
   [T in Exclude<keyof Tables, NotImported>]: readonly (keyof Tables[T])[]
 }

@@ -21,6 +21,7 @@ import { webhooks } from './0020-webhooks.ts'
 import { transparencyLog } from './0021-transparency-log.ts'
 import { webhookSecrets } from './0022-webhook-secrets.ts'
 import { grantIssuers } from './0023-grant-issuers.ts'
+import { witness } from './0024-witness.ts'
 import { logWitnesses } from './0025-log-witnesses.ts'
 import type { Migration } from './migration.ts'
 
@@ -49,5 +50,6 @@ export const MIGRATIONS: readonly Migration[] = [
   transparencyLog,
   webhookSecrets,
   grantIssuers,
+  witness,
   logWitnesses,
 ]
