@@ -12,7 +12,7 @@ import { type Bench, type System, startBare, startCountersign } from './systems.
 
 const READY: HttpRequest = { method: 'GET', path: '/readyz' }
 
-/** Measures how many certificates the service signs, beside a bare server that makes one signature for each response. */
+/** Measures how many certificates the service issues, beside a bare server that makes one signature for each response. */
 export async function measureCertificates(
   bench: Bench,
   options: Options,

@@ -131,7 +131,7 @@ for (const kind of ['wsgi', 'asgi']) {
     `an agent in TypeScript is admitted by a Python site behind the ${kind.toUpperCase()} middleware, strangers are not`,
     PYTHON.options,
     async () => {
-      const url = await startPythonSite(kind)
+      const url = await startPythonSite(kind, 'signatures')
       const { agent, did } = await signingAgent(service, [url])
       const got = await agent.fetch(`${url}/`)
       assert.equal(got.status, 200, await got.clone().text())
@@ -165,6 +165,37 @@ for (const kind of ['wsgi', 'asgi']) {
         statuses.push((await fetch(url + path, { method: 'POST', headers, body: '1' })).status)
       }
       assert.deepEqual(statuses, [401, 200, 401])
+    },
+  )
+}
+
+for (const kind of ['wsgi', 'asgi']) {
+  test(
+    `an agent in TypeScript follows a refusal of the ${kind.toUpperCase()} middleware to its sign-in endpoint, and is admitted by its session`,
+    PYTHON.options,
+    async () => {
+      const url = await startPythonSite(kind, 'sessions')
+      const { agent, did } = await signingAgent(service, [url])
+      const refused = await fetch(url, { headers: { ServiceID: did } })
+      assert.equal(refused.status, 401)
+      const challenge = 'ServiceID sign_in="/agent-sign-in", Bearer'
+      assert.equal(refused.headers.get('www-authenticate'), challenge)
+      const body = JSON.stringify({ item: 'é' })
+      const posted = await agent.fetch(`${url}/orders?a=b`, { method: 'POST', body })
+      const seen = (await posted.json()) as { did: string; proof: string; body: string }
+      assert.deepEqual([posted.status, seen.proof, seen.body], [200, 'session', body])
+      assert.equal(seen.did, did)
+
+      const { token } = await agent.signIn(`${url}/agent-sign-in`)
+      const send = (authorization: string, headers: Record<string, string> = {}) =>
+        fetch(url, { headers: { authorization, ...headers } })
+      assert.equal((await send(`Bearer ${token}`)).status, 200)
+      assert.equal((await send(`Bearer ${token}x`)).status, 401)
+      const other = await signingAgent(service)
+      assert.equal((await send(`Bearer ${token}`, { ServiceID: other.did })).status, 401)
+      const large = { method: 'POST', body: JSON.stringify({ publicKey: 'x'.repeat(16_384) }) }
+      const json = { 'content-type': 'application/json' }
+      assert.equal((await fetch(`${url}/agent-sign-in`, { ...large, headers: json })).status, 413)
     },
   )
 }
@@ -266,8 +297,9 @@ print(len(rows), "files")
 `
 
 /** @returns its address */
-async function startPythonSite(kind: string): Promise<string> {
-  const child = spawn(PYTHON.path, [join(ROOT, 'python/tests/site.py'), kind, service.url], {
+async function startPythonSite(kind: string, proof: 'signatures' | 'sessions'): Promise<string> {
+  const script = join(ROOT, 'python/tests/site.py')
+  const child = spawn(PYTHON.path, [script, kind, service.url, proof], {
     env: { ...BASE_ENV, ...PYTHON.env },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -295,9 +327,10 @@ function decidedHere({ policy: input, ...each }: DecisionCase) {
     statusAgeSeconds: answered ? 0 : null,
   }
   const { decision, forwarded } = outcomeOf({ naming, policy }, each.caller, verdict, basis)
-  const { signature: _, directory: __, ...comparable } = decision
-  const accepts = { sessions: false, signatures: true }
-  const context = { naming, accepts, signInUrl: null, vary: varyHeader(naming, accepts) }
+  const { signature: _, ...comparable } = decision
+  const accepts = { sessions: each.sessions, signatures: true }
+  const signInUrl = each.sessions ? each.signInPath : null
+  const context = { naming, accepts, signInUrl, vary: varyHeader(naming, accepts) }
   const accept = each.headers.find(([name]) => name === 'Accept')?.[1] ?? null
   const denial = denialFor(decision, context, accept, () => ({
     ...{ method: each.method, target: each.target, headers: each.headers },

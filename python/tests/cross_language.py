@@ -11,6 +11,7 @@ from countersign.decision import AgentData, Caller, LookupResult, decide, decisi
 from countersign.gateway import Gate
 from countersign.policy import PolicyError, read_policy
 from countersign.registry import Registry
+from countersign.sessions import AgentSignIn
 
 
 def registry_of(case):
@@ -41,7 +42,10 @@ def result_of(data):
 
 
 def decided(case):
-    gate = Gate(registry_of(case), case["policy"], case["audiences"])
+    registry = registry_of(case)
+    sign_in = AgentSignIn(registry, case["audiences"][0], "a secret of at least thirty-two bytes")
+    sessions = {"sessions": sign_in, "sign_in_path": case["signInPath"]} if case["sessions"] else {}
+    gate = Gate(registry, case["policy"], case["audiences"], **sessions)
     rules = gate.policy.rules_for(case["method"], case["target"])
     caller = Caller(**case["caller"])
     result = result_of(case["result"])
@@ -76,6 +80,7 @@ def decided(case):
             "statusAgeSeconds": decision.status_age_seconds,
             "proof": decision.proof,
             "proofOfPossession": decision.proof_of_possession,
+            "directory": decision.directory,
         },
         "forwarded": sorted(gate.forwarded_headers(decision)),
         "denial": denial_of(gate.denial(decision, request)),

@@ -1,6 +1,6 @@
-"""Sites behind the middleware, which answer with what they received: ``site.py wsgi|asgi <service>``.
+"""Sites behind the middleware, which answer with what they received: ``site.py wsgi|asgi <service> signatures|sessions``.
 
-They require proof. The address is printed on the first line; they end with their standard input.
+They require proof, of which they accept one kind. The address is printed on the first line; they end with their standard input.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 from countersign.asgi import AsgiGateway
 from countersign.gateway import Gate
 from countersign.registry import Registry
+from countersign.sessions import AgentSignIn
 from countersign.wsgi import WsgiGateway, agent_of
 
 
@@ -29,10 +30,13 @@ class OlderStore:
         return "fresh"
 
 
-def gate_for(service, origin, **policy):
+def gate_for(service, origin, proof):
     # A busy machine is no reason for a decision.
-    registry = Registry(service, timeout=60)
-    return Gate(registry, {"requireProof": True, **policy}, audiences=[origin], nonces=OlderStore())
+    registry, policy = Registry(service, timeout=60), {"requireProof": True}
+    if proof == "signatures":
+        return Gate(registry, policy, audiences=[origin], nonces=OlderStore())
+    sign_in = AgentSignIn(registry, origin, "a secret of at least thirty-two bytes")
+    return Gate(registry, policy, sessions=sign_in, sign_in_path="/agent-sign-in")
 
 
 def wsgi_app(environ, start_response):
@@ -67,11 +71,11 @@ class Quiet(WSGIRequestHandler):
         pass
 
 
-def start_wsgi(service, app=wsgi_app):
+def start_wsgi(service, proof, app=wsgi_app):
     """Starts a server. :returns: its origin, and what stops it"""
     server = make_server("127.0.0.1", 0, None, handler_class=Quiet)
     origin = f"http://127.0.0.1:{server.server_port}"
-    server.set_app(WsgiGateway(app, gate_for(service, origin)))
+    server.set_app(WsgiGateway(app, gate_for(service, origin, proof)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
     def stop():
@@ -81,7 +85,7 @@ def start_wsgi(service, app=wsgi_app):
     return origin, stop
 
 
-async def serve_asgi(service):
+async def serve_asgi(service, proof):
     async def connected(reader, writer):
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *lines = head.rstrip("\r\n").split("\r\n")
@@ -122,7 +126,7 @@ async def serve_asgi(service):
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
     origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    site = AsgiGateway(asgi_app, gate_for(service, origin))
+    site = AsgiGateway(asgi_app, gate_for(service, origin, proof))
     print(origin, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     os._exit(0)
@@ -130,7 +134,7 @@ async def serve_asgi(service):
 
 if __name__ == "__main__":
     if sys.argv[1] == "wsgi":
-        print(start_wsgi(sys.argv[2])[0], flush=True)
+        print(start_wsgi(*sys.argv[2:])[0], flush=True)
         sys.stdin.read()
     else:
-        asyncio.run(serve_asgi(sys.argv[2]))
+        asyncio.run(serve_asgi(*sys.argv[2:]))

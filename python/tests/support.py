@@ -1,9 +1,11 @@
 """What several test files share."""
 
+import base64
 import json
 from pathlib import Path
 
 from countersign import Agent, AgentKey, CountersignError, MemoryNonceStore, Registry
+from countersign._ed25519 import is_signature
 from countersign.gateway import Gate
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors"
@@ -31,6 +33,8 @@ class FakeService(Registry):
         self.calls += 1
         if self.down:
             raise CountersignError("NETWORK", "down")
+        if path == "/api/v1/agent/verify":
+            return self._verified(body)
         if DID.rpartition(":")[2] not in path:
             raise CountersignError("NOT_FOUND", "no such agent", 404)
         if path.startswith("/api/v1/agent/"):
@@ -40,11 +44,21 @@ class FakeService(Registry):
                 "owner": {"identityMethod": "in-person"},
             }
         return {
+            "status": self.status,
             "publicKey": self.key.public_key,
             "keyThumbprint": self.key.thumbprint,
             "keySequence": self.sequence,
             "keyChangedAt": "2026-01-01T00:00:00.000Z",
         }
+
+
+    def _verified(self, body):
+        key, signature = (base64.b64decode(body[name]) for name in ("publicKey", "signature"))
+        if not is_signature(key, body["challenge"].encode(), signature):
+            raise CountersignError("INVALID_SIGNATURE", "forged", 401)
+        if body["publicKey"] != self.key.public_key:
+            raise CountersignError("NOT_FOUND", "no such key", 404)
+        return {"verified": self.status == "active", "agent": {"svcDid": DID}, "identityLevel": "in-person"}
 
 
 class Clock:

@@ -89,6 +89,12 @@ def signed(token, payload=None, **header):
     return f"{text}.{encode(KEY.sign(text.encode()))}"
 
 
+def test_the_entry_in_the_transparency_log():
+    assert verify_certificate(signed(GOOD), OWN, None, NOW).log is None
+    logged = signed(GOOD, {"log": {"origin": "id.example/log", "index": 7}})
+    assert verify_certificate(logged, OWN, None, NOW).log == ("id.example/log", 7)
+
+
 def test_without_a_status_list():
     assert verify_certificate(signed(GOOD), OWN, None, NOW).status_as_of is None
     assert refusal(verify_certificate, signed(GOOD), OWN, [], NOW) == "ISSUER_UNAVAILABLE"
@@ -100,6 +106,10 @@ def test_without_a_status_list():
     "claims",
     [
         {"iss": ISSUER + "/"},
+        {"log": None},
+        {"log": {"origin": 1, "index": 0}},
+        {"log": {"origin": "id.example/log", "index": -1}},
+        {"log": {"origin": "id.example/log"}},
         {"iss": None},
         {"iss": [ISSUER]},
         {"exp": "never"},

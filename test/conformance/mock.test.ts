@@ -1,12 +1,24 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { Agent, keyFromJwk, keyFromPem, Registry } from '@countersign/sdk'
+import {
+  Agent,
+  CountersignError,
+  keyFromJwk,
+  keyFromPem,
+  Registry,
+  verifyCertificate,
+  verifyStaple,
+} from '@countersign/sdk'
 import type { ConformanceReport } from '../../packages/cli/src/conformance/conformance.ts'
 import { COUNTERSIGN, cliFor, errorIn } from '../../packages/cli/test/support/cli.ts'
+import type { Decision } from '../../packages/gateway/src/decision/decision.ts'
 import { gateway } from '../../packages/gateway/src/fetch.ts'
-import type { Cleanup } from '../support/service.ts'
+import { olderNonceStore } from '../../packages/gateway/test/support/signing.ts'
+import { type Cleanup, tempDir } from '../support/service.ts'
 
 interface MockOutput {
   readonly url: string
@@ -20,6 +32,7 @@ interface MockOutput {
       readonly publicKey: string
       readonly jwk: Parameters<typeof keyFromJwk>[0]
       readonly pem: string
+      readonly certificate: string
     }[]
   }[]
 }
@@ -124,6 +137,132 @@ suite('countersign mock', () => {
     assert.equal(await status('rotated-key', 0), 401)
   })
 
+  test('a gateway that trusts it decides by certificates, without a question about an agent', async (t) => {
+    const mock = await startMock(t, '--short-name', 'acme', '--id-header', 'AcmeID')
+    const naming = { shortName: mock.shortName, idHeader: mock.idHeader }
+    const decisions: Decision[] = []
+    const protect = gateway({
+      service: new Registry(mock.url, {
+        naming,
+        fetch: async () => assert.fail('the service was asked about an agent'),
+      }),
+      audiences: [SHOP],
+      nonces: olderNonceStore(),
+      timeoutMs: 30_000,
+      policy: {
+        requireProof: true,
+        trust: [{ issuer: mock.url, didPrefix: 'acme:agent:', idHeader: mock.idHeader }],
+      },
+      onDecision: (decision) => decisions.push(decision),
+    })
+    t.after(() => protect.close())
+    const site = protect(() => new Response('welcome'))
+    const registry = await Registry.discover(mock.url)
+    /** @param certificate what the agent sends; absent: what it gets of the mock, with a staple */
+    const outcome = async (name: string, key = 0, certificate?: string) => {
+      const { did, keys } = agentNamed(mock, name)
+      const signer = await keyFromJwk(keys[key]?.jwk ?? assert.fail(name))
+      const certificates = certificate === undefined
+      const agent = new Agent({ registry, signer, did, audiences: [SHOP], certificates })
+      const headers = certificates ? {} : { [`${mock.idHeader}-Certificate`]: certificate }
+      const response = await site(await agent.sign(`${SHOP}/orders`, { headers }))
+      await response.text()
+      const { source, grade, reasons } = decisions.at(-1) ?? assert.fail('no decision')
+      return response.status === 200 ? [200, source, grade] : [response.status, reasons[0].code]
+    }
+    const held = (name: string, key = 0) => {
+      const { certificate } = agentNamed(mock, name).keys[key] ?? assert.fail(name)
+      return outcome(name, key, certificate)
+    }
+    const [status, source, grade] = await outcome('grade-b')
+    assert.deepEqual([status, grade], [200, 'B'])
+    assert.ok(source === 'certificate' || source === 'staple', String(source))
+    assert.deepEqual(await held('grade-a'), [200, 'certificate', 'A'])
+    assert.deepEqual(await held('rotated-key', 1), [200, 'certificate', 'A'])
+    assert.deepEqual(await held('rotated-key', 0), [401, 'certificate-replaced'])
+    assert.deepEqual(await held('suspended'), [403, 'status-refused'])
+    assert.deepEqual(await held('revoked'), [401, 'certificate-replaced'])
+  })
+
+  test('its certificates and staples verify, and say what its status list says', async (t) => {
+    const mock = await startMock(t)
+    const registry = await Registry.discover(mock.url)
+    const options = { issuers: [mock.url] }
+    const outcomes: Record<string, string> = {}
+    for (const { name, did, status, keys } of mock.agents) {
+      const staple = await verifyStaple(await registry.staple(did), options)
+      assert.deepEqual([staple.did, staple.status], [did, status])
+      const issued = await registry.certificate(did).then(
+        (token) => verifyCertificate(token, options),
+        (error) => error,
+      )
+      if (status === 'active') assert.deepEqual([issued.did, issued.grade], [did, staple.grade])
+      else assert.equal(issued.code, 'AGENT_NOT_ACTIVE')
+      for (const [i, { certificate }] of keys.entries()) {
+        const verified = await verifyCertificate(certificate, options).catch((error) => error)
+        const isError = verified instanceof CountersignError
+        outcomes[`${name} ${i + 1}`] = isError ? verified.code : verified.grade
+      }
+    }
+    assert.deepEqual(outcomes, {
+      'grade-a 1': 'A',
+      'grade-b 1': 'B',
+      'grade-c 1': 'C',
+      'grade-d 1': 'D',
+      'grade-e 1': 'E',
+      'chat-only 1': 'B',
+      'suspended 1': 'CERTIFICATE_SUSPENDED',
+      'revoked 1': 'CERTIFICATE_REVOKED',
+      'rotated-key 1': 'CERTIFICATE_REVOKED',
+      'rotated-key 2': 'A',
+      'expired-verification 1': 'C',
+      'development-only 1': 'A',
+      'owner-deleted 1': 'CERTIFICATE_REVOKED',
+    })
+  })
+
+  test('both algorithms, both formats and the feed are served as by a service', async (t) => {
+    const mock = await startMock(t)
+    const { did } = agentNamed(mock, 'grade-a')
+    const get = (path: string, accept = '*/*') => fetch(mock.url + path, { headers: { accept } })
+    const path = `/api/v1/agent/${did}/certificate`
+    const es256 = await (await get(`${path}?alg=ES256`, 'application/dc+sd-jwt')).text()
+    assert.ok(es256.endsWith('~'))
+    assert.equal((await verifyCertificate(es256, { issuers: [mock.url] })).did, did)
+    assert.equal((await get(`${path}?alg=RS256`)).status, 400)
+    const metadata = await (await get('/.well-known/jwt-vc-issuer')).json()
+    assert.deepEqual(metadata, {
+      issuer: mock.url,
+      jwks_uri: `${mock.url}/.well-known/jwks.json`,
+    })
+    const { head } = (await (await get('/api/v1/snapshot')).json()) as { head: string }
+    const lines = await (await get(`/api/v1/feed?after=${head}`)).text()
+    assert.deepEqual(Object.keys(JSON.parse(lines)), ['head'])
+    const other = await startMock(t)
+    const foreign = await fetch(`${other.url}/api/v1/feed?after=${head}`)
+    assert.equal(foreign.status, 410)
+    assert.equal((await get('/api/v1/feed?after=x')).status, 400)
+  })
+
+  test('`countersign certificate verify` accepts its certificates', async (t) => {
+    const mock = await startMock(t)
+    const cli = cliFor(t)
+    const { did } = agentNamed(mock, 'grade-a')
+    const { certificate } = await cli.json<{ certificate: string }>(
+      ...(['certificate', 'get', did, '--url', mock.url] as const),
+    )
+    const file = join(tempDir(t), 'agent.jwt')
+    writeFileSync(file, certificate)
+    const verified = await cli.json<{ did: string }>(
+      'certificate',
+      'verify',
+      file,
+      '--url',
+      mock.url,
+    )
+    assert.equal(verified.did, did)
+  })
+
   test('an agent answers a challenge with its published key, in PEM and JWK', async (t) => {
     const mock = await startMock(t)
     const { did, keys } = agentNamed(mock, 'grade-a')
@@ -141,7 +280,9 @@ suite('countersign mock', () => {
   test('the agents and keys are the same at each start', async (t) => {
     const [first, second] = [await startMock(t), await startMock(t)]
     assert.notEqual(first.url, second.url)
-    assert.deepEqual(first.agents, second.agents)
+    const known = ({ agents }: MockOutput) =>
+      agents.map(({ keys, ...agent }) => ({ ...agent, keys: keys.map(({ jwk }) => jwk) }))
+    assert.deepEqual(known(first), known(second))
   })
 
   test('wrong options are wrong usage', async (t) => {

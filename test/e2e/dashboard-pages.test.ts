@@ -53,7 +53,7 @@ test('axe finds nothing on any page of the dashboard, light or dark, wide or nar
   const pages: readonly [string, RegExp][] = [
     ['/agents', /^Agents$/],
     ['/agents?search=nothing-matches-this', /^Agents$/],
-    ...['', '/profile', '/channels', '/keys', '/share', '/activity', '/danger'].map(
+    ...['', '/profile', '/channels', '/keys', '/oauth', '/share', '/activity', '/danger'].map(
       (tab) => [`/agents/${dids.active}${tab}`, /Donau/] as [string, RegExp],
     ),
     [`/agents/${dids.suspended}`, /Agent/],
@@ -67,6 +67,7 @@ test('axe finds nothing on any page of the dashboard, light or dark, wide or nar
     ['/activity?kind=owner', /^Activity$/],
     ['/identity', /^Identity$/],
     ['/account', /^Account$/],
+    ['/grant-issuers', /^Grant issuers$/],
     ['/nowhere', /./],
   ]
   for (const [path, heading] of pages) {

@@ -25,6 +25,9 @@ export interface DecisionCase extends Names {
   readonly headers: readonly (readonly [string, string])[]
   readonly caller: Caller
   readonly result: LookupResult | null
+  /** Whether sessions count as proof, and where agents sign in. */
+  readonly sessions: boolean
+  readonly signInPath: string | null
 }
 
 export function decisionCases(count: number): DecisionCase[] {
@@ -41,6 +44,7 @@ const names = fc.constantFrom<Names>(
   { shortName: 'acme2', idHeader: 'Acme-Agent' },
 )
 const TAILS = ['7Xk2mPqRs9TuVwYz3AbCdEfG', '8Yk2mPqRs9TuVwYz3AbCdEfH', 'zzzzzzzzzzzzzzzzzzzzzzzz']
+const BOTS = 'https://bots.example'
 const PROVIDERS = ['bankid', 'in-person', 'world-id']
 const GRADES = ['A', 'B', 'C', 'D', 'E'] as const
 const PATHS = [
@@ -81,6 +85,14 @@ function rules({ shortName }: Names) {
   }
 }
 
+const directory = fc.record(
+  {
+    url: fc.constantFrom(BOTS, 'HTTPS://Bots.Example:443/', `${BOTS}/keys?a=b`),
+    profile: fc.constantFrom('strict', 'wba'),
+  },
+  { requiredKeys: ['url'] },
+)
+
 function policy(of: Names) {
   const route = fc.record(
     {
@@ -99,6 +111,7 @@ function policy(of: Names) {
     ),
     cacheSeconds: fc.integer({ min: 0, max: 60 }),
     preflight: fc.constantFrom('pass', 'decide'),
+    directories: fc.array(directory, { maxLength: 2 }),
     routes: fc.array(route, { maxLength: 3 }),
   }
   return fc.record(fields, { requiredKeys: [] })
@@ -125,6 +138,9 @@ function callerAndResult({ shortName }: Names) {
   const anonymous = fc.constantFrom<Caller>(
     { kind: 'none' },
     { kind: 'unreadable' },
+    { kind: 'conflict' },
+    { kind: 'session-ended' },
+    { kind: 'directory', url: BOTS },
     { kind: 'signature-invalid', status: 400 },
     { kind: 'signature-invalid', status: 401 },
     { kind: 'signature-invalid', status: 403 },
@@ -143,7 +159,7 @@ function callerAndResult({ shortName }: Names) {
         }),
       },
     )
-    const proof = fc.constantFrom('none', 'signature')
+    const proof = fc.constantFrom('none', 'session', 'signature')
     return fc.record({
       caller: fc.record({ kind: fc.constant('named'), did: fc.constant(did), proof }),
       result,
@@ -167,7 +183,8 @@ const decisionCase = names.chain((of) =>
     .record({ policy: policy(of), request: callerAndResult(of), target, headers })
     .chain((drawn) => {
       const method = fc.constantFrom('GET', 'HEAD', 'POST', 'DELETE', 'post', 'M-SEARCH')
-      return fc.record({ method }).map((more): DecisionCase => {
+      const signInPath = fc.constantFrom(null, '/agent-sign-in')
+      return fc.record({ method, sessions: fc.boolean(), signInPath }).map((more): DecisionCase => {
         const { request, ...rest } = drawn
         return { ...of, ...rest, ...request, ...more, audiences: ['https://shop.example'] }
       })
@@ -209,7 +226,7 @@ const fieldName = fc
     fc.constantFrom('levels', 'limit', 'seconds', 'path', '0', '10', '07', '__proto__x', 'Mode'),
     fc.string({ maxLength: 5 }),
   )
-  .filter((each) => each !== '__proto__' && each !== 'directories')
+  .filter((each) => each !== '__proto__')
 
 /** Where a value could be replaced: every member, at any depth. */
 function placesIn(value: unknown, path: readonly string[] = ['root']): string[][] {

@@ -198,6 +198,8 @@ export const SDK_TASKS: readonly SdkTask[] = [
       'Registry.verify',
       'isSignedChallenge',
       'isSignature',
+      'signatureVerifier',
+      'VerifySignature',
       'Challenges',
       'ChallengesOptions',
       'ChallengeStore',

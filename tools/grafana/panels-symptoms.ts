@@ -195,7 +195,7 @@ export const SYMPTOMS: readonly RowPlan[] = [
         queries: [
           ['not cosigned: {{witness}}', 'max by (witness) (countersign_log_witness_lag{$I})'],
           ['failures: {{witness}}', 'max by (witness) (countersign_log_witness_failures{$I})'],
-          ['refuses: {{witness}}', 'max by (witness) (countersign_log_witness_refuses{$I}) > 0'],
+          ['refuses: {{witness}}', 'max by (witness) (countersign_log_witness_refuses{$I})'],
         ],
         description: 'Entries that each witness has not cosigned. Empty without witnesses.',
       },

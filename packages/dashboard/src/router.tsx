@@ -114,6 +114,12 @@ const agentKeys = createRoute({
   component: lazyRouteComponent(() => import('./pages/agent/keys/keys-tab.tsx'), 'KeysTab'),
 })
 
+const agentOAuth = createRoute({
+  getParentRoute: () => agent,
+  path: 'oauth',
+  component: lazyRouteComponent(() => import('./pages/agent/oauth-tab.tsx'), 'OAuthTab'),
+})
+
 const agentShare = createRoute({
   getParentRoute: () => agent,
   path: 'share',
@@ -196,6 +202,15 @@ const webhook = createRoute({
   component: lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
 })
 
+const grantIssuers = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/grant-issuers',
+  component: lazyRouteComponent(
+    () => import('./pages/grant-issuers/grant-issuers-page.tsx'),
+    'GrantIssuersPage',
+  ),
+})
+
 const notFound = createRoute({
   getParentRoute: () => signedIn,
   path: '$',
@@ -212,6 +227,7 @@ const tree = root.addChildren([
       agentProfile,
       agentChannels,
       agentKeys,
+      agentOAuth,
       agentShare,
       agentActivity,
       agentDanger,
@@ -225,6 +241,7 @@ const tree = root.addChildren([
     notifications,
     webhooks,
     webhook,
+    grantIssuers,
     notFound,
   ]),
 ])

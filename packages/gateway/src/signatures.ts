@@ -12,7 +12,7 @@ import {
   type SigningKey,
   StructuredFieldError,
 } from '@countersign/protocol'
-import { isSignature, type KeyDirectories, type VerifiedCertificate } from '@countersign/sdk'
+import { type KeyDirectories, signatureVerifier, type VerifiedCertificate } from '@countersign/sdk'
 import type { AgentCache } from './agent-cache.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Caller, LookupResult } from './decision/decide.ts'
@@ -74,6 +74,7 @@ const MAX_REFRESHED = 10_000
  */
 export class SignatureChecker {
   readonly #options: SignatureCheckerOptions
+  readonly #verifySignature = signatureVerifier()
   readonly #refreshedAt = new BoundedMap<string, number>(MAX_REFRESHED)
 
   constructor(options: SignatureCheckerOptions) {
@@ -96,7 +97,7 @@ export class SignatureChecker {
       audiences,
       naming: trusted?.naming ?? this.#options.naming,
       nonces: timely(nonces),
-      verifySignature: isSignature,
+      verifySignature: this.#verifySignature,
       now: clock,
       findKey: async ({ signatureAgent: agent, keyid }) => {
         const certified =

@@ -198,6 +198,8 @@ test('an issuer whose clock is set back makes its status stale: nothing that it 
   }
   elapsed.pass(301_000)
   site.send({ head: await behind(10_000) })
+  // To the site, that head has expired: it reads everything again, and opens another feed.
+  await site.untilFollowed(2)
   await untilArrived(site, shop)
   const stale = await shop.visit(agent, { certificate })
   assert.deepEqual([stale.status, stale.reasons[0]], [503, 'service-unreachable'])
@@ -325,9 +327,14 @@ test('a stolen key of the issuer counts until its removal, which gateways notice
   const iat = Math.floor(Date.now() / 1000)
   const claims = { iss: site.origin, iat, exp: iat + 600, epoch: site.epoch, seq: site.seq }
   const forged = { ...claims, asOf: Date.now() + HOUR, digest: 'x' }
+  const head = await site.issuer.sign(TOKEN_TYPES.feedHead, forged, 'EdDSA', stolen)
+  await until(async () => site.open.size > 0)
   const snapshots = count(site)
-  site.send({ head: await site.issuer.sign(TOKEN_TYPES.feedHead, forged, 'EdDSA', stolen) })
-  await until(async () => count(site) > snapshots)
+  await until(async () => {
+    // Nobody receives it while the feed is being opened again.
+    site.send({ head })
+    return count(site) > snapshots
+  })
 })
 
 test('keys are read again by themselves, and a removed one is dropped without a new head', async (t) => {

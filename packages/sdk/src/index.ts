@@ -45,7 +45,7 @@ export { identifiedDid } from './identification.ts'
 export { keyFromJwk, keyFromPem, keyFromText, newKey } from './keys/keys.ts'
 export { isSignedChallenge, type SignedChallenge } from './keys/signed-challenge.ts'
 export type { NewKey, PrivateJwk, Signer } from './keys/signer.ts'
-export { isSignature } from './keys/verify-signature.ts'
+export { isSignature, signatureVerifier, type VerifySignature } from './keys/verify-signature.ts'
 export type {
   AnswerOrigin,
   CallOptions,

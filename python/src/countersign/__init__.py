@@ -16,19 +16,24 @@ from .errors import CountersignError
 from .keys import AgentKey, default_key_file
 from .nonces import MemoryNonceStore, NonceStore, UsedNonce
 from .registry import Registry
+from .sessions import AgentSignIn, ChallengeStore, MemoryChallengeStore, SessionClaims
 from .verification import RequestVerifier, SignatureResult, SigningKey
 from .verify_request import verify_request
 
 __all__ = [
     "Agent",
     "AgentKey",
+    "AgentSignIn",
     "Answer",
+    "ChallengeStore",
     "CountersignError",
+    "MemoryChallengeStore",
     "MemoryNonceStore",
     "NonceStore",
     "RawRequest",
     "Registry",
     "RequestVerifier",
+    "SessionClaims",
     "SignatureAgent",
     "SignatureResult",
     "SigningKey",

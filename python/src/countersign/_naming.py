@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Optional
+from typing import Optional, Tuple
+
+from ._urls import is_origin
 
 _BASE58 = "[1-9A-HJ-NP-Za-km-z]"
 _TAIL = re.compile(_BASE58 + "{24}")
+_CHALLENGE_NONCE = re.compile("[A-Za-z0-9_-]{22,128}")
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,13 @@ class Naming:
     @property
     def challenge_prefix(self) -> str:
         return f"{self.short_name}-challenge-v1:"
+
+    def parse_challenge(self, text: str) -> Optional[Tuple[str, str]]:
+        """The audience and the nonce of a challenge ``svc-challenge-v1:<audience>:<nonce>``; ``None`` if it is none."""
+        audience, _, nonce = text[len(self.challenge_prefix) :].rpartition(":")
+        if not text.startswith(self.challenge_prefix) or not is_origin(audience):
+            return None
+        return (audience, nonce) if _CHALLENGE_NONCE.fullmatch(nonce) else None
 
     def did_of(self, tail: str) -> str:
         return self.did_prefix + tail

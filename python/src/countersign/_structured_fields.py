@@ -179,7 +179,7 @@ class _Parser:
             text = self._expect(_STRING, "a string")
             return re.sub(r"\\(.)", r"\1", text[1:-1])
         if first == ":":
-            return _bytes(self._expect(_BYTES, "a byte sequence")[1:-1])
+            return decode_base64(self._expect(_BYTES, "a byte sequence")[1:-1])
         if first == "?":
             return self._expect(_BOOLEAN, "?0 or ?1") == "?1"
         if first == "@":
@@ -221,11 +221,14 @@ def _number(text: str) -> Union[int, float]:
     raise StructuredFieldError("a number has too many digits")
 
 
-def _bytes(text: str) -> bytes:
-    """Only canonical base64: another spelling of the same bytes would let an intermediary change a signed field."""
+def decode_base64(text: str) -> bytes:
+    """Only canonical base64: another spelling of the same bytes would let an intermediary change a signed field.
+
+    :raises StructuredFieldError: if it is not
+    """
     try:
         value = base64.b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:
         raise StructuredFieldError("a byte sequence is not base64") from None
     if base64.b64encode(value).decode("ascii") != text:
         raise StructuredFieldError("a byte sequence is not canonical base64")

@@ -33,7 +33,6 @@ SIGNATURE_LIFETIME = 60
 _CHALLENGE_MAX_BYTES = 8192
 _ORIGIN = re.compile("https?://[^/?#]*", re.IGNORECASE)
 _QUERY = re.compile(r"[\x21-\x7e]*")
-_CHALLENGE_NONCE = re.compile("[A-Za-z0-9_-]{22,128}")
 _BOUND_CHALLENGE = re.compile("[a-z][a-z0-9]{0,15}-challenge-v1:", re.IGNORECASE)
 # Signed bytes of other purposes: claims, JWS signing inputs, signature bases, operations on keys.
 _FOREIGN_TEXTS = (
@@ -185,22 +184,17 @@ class Agent:
         """
         origin = _origin_of(audience, "The audience")
         _refuse_foreign_text(challenge)
-        prefix = self._naming.challenge_prefix
-        named, colon, nonce = challenge[len(prefix) :].rpartition(":")
-        if (
-            not challenge.startswith(prefix)
-            or not colon
-            or not is_origin(named)
-            or _CHALLENGE_NONCE.fullmatch(nonce) is None
-        ):
+        parsed = self._naming.parse_challenge(challenge)
+        if parsed is None:
+            prefix = self._naming.challenge_prefix
             raise CountersignError(
                 "NOT_A_CHALLENGE",
                 f"This is not a challenge of the form {prefix}<audience>:<nonce>, so it names no audience.",
             )
-        if named != origin:
+        if parsed[0] != origin:
             raise CountersignError(
                 "WRONG_AUDIENCE",
-                f"This challenge is for {named}, but this agent is connected to {origin}. "
+                f"This challenge is for {parsed[0]}, but this agent is connected to {origin}. "
                 "It may be relayed by an attacker.",
             )
         return self._answer_to(challenge)

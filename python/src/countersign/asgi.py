@@ -8,6 +8,7 @@ from typing import Any, Awaitable, Callable, Dict, List, Optional
 from ._http import RawRequest
 from .decision import Decision
 from .gateway import MAX_BODY_BYTES, Gate
+from .sessions import MAX_ANSWER_BYTES, Response
 from .wsgi import merge_vary
 
 Scope = Dict[str, Any]
@@ -41,10 +42,16 @@ class AsgiGateway:
         gate = self._gate
         request = self._request_of(scope)
         address = scope["client"][0] if scope.get("client") else None
-        # In a thread, because it may ask the service.
-        decision = await asyncio.get_running_loop().run_in_executor(None, gate.decide, request, address)
+        # In threads, because they may ask the service.
+        loop = asyncio.get_running_loop()
+        if scope["type"] == "http" and gate.is_sign_in(request):
+            answer, _ = await _read_body(receive, MAX_ANSWER_BYTES)
+            response = await loop.run_in_executor(None, gate.sign_in, request, answer, address)
+            await _respond(scope, send, response)
+            return
+        decision = await loop.run_in_executor(None, gate.decide, request, address)
         if scope["type"] == "http" and gate.needs_body(decision):
-            body, receive = await _read_body(receive)
+            body, receive = await _read_body(receive, MAX_BODY_BYTES)
             if body is not None:
                 decision = gate.check_body(decision, request, body)
         denial = gate.denial(decision, request)
@@ -105,8 +112,8 @@ def agent_of(scope: Scope) -> Decision:
     raise LookupError("No gateway has decided on this request.")
 
 
-async def _read_body(receive: Receive) -> "tuple[Optional[bytes], Receive]":
-    """The body, ``None`` if it is too large to be compared, and what the site receives in its place."""
+async def _read_body(receive: Receive, limit: int) -> "tuple[Optional[bytes], Receive]":
+    """The body, ``None`` if it is larger than the limit, and what the site receives in its place."""
     messages: List[Message] = []
     chunks: List[bytes] = []
     size = 0
@@ -117,22 +124,26 @@ async def _read_body(receive: Receive) -> "tuple[Optional[bytes], Receive]":
             break
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
-        if size > MAX_BODY_BYTES or not message.get("more_body", False):
+        if size > limit or not message.get("more_body", False):
             break
 
     async def replay() -> Message:
         return messages.pop(0) if messages else await receive()
 
-    return (b"".join(chunks) if size <= MAX_BODY_BYTES else None), replay
+    return (b"".join(chunks) if size <= limit else None), replay
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send, denial: Any) -> None:
+async def _refuse(scope: Scope, receive: Receive, send: Send, denial: Response) -> None:
     if scope["type"] == "websocket":
         # Servers answer a handshake that is closed before it was accepted with 403.
         await receive()
         await send({"type": "websocket.close", "code": 1008})
         return
-    status, headers, body = denial
+    await _respond(scope, send, denial)
+
+
+async def _respond(scope: Scope, send: Send, response: Response) -> None:
+    status, headers, body = response
     encoded = [(name.encode("ascii"), value.encode("utf-8")) for name, value in headers]
     encoded.append((b"content-length", str(len(body)).encode("ascii")))
     await send({"type": "http.response.start", "status": status, "headers": encoded})

@@ -60,6 +60,9 @@ class VerifiedCertificate:
     #: Of the rules for the grade.
     policy_version: int
     did_web: str
+    #: The entry of the key in the service's transparency log, by the name of the log and the index; ``None`` if none is named.
+    #: Only a proof shows that it is there.
+    log: Optional[Tuple[str, int]]
     #: Unix seconds: what the service knew until then is in the certificate.
     issued_at: int
     #: Unix seconds.
@@ -194,6 +197,7 @@ def _certificate_of(issuer: str, jws: Jws) -> VerifiedCertificate:
         and _is_integer(claims.get("policyVersion"))
         and _is_integer(claims.get("keySequence"), 1, 2_147_483_647)
         and _is_timestamp(claims.get("keyChangedAt"))
+        and ("log" not in claims or _is_logged_key(claims["log"]))
     ):
         refuse("certificate", "has other claims than it should have.")
     if claims["vct"] != f"{issuer}/credentials/agent-certificate":
@@ -216,6 +220,7 @@ def _certificate_of(issuer: str, jws: Jws) -> VerifiedCertificate:
         grade=claims["grade"],
         policy_version=int(claims["policyVersion"]),
         did_web=claims["did_web"],
+        log=(str(claims["log"]["origin"]), int(claims["log"]["index"])) if "log" in claims else None,
         issued_at=int(claims["iat"]),
         expires_at=int(claims["exp"]),
         status_list=(str(uri), int(status["idx"])),
@@ -290,6 +295,11 @@ def _is_integer(value: Any, least: Optional[int] = None, most: Optional[int] = N
 
 def _is_did(value: object) -> bool:
     return isinstance(value, str) and _DID.fullmatch(value) is not None
+
+
+def _is_logged_key(value: object) -> bool:
+    entry = _object(value)
+    return isinstance(entry.get("origin"), str) and _is_integer(entry.get("index"), 0)
 
 
 def _is_timestamp(value: object) -> bool:

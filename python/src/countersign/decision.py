@@ -39,14 +39,18 @@ class AgentData:
 class Caller:
     """Whom a request identifies.
 
-    :ivar kind: ``none``, ``unreadable``, ``signature-invalid`` or ``named``
-    :ivar proof: ``signature``, or ``none`` for the identification header alone, which is never a proof
+    :ivar kind: ``none``, ``unreadable``, ``conflict``, ``signature-invalid``, ``session-ended``, ``directory`` or ``named``
+    :ivar proof: ``signature``, ``session``, or ``none`` for the identification header alone, which is never a proof
+    :ivar url: of a directory
+    :ivar key_sequence: of a session: the number of the key with which the agent signed in
     """
 
     kind: str
     did: Optional[str] = None
     proof: str = "none"
     status: int = 401
+    key_sequence: Optional[int] = None
+    url: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class Decision:
     :ivar issuer: the service that certifies the agent, by its public origin
     :ivar source: where the data comes from: ``service``, ``cache``, or ``stale`` if the service is unreachable
     :ivar status_age_seconds: how old the status is at most
+    :ivar directory: the directory of the policy whose key signed the request. Such a caller is no agent of the service
     """
 
     action: str
@@ -100,6 +105,7 @@ class Decision:
     status_age_seconds: Optional[float] = None
     proof: str = "none"
     signature: Optional[SignatureResult] = None
+    directory: Optional[str] = None
 
     @property
     def proof_of_possession(self) -> bool:
@@ -147,6 +153,17 @@ def decide(rules: Rules, header: str, caller: Caller, result: Optional[LookupRes
         fixed = caller.status == 400
         refusal = refusal_of(400) if fixed else _custom_refusal(rules, caller.status)
         return _deny(refusal, [Reason("signature-invalid", "The signature of the request is not valid.")])
+    if caller.kind == "directory":
+        message = (
+            f"The caller signed the request with a key of {caller.url}. It is not an agent of the service."
+        )
+        return _by_level(rules, "directory", 403, [Reason("directory-signed", message)])
+    if caller.kind == "session-ended":
+        message = "The session has ended because the agent has changed its key. Sign in again."
+        return _deny(_custom_refusal(rules, 401), [Reason("session-ended", message)])
+    if caller.kind == "conflict":
+        message = f"The {header} header, the session and the signature must name the same agent."
+        return _by_level(rules, "unknown", 401, [Reason("identification-conflict", message)])
     if caller.kind != "named" or caller.did is None:
         message = f"The {header} header must be one DID, or its last 24 characters."
         return _by_level(rules, "unknown", 401, [Reason("identification-unreadable", message)])
@@ -244,6 +261,7 @@ def decision_of(
         source=source if stale_seconds is None else "stale",
         status_age_seconds=status_age_seconds if stale_seconds is None else stale_seconds,
         proof=caller.proof if named else "none",
+        directory=caller.url if caller.kind == "directory" else None,
     )
 
 
@@ -331,6 +349,11 @@ def _no_identification(header: str) -> Reason:
 def _proof_reason(proof: str, header: str) -> Reason:
     if proof == "signature":
         return Reason("signature-proven", "The caller signed the request with the agent's key.")
+    if proof == "session":
+        return Reason(
+            "session-proven",
+            "The caller has a session of this site, and proved possession of the agent's key when it signed in.",
+        )
     message = (
         f"The caller only sent the {header} header, which does not prove possession of the agent's key."
     )

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import base64
-import ipaddress
 import json
-import math
 import re
-import threading
 import time
 import uuid
-from collections import OrderedDict
-from dataclasses import dataclass, replace
-from datetime import datetime, timezone
-from typing import Any, Callable, Dict, Generic, List, Optional, Sequence, Tuple, TypeVar, Union
+from dataclasses import replace
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 from urllib.parse import quote
 
+from ._agent_cache import AgentCache
+from ._bounded_map import BoundedMap
 from ._http import (
     Component,
+    HeaderFields,
     RawRequest,
+    SignatureAgent,
     field_value,
     header_fields,
     matches_content_digest,
+    read_authority,
     strict_components,
 )
 from ._structured_fields import StructuredFieldError
-from ._urls import is_origin
+from ._token_buckets import TokenBuckets, address_key
+from ._urls import is_canonical_path, is_origin
 from .decision import (
     AgentData,
     Caller,
@@ -40,163 +40,23 @@ from .decision import (
     strictest,
     with_unverified_signature,
 )
-from .errors import CountersignError
+from .directories import FetchKeySet, KeyDirectories
 from .nonces import MemoryNonceStore, NonceStore
 from .policy import Policy, PolicyError, Rules, read_policy
 from .registry import Registry
+from .sessions import AgentSignIn, Response, refusal
 from .verification import RequestVerifier, SignatureResult, SigningKey
 
 #: At most this much of a body is buffered to compare its digest: 10 MiB.
 MAX_BODY_BYTES = 10 * 1024 * 1024
 
 _MAX_AGENTS = 10_000
-_MAX_UNKNOWN_AGENTS = 1_000
-_MAX_BUCKETS = 10_000
 # How long after asking for an unknown key the service is not asked for another one of the same agent.
 _REFRESH_SECONDS = 5.0
-# How long after a failure the service is not asked.
-_PAUSE_SECONDS = 1.0
-# Errors of the service itself. Any other error is about the one agent that was asked for.
-_SERVICE_ERRORS = ("NETWORK", "UNAVAILABLE", "RATE_LIMITED")
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class _BoundedMap(Generic[K, V]):
-    """A map that forgets the entry that was set the longest time ago."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._entries: "OrderedDict[K, V]" = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: K) -> Optional[V]:
-        return self._entries.get(key)
-
-    def set(self, key: K, value: V) -> None:
-        with self._lock:
-            self._entries[key] = value
-            self._entries.move_to_end(key)
-            if len(self._entries) > self._limit:
-                self._entries.popitem(last=False)
-
-    def remove(self, key: K) -> None:
-        with self._lock:
-            if key in self._entries:
-                del self._entries[key]
-
-
-@dataclass(frozen=True)
-class _Entry:
-    agent: Optional[AgentData]
-    requested_at: float
-
-
-class _AgentCache:
-    """Looks agents up at the service and keeps the responses."""
-
-    def __init__(
-        self,
-        registry: Registry,
-        seconds: float,
-        with_grade: bool,
-        with_key: bool,
-        now: Callable[[], float],
-    ) -> None:
-        self._registry = registry
-        self._seconds = seconds
-        self._with_grade = with_grade
-        self._with_key = with_key
-        self._blocked_until = -math.inf
-        self._now = now
-        self._agents: "_BoundedMap[str, _Entry]" = _BoundedMap(_MAX_AGENTS)
-        # Kept apart, so that a flood of invented DIDs evicts no agent.
-        self._unknown: "_BoundedMap[str, _Entry]" = _BoundedMap(_MAX_UNKNOWN_AGENTS)
-
-    def get_fresh(self, did: str) -> Optional[_Entry]:
-        entry = self._get(did)
-        return entry if entry is not None and self._now() - entry.requested_at < self._seconds else None
-
-    def lookup(self, did: str) -> LookupResult:
-        """Asks the service. Never raises: every error becomes an unreachable service."""
-        requested_at = self._now()
-        # After a failure, so that requests do not each wait for a service that is down.
-        if requested_at < self._blocked_until:
-            return self._unreachable(did)
-        try:
-            agent = self._fetch(did)
-        except CountersignError as error:
-            if error.code in _SERVICE_ERRORS:
-                self._blocked_until = self._now() + _PAUSE_SECONDS
-            return self._unreachable(did)
-        known = self._get(did)
-        if known is not None and known.agent is not None and agent is not None:
-            # An earlier key than before comes from a stale cache: its holder may have lost it since.
-            if (agent.key_sequence or 0) < (known.agent.key_sequence or 0):
-                return self._unreachable(did)
-        target, other = (self._unknown, self._agents) if agent is None else (self._agents, self._unknown)
-        target.set(did, _Entry(agent, requested_at))
-        other.remove(did)
-        return LookupResult(True, agent)
-
-    def _fetch(self, did: str) -> Optional[AgentData]:
-        try:
-            lookup = self._registry.lookup(did)
-            grade = self._registry.grade(did)["grade"] if self._with_grade else None
-            data = AgentData(
-                did=did,
-                status=lookup["certificate"]["status"],
-                verified=lookup["verified"] is True,
-                identity_method=lookup["owner"]["identityMethod"],
-                grade=grade,
-            )
-            if not self._with_key:
-                return data
-            agent = self._registry.agent(did)
-            return replace(
-                data,
-                key_age_seconds=_age_of(agent["keyChangedAt"]),
-                public_key=base64.b64decode(agent["publicKey"], validate=True),
-                keyid=agent["keyThumbprint"],
-                key_sequence=int(agent["keySequence"]),
-            )
-        except CountersignError as error:
-            if error.code == "NOT_FOUND":
-                return None
-            raise
-        except (KeyError, TypeError, ValueError) as cause:
-            message = "The response is not that of a Countersign service."
-            raise CountersignError("PROTOCOL", message) from cause
-
-    def _unreachable(self, did: str) -> LookupResult:
-        entry = self._get(did)
-        if entry is None:
-            return LookupResult(False)
-        return LookupResult(False, entry.agent, self._now() - entry.requested_at)
-
-    def _get(self, did: str) -> Optional[_Entry]:
-        return self._agents.get(did) or self._unknown.get(did)
-
-
-class _TokenBuckets:
-    """A token bucket for each key: ``requests`` at once, refilled evenly over ``seconds``."""
-
-    def __init__(self, requests: float, seconds: float) -> None:
-        self._requests = requests
-        self._rate = requests / seconds
-        self._buckets: "_BoundedMap[str, Tuple[float, float]]" = _BoundedMap(_MAX_BUCKETS)
-        self._lock = threading.Lock()
-
-    def take(self, key: str, now: float) -> int:
-        """Takes a token. 0 if there was one, else the number of seconds until the next one."""
-        with self._lock:
-            tokens, filled_at = self._buckets.get(key) or (self._requests, now)
-            tokens = min(self._requests, tokens + max(0.0, now - filled_at) * self._rate)
-            taken = tokens >= 1
-            self._buckets.set(key, (tokens - 1 if taken else tokens, now))
-        return 0 if taken else max(1, math.ceil((1 - tokens) / self._rate))
-
+# RFC 6750 section 2.1.
+_BEARER = re.compile(r"Bearer +([\x21-\x7e]+)", re.IGNORECASE)
+# Without characters that clients and servers spell differently, or that would end a quoted string.
+_SIGN_IN_PATH = re.compile(r"(?!//)/[A-Za-z0-9/._~!$&'()*+,=:@-]*")
 
 class Gate:
     """Makes the decisions.
@@ -207,6 +67,10 @@ class Gate:
         counts
     :param nonces: where nonces are stored; by default in the memory of this process, so several processes need one
     :param issuer: the public address of the service, if ``service`` is an internal one
+    :param sessions: the sessions that count as proof: an :class:`AgentSignIn`, or one for each origin of the site
+    :param sign_in_path: where the middlewares serve the sign-in endpoint, such as ``/agent-sign-in``; refusals name it
+    :param fetch_directory: fetches the key sets of the policy's ``directories``, for sites whose requests leave through a proxy: takes
+        the address, returns the body, and raises unless the status is 200
     :raises PolicyError: listing every mistake
     """
 
@@ -217,6 +81,9 @@ class Gate:
         audiences: Sequence[str] = (),
         nonces: Optional[NonceStore] = None,
         issuer: Optional[str] = None,
+        sessions: Union[AgentSignIn, Sequence[AgentSignIn]] = (),
+        sign_in_path: Optional[str] = None,
+        fetch_directory: Optional[FetchKeySet] = None,
         now: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
@@ -225,16 +92,21 @@ class Gate:
         self.policy = policy if isinstance(policy, Policy) else read_policy(policy, self.naming)
         self.audiences = list(audiences)
         self._issuer = issuer or self.registry.service
+        self._sign_ins = [sessions] if isinstance(sessions, AgentSignIn) else list(sessions)
+        self._sign_in_path = sign_in_path
         self._check_options()
         self._nonces = nonces or MemoryNonceStore(now=wall_clock)
         self._now = now
         self._wall_clock = wall_clock
         rules = self.policy.all_rules
         with_grade = any(each.minimum_grade is not None for each in rules)
-        with_key = bool(self.audiences) or any(each.minimum_key_age_seconds > 0 for each in rules)
-        self._agents = _AgentCache(self.registry, self.policy.cache_seconds, with_grade, with_key, now)
-        self._buckets = _TokenBuckets(self.policy.limit_requests, self.policy.limit_seconds)
-        self._refreshed_at: "_BoundedMap[str, float]" = _BoundedMap(_MAX_AGENTS)
+        with_key = bool(self.audiences or self._sign_ins)
+        with_key = with_key or any(each.minimum_key_age_seconds > 0 for each in rules)
+        self._agents = AgentCache(self.registry, self.policy.cache_seconds, with_grade, with_key, now)
+        self._directories = KeyDirectories(self.policy.directories, fetch_directory, now, wall_clock)
+        self._buckets = TokenBuckets(self.policy.limit_requests, self.policy.limit_seconds)
+        self._sign_in_buckets = TokenBuckets(self.policy.limit_requests, self.policy.limit_seconds)
+        self._refreshed_at: "BoundedMap[str, float]" = BoundedMap(_MAX_AGENTS)
 
     def decide(self, request: RawRequest, address: Optional[str] = None) -> Decision:
         """Decides on a request. Never raises: if the gateway itself fails, the policy's rule for an unreachable service
@@ -248,6 +120,26 @@ class Gate:
         except Exception:  # Whatever fails here must not let a request through.
             verdict = strictest([failure_verdict(each) for each in rules])
             return decision_of(self.policy.mode, Caller("none"), verdict, None)
+
+    def is_sign_in(self, request: RawRequest) -> bool:
+        """Whether a request is for the sign-in endpoint, which :meth:`sign_in` serves."""
+        return self._sign_in_path is not None and request.target.partition("?")[0] == self._sign_in_path
+
+    def sign_in(self, request: RawRequest, body: Optional[bytes], address: Optional[str] = None) -> Response:
+        """The response of the sign-in endpoint. Never raises.
+
+        :param body: ``None`` if it is larger than ``MAX_ANSWER_BYTES`` of :mod:`countersign.sessions`
+        :param address: that of the client, for the rate limit
+        """
+        seconds = self._sign_in_buckets.take(address_key(address or ""), self._now())
+        if seconds > 0:
+            message = "Too many sign-ins from this address."
+            return refusal(429, "RATE_LIMITED", message, ("retry-after", str(seconds)))
+        fields = header_fields(request.headers)
+        site = next((each for each in self._sign_ins if _is_at(request, fields, each.audience)), None)
+        if site is None:
+            return refusal(404, "NOT_FOUND", "Agents do not sign in at this origin.")
+        return site.handle(request.method, field_value(fields, "content-type"), body)
 
     def check_body(self, decision: Decision, request: RawRequest, body: bytes) -> Decision:
         """Compares a body with the digest that the agent signed.
@@ -287,6 +179,7 @@ class Gate:
     def forwarded_headers(self, decision: Decision) -> List[Tuple[str, str]]:
         """The headers for the site behind the gateway. In shadow mode the decision starts with ``shadow-``."""
         signature = decision.signature
+        is_signed = decision.proof == "signature" or decision.directory is not None
         values = {
             "Decision": f"shadow-{decision.action}" if decision.mode == "shadow" else decision.action,
             "Verified": "true" if decision.verified else "false",
@@ -295,9 +188,8 @@ class Gate:
             "Status": decision.status,
             "Identity-Level": None if decision.identity_level is None else _printable(decision.identity_level),
             "Issuer": None if decision.status is None else decision.issuer,
-            "Content-Digest": signature.content_digest
-            if signature is not None and decision.proof == "signature"
-            else None,
+            "Content-Digest": signature.content_digest if signature is not None and is_signed else None,
+            "Directory": decision.directory,
         }
         return [
             (self.naming.forwarded_header(name), value)
@@ -340,7 +232,7 @@ class Gate:
         if page:
             headers.append(("content-security-policy", "default-src 'none'"))
         if refusal.status == 401:
-            headers.append(("www-authenticate", self.naming.id_header))
+            headers.append(("www-authenticate", self._challenges()))
         lacks_proof = refusal.status == 401 or decision.reasons[0].code == "proof-required"
         if self.audiences and lacks_proof and not hidden:
             headers.append(("accept-signature", self._accept_signature(request)))
@@ -356,21 +248,41 @@ class Gate:
         ]
         if not is_origin(self._issuer):
             mistakes.append("issuer takes an origin such as https://shop.example")
-        if not self.audiences:
+        if self._sign_in_path is not None:
+            path = self._sign_in_path
+            if _SIGN_IN_PATH.fullmatch(path) is None or not is_canonical_path(path):
+                mistakes.append("sign_in_path takes a path such as /agent-sign-in")
+            if not self._sign_ins:
+                mistakes.append("sign_in_path needs `sessions`")
+        if not self.audiences and not self._sign_ins:
             places = ["policy"] if self.policy.rules.require_proof else []
             routes = enumerate(self.policy.routes)
             places += [f"policy.routes[{i}]" for i, each in routes if each.rules.require_proof]
             mistakes += [
-                f"{each}.requireProof needs `audiences`: without them, nobody can prove anything"
+                f"{each}.requireProof needs `audiences` or `sessions`: without them, nobody can prove anything"
                 for each in places
             ]
+        if not self.audiences and self.policy.directories:
+            mistakes.append(
+                "policy.directories requires `audiences`: without them, no signature is accepted"
+            )
         if mistakes:
             raise PolicyError(mistakes)
 
     @property
     def vary(self) -> str:
         """The ``Vary`` value for every response behind the gateway."""
-        return f"{self.naming.id_header}, Signature" if self.audiences else self.naming.id_header
+        names = [self.naming.id_header]
+        names += ["Authorization"] if self._sign_ins else []
+        names += ["Signature"] if self.audiences else []
+        return ", ".join(names)
+
+    def _challenges(self) -> str:
+        """The authentication schemes that are accepted, and where to sign in (RFC 9110 section 11.6.1; docs/sessions.md)."""
+        if not self._sign_ins:
+            return self.naming.id_header
+        sign_in = "" if self._sign_in_path is None else f' sign_in="{self._sign_in_path}"'
+        return f"{self.naming.id_header}{sign_in}, Bearer"
 
     def _decide(self, request: RawRequest, rules: List[Rules], address: Optional[str]) -> Decision:
         fields = header_fields(request.headers)
@@ -382,41 +294,66 @@ class Gate:
         if preflight and self.policy.preflight == "pass":
             reason = Reason("preflight", "The request is a CORS preflight.")
             return decision_of(self.policy.mode, Caller("none"), Verdict("allow", (reason,)), None)
+        session = self._session_of(request, fields)
         if "signature" not in fields and "signature-input" not in fields:
-            return self._decide_by_header(request, rules, address)
+            return self._decide_unsigned(request, rules, address, session)
         if not self.audiences:
             unverified = SignatureResult(verdict="unverified", reason="no-audience", status=401)
-            decision = self._decide_by_header(request, rules, address)
+            decision = self._decide_unsigned(request, rules, address, session)
             return with_unverified_signature(decision, unverified)
-        return self._decide_signed(request, rules, address)
+        return self._decide_signed(request, rules, address, session)
 
-    def _decide_by_header(
-        self, request: RawRequest, rules: List[Rules], address: Optional[str]
+    def _session_of(self, request: RawRequest, fields: HeaderFields) -> Optional[Caller]:
+        """``None`` if the request has no valid session."""
+        token = _BEARER.fullmatch(field_value(fields, "authorization") or "")
+        if token is None:
+            return None
+        several = len(self._sign_ins) > 1 or len(self.audiences) > 1
+        for each in self._sign_ins:
+            claims = each.session(token.group(1))
+            # One of the sites behind could use the sessions that it receives at the others.
+            if claims is not None and not (several and not _is_at(request, fields, each.audience)):
+                return Caller("named", claims.did, "session", key_sequence=claims.key_sequence)
+        return None
+
+    def _caller_of(self, identification: Optional[str], session: Optional[Caller]) -> Caller:
+        if identification is None:
+            return session or Caller("none")
+        tail = self.naming.tail_of(identification)
+        if tail is None:
+            return Caller("unreadable")
+        named = Caller("named", self.naming.did_of(tail))
+        if session is None:
+            return named
+        return session if session.did == named.did else Caller("conflict")
+
+    def _decide_unsigned(
+        self, request: RawRequest, rules: List[Rules], address: Optional[str], session: Optional[Caller]
     ) -> Decision:
         identification = field_value(header_fields(request.headers), self.naming.id_header.lower())
-        tail = None if identification is None else self.naming.tail_of(identification)
-        if identification is None:
-            caller = Caller("none")
-        elif tail is None:
-            caller = Caller("unreadable")
-        else:
-            caller = Caller("named", self.naming.did_of(tail))
+        caller = self._caller_of(identification, session)
         if caller.did is None:
             return self._limited(self._evaluate(rules, caller, None, None), address)
         cached = self._agents.get_fresh(caller.did)
-        result = LookupResult(True, cached.agent) if cached else self._agents.lookup(caller.did)
-        source = ("cache" if cached else "service") if result.answered else None
-        return self._limited(self._evaluate(rules, caller, result, source), address)
+        if cached is not None and not _is_before(cached.agent, caller):
+            result, source = LookupResult(True, cached.agent), "cache"
+        else:
+            result, source = self._agents.lookup(caller.did), "service"
+        if _has_ended(caller, result):
+            return self._limited(self._evaluate(rules, Caller("session-ended"), None, None), address)
+        basis = source if result.answered else None
+        return self._limited(self._evaluate(rules, caller, result, basis), address)
 
     def _decide_signed(
-        self, request: RawRequest, rules: List[Rules], address: Optional[str]
+        self, request: RawRequest, rules: List[Rules], address: Optional[str], session: Optional[Caller]
     ) -> Decision:
         found: List[Tuple[LookupResult, str]] = []
+        directories = self._directories
 
         def find_key(agent: Any, keyid: str) -> Union[SigningKey, str]:
             did = self.naming.did_of_key_set(self._issuer, agent.url)
             if did is None:
-                return "untrusted-agent"
+                return directories.find_key(agent, keyid)
             lookup, source = self._lookup_key(did, keyid)
             found.append((lookup, source))
             data = lookup.agent
@@ -425,23 +362,45 @@ class Gate:
                 return SigningKey(data.public_key, did)
             return "unknown-key" if lookup.answered else "directory-unavailable"
 
-        def admits(key: SigningKey) -> bool:
-            signer = Caller("named", key.did, "signature")
+        def profile_of(agent: SignatureAgent) -> str:
+            directory = directories.find(agent)
+            return "strict" if directory is None else directory.profile
+
+        def signer_of(did: Optional[str], agent: Optional[SignatureAgent]) -> Caller:
+            if did is not None:
+                return Caller("named", did, "signature")
+            directory = None if agent is None else directories.find(agent)
+            return Caller("directory", url=None if directory is None else directory.url)
+
+        def admits(key: SigningKey, agent: SignatureAgent) -> bool:
             shadow = self.policy.mode == "shadow"
-            return shadow or self._verdict(rules, signer, found[-1][0]).action != "deny"
+            lookup = found[-1][0] if found else None
+            signer = signer_of(key.did, agent)
+            return shadow or self._verdict(rules, signer, lookup).action != "deny"
 
         verifier = RequestVerifier(
-            self.audiences, find_key, self._nonces, self.naming, admit=admits, now=self._wall_clock
+            self.audiences,
+            find_key,
+            self._nonces,
+            self.naming,
+            profile=profile_of,
+            admit=admits,
+            now=self._wall_clock,
         )
         result = verifier.verify(request)
         if result.verdict == "verified" or result.reason == "not-admitted":
-            lookup, answered_by = found[-1]
-            signer = Caller("named", result.did, "signature")
-            source = answered_by if lookup.answered else None
-            decision = self._evaluate(rules, signer, lookup, source)
+            signer = signer_of(result.did, result.signature_agent)
+            if session is not None and session.did != signer.did:
+                decision = self._evaluate(rules, Caller("conflict"), None, None)
+            elif not found:
+                decision = self._evaluate(rules, signer, None, None)
+            else:
+                lookup, answered_by = found[-1]
+                source = answered_by if lookup.answered else None
+                decision = self._evaluate(rules, signer, lookup, source)
             return self._limited(replace(decision, signature=result), address)
         if result.verdict == "unverified":
-            decision = self._decide_by_header(request, rules, address)
+            decision = self._decide_unsigned(request, rules, address, session)
             return with_unverified_signature(decision, result)
         status = result.status if result.status in (400, 403) else 401
         caller = Caller("signature-invalid", status=status)
@@ -476,7 +435,9 @@ class Gate:
     def _limited(self, decision: Decision, address: Optional[str]) -> Decision:
         if decision.action != "limit":
             return decision
-        if decision.did is None or decision.status is None:
+        if decision.directory is not None:
+            key = f"directory {decision.directory}"
+        elif decision.did is None or decision.status is None:
             key = address_key(address or "")
         else:
             # Separate, so that a caller without proof cannot use up the limit of the agent that it names.
@@ -498,23 +459,25 @@ class Gate:
         return f'sig1=({identifiers});created;expires;tag="web-bot-auth"'
 
 
-def address_key(address: str) -> str:
-    """The key under which requests of an address are counted: an IPv4 address, or the /64 of an IPv6 address."""
-    bare = address.partition("%")[0].lower()
-    try:
-        parsed = ipaddress.ip_address(bare)
-    except ValueError:
-        return bare[:64]
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
-        return str(ipaddress.IPv6Network((parsed, 64), strict=False))
-    return str(parsed)
+def _is_before(agent: Optional[AgentData], caller: Caller) -> bool:
+    """Whether a session was issued for a later key than the cache has."""
+    sequence = 0 if agent is None else agent.key_sequence or 0
+    return caller.key_sequence is not None and sequence < caller.key_sequence
 
 
-def _age_of(timestamp: str) -> float:
-    changed = datetime.strptime(timestamp, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
-    return (datetime.now(timezone.utc) - changed).total_seconds()
+def _has_ended(caller: Caller, result: LookupResult) -> bool:
+    """Whether the agent of a session has another key now."""
+    current = None if result.agent is None else result.agent.key_sequence
+    if caller.key_sequence is None or current is None:
+        return False
+    # While the service is out of reach, a response from before the session says nothing about it.
+    return current > caller.key_sequence or (result.answered and current < caller.key_sequence)
+
+
+def _is_at(request: RawRequest, fields: HeaderFields, origin: str) -> bool:
+    """Whether a request is for the host of an origin. A proxy may have ended the TLS connection."""
+    scheme, _, host = origin.partition("://")
+    return read_authority(replace(request, scheme=scheme), fields) == host
 
 
 def _printable(text: str) -> str:
@@ -556,4 +519,4 @@ def _html_page(title: str, message: str, request_id: str) -> str:
 """
 
 
-__all__ = ["MAX_BODY_BYTES", "Gate", "address_key"]
+__all__ = ["MAX_BODY_BYTES", "Gate"]

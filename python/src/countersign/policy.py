@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from urllib.parse import unquote_to_bytes
 
 from ._naming import Naming
+from .directories import Directory, directory_url
 
 LEVELS = ("none", "unknown", "directory", "unverified", "verified")
 
@@ -73,6 +74,7 @@ class Policy:
     limit_seconds: float = 60
     cache_seconds: float = 5
     preflight: str = "pass"
+    directories: Tuple[Directory, ...] = ()
     routes: Tuple[Route, ...] = field(default=())
 
     @property
@@ -160,14 +162,30 @@ class _Reader:
         seconds = self._number(limit, "policy.limit", "seconds", 1, 86_400, 60)
         cache_seconds = self._number(given, "policy", "cacheSeconds", 0, 60, 5)
         preflight = self._choice(given, "policy", "preflight", ("pass", "decide"), "pass")
-        for name in ("directories", "trust"):
-            if given.get(name, []) != []:
-                self.mistakes.append(f"policy.{name} is not supported by this package")
+        directories = self._directories(given["directories"]) if "directories" in given else ()
+        if given.get("trust", []) != []:
+            self.mistakes.append("policy.trust is not supported by this package")
         if "offline" in given:
             self.mistakes.append("policy.offline is not supported by this package")
         rules = self._rules(given, "policy", Rules(SUGGESTED_LEVELS))
         routes = tuple(self._routes(given["routes"], rules)) if "routes" in given else ()
-        return Policy(rules, mode, requests, seconds, cache_seconds, preflight, routes)
+        return Policy(rules, mode, requests, seconds, cache_seconds, preflight, directories, routes)
+
+    def _directories(self, value: Any) -> Tuple[Directory, ...]:
+        if not isinstance(value, list):
+            accepts = "a list of objects with `url` (https) and `profile` (`strict` or `wba`)"
+            self.mistakes.append(f"policy.directories must be {accepts}")
+            return ()
+        return tuple(self._directory(each, f"policy.directories[{i}]") for i, each in enumerate(value))
+
+    def _directory(self, value: Any, place: str) -> Directory:
+        given = self._record(value, place, ("url", "profile"))
+        text = given.get("url")
+        url = directory_url(text) if isinstance(text, str) else None
+        if url is None:
+            accepts = "an https address at a host name, such as `https://bots.example`"
+            self.mistakes.append(f"{place}.url must be {accepts}")
+        return Directory(url or "", self._choice(given, place, "profile", ("strict", "wba"), "strict"))
 
     def _routes(self, value: Any, rules: Rules) -> List[Route]:
         if not isinstance(value, list):

@@ -10,11 +10,14 @@ import urllib.request
 from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import quote
 
+from ._bounded_map import BoundedMap
 from ._naming import Naming
 from ._urls import is_origin
 from .errors import CountersignError
 
 _MAX_BYTES = 1024 * 1024
+# Agents whose key sequence is remembered.
+_MAX_AGENTS = 10_000
 _JWT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 
@@ -46,6 +49,7 @@ class Registry:
         except ValueError as cause:
             raise CountersignError("INVALID_ARGUMENT", f"naming: {cause}.") from cause
         self.timeout = timeout
+        self._key_sequences: "BoundedMap[str, int]" = BoundedMap(_MAX_AGENTS)
 
     def lookup(self, agent: str) -> Dict[str, Any]:
         """The certificate of an agent and how its owner is verified (contract 4.1).
@@ -76,16 +80,28 @@ class Registry:
             raise CountersignError("PROTOCOL", "The response is not that of a Countersign service.", status)
         return text
 
-    def verify(self, public_key: str, challenge: str, signature: str) -> Dict[str, Any]:
+    def verify(
+        self, public_key: str, challenge: str, signature: str, did: Optional[str] = None
+    ) -> Dict[str, Any]:
         """Verifies an answer to a challenge (contract 4.3).
 
         :param public_key: 32 bytes in base64
         :param challenge: the text that the agent was sent
         :param signature: 64 bytes in base64
+        :param did: the DID that the agent says it has, to be compared
         :raises CountersignError: ``INVALID_SIGNATURE``, ``NOT_FOUND``, ``VALIDATION_ERROR``, ``NETWORK``
         """
         body = {"publicKey": public_key, "challenge": challenge, "signature": signature}
+        if did is not None:
+            body[self.naming.did_field] = did
         return self.call("POST", "/api/v1/agent/verify", body)
+
+    def record_key_sequence(self, did: str, sequence: int) -> bool:
+        """Records the number of an agent's key. ``False`` if this object has seen a higher one: what has the lower number is
+        outdated, such as a session from before a change of the key, or the response of a stale cache."""
+        last = self._key_sequences.get(did) or 0
+        self._key_sequences.set(did, max(last, sequence))
+        return sequence >= last
 
     def call(self, method: str, path: str, body: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
         """Sends a request to the service and returns the JSON object of its response.

@@ -163,7 +163,7 @@ class RequestVerifier:
     :param naming: the names of the deployment whose agents are expected
     :param profile: ``strict``, or ``wba`` for signatures that cover the minimum of the drafts; or a function of the place
         of the keys
-    :param admit: the site's policy, asked before the nonce is recorded
+    :param admit: the site's policy, asked with the key and its place before the nonce is recorded
     :param now: the clock, in Unix seconds
     :param allow_test_keys: accept keys that are published in standards; for tests only
     :raises ValueError: if an audience is not an origin
@@ -176,7 +176,7 @@ class RequestVerifier:
         nonces: Optional[NonceStore],
         naming: Naming = Naming(),
         profile: Union[str, Callable[[SignatureAgent], str]] = "strict",
-        admit: Optional[Callable[[SigningKey], bool]] = None,
+        admit: Optional[Callable[[SigningKey, SignatureAgent], bool]] = None,
         now: Callable[[], float] = time.time,
         allow_test_keys: bool = False,
     ) -> None:
@@ -220,7 +220,7 @@ class RequestVerifier:
         digest_field = field_value(fields, "content-digest") if read.covers("content-digest") else None
         known = replace(known, did=key.did, content_digest=digest_field)
         fault = self._agent_fault(received, read, key, profile)
-        if fault is None and self._admit is not None and not self._admit(key):
+        if fault is None and self._admit is not None and not self._admit(key, read.agent):
             fault = "not-admitted"
         if fault is not None:
             return _refused(fault, known)

@@ -37,6 +37,8 @@ def verify_request(
             return "untrusted-agent"
         try:
             found = registry.agent(did)
+            if not registry.record_key_sequence(did, int(found["keySequence"])):
+                return "directory-unavailable"
             if found["keyThumbprint"] != keyid:
                 return "unknown-key"
             return SigningKey(base64.b64decode(found["publicKey"], validate=True), did, str(found["status"]))

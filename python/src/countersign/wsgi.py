@@ -11,6 +11,7 @@ from urllib.parse import quote
 from ._http import RawRequest
 from .decision import Decision
 from .gateway import MAX_BODY_BYTES, Gate
+from .sessions import MAX_ANSWER_BYTES, Response
 
 Environ = Dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -38,9 +39,13 @@ class WsgiGateway:
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         gate = self._gate
         request = self._request_of(environ)
+        if gate.is_sign_in(request):
+            body = _read_body(environ, MAX_ANSWER_BYTES)
+            answer = gate.sign_in(request, body, environ.get("REMOTE_ADDR"))
+            return _respond(request, start_response, answer)
         decision = gate.decide(request, environ.get("REMOTE_ADDR"))
         if gate.needs_body(decision):
-            body = _read_body(environ)
+            body = _read_body(environ, MAX_BODY_BYTES)
             if body is not None:
                 decision = gate.check_body(decision, request, body)
                 environ["wsgi.input"] = io.BytesIO(body)
@@ -51,11 +56,7 @@ class WsgiGateway:
             environ["HTTP_" + name.upper().replace("-", "_")] = value
         denial = gate.denial(decision, request)
         if denial is not None:
-            status, headers, body = denial
-            start_response(
-                f"{status} {HTTPStatus(status).phrase}", [*headers, ("content-length", str(len(body)))]
-            )
-            return [b"" if request.method == "HEAD" else body]
+            return _respond(request, start_response, denial)
         environ[DECISION_KEY] = decision
         return self._app(environ, _with_vary(start_response, gate.vary))
 
@@ -89,6 +90,15 @@ def agent_of(environ: Environ) -> Decision:
     raise LookupError("No gateway has decided on this request.")
 
 
+def _respond(
+    request: RawRequest, start_response: StartResponse, response: Response
+) -> Iterable[bytes]:
+    status, headers, body = response
+    fields = [*headers, ("content-length", str(len(body)))]
+    start_response(f"{status} {HTTPStatus(status).phrase}", fields)
+    return [b"" if request.method == "HEAD" else body]
+
+
 def _target_of(environ: Environ) -> str:
     """The request target as sent. Servers decode the path, and only some give it as sent too."""
     raw = environ.get("RAW_URI") or environ.get("REQUEST_URI")
@@ -112,19 +122,19 @@ def _is_default_type(environ: Environ) -> bool:
     )
 
 
-def _read_body(environ: Environ) -> Optional[bytes]:
-    """``None`` if the body is too large to be compared."""
+def _read_body(environ: Environ, limit: int) -> Optional[bytes]:
+    """``None`` if the body is larger than the limit."""
     length = environ.get("CONTENT_LENGTH") or "0"
     if environ.get("HTTP_TRANSFER_ENCODING"):
         # Unless the server says that its input ends, reading on could wait for ever.
         if not environ.get("wsgi.input_terminated"):
             return None
-        body: bytes = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
-        if len(body) <= MAX_BODY_BYTES:
+        body: bytes = environ["wsgi.input"].read(limit + 1)
+        if len(body) <= limit:
             return body
         environ["wsgi.input"] = _Joined(body, environ["wsgi.input"])
         return None
-    if re.fullmatch("[0-9]{1,15}", length) is None or int(length) > MAX_BODY_BYTES:
+    if re.fullmatch("[0-9]{1,15}", length) is None or int(length) > limit:
         return None
     content: bytes = environ["wsgi.input"].read(int(length))
     return content

@@ -3,12 +3,13 @@ import type { Command } from 'commander'
 import { Failure } from '../errors.ts'
 import type { Invocation } from '../invocation.ts'
 import type { MockAgent } from '../mock/agents.ts'
+import type { MockIssuer } from '../mock/issuer.ts'
 import type { Mock } from '../mock/serve.ts'
 import { jsonText } from '../output.ts'
 
 const HELP = `
-The first output is JSON with the address and the agents: their states, DIDs and private keys. The agents are the same at
-each start. It listens on loopback only, and ends on SIGINT or SIGTERM.
+The first output is JSON with the address and the agents: their states, DIDs and private keys, with a certificate for each
+key. The agents and keys are the same at each start. It listens on loopback only, and ends on SIGINT or SIGTERM.
 Everyone knows these keys. Never claim a certificate of a real service with them.`
 
 interface MockFlags {
@@ -35,7 +36,7 @@ async function mock({ port, shortName, idHeader }: MockFlags, cli: Invocation): 
   const options = { port: portOf(port), naming: namesOf(shortName, idHeader), now: cli.io.now }
   const stopped = cli.io.untilSignalled()
   const serving = await serveMock(options)
-  const result = resultOf(serving)
+  const result = await resultOf(serving)
   cli.print(result, jsonText(result, 2))
   await stopped
   await serving.close()
@@ -59,22 +60,20 @@ function namesOf(shortName: string | undefined, idHeader: string | undefined) {
   }
 }
 
-function resultOf({ url, site, agents }: Mock) {
-  const { shortName, idHeader, didPrefix } = site.naming
-  return {
-    url,
-    shortName,
-    idHeader,
-    agents: agents.map(({ name, tail, status, keys }: MockAgent) => ({
-      name,
-      did: `${didPrefix}${tail}`,
-      status,
-      keys: keys.map(({ publicKey, jwk, pem }, i) => ({
-        sequence: i + 1,
-        publicKey: encodeBase64(publicKey),
-        jwk,
-        pem,
-      })),
-    })),
-  }
+async function resultOf({ url, site, agents, issuer }: Mock) {
+  const { shortName, idHeader } = site.naming
+  const listed = agents.map((agent) => listedAgent(agent, site, issuer))
+  return { url, shortName, idHeader, agents: await Promise.all(listed) }
+}
+
+async function listedAgent(agent: MockAgent, { naming }: Mock['site'], issuer: MockIssuer) {
+  const { name, tail, status, keys } = agent
+  const listed = keys.map(async (key, i) => ({
+    sequence: i + 1,
+    publicKey: encodeBase64(key.publicKey),
+    jwk: key.jwk,
+    pem: key.pem,
+    certificate: await issuer.certificateOf(agent, key),
+  }))
+  return { name, did: `${naming.didPrefix}${tail}`, status, keys: await Promise.all(listed) }
 }

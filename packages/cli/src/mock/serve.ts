@@ -5,6 +5,8 @@ import {
   CodedError,
   ERROR_STATUS,
   identifySchema,
+  JWS_ALGORITHMS,
+  type JwsAlgorithm,
   parseAgentReference,
   parseIdentificationHeader,
 } from '@countersign/protocol'
@@ -12,17 +14,23 @@ import { isSignature } from '@countersign/sdk'
 import { currentKey, type MockAgent, mockAgents } from './agents.ts'
 import type { MockSite } from './documents.ts'
 import * as documents from './documents.ts'
+import { serveFeed } from './feed.ts'
+import { MockIssuer, STATUS_LIST_PATH } from './issuer.ts'
 import { readClaim, readVerify } from './requests.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const JSON_TYPE = 'application/json'
 const DID_JSON = 'application/did+json'
+const JWT_TYPE = 'application/jwt'
+const SD_JWT_TYPE = 'application/dc+sd-jwt'
+const KEY_SET_PATH = '/.well-known/jwks.json'
 
 /** A mock that listens. */
 export interface Mock {
   readonly url: string
   readonly agents: readonly MockAgent[]
   readonly site: MockSite
+  readonly issuer: MockIssuer
   close(): Promise<void>
 }
 
@@ -46,10 +54,7 @@ interface Reply {
 export async function serveMock({ port, naming, now }: MockOptions): Promise<Mock> {
   const agents = mockAgents()
   const server = createServer((request, response) => {
-    reply(request).then(
-      (sent) => send(request, response, sent),
-      (error) => send(request, response, errorReply(error)),
-    )
+    respond(request, response).catch((error) => send(request, response, errorReply(error)))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -57,22 +62,30 @@ export async function serveMock({ port, naming, now }: MockOptions): Promise<Moc
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const site = { origin: url, naming, now }
-  const reply = (request: IncomingMessage) => answer(site, agents, request)
+  const served = { site, agents, issuer: new MockIssuer(site, agents) }
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
+    const isFeed = request.method === 'GET' && pathOf(request) === '/api/v1/feed'
+    if (isFeed) return serveFeed(served.issuer, request, response)
+    send(request, response, await answer(served, request))
+  }
   const close = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve())
       server.closeAllConnections()
     })
-  return { url, agents, site, close }
+  return { url, ...served, close }
 }
 
-async function answer(
-  site: MockSite,
-  agents: readonly MockAgent[],
-  request: IncomingMessage,
-): Promise<Reply> {
+type Served = Pick<Mock, 'site' | 'agents' | 'issuer'>
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?')[0] as string
+}
+
+async function answer(served: Served, request: IncomingMessage): Promise<Reply> {
+  const { site, agents, issuer } = served
   const { method = '', url = '', headers } = request
-  const path = url.split('?')[0] as string
+  const path = pathOf(request)
   if (method === 'POST') return answerPost(site, agents, path, await readBody(request))
   if (method !== 'GET' && method !== 'HEAD') {
     throw new CodedError('METHOD_NOT_ALLOWED', 'The mock takes GET and POST.')
@@ -88,28 +101,72 @@ async function answer(
       ),
     }
   }
+  const ofIssuer = await issuerDocument(issuer, site, path)
+  if (ofIssuer !== null) return ofIssuer
   const [, reference = '', suffix = ''] =
     /^\/(?:api\/v1\/agent|api\/agents|agent)\/([^/]+)(\/[a-z.]+)?$/.exec(path) ?? []
   const agent = reference === '' ? null : agentOf(site, agents, reference, path)
-  const document = agent && documentOf(site, agent, path, suffix, headers.accept ?? '')
+  const asked = { path, suffix, accept: headers.accept?.toLowerCase() ?? '', alg: algorithmIn(url) }
+  const document = agent && (await documentOf(served, agent, asked))
   if (!document) throw new CodedError('NOT_FOUND', 'The mock does not serve this path.')
   return document
 }
 
-/** The document at a path about an agent, or null. */
-function documentOf(
-  site: MockSite,
-  agent: MockAgent,
+/** What the issuer publishes at a path, or null. */
+async function issuerDocument(
+  issuer: MockIssuer,
+  { origin }: MockSite,
   path: string,
-  suffix: string,
-  accept: string,
-): Reply | null {
+): Promise<Reply | null> {
+  switch (path) {
+    case KEY_SET_PATH:
+      return { body: issuer.keySet() }
+    case '/.well-known/jwt-vc-issuer':
+      return { body: { issuer: origin, jwks_uri: origin + KEY_SET_PATH } }
+    case '/api/v1/snapshot':
+      return { body: await issuer.snapshot() }
+    case STATUS_LIST_PATH:
+      return { type: 'application/statuslist+jwt', body: await issuer.statusList() }
+    default:
+      return null
+  }
+}
+
+function algorithmIn(url: string): JwsAlgorithm | undefined {
+  const named = new URL(url, 'http://mock').searchParams.get('alg')
+  if (named === null) return undefined
+  const alg = JWS_ALGORITHMS.find((each) => each === named)
+  if (alg !== undefined) return alg
+  throw new CodedError('VALIDATION_ERROR', `alg is ${JWS_ALGORITHMS.join(' or ')}.`)
+}
+
+interface Asked {
+  readonly path: string
+  readonly suffix: string
+  /** In lower case. */
+  readonly accept: string
+  readonly alg: JwsAlgorithm | undefined
+}
+
+/** The document at a path about an agent, or null. */
+async function documentOf(
+  { site, issuer }: Served,
+  agent: MockAgent,
+  { path, suffix, accept, alg }: Asked,
+): Promise<Reply | null> {
   const [root] = /^\/(api\/v1\/agent|api\/agents|agent)/.exec(path) as RegExpExecArray
   switch (`${root}${suffix}`) {
     case '/api/v1/agent':
       return { body: documents.lookupOf(site, agent) }
     case '/api/v1/agent/card':
       return { body: documents.compactCardOf(site, agent) }
+    case '/api/v1/agent/certificate': {
+      const body = await issuer.certificate(agent, alg)
+      if (!accept.includes(SD_JWT_TYPE)) return { type: JWT_TYPE, body }
+      return { type: SD_JWT_TYPE, body: `${body}~` }
+    }
+    case '/api/v1/agent/staple':
+      return { type: JWT_TYPE, body: await issuer.staple(agent, alg) }
     case '/api/v1/agent/keys':
       return { body: documents.keysOf(site, agent) }
     case '/api/agents/card':
@@ -123,8 +180,7 @@ function documentOf(
     case '/agent/jwks.json':
       return { body: documents.keySetOf(agent) }
     case '/api/agents':
-      if (!accept.toLowerCase().includes(DID_JSON))
-        return { body: documents.agentObjectOf(site, agent) }
+      if (!accept.includes(DID_JSON)) return { body: documents.agentObjectOf(site, agent) }
       return {
         status: agent.status === 'revoked' ? 410 : 200,
         type: DID_JSON,

@@ -28,7 +28,7 @@ export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
  * @throws ApiError
  */
 export function send<T>(
-  method: 'POST' | 'PATCH' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body?: object,
 ): Promise<T> {

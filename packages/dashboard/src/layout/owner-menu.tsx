@@ -71,6 +71,9 @@ export function OwnerMenu({ owner }: { readonly owner: Owner }) {
         <Link to="/webhooks" className={ITEM} onClick={() => setOpen(false)}>
           Webhooks
         </Link>
+        <Link to="/grant-issuers" className={ITEM} onClick={() => setOpen(false)}>
+          Grant issuers
+        </Link>
         <hr className="mx-3 my-1.5 border-line" />
         <ThemeChoice />
         <hr className="mx-3 my-1.5 border-line" />

@@ -14,7 +14,7 @@ export function rawWebRequest(request: Request, tlsTerminated: boolean): RawRequ
   }
 }
 
-/** Reads a clone of a body, so that the application can still read it. */
+/** Reads a clone of a body, so that the application can still read it. Without one, a clone would only cost. */
 export function bodyReader(request: Request): BodyReader {
-  return async () => readBody(request.clone())
+  return async () => (request.body === null ? null : readBody(request.clone()))
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { readCases } from '../../../../test/support/vector-files.ts'
 import { newKey } from '../../src/keys/keys.ts'
 import { isSignedChallenge } from '../../src/keys/signed-challenge.ts'
-import { isSignature } from '../../src/keys/verify-signature.ts'
+import { isSignature, signatureVerifier } from '../../src/keys/verify-signature.ts'
 
 interface SignatureCase {
   readonly publicKeyHex: string
@@ -15,13 +15,37 @@ const hex = (text: string) => Buffer.from(text, 'hex')
 
 for (const kind of ['valid', 'invalid'] as const) {
   test(`signatures that are ${kind} to libsodium are ${kind} here`, async () => {
+    const verify = signatureVerifier()
     for (const each of readCases<SignatureCase>('signatures.json', kind)) {
       const { publicKeyHex, messageHex, signatureHex } = each
-      const good = await isSignature(hex(publicKeyHex), hex(messageHex), hex(signatureHex))
-      assert.equal(good, kind === 'valid', each.name)
+      const parts = [hex(publicKeyHex), hex(messageHex), hex(signatureHex)] as const
+      assert.equal(await isSignature(...parts), kind === 'valid', each.name)
+      assert.equal(await verify(...parts), kind === 'valid', each.name)
+      assert.equal(await verify(...parts), kind === 'valid', `${each.name}, a known key`)
     }
   })
 }
+
+test('a verifier knows keys by their bytes, and as many as it may', async () => {
+  const message = hex('00')
+  const [one, two] = await Promise.all([newKey(), newKey()])
+  const [byOne, byTwo] = await Promise.all([one.sign(message), two.sign(message)])
+  for (const maxKeys of [1, 2]) {
+    const verify = signatureVerifier(maxKeys)
+    const bytes = Buffer.from(one.publicKey)
+    for (let i = 0; i < 2; i += 1) {
+      bytes.set(one.publicKey)
+      assert.equal(await verify(bytes, message, byOne), true)
+      assert.equal(await verify(bytes, message, byTwo), false)
+      assert.equal(await verify(bytes, hex('01'), byOne), false)
+      // The caller's memory is used for another key.
+      bytes.set(two.publicKey)
+      assert.equal(await verify(bytes, message, byOne), false)
+      assert.equal(await verify(bytes, message, byTwo), true)
+    }
+    assert.equal(await verify(new Uint8Array(200_000), message, byOne), false)
+  }
+})
 
 test('a signed challenge counts by itself; one byte of it changed, it does not', async () => {
   const key = await newKey()

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { parseDidOrTail } from '@countersign/protocol'
 import { REVALIDATE } from '../core/http/caching.ts'
-import { hostsIn, isHost } from '../core/http/framing.ts'
+import { decodeColons, isPlain } from '../core/http/plain-request.ts'
 import type { AheadOfRouter } from '../core/http/server.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { ReadDeps } from './find-agent.ts'
@@ -35,30 +35,6 @@ export function answerPlainLookups({ read, metrics, isReady }: PlainLookupDeps):
     series.observe(performance.now() - started)
     return true
   }
-}
-
-/** Colons are the only characters of a DID that `encodeURIComponent` escapes (contract 4.1). */
-function decodeColons(reference: string): string {
-  return reference.includes('%') ? reference.replaceAll(/%3a/gi, ':') : reference
-}
-
-/** Headers that only the router handles, keyed by the length of their name for speed. */
-const ROUTER_ONLY_HEADERS = new Map([
-  [6, 'expect'],
-  [8, 'if-match'],
-  [13, 'if-none-match'],
-  [14, 'content-length'],
-  [17, 'transfer-encoding'],
-])
-
-/** One valid Host header, no condition, no body. */
-function isPlain(rawHeaders: readonly string[]): boolean {
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string
-    if (ROUTER_ONLY_HEADERS.get(name.length) === name.toLowerCase()) return false
-  }
-  const hosts = hostsIn(rawHeaders)
-  return hosts.length === 1 && isHost(hosts[0] as string)
 }
 
 /** Sends the same headers as the Fastify route, in the same order. */

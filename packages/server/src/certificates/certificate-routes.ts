@@ -9,7 +9,8 @@ import { CERTIFICATE_TYPE_PATH } from './certificate-claims.ts'
 import { certificateTypeMetadata } from './certificate-type.ts'
 import type { Issuer } from './issue.ts'
 
-const JWT_TYPE = 'application/jwt'
+export const CERTIFICATE_URL = '/api/v1/agent/:agent/certificate'
+export const JWT_TYPE = 'application/jwt'
 const SD_JWT_TYPE = 'application/dc+sd-jwt'
 
 export interface CertificateRouteDeps {
@@ -20,7 +21,7 @@ export interface CertificateRouteDeps {
 /** Certificates and staples, and the metadata of the type of a certificate (SD-JWT VC section 6). */
 export function certificateRoutes(app: App, { site, issuer }: CertificateRouteDeps): void {
   publicRead(app, site.naming, {
-    url: '/api/v1/agent/:agent/certificate',
+    url: CERTIFICATE_URL,
     cacheControl: REVALIDATE,
     schema: {
       operationId: 'agentCertificate',
@@ -92,7 +93,7 @@ function prefersSdJwt(accept: string | undefined): boolean {
 }
 
 /** The end of the signature, of which no two are alike. */
-function tagOf(token: string): string {
+export function tagOf(token: string): string {
   return `"${token.slice(-32)}"`
 }
 

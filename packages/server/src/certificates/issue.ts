@@ -2,9 +2,9 @@ import { CodedError, type JwsAlgorithm, TOKEN_TYPES, type TokenType } from '@cou
 import type { AgentView } from '../agents/agent-record.ts'
 import { findAgent, type ReadDeps } from '../agents/find-agent.ts'
 import type { IssuerKeys } from '../core/issuer-keys/issuer-keys.ts'
-import type { LoggedKeys } from '../log/logged-keys.ts'
+import type { LoggedKey, LoggedKeys } from '../log/logged-keys.ts'
 import type { StatusReference } from '../status/status-entries.ts'
-import { certificateClaimsOf, stapleClaimsOf } from './certificate-claims.ts'
+import { type ClaimsInput, certificateClaimsOf, stapleClaimsOf } from './certificate-claims.ts'
 import { type EntryDeps, KnownEntries } from './known-entries.ts'
 import { SignedTokens } from './signed-tokens.ts'
 
@@ -31,13 +31,26 @@ export class Issuer {
    * @throws CodedError VALIDATION_ERROR, NOT_FOUND, UNAVAILABLE; AGENT_NOT_ACTIVE with the status; StorageFailure if the node is stale
    */
   async certificate(reference: string, alg: JwsAlgorithm): Promise<string> {
-    const { site, certificateLifetimeMs, loggedKeys } = this.#deps
     const knownUntil = this.#knownUntil()
     const { view, entry } = await this.#certifiable(reference)
-    const input = { site, view, now: this.#deps.now(), knownUntil }
-    const logged = await loggedKeys.find(view.agent)
-    const claims = certificateClaimsOf(input, entry, certificateLifetimeMs, logged)
-    return this.#sign(TOKEN_TYPES.certificate, view, claims, alg)
+    const now = this.#deps.now()
+    const logged = await this.#deps.loggedKeys.find(view.agent)
+    return this.#signCertificate({ view, entry, logged, now, knownUntil }, alg)
+  }
+
+  /**
+   * As `certificate`, if that takes no query.
+   * @param view as it is in memory
+   * @returns null if the agent is not active, or a query is needed
+   * @throws CodedError UNAVAILABLE; StorageFailure
+   */
+  certificateAtOnce(view: AgentView, alg: JwsAlgorithm): string | null {
+    if (view.agent.status !== 'active') return null
+    const entry = this.#entries.known(view)
+    const logged = this.#deps.loggedKeys.known(view.agent)
+    if (entry === null || logged === undefined) return null
+    const times = { now: this.#deps.now(), knownUntil: this.#knownUntil() }
+    return this.#signCertificate({ view, entry, logged, ...times }, alg)
   }
 
   /**
@@ -80,7 +93,14 @@ export class Issuer {
     return { view, entry: await this.#entries.entryFor(view) }
   }
 
-  #sign(typ: TokenType, { agent }: AgentView, claims: object, alg: JwsAlgorithm): Promise<string> {
+  #signCertificate({ entry, logged, ...input }: Certified, alg: JwsAlgorithm): string {
+    const { site, certificateLifetimeMs } = this.#deps
+    const claims = certificateClaimsOf({ site, ...input }, entry, certificateLifetimeMs, logged)
+    const { view } = input
+    return this.#sign(TOKEN_TYPES.certificate, view, claims, alg)
+  }
+
+  #sign(typ: TokenType, { agent }: AgentView, claims: object, alg: JwsAlgorithm): string {
     const identified = typ === TOKEN_TYPES.certificate
     return this.#signed.token(`${typ} ${agent.tail} ${alg}`, { typ, claims, alg, identified })
   }
@@ -89,4 +109,8 @@ export class Issuer {
 interface Certifiable {
   readonly view: AgentView
   readonly entry: StatusReference
+}
+
+interface Certified extends Certifiable, Omit<ClaimsInput, 'site'> {
+  readonly logged: LoggedKey | null
 }

@@ -34,13 +34,20 @@ export class KnownEntries {
     this.#deps = deps
   }
 
+  /** The entry if no query is needed; null otherwise. @throws what `StatusState.lists` throws */
+  known(view: AgentView): StatusReference | null {
+    const known = this.#entries.get(view.agent.tail)
+    if (known === undefined) return null
+    const isSame = isSameContent(known.content, certifiedContentOf(view, this.#deps.now()))
+    return isSame && this.#isValid(known.entry) ? known.entry : null
+  }
+
   /** @throws what `entryFor` throws, and what `StatusState.lists` throws */
   async entryFor(view: AgentView): Promise<StatusReference> {
+    const known = this.known(view)
+    if (known !== null) return known
     const { tail } = view.agent
     const content = certifiedContentOf(view, this.#deps.now())
-    const known = this.#entries.get(tail)
-    if (known !== undefined && isSameContent(known.content, content) && this.#isValid(known.entry))
-      return known.entry
     const entry = await entryFor(this.#deps, view)
     this.#entries.delete(tail)
     this.#entries.set(tail, { content, entry })

@@ -1,9 +1,14 @@
 import { hash } from 'node:crypto'
+import { getHeapStatistics } from 'node:v8'
 import type { JwsAlgorithm, TokenType } from '@countersign/protocol'
 import type { IssuerKeys } from '../core/issuer-keys/issuer-keys.ts'
 
-/** About 2 KB each, with their claims. */
-const MAX_TOKENS = 5_000
+/** About 27,000 certificates. */
+const MAX_BYTES = 64 * 1024 * 1024
+/** Of the heap, on a small machine. */
+const HEAP_SHARE = 1 / 32
+/** Of a token, besides its text and that of its claims. */
+const OVERHEAD_BYTES = 400
 
 interface Unsigned {
   readonly typ: TokenType
@@ -16,13 +21,15 @@ interface Unsigned {
 interface Signed {
   readonly kid: string
   readonly content: string
-  readonly token: Promise<string>
+  readonly token: string
 }
 
-/** The last tokens that were signed: the same content is signed once, also for requests at the same time. */
+/** The last tokens that were signed: the same content is signed once. */
 export class SignedTokens {
   readonly #keys: IssuerKeys
   readonly #tokens = new Map<string, Signed>()
+  readonly #maxBytes = Math.min(MAX_BYTES, getHeapStatistics().heap_size_limit * HEAP_SHARE)
+  #bytes = 0
 
   constructor(keys: IssuerKeys) {
     this.#keys = keys
@@ -32,7 +39,7 @@ export class SignedTokens {
    * @param id identifies the agent and the kind of token
    * @throws what `IssuerKeys.sign` throws
    */
-  token(id: string, { typ, claims, alg, identified }: Unsigned): Promise<string> {
+  token(id: string, { typ, claims, alg, identified }: Unsigned): string {
     // A token of a key that was taken out of use is never handed out again.
     const kid = this.#keys.kid(alg)
     const content = JSON.stringify(claims)
@@ -40,15 +47,31 @@ export class SignedTokens {
     if (known?.kid === kid && known.content === content) return known.token
     const payload = identified ? { ...claims, jti: identifierOf(kid, content) } : claims
     const token = this.#keys.sign(typ, payload, alg)
-    token.catch(() => this.#tokens.delete(id))
-    this.#tokens.delete(id)
-    this.#tokens.set(id, { kid, content, token })
-    if (this.#tokens.size > MAX_TOKENS) {
-      const [oldest] = this.#tokens.keys()
-      if (oldest !== undefined) this.#tokens.delete(oldest)
-    }
+    this.#delete(id)
+    this.#set(id, { kid, content, token })
     return token
   }
+
+  #set(id: string, signed: Signed): void {
+    this.#tokens.set(id, signed)
+    this.#bytes += sizeOf(signed)
+    for (const [oldest] of this.#tokens) {
+      if (this.#bytes <= this.#maxBytes) break
+      this.#delete(oldest)
+    }
+  }
+
+  #delete(id: string): void {
+    const known = this.#tokens.get(id)
+    if (known === undefined) return
+    this.#tokens.delete(id)
+    this.#bytes -= sizeOf(known)
+  }
+}
+
+/** All of it is ASCII. */
+function sizeOf({ content, token }: Signed): number {
+  return content.length + token.length + OVERHEAD_BYTES
 }
 
 function identifierOf(kid: string, content: string): string {

@@ -37,22 +37,29 @@ export class LoggedKeys {
   async find(agent: AgentRecord): Promise<LoggedKey | null> {
     const { served } = this.#deps.log
     if (served === null) return null
-    const { origin, at: checkpointAt, cosigners } = served
-    const index = await this.#indexOf(agent, served)
-    return index === null ? null : { origin, index, checkpointAt, cosigners }
+    const known = this.#known(agent, served)
+    return loggedKeyOf(served, known === undefined ? await this.#read(agent, served) : known)
   }
 
-  async #indexOf(
-    { tail, publicKey, profile: { keySequence } }: AgentRecord,
-    { epoch, size }: ServedLog,
-  ): Promise<number | null> {
+  /** As `find`, without a query. @returns undefined if one is needed */
+  known(agent: AgentRecord): LoggedKey | null | undefined {
+    const { served } = this.#deps.log
+    if (served === null) return null
+    const index = this.#known(agent, served)
+    return index === undefined ? undefined : loggedKeyOf(served, index)
+  }
+
+  #known(agent: AgentRecord, { epoch, size }: ServedLog): number | null | undefined {
+    const known = this.#keys.get(agent.tail)
+    if (known === undefined || !isSameKey(known, agent, epoch)) return undefined
+    return known.index !== null || known.size >= size ? known.index : undefined
+  }
+
+  async #read(agent: AgentRecord, { epoch, size }: ServedLog): Promise<number | null> {
+    const { tail, publicKey } = agent
+    const { keySequence } = agent.profile
     const known = this.#keys.get(tail)
-    const isSame =
-      known?.epoch === epoch &&
-      known.keySequence === keySequence &&
-      Buffer.from(known.publicKey).equals(publicKey)
-    if (isSame && (known.index !== null || known.size >= size)) return known.index
-    const from = isSame ? known.size : 0
+    const from = known !== undefined && isSameKey(known, agent, epoch) ? known.size : 0
     const of = { epoch, tail, from, to: size }
     const entry = await findKeyEntry(this.#deps.db.read, of, { publicKey, keySequence })
     const index = entry?.position ?? null
@@ -64,4 +71,19 @@ export class LoggedKeys {
     }
     return index
   }
+}
+
+function isSameKey(known: KnownKey, agent: AgentRecord, epoch: number): boolean {
+  return (
+    known.epoch === epoch &&
+    known.keySequence === agent.profile.keySequence &&
+    Buffer.compare(known.publicKey, agent.publicKey) === 0
+  )
+}
+
+function loggedKeyOf(
+  { origin, at: checkpointAt, cosigners }: ServedLog,
+  index: number | null,
+): LoggedKey | null {
+  return index === null ? null : { origin, index, checkpointAt, cosigners }
 }

@@ -21,9 +21,10 @@ import { keyHolderRoute } from '../agents/key-holder-routes.ts'
 import { keySetRoute } from '../agents/key-set-routes.ts'
 import { identifyRoute, LOOKUP_URL, lookupRoute } from '../agents/lookup-routes.ts'
 import { answerPlainLookups } from '../agents/plain-lookup-routes.ts'
-import { certificateRoutes } from '../certificates/certificate-routes.ts'
+import { CERTIFICATE_URL, certificateRoutes } from '../certificates/certificate-routes.ts'
 import type { Issuer } from '../certificates/issue.ts'
 import { issuerKeyRoutes } from '../certificates/issuer-key-routes.ts'
+import { answerPlainCertificates } from '../certificates/plain-certificate-routes.ts'
 import { cardKeySetRoute } from '../channels/card-key-set-routes.ts'
 import { type RuntimeRouteDeps, runtimeRoutes } from '../channels/runtime-routes.ts'
 import { claimRoute } from '../claims/claim-routes.ts'
@@ -45,6 +46,7 @@ import { shedLoad } from '../core/limits/load-shedding.ts'
 import { isLimited, limitRates } from '../core/limits/rate-limit-guard.ts'
 import type { RateLimiter } from '../core/limits/rate-limiter.ts'
 import { rejectFlood } from '../core/limits/reject-flood.ts'
+import type { RouteInfo } from '../core/limits/route-info.ts'
 import { countRequests, type RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { serveDashboard } from '../dashboard/dashboard-routes.ts'
 import { type GrantRouteDeps, grantRoute } from '../grants/grant-routes.ts'
@@ -164,17 +166,23 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 }
 
 function aheadOfRouter(deps: AppDeps): AheadOfRouter {
-  const reject = rejectFlood(deps.loadShedder)
-  if (!canBypassRouter(deps)) return reject
-  const lookup = answerPlainLookups(deps)
-  return (request, response) => lookup(request, response) || reject(request, response)
+  const answers = [
+    ...(canBypassRouter(deps, LOOKUP_ROUTE) ? [answerPlainLookups(deps)] : []),
+    ...(canBypassRouter(deps, CERTIFICATE_ROUTE) ? [answerPlainCertificates(deps)] : []),
+    rejectFlood(deps.loadShedder),
+  ]
+  return (request, response) => answers.some((answer) => answer(request, response))
 }
 
 const LOOKUP_ROUTE = { operationId: 'lookup', url: LOOKUP_URL, method: 'GET' } as const
+const CERTIFICATE_ROUTE = {
+  ...{ operationId: 'agentCertificate', url: CERTIFICATE_URL },
+  method: 'GET',
+} as const
 
-/** Whether plain lookups may skip the router, whose hooks apply rate limits and log requests. */
-function canBypassRouter({ rateLimiter, log }: AppDeps): boolean {
-  return !isLimited(rateLimiter, LOOKUP_ROUTE) && !log.isLevelEnabled('debug')
+/** Whether plain requests may skip the router, whose hooks apply rate limits and log requests. */
+function canBypassRouter({ rateLimiter, log }: AppDeps, route: RouteInfo): boolean {
+  return !isLimited(rateLimiter, route) && !log.isLevelEnabled('debug')
 }
 
 /** Call it after all other routes: the HTTP reference is built from their schemas. */

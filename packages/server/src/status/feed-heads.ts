@@ -45,7 +45,7 @@ export class FeedHeads {
     return token
   }
 
-  #sign({ epoch, seq, asOf, digest }: CurrentPosition): Promise<string> {
+  async #sign({ epoch, seq, asOf, digest }: CurrentPosition): Promise<string> {
     const { issuerKeys, baseUrl } = this.#deps
     const iat = Math.floor(asOf / 1000)
     const times = { iat, exp: iat + LIFETIME }

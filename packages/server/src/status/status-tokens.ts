@@ -74,7 +74,7 @@ export class StatusTokens {
     return token
   }
 
-  #sign({ list, lst }: PublishedList, asOf: number): Promise<string> {
+  async #sign({ list, lst }: PublishedList, asOf: number): Promise<string> {
     const { issuerKeys, baseUrl } = this.#deps
     return issuerKeys.sign(TOKEN_TYPES.statusList, {
       sub: statusListUri(baseUrl, list),

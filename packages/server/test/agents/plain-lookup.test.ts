@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
 import { test } from 'node:test'
 import { withRaw } from '../../../../test/support/raw-database.ts'
+import { rawGet } from '../../../../test/support/raw-get.ts'
 import { claimAgent, startTestService, type TestService } from '../../../../test/support/service.ts'
 
 test('a lookup answered before the router has the same bytes and headers as one through the router', async (t) => {
@@ -59,27 +59,6 @@ test('lookups before and through the router are both counted in the metrics', as
   assert.equal(elsewhere.status, 404)
 })
 
-interface RawAnswer {
-  readonly status: number | undefined
-  /** Header names and values in the order sent, without the date. */
-  readonly headers: readonly string[]
-  readonly body: string
-}
-
-function get(service: TestService, path: string, headers: string[] = []): Promise<RawAnswer> {
-  return new Promise((resolve, reject) => {
-    const url = `${service.url}/api/v1/agent/${path}`
-    const named = headers.includes('Host') ? headers : ['Host', 'localhost', ...headers]
-    request(url, { headers: named as unknown as Record<string, string> }, (response) => {
-      let body = ''
-      response.on('data', (chunk) => (body += chunk))
-      response.on('end', () => {
-        const date = response.rawHeaders.indexOf('Date')
-        const rest = response.rawHeaders.toSpliced(date, 2)
-        resolve({ status: response.statusCode, headers: rest, body })
-      })
-    })
-      .on('error', reject)
-      .end()
-  })
+function get(service: TestService, reference: string, headers: string[] = []) {
+  return rawGet(service, `/api/v1/agent/${reference}`, headers)
 }

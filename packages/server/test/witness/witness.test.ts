@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import {
   encodeBase64,
@@ -10,7 +12,7 @@ import {
 } from '@countersign/protocol'
 import { verifyEd25519 } from '../../../../test/support/log-client.ts'
 import { freePort } from '../../../../test/support/ports.ts'
-import { startTestService, type TestService } from '../../../../test/support/service.ts'
+import { startTestService, type TestService, tempDir } from '../../../../test/support/service.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
 import { addCheckpoint, cosigned, TestLog, witnessLogsFile } from './support.ts'
 
@@ -216,6 +218,21 @@ test('without WITNESS_LOGS there is no witness', async (t) => {
   assert.equal((await fetch(`${service.url}/witness`)).status, 404)
   const ready = (await (await fetch(`${service.url}/readyz`)).json()) as object
   assert.ok(!('witness' in ready))
+})
+
+test('a file of logs with a mistake is refused at the start', async (t) => {
+  const file = join(tempDir(t), 'logs')
+  const { vkey } = new TestLog()
+  const refused = async (text: string, message: RegExp) => {
+    writeFileSync(file, text)
+    await assert.rejects(startTestService(t, { WITNESS_LOGS: file }), { message })
+  }
+  await refused('# none\n', /must have lines "log <vkey>", and no others/)
+  await refused(`log ${vkey}\nlog ${vkey.slice(0, -1)}\n`, /WITNESS_LOGS: Line 2 of the policy/)
+  await refused(`log ${vkey}\nquorum none\n`, /there is a quorum already/)
+  await assert.rejects(startTestService(t, { WITNESS_LOGS: `${file}.none` }), {
+    message: /WITNESS_LOGS: the file cannot be read \(ENOENT\)/,
+  })
 })
 
 test('answers are counted', async (t) => {

@@ -11,6 +11,7 @@ import { ApiKeysSection } from './api-keys-section.tsx'
 import { DeletionSection } from './deletion-section.tsx'
 import { EmailSection } from './email-section.tsx'
 import { ExportSection } from './export-section.tsx'
+import { GrantIssuersSection } from './grant-issuers-section.tsx'
 import { PasskeysSection } from './passkeys-section.tsx'
 import { ProfileSection } from './profile-section.tsx'
 import { ProvidersSection } from './providers-section.tsx'
@@ -42,6 +43,7 @@ function Loaded({ account }: { readonly account: Account }) {
         <SessionsSection account={account} />
         <ApiKeysSection />
         <WebhooksSection />
+        <GrantIssuersSection />
         <ExportSection />
         <DeletionSection account={account} />
       </Sheet>
