@@ -24,24 +24,32 @@ export interface TokenDeps {
   readonly baseUrl: string
 }
 
+interface SignedHead {
+  /** A token of a key that was taken out of use is never handed out again. */
+  readonly kid: string
+  readonly position: CurrentPosition
+  readonly token: Promise<string>
+}
+
 /** Signs heads of the feed, which are also its cursors. */
 export class FeedHeads {
   readonly #deps: TokenDeps
-  #newest: { readonly position: CurrentPosition; readonly token: Promise<string> } | null = null
+  #newest: SignedHead | null = null
 
   constructor(deps: TokenDeps) {
     this.#deps = deps
   }
 
   /** The head of a position. @throws what `IssuerKeys.sign` throws */
-  at(position: CurrentPosition): Promise<string> {
+  async at(position: CurrentPosition): Promise<string> {
     const newest = this.#newest
-    if (newest !== null && isCurrent(newest.position, position)) return newest.token
+    const kid = this.#deps.issuerKeys.kid()
+    if (newest?.kid === kid && isCurrent(newest.position, position)) return newest.token
     const token = this.#sign(position)
     token.catch(() => {
       if (this.#newest?.token === token) this.#newest = null
     })
-    this.#newest = { position, token }
+    this.#newest = { kid, position, token }
     return token
   }
 

@@ -21,6 +21,8 @@ const TTL = 30
 const LIFETIME = 600
 
 interface SignedList {
+  /** A token of a key that was taken out of use is never handed out again. */
+  readonly kid: string
   readonly published: PublishedList
   readonly epoch: string
   readonly asOf: number
@@ -28,6 +30,7 @@ interface SignedList {
 }
 
 interface MadeSnapshot {
+  readonly kid: string
   readonly epoch: string
   readonly asOf: number
   readonly body: Promise<SnapshotBody>
@@ -62,14 +65,16 @@ export class StatusTokens {
     if (published === undefined) {
       throw new CodedError('NOT_FOUND', 'There is no status list with this number.')
     }
+    const kid = this.#deps.issuerKeys.kid()
     const known = this.#lists.get(list)
-    const isKnown = known?.published === published && known.epoch === position.epoch
+    const isKnown =
+      known?.kid === kid && known.published === published && known.epoch === position.epoch
     if (isKnown && position.asOf - known.asOf < REUSE_MS && position.asOf >= known.asOf) {
       return known.token
     }
     const token = this.#sign(published, position.asOf)
     const { epoch, asOf } = position
-    this.#lists.set(list, { published, epoch, asOf, token })
+    this.#lists.set(list, { kid, published, epoch, asOf, token })
     token.catch(() => this.#lists.delete(list))
     return token
   }
@@ -85,14 +90,15 @@ export class StatusTokens {
   }
 
   /** All lists in one state, which may be 5 seconds old. @throws CodedError UNAVAILABLE; StorageFailure */
-  snapshot(): Promise<SnapshotBody> {
-    const { epoch, asOf } = this.#deps.state.position
+  async snapshot(): Promise<SnapshotBody> {
+    const { state, issuerKeys } = this.#deps
+    const { epoch, asOf } = state.position
+    const kid = issuerKeys.kid()
     const made = this.#snapshot
-    if (made !== null && made.epoch === epoch && Math.abs(asOf - made.asOf) < REUSE_MS) {
-      return made.body
-    }
+    const isKnown = made?.kid === kid && made.epoch === epoch
+    if (isKnown && Math.abs(asOf - made.asOf) < REUSE_MS) return made.body
     const body = this.#makeSnapshot()
-    this.#snapshot = { epoch, asOf, body }
+    this.#snapshot = { kid, epoch, asOf, body }
     body.catch(() => {
       this.#snapshot = null
     })

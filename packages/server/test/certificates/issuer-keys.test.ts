@@ -22,6 +22,7 @@ import {
   tempDir,
   testEnv,
 } from '../../../../test/support/service.ts'
+import { readFeed, readSnapshot } from '../../../../test/support/status-feed.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
 import { readSettings } from '../../src/config/config.ts'
 import { IssuerKeyRing, OtherIssuerKeyError } from '../../src/core/issuer-keys/issuer-keys.ts'
@@ -118,6 +119,26 @@ test('a compromised key leaves the key set at once, and no certificate of it is 
   const fresh = await certificateOf(service, did)
   assert.equal(decodeJws(fresh).header.kid, id)
   assert.equal(await isVerified(service, fresh, now()), true)
+})
+
+test('status lists, snapshots and heads that a compromised key has signed are not served again', async (t) => {
+  // On a standing clock nothing else makes them old.
+  const time = Date.now()
+  const service = await startTestService(t, {}, () => time)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  const { uri } = decodeJws(await certificateOf(service, did)).claims.status.status_list
+  const signers = async () => {
+    const list = await ask(service, new URL(uri).pathname)
+    const { manifest, head } = (await readSnapshot(service)).snapshot
+    const tokens = [list.text, manifest, head, (await readFeed(service)).head]
+    return new Set(tokens.map((token) => decodeJws(token).header.kid))
+  }
+  const [old] = await kidsOf(service)
+  assert.deepEqual(await signers(), new Set([old]))
+  const answer = await countersignd(service.env, 'issuer-key', 'rotate', '--compromised', '--json')
+  const { id } = JSON.parse(answer.stdout) as { id: string }
+  await untilTicked(service, async () => (await kidsOf(service)).includes(id))
+  assert.deepEqual(await signers(), new Set([id]))
 })
 
 test('a node whose key is lost or changed refuses to start and says what to do', async (t) => {

@@ -21,7 +21,7 @@ import {
   quotaResetAt,
   takeFromQuota,
 } from '../../../../src/core/limits/rate-count-table.ts'
-import { assertLimited, failToClaim, LIMITED, leftOf, startTwo } from './support.ts'
+import { assertLimited, BEHIND_PROXY, failToClaim, LIMITED, leftOf, startTwo } from './support.ts'
 
 /** Fails claims at each node in turn. @returns the remaining quota after each */
 async function failInTurn(nodes: readonly TestService[], times: number): Promise<number[]> {
@@ -92,14 +92,14 @@ test(
   async (t) => {
     const redis = await startRedis(t)
     const [METRICS_PORT, limit] = [String(await freePort()), 'failed-claims=3/h']
-    const env = { ...LIMITED, REDIS_URL: redis.url, RATE_LIMITS: limit, METRICS_PORT }
+    const env = { ...BEHIND_PROXY, REDIS_URL: redis.url, RATE_LIMITS: limit, METRICS_PORT }
     const service = await startServiceProcess(t, { ...env, LOG_LEVEL: 'info' })
-    const fail = async () => {
+    const fail = async (from: string) => {
       const token = `svc-verify-${'0'.repeat(32)}`
       const body = { claimToken: token, agentId: 'x', publicKey: KEY, signature: SIGNATURE }
       const answer = await fetch(`${service.url}/api/v1/claim`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
         body: JSON.stringify(body),
       })
       return answer.status
@@ -108,19 +108,28 @@ test(
       const text = await (await fetch(`http://localhost:${METRICS_PORT}/metrics`)).text()
       return /^countersign_rate_limits_shared 1$/m.test(text)
     }
-    assert.equal(await fail(), 404)
-    assert.ok(await isShared())
+    let from = ''
+    let clients = 0
+    // The service connects in the background.
+    await until(async () => {
+      clients += 1
+      from = `2001:db8:${clients.toString(16)}::1`
+      assert.equal(await fail(from), 404)
+      return isShared()
+    })
     await redis.kill()
     // It knows nothing of what was counted in Redis, and goes on at once.
-    assert.deepEqual([await fail(), await fail(), await fail(), await fail()], [404, 404, 404, 429])
+    const statuses = []
+    for (let i = 0; i < 4; i++) statuses.push(await fail(from))
+    assert.deepEqual(statuses, [404, 404, 404, 429])
     assert.ok(!(await isShared()))
     assert.match(service.output(), /rate limits are not shared: each node counts on its own/)
     assert.ok(!service.output().includes(redis.url), 'the URL may hold a password')
     await redis.start()
     await until(async () => {
-      await fail()
+      await fail(from)
       return isShared()
-    }, 30_000)
+    })
     assert.match(service.output(), /rate limits are shared by all nodes again/)
   },
 )
