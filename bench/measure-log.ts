@@ -37,7 +37,7 @@ try {
   const db = await openDatabase({ kind: 'sqlite', file }, Date.now)
   const key = await openServiceKey({ db, dataDir }, 'log')
   const host = `${HOST}:${port}`
-  const deps = { db, dataDir, key, naming, host, now: Date.now, randomBytes }
+  const deps = { db, dataDir, key, naming, host, now: Date.now, randomBytes, witnesses: null }
   const log = new TransparencyLog(deps)
   const never = new AbortController().signal
   await log.run(never)

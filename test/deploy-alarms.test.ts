@@ -195,6 +195,14 @@ const CASES: Readonly<Record<string, { readonly fires: Series; readonly quiet: S
       [of('countersign_log_size')]: growing(1),
     },
   },
+  CountersignLogNotWitnessed: {
+    fires: { [of('countersign_log_unwitnessed_seconds')]: growing(60) },
+    quiet: { [of('countersign_log_unwitnessed_seconds')]: steady(9) },
+  },
+  CountersignLogWitnessFails: {
+    fires: { [of('countersign_log_witness_failures', 'witness="w.example"')]: growing(1) },
+    quiet: { [of('countersign_log_witness_failures', 'witness="w.example"')]: steady(2) },
+  },
   CountersignWitnessHalted: {
     fires: { [of('countersign_witness_halted')]: steady(1) },
     quiet: { [of('countersign_witness_halted')]: steady(0) },

@@ -16,6 +16,7 @@ import {
   ROOT,
   startServiceProcess,
 } from './support/service.ts'
+import { policyFile, startTestWitness } from './support/test-witness.ts'
 import { needs } from './support/tools.ts'
 import { until } from './support/until.ts'
 
@@ -48,12 +49,14 @@ async function startEverything(t: Cleanup) {
   const standby = await startStandby(primary)
   t.after(() => standby.stop())
   const metricsPort = String(await freePort())
+  const witness = await startTestWitness(t, 'w')
   const process = await startServiceProcess(t, {
     WORKERS: '2',
     DATABASE_URL: `${primary.url}/postgres`,
     METRICS_PORT: metricsPort,
     PREVIEWS: 'rate-limit',
     WITNESS_LOGS: witnessLogsFile(t, [new TestLog()]),
+    WITNESSES: policyFile(t, `${witness.line}quorum w\n`),
   })
   const settings = readSettings(process.env)
   const operator = await openOperator(settings)

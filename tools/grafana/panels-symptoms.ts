@@ -190,6 +190,16 @@ export const SYMPTOMS: readonly RowPlan[] = [
         ],
       },
       {
+        title: 'Witnesses of the transparency log',
+        unit: 'short',
+        queries: [
+          ['not cosigned: {{witness}}', 'max by (witness) (countersign_log_witness_lag{$I})'],
+          ['failures: {{witness}}', 'max by (witness) (countersign_log_witness_failures{$I})'],
+          ['refuses: {{witness}}', 'max by (witness) (countersign_log_witness_refuses{$I})'],
+        ],
+        description: 'Entries that each witness has not cosigned. Empty without witnesses.',
+      },
+      {
         title: 'Witnessed checkpoints by outcome',
         unit: 'short',
         queries: [

@@ -14,6 +14,7 @@ import {
   tempDir,
 } from '../../../../test/support/service.ts'
 import { signInBy } from '../../../../test/support/sign-in-by.ts'
+import { policyFile, startTestWitness } from '../../../../test/support/test-witness.ts'
 import { type Cli, certifiedCli, cliFor, errorIn } from '../support/cli.ts'
 
 /** A service with a log of agents that were claimed. */
@@ -148,6 +149,23 @@ test('a checkpoint without the cosignatures of the policy is refused', async (t)
   const required = none.replace('quorum none', `witness w ${witness}\nquorum w`)
   writeFileSync(join(cli.home, 'policy.txt'), required)
   const refused = await cli.run('log', 'verify', '--policy', 'policy.txt', '--json')
+  assert.deepEqual([refused.code, errorIn(refused).code], [4, 'LOG_NOT_WITNESSED'])
+})
+
+test('a witnessed log has the cosignatures of a policy, unless the policy requires more', async (t) => {
+  const [a, b] = [await startTestWitness(t, 'a'), await startTestWitness(t, 'b')]
+  const WITNESSES = policyFile(t, `${a.line}quorum a\n`)
+  const service = await startTestService(t, { WITNESSES })
+  await untilLogged(service, 0)
+  const cli = cliFor(t, { COUNTERSIGN_URL: service.url })
+  const { verifierKey } = await cli.json<{ verifierKey: string }>('log', 'verify')
+  const verify = (lines: string) => {
+    writeFileSync(join(cli.home, 'policy.txt'), `log ${verifierKey}\n${lines}`)
+    return cli.run('log', 'verify', '--policy', 'policy.txt', '--json')
+  }
+  const accepted = await verify(`${a.line}${b.line}group g any a b\nquorum g\n`)
+  assert.equal(accepted.code, 0, accepted.stderr)
+  const refused = await verify(`${a.line}${b.line}group g all a b\nquorum g\n`)
   assert.deepEqual([refused.code, errorIn(refused).code], [4, 'LOG_NOT_WITNESSED'])
 })
 

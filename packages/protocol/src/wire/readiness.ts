@@ -50,10 +50,23 @@ const log = () =>
   Type.Object({
     state: Type.Enum(['ok', 'starting', 'halted'], {
       type: 'string',
-      description: 'halted: not signed and not served until the operator has repaired it',
+      description:
+        'starting: no checkpoint to serve yet, perhaps because its witnesses have not cosigned one; halted: not signed and not served until the operator has repaired it',
     }),
     size: count('entries under the checkpoint that the node serves'),
     problem: nullable(Type.String({ description: 'why it is halted' })),
+    witnesses: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        size: count('entries under the last checkpoint that it has cosigned'),
+        state: Type.Enum(['ok', 'failing', 'refusing'], {
+          type: 'string',
+          description:
+            'failing: it does not answer with a cosignature; refusing: it has cosigned entries that the log does not have, so the log is halted',
+        }),
+      }),
+      { description: 'the witnesses of the log that the operator has configured' },
+    ),
   })
 
 /** The witness of other logs on a node (WITNESS_LOGS). */

@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { formatVerifierKey } from '@countersign/protocol'
 import type { Command } from 'commander'
 import { findMismatch } from '../agents/read-model/compare.ts'
 import { type Env, readSettings, type Settings } from '../config/config.ts'
@@ -18,6 +19,8 @@ import { comparePepper, OtherPepperError } from '../identity/pepper-check.ts'
 import { LogAnchor } from '../log/anchor.ts'
 import { currentEpoch } from '../log/log-table.ts'
 import { assertContains } from '../log/transparency-log.ts'
+import { readWitnesses } from '../log/witnesses/witness-policy.ts'
+import { witnessRows } from '../log/witnesses/witness-table.ts'
 import { lostTree, lostTreeMessage, openWitnessKey } from '../witness/witness-key.ts'
 import { readWitnessLogs } from '../witness/witness-logs.ts'
 import { currentKey, witnessedLogs } from '../witness/witness-table.ts'
@@ -43,6 +46,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'identity pepper': checkPepper,
   'service keys': checkServiceKeys,
   'transparency log': checkLog,
+  'witnesses of the log': checkWitnesses,
   witness: checkWitness,
   'free disk': checkDisk,
   'base URL': checkBaseUrl,
@@ -178,6 +182,32 @@ async function checkLog({ dataDir, database }: Settings) {
   return anchor === null
     ? ok('not begun yet: the service begins it when it runs')
     : fail('log-head in DATA_DIR is of a log that the database does not have: it was restored')
+}
+
+/** What the witnesses of the log have answered to the service. */
+async function checkWitnesses(settings: Settings) {
+  const policy = readWitnesses(settings)
+  if (policy === null) return ok('none are set')
+  const keys = new Map(
+    policy.witnesses.map(({ key }) => [formatVerifierKey(key), key.name] as const),
+  )
+  const { database } = settings
+  const rows = isMissingFile(database)
+    ? []
+    : await inspectDatabase(database, async ({ db }) => {
+        const isOld = (await missingMigrations(db)).length > 0
+        const epoch = isOld ? undefined : await currentEpoch(db)
+        return epoch === undefined ? [] : witnessRows(db, epoch.epoch, [...keys.keys()])
+      })
+  const refusing = rows.find(({ problem }) => problem !== null)
+  if (refusing !== undefined) return fail(refusing.problem as string)
+  const failing = rows.find(({ failure }) => failure !== null)
+  if (failing !== undefined)
+    return warn(`${keys.get(failing.witness)} fails: ${failing.failure as string}`)
+  const isComplete = rows.filter(({ cosignature }) => cosignature !== null).length === keys.size
+  return isComplete
+    ? ok(`all ${keys.size} have cosigned`)
+    : warn('not all have cosigned yet: the service asks them when it runs')
 }
 
 /** Whether the witness would sign on this machine. */

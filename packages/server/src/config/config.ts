@@ -85,6 +85,10 @@ export interface Settings {
   readonly drainSeconds: number
   /** Path of the file that configures identity providers, or null. */
   readonly identityProviders: string | null
+  /** Path of the file that names the witnesses of the transparency log, or null. */
+  readonly witnesses: string | null
+  /** Whether the log is signed and served only after its witnesses have answered since the start. */
+  readonly requireWitness: boolean
   /** Path of the file that lists the logs that this service witnesses, or null. */
   readonly witnessLogs: string | null
   /** DNS servers, as an address with an optional port. Each is a perspective from which channels are checked. */
@@ -274,6 +278,13 @@ export function readSettings(env: Env): Settings {
       (text) => ({ file: text === '' ? null : resolve(text) }),
       'the path of a file',
     ).file,
+    witnesses: read(
+      'WITNESSES',
+      '',
+      (text) => ({ file: text === '' ? null : resolve(text) }),
+      'the path of a file',
+    ).file,
+    requireWitness: read('LOG_REQUIRE_WITNESS', '0', oneOf(['0', '1'] as const), '0 or 1') === '1',
     dnsResolvers: read(
       'DNS_RESOLVERS',
       '1.1.1.1,8.8.8.8,9.9.9.9',
@@ -294,6 +305,8 @@ export function readSettings(env: Env): Settings {
   }
   if (settings.replicaUrl !== null && settings.database.kind === 'sqlite')
     mistakes.push('REPLICA_URL must be empty unless DATABASE_URL is a PostgreSQL')
+  if (settings.requireWitness && settings.witnesses === null)
+    mistakes.push('LOG_REQUIRE_WITNESS must be 0 unless WITNESSES is set')
   if ((smtpServer === null) !== (mailFrom === null))
     mistakes.push('SMTP_URL and MAIL_FROM must be set together, or neither')
   if (mistakes.length > 0) throw new SettingsError(mistakes)

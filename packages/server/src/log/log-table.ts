@@ -1,3 +1,4 @@
+import { type NoteKey, type ReadHashes, readHashesFromTiles } from '@countersign/protocol'
 import { type ExpressionBuilder, SqliteAdapter, sql } from 'kysely'
 import type { AgentRow, Db, Tables, Tx } from '../core/database/database.ts'
 import type { LogEntryRow, LogEpochRow, LogQueueRow } from '../core/database/log-rows.ts'
@@ -11,6 +12,14 @@ const selectCurrent = prepared<object, LogEpochRow>((db) =>
 /** The current log. @returns undefined before the first start with a log */
 export async function currentEpoch(db: Db): Promise<LogEpochRow | undefined> {
   return (await selectCurrent(db, {}))[0]
+}
+
+/** The key of a log. */
+export function keyOfEpoch({
+  origin,
+  public_key: publicKey,
+}: Pick<LogEpochRow, 'origin' | 'public_key'>): NoteKey {
+  return { name: origin, type: 'ed25519', publicKey: Uint8Array.from(publicKey) }
 }
 
 /** All epochs, oldest first. */
@@ -218,6 +227,14 @@ const selectTile = prepared<
     .where('level', '=', param('level'))
     .where('position', '=', param('position')),
 )
+
+/** Reads hashes of a tree of this size from the tiles in the database, which may be wider by now. */
+export function readHashesFromDatabase(db: Db, epoch: number, size: number): ReadHashes {
+  return readHashesFromTiles(size, async ({ level, index, width }) => {
+    const [tile] = await tilesAt(db, epoch, [{ level: level as number, position: index }])
+    return Uint8Array.from(tile?.hashes.subarray(0, width * 32) ?? [])
+  })
+}
 
 /** Inserts tiles, or replaces them by wider ones. */
 export async function upsertTiles(

@@ -13,6 +13,8 @@ export interface LoggedKey {
   readonly index: number
   /** When the newest checkpoint was signed, in milliseconds since the Unix epoch. The entry is under it. */
   readonly checkpointAt: number
+  /** Names of the witnesses that have cosigned that checkpoint. */
+  readonly cosigners: readonly string[]
 }
 
 interface KnownKey extends Pick<ServedLog, 'epoch' | 'size'> {
@@ -79,6 +81,9 @@ function isSameKey(known: KnownKey, agent: AgentRecord, epoch: number): boolean 
   )
 }
 
-function loggedKeyOf({ origin, at }: ServedLog, index: number | null): LoggedKey | null {
-  return index === null ? null : { origin, index, checkpointAt: at }
+function loggedKeyOf(
+  { origin, at: checkpointAt, cosigners }: ServedLog,
+  index: number | null,
+): LoggedKey | null {
+  return index === null ? null : { origin, index, checkpointAt, cosigners }
 }

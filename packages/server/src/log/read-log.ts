@@ -24,8 +24,15 @@ import type { Database, Db } from '../core/database/database.ts'
 import type { LogEntryRow, LogEpochRow } from '../core/database/log-rows.ts'
 import { didOfAgent, type Site } from '../core/site.ts'
 import { timestamp } from '../core/timestamp.ts'
-import { allEpochs, entriesFrom, entriesOf, tilesAt } from './log-table.ts'
-import { readHashesFromDatabase, type ServedLog, type TransparencyLog } from './transparency-log.ts'
+import {
+  allEpochs,
+  entriesFrom,
+  entriesOf,
+  keyOfEpoch,
+  readHashesFromDatabase,
+  tilesAt,
+} from './log-table.ts'
+import type { ServedLog, TransparencyLog } from './transparency-log.ts'
 
 export interface LogReadDeps {
   readonly db: Pick<Database, 'read'>
@@ -62,7 +69,7 @@ export async function servedLog(
   })
 }
 
-const STARTING = 'The transparency log has no checkpoint yet. Try again in a few seconds.'
+const STARTING = 'The transparency log has no checkpoint to serve yet. Try again in a few seconds.'
 const HALTED =
   'The transparency log is not served until the operator has repaired it: its data are not those that were signed.'
 
@@ -89,8 +96,8 @@ export async function describeLog(deps: LogReadDeps): Promise<LogInfo> {
 }
 
 /** The key of a log, as verifiers are configured with it. */
-export function verifierKeyOf({ origin, public_key: publicKey }: LogEpochRow): string {
-  return formatVerifierKey({ name: origin, type: 'ed25519', publicKey: Uint8Array.from(publicKey) })
+export function verifierKeyOf(row: LogEpochRow): string {
+  return formatVerifierKey(keyOfEpoch(row))
 }
 
 /**

@@ -7,7 +7,6 @@ import {
   isAgentEntry,
   KEY_COMPROMISED,
   type LogEntry,
-  type NoteKey,
   openCheckpoint,
   parseEntryBundle,
   parseLogEntry,
@@ -28,12 +27,14 @@ import {
   currentEpoch,
   deleteQueued,
   insertEntries,
+  keyOfEpoch,
   queuedOf,
+  readHashesFromDatabase,
   tilesAt,
   updateEpoch,
   upsertTiles,
 } from './log-table.ts'
-import { assertContains, readHashesFromDatabase } from './transparency-log.ts'
+import { assertContains } from './transparency-log.ts'
 import { TreeEdge } from './tree-edge.ts'
 
 /** A copy of the log. */
@@ -103,13 +104,12 @@ export async function recoverLog(deps: RecoverDeps, mirror: Mirror): Promise<Rec
   })
 }
 
-async function openMirror(mirror: Mirror, { origin, public_key }: LogEpochRow) {
+async function openMirror(mirror: Mirror, row: LogEpochRow) {
   const ed25519 = new Ed25519Verifier()
-  const key: NoteKey = { name: origin, type: 'ed25519', publicKey: Uint8Array.from(public_key) }
   const signed = await mirror.checkpoint()
-  const opened = await openCheckpoint(signed, key, (...args) => ed25519.verify(...args))
+  const opened = await openCheckpoint(signed, keyOfEpoch(row), (...args) => ed25519.verify(...args))
   if (opened !== null) return { checkpoint: opened.checkpoint, signed }
-  throw refusal(`The checkpoint of the mirror is not signed by the key of ${origin}.`)
+  throw refusal(`The checkpoint of the mirror is not signed by the key of ${row.origin}.`)
 }
 
 /** The mirror contains what is known, and continues what the database has. */

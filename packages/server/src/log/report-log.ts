@@ -1,11 +1,22 @@
 import type { LogReport } from '@countersign/protocol'
 import type { TransparencyLog } from './transparency-log.ts'
+import type { LogWitnesses, WitnessReport } from './witnesses/log-witnesses.ts'
 
 /** The state of the log on this node, for `/readyz`. */
-export function reportLog({
-  served,
-  problem,
-}: Pick<TransparencyLog, 'served' | 'problem'>): LogReport {
-  if (problem !== null) return { state: 'halted', size: 0, problem }
-  return { state: served === null ? 'starting' : 'ok', size: served?.size ?? 0, problem }
+export function reportLog(
+  { served, problem }: Pick<TransparencyLog, 'served' | 'problem'>,
+  log: Pick<LogWitnesses, 'reports'> | null,
+): LogReport {
+  const witnesses = (log?.reports ?? []).map((each) => {
+    const { name, size } = each
+    return { name, size, state: stateOf(each) }
+  })
+  if (problem !== null) return { state: 'halted', size: 0, problem, witnesses }
+  const state = served === null ? 'starting' : 'ok'
+  return { state, size: served?.size ?? 0, problem, witnesses }
+}
+
+function stateOf({ problem, failure }: WitnessReport): 'ok' | 'failing' | 'refusing' {
+  if (problem !== null) return 'refusing'
+  return failure === null ? 'ok' : 'failing'
 }

@@ -7,8 +7,6 @@ import {
   type NoteKey,
   noteKeyId,
   openCheckpoint,
-  type ReadHashes,
-  readHashesFromTiles,
   treeRoot,
   utf8,
 } from '@countersign/protocol'
@@ -18,8 +16,16 @@ import type { Database, Db } from '../core/database/database.ts'
 import type { LogEpochRow } from '../core/database/log-rows.ts'
 import { LogAnchor } from './anchor.ts'
 import { backfill } from './backfill.ts'
-import { currentEpoch, dueChanges, insertCheckpoint, insertEpoch, tilesAt } from './log-table.ts'
+import {
+  currentEpoch,
+  dueChanges,
+  insertCheckpoint,
+  insertEpoch,
+  readHashesFromDatabase,
+} from './log-table.ts'
 import { SEQUENCE_BATCH, type SequenceDeps, sequenceBatch } from './sequence.ts'
+import type { LogWitnesses } from './witnesses/log-witnesses.ts'
+import type { SignedCheckpoint } from './witnesses/witness-table.ts'
 
 export interface LogDeps extends SequenceDeps {
   readonly db: Pick<Database, 'read' | 'write'>
@@ -28,6 +34,8 @@ export interface LogDeps extends SequenceDeps {
   readonly key: ServiceKey
   /** Host of the base URL, with its port: the beginning of the origin of a new log. */
   readonly host: string
+  /** Null: checkpoints need no cosignatures. */
+  readonly witnesses: LogWitnesses | null
 }
 
 /** The log that this node serves: nothing beyond its size. */
@@ -37,6 +45,8 @@ export interface ServedLog extends Checkpoint {
   readonly signed: string
   /** When it was signed, in milliseconds since the Unix epoch. */
   readonly at: number
+  /** Names of the witnesses that have cosigned it. */
+  readonly cosigners: readonly string[]
 }
 
 /** Why the log is not signed. */
@@ -46,7 +56,8 @@ class LogHaltedError extends Error {
 
 /**
  * The transparency log of this process: sequences the changes that wait, signs and publishes checkpoints, and follows those that
- * other nodes publish. It never signs or serves a state that does not contain the one in the anchor (`anchor.ts`).
+ * other nodes publish. It never signs or serves a state that does not contain the one in the anchor (`anchor.ts`). With witnesses,
+ * they decide when it signs, and what is published (`witnesses/log-witnesses.ts`).
  */
 export class TransparencyLog {
   readonly #deps: LogDeps
@@ -63,7 +74,8 @@ export class TransparencyLog {
 
   /** What this node serves; null before the first checkpoint, and while the log is halted. */
   get served(): ServedLog | null {
-    return this.#problem === null ? this.#served : null
+    const mayServe = this.#deps.witnesses?.mayServe ?? true
+    return mayServe && this.#problem === null ? this.#served : null
   }
 
   /** Why the log is neither signed nor served; null: it works. */
@@ -82,6 +94,19 @@ export class TransparencyLog {
     }
   }
 
+  /**
+   * Signs what is committed. The caller publishes it.
+   * @returns null if there is no log yet, or it is halted
+   */
+  async sign(): Promise<SignedCheckpoint | null> {
+    try {
+      return this.#problem === null ? await this.#sign() : null
+    } catch (error) {
+      if (error instanceof LogHaltedError) return null
+      throw error
+    }
+  }
+
   /** @throws LogHaltedError; what is queued stays queued then */
   async #step(stopping: AbortSignal): Promise<void> {
     const { db } = this.#deps
@@ -89,12 +114,15 @@ export class TransparencyLog {
     const row = await currentEpoch(db.read)
     if (row === undefined) return
     await assertContains(db.read, row.epoch, this.#anchor.read(), row)
-    if (!this.#isBackfilled) {
-      await backfill(this.#deps, stopping)
-      this.#isBackfilled = !stopping.aborted
-    }
-    await this.#sequence(stopping)
+    await this.#assertAccepted(row.epoch)
+    if (this.#deps.witnesses?.maySequence ?? true) await this.#add(stopping)
     if (!stopping.aborted) await this.#publish()
+  }
+
+  /** @throws LogHaltedError if a witness has cosigned what the database does not contain */
+  async #assertAccepted(epoch: number): Promise<void> {
+    const problem = (await this.#deps.witnesses?.problem(epoch)) ?? null
+    if (problem !== null) throw new LogHaltedError(problem)
   }
 
   /** Creates the first epoch, unless another node has. */
@@ -102,6 +130,14 @@ export class TransparencyLog {
     const { db, host, key, now } = this.#deps
     if ((await currentEpoch(db.read)) !== undefined) return
     await db.write((tx) => insertEpoch(tx, newEpoch({ epoch: 1, host, key, at: now() })))
+  }
+
+  async #add(stopping: AbortSignal): Promise<void> {
+    if (!this.#isBackfilled) {
+      await backfill(this.#deps, stopping)
+      this.#isBackfilled = !stopping.aborted
+    }
+    await this.#sequence(stopping)
   }
 
   async #sequence(stopping: AbortSignal): Promise<void> {
@@ -113,31 +149,37 @@ export class TransparencyLog {
   }
 
   async #publish(): Promise<void> {
-    const { db } = this.#deps
+    const { db, witnesses } = this.#deps
     const row = await currentEpoch(db.read)
-    if (row !== undefined && isUnpublished(row)) await this.#sign()
+    if (row !== undefined && witnesses === null && isUnpublished(row)) {
+      const signed = await this.#sign()
+      if (signed !== null) await db.write((tx) => insertCheckpoint(tx, signed))
+    }
     await this.#serve(await currentEpoch(db.read))
   }
 
-  /** @throws LogHaltedError if the database does not contain what the anchor says */
-  async #advanceAnchor({ epoch, origin, size, root }: LogEpochRow): Promise<void> {
-    const next = { origin, size, root }
+  /**
+   * Moves the anchor to a state that the log in the database contains, unless it is there or ahead already.
+   * @throws LogHaltedError if the database does not contain what the anchor says
+   */
+  async #advanceAnchor(row: LogEpochRow, next: Checkpoint): Promise<void> {
     for (;;) {
       const anchor = this.#anchor.read()
-      await assertContains(this.#deps.db.read, epoch, anchor, next)
+      await assertContains(this.#deps.db.read, row.epoch, anchor, row)
+      if (anchor !== null && anchor.size >= next.size) return
       if (this.#anchor.compareAndSwap(anchor, next)) return
     }
   }
 
   /** After the anchor has a state, every node that signs it signs the same bytes. @throws LogHaltedError */
-  async #sign(): Promise<void> {
+  async #sign(): Promise<SignedCheckpoint | null> {
     const { key, db, now } = this.#deps
     // A transaction, and not a read: it ends only if what it has read is durable, on the standbys too. What a commit with an unknown
     // outcome has left is not signed before that.
     const row = await db.write((tx) => currentEpoch(tx.db))
-    if (row === undefined) return
-    await this.#advanceAnchor(row)
+    if (row === undefined) return null
     const { epoch, origin, size, root, public_key } = row
+    await this.#advanceAnchor(row, { origin, size, root })
     if (!equalHashes(key.publicKey, public_key)) {
       throw new LogHaltedError(
         `log-key in DATA_DIR is not the key of ${origin}. Copy it from another node or from the backup, or begin a new epoch: countersignd log new-epoch`,
@@ -147,23 +189,15 @@ export class TransparencyLog {
     const name: NoteKey = { name: origin, type: 'ed25519', publicKey: key.publicKey }
     const signature = { name: origin, keyId: noteKeyId(name), signature: key.sign(utf8(text)) }
     const checkpoint = formatNote({ text, signatures: [signature] })
-    await db.write((tx) => insertCheckpoint(tx, { epoch, size, root, checkpoint, at: now() }))
+    return { epoch, size, root, checkpoint, at: now() }
   }
 
   /** The database is not trusted with what is served under the name of the log. @throws LogHaltedError */
-  async #assertOwnSignature({
-    origin,
-    checkpoint,
-    published_size,
-    published_root,
-  }: LogEpochRow): Promise<void> {
+  async #assertOwnSignature({ origin, size, root }: Checkpoint, signed: string): Promise<void> {
     const name: NoteKey = { name: origin, type: 'ed25519', publicKey: this.#deps.key.publicKey }
-    const opened = await openCheckpoint(checkpoint ?? '', name, (...args) =>
-      this.#ed25519.verify(...args),
-    )
-    const root = published_root ?? emptyTreeRoot()
+    const opened = await openCheckpoint(signed, name, (...args) => this.#ed25519.verify(...args))
     const is = opened?.checkpoint
-    if (is !== undefined && is.size === published_size && equalHashes(is.root, root)) return
+    if (is !== undefined && is.size === size && equalHashes(is.root, root)) return
     throw new LogHaltedError(
       `The checkpoint of ${origin} in the database is not signed by log-key in DATA_DIR. Copy log-key from another node or from the backup.`,
     )
@@ -172,21 +206,17 @@ export class TransparencyLog {
   /** Serves what is published, once the anchor contains it. @throws LogHaltedError */
   async #serve(row: LogEpochRow | undefined): Promise<void> {
     if (row === undefined || row.checkpoint === null) return
-    const { epoch, origin, published_size: size, published_root: root, checkpoint: signed } = row
+    const { epoch, origin, published_size: size, checkpoint: signed } = row
     const served = this.#served
     if (served?.origin === origin && served.size >= size) return
-    await this.#assertOwnSignature(row)
-    await this.#advanceAnchor(row)
-    await assertContains(
-      this.#deps.db.read,
-      epoch,
-      { origin, size, root: root ?? emptyTreeRoot() },
-      row,
-    )
-    this.#served = {
-      ...{ epoch, origin, size, root: root ?? emptyTreeRoot(), signed },
-      at: row.published_at ?? 0,
-    }
+    const { witnesses, db } = this.#deps
+    const cosigners = witnesses === null ? [] : await witnesses.cosignersOf(row)
+    if (cosigners === null) return
+    const published = { origin, size, root: row.published_root ?? emptyTreeRoot() }
+    await this.#assertOwnSignature(published, signed)
+    await assertContains(db.read, epoch, published, row)
+    await this.#advanceAnchor(row, published)
+    this.#served = { ...published, epoch, signed, at: row.published_at ?? 0, cosigners }
   }
 }
 
@@ -255,12 +285,4 @@ async function rootAt(
     if (error instanceof RangeError) return null
     throw error
   }
-}
-
-/** Reads hashes of a tree of this size from the tiles in the database, which may be wider by now. */
-export function readHashesFromDatabase(db: Db, epoch: number, size: number): ReadHashes {
-  return readHashesFromTiles(size, async ({ level, index, width }) => {
-    const [tile] = await tilesAt(db, epoch, [{ level: level as number, position: index }])
-    return Uint8Array.from(tile?.hashes.subarray(0, width * 32) ?? [])
-  })
 }

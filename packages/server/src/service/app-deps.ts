@@ -36,6 +36,7 @@ import { rotate } from '../keys/rotate.ts'
 import { LoggedKeys } from '../log/logged-keys.ts'
 import { reportLog } from '../log/report-log.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
+import type { LogWitnesses } from '../log/witnesses/log-witnesses.ts'
 import { type Providers, providerLabelsOf } from '../providers/providers.ts'
 import type { Status } from '../status/open-status.ts'
 import { verifyChallenge } from '../verification/verify-challenge.ts'
@@ -67,6 +68,8 @@ export interface ServiceParts {
   readonly issuerKeys: IssuerKeyRing
   readonly status: Status
   readonly transparencyLog: TransparencyLog
+  /** Null if the log has none. */
+  readonly logWitnesses: LogWitnesses | null
   /** Null if the service witnesses no logs. */
   readonly witness: Witness | null
   readonly now: () => number
@@ -95,6 +98,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     issuerKeys,
     status,
     transparencyLog,
+    logWitnesses,
     witness,
     now,
   } = parts
@@ -148,7 +152,7 @@ export function appDeps(settings: Settings, log: Logger, parts: ServiceParts): A
     isReady: () => state.phase === 'ready',
     isFresh: () => readModel.isFresh,
     reportDatabase: databaseReporter(db, readModel),
-    reportLog: () => reportLog(transparencyLog),
+    reportLog: () => reportLog(transparencyLog, logWitnesses),
     reportWitness: () =>
       witness === null
         ? null

@@ -27,6 +27,7 @@ type MeasuredParts = Pick<
   | 'state'
   | 'now'
   | 'transparencyLog'
+  | 'logWitnesses'
 > & {
   readonly checks: DueChecks
   readonly emails: DueEmails | null
@@ -37,7 +38,7 @@ type MeasuredParts = Pick<
 /** Builds the measurements for `/metrics`. Transactions are counted from this call on. */
 export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
   const { db, readModel, status, loadShedder, rateLimiter, state, now, checks, emails } = parts
-  const { deliveries, transparencyLog, witness } = parts
+  const { deliveries, transparencyLog, logWitnesses, witness } = parts
   const writes = new WriteMetrics()
   const waiting = sharedWhileRunning(() => measureWaiting({ db, now }))
   db.onTransaction((end) => writes.observe(end))
@@ -76,6 +77,10 @@ export function gaugesOf(settings: Settings, parts: MeasuredParts): Gauges {
       size: () => transparencyLog.served?.size ?? 0,
       waiting: () => countDue(db.read, now()),
       isHalted: () => transparencyLog.problem !== null,
+      witnesses: logWitnesses && {
+        reports: () => logWitnesses.reports,
+        waitingSeconds: () => Math.max(0, now() - (logWitnesses.waitingSince ?? now())) / 1000,
+      },
     },
     witness:
       witness === null

@@ -26,6 +26,8 @@ import { openSender } from '../core/network/open-sender.ts'
 import { assertSameBaseUrl } from '../core/same-base-url.ts'
 import { assertSamePepper } from '../identity/pepper-check.ts'
 import { TransparencyLog } from '../log/transparency-log.ts'
+import { LogWitnesses } from '../log/witnesses/log-witnesses.ts'
+import { readWitnesses } from '../log/witnesses/witness-policy.ts'
 import { DueEmails } from '../notifications/send-due-emails.ts'
 import { smtpMailer } from '../notifications/smtp-mailer.ts'
 import { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
@@ -103,6 +105,7 @@ async function start(
   resources: AsyncDisposableStack,
 ): Promise<Service> {
   selfTestEd25519()
+  const witnessPolicy = readWitnesses(settings)
   const providers = await openProviders(settings, env, primary?.startDevelopmentProvider)
   resources.defer(() => providers.close())
   const userAgent = `Countersign/${VERSION} (+${settings.baseUrl.origin})`
@@ -124,7 +127,10 @@ async function start(
     ...{ db, dataDir: settings.dataDir, now, elapsed: timing.elapsed },
     certificateLifetimeMs: settings.certificateLifetimeMs,
   })
-  const transparencyLog = await openLog(settings, db, now)
+  const { requireWitness: isRequired } = settings
+  const logWitnesses =
+    witnessPolicy && new LogWitnesses({ db, policy: witnessPolicy, isRequired, sender, now })
+  const transparencyLog = await openLog(settings, db, now, logWitnesses)
   const witness = await openWitness(settings, { db, now, log })
   const readModel = await openReadModel(settings, db, timing.elapsed, resources)
   const status = await openStatus({
@@ -153,6 +159,7 @@ async function start(
     issuerKeys,
     status,
     transparencyLog,
+    logWitnesses,
     witness,
     now,
   }
@@ -166,13 +173,14 @@ async function start(
   const warnings = new ExpiryWarnings({ db, now }, (err) => log.error({ err }, 'warnings failed'))
   const gauges = gaugesOf(settings, {
     ...{ db, readModel, status, loadShedder, rateLimiter, state, now, checks },
-    ...{ emails, deliveries, transparencyLog, witness },
+    ...{ emails, deliveries, transparencyLog, logWitnesses, witness },
   })
   const text = metricsOf(metrics, gauges)
   if (primary === null) await listenForMetrics(settings, text, log, resources)
   else primary.publishMetrics(text)
-  const due = { checks, emails, deliveries, warnings, issuerKeys, status, transparencyLog, witness }
-  startTimers({ db, readModel, now, ...due, every: timing.every }, log, resources)
+  const due = { checks, emails, deliveries, warnings, issuerKeys, status }
+  const logging = { transparencyLog, logWitnesses, witness }
+  startTimers({ db, readModel, now, ...due, ...logging, every: timing.every }, log, resources)
   resources.defer(() => state.listeners.close(app))
   // Disposed before the listeners, which wait for requests, some of which wait for the network.
   resources.defer(() => perspectives.close())
@@ -202,9 +210,11 @@ async function openLog(
   { dataDir, naming, baseUrl }: Settings,
   db: Database,
   now: () => number,
+  witnesses: LogWitnesses | null,
 ): Promise<TransparencyLog> {
   const key = await openServiceKey({ db, dataDir }, 'log')
-  return new TransparencyLog({ db, dataDir, key, naming, host: baseUrl.host, now, randomBytes })
+  const host = baseUrl.host
+  return new TransparencyLog({ db, dataDir, key, naming, host, now, randomBytes, witnesses })
 }
 
 /** Null if the service witnesses no logs. @throws SettingsError */

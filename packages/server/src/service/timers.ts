@@ -4,6 +4,7 @@ import type { DueChecks } from '../channels/recheck-due.ts'
 import { JobRunner } from '../core/jobs/run-jobs.ts'
 import { WorkLoop } from '../core/jobs/work-loop.ts'
 import type { TransparencyLog } from '../log/transparency-log.ts'
+import type { LogWitnesses } from '../log/witnesses/log-witnesses.ts'
 import type { DueEmails } from '../notifications/send-due-emails.ts'
 import type { ExpiryWarnings } from '../notifications/warn-of-expiry.ts'
 import { EntryRepair } from '../status/repair-entries.ts'
@@ -19,6 +20,8 @@ const POLL_MS = 100
 const WORK_MS = 1000
 /** How often to look for changes to log: a checkpoint is at most a second old while there is something new. */
 const LOG_MS = 500
+/** How often to look for what is due at the witnesses of the log. */
+const WITNESS_MS = 1000
 
 /** Calls `run` at an interval, like `setInterval`. @returns stops it */
 export type StartInterval = (milliseconds: number, run: () => void) => () => void
@@ -51,6 +54,7 @@ export function startTimers(
     deliveries,
     warnings,
     transparencyLog,
+    logWitnesses,
     witness,
     every,
   }: Pick<ServiceParts, 'db' | 'readModel' | 'issuerKeys' | 'status' | 'now'> & {
@@ -60,6 +64,8 @@ export function startTimers(
     readonly deliveries: DueDeliveries
     readonly warnings: ExpiryWarnings
     readonly transparencyLog: TransparencyLog
+    /** Null if the log has none. */
+    readonly logWitnesses: LogWitnesses | null
     /** Null if the service witnesses no logs. */
     readonly witness: Witness | null
     readonly every: StartInterval
@@ -115,11 +121,19 @@ export function startTimers(
     void logging.run()
     if (witness !== null) void cosigning.run()
   })
+  // Apart from the log: it goes on while a witness takes its time.
+  const witnessing = new WorkLoop({
+    poll: async (stopping) => logWitnesses?.run(transparencyLog, stopping),
+    onError: (error) => log.error({ err: error }, 'the witnesses cannot be asked'),
+  })
+  const stopWitnessing =
+    logWitnesses === null ? () => undefined : every(WITNESS_MS, () => void witnessing.run())
   resources.defer(async () => {
     stopPolling()
     stopWork()
     stopHeads()
     stopLogging()
+    stopWitnessing()
     await Promise.all([
       due.stop(),
       thumbprints.stop(),
@@ -127,6 +141,7 @@ export function startTimers(
       rotation.stop(),
       warnings.stop(),
       logging.stop(),
+      witnessing.stop(),
       cosigning.stop(),
     ])
   })

@@ -12,8 +12,12 @@ import { hashToken } from '../../src/core/crypto/hash-token.ts'
 import { openServiceKey } from '../../src/core/crypto/service-keys.ts'
 import { type Database, UnknownOutcome } from '../../src/core/database/database.ts'
 import { ANCHOR_FILE, LogAnchor } from '../../src/log/anchor.ts'
-import { currentEpoch, updateEpoch, upsertTiles } from '../../src/log/log-table.ts'
-import { readHashesFromDatabase } from '../../src/log/transparency-log.ts'
+import {
+  currentEpoch,
+  readHashesFromDatabase,
+  updateEpoch,
+  upsertTiles,
+} from '../../src/log/log-table.ts'
 import { TreeEdge } from '../../src/log/tree-edge.ts'
 import { openNode, restoreLog, saveLog } from './support.ts'
 

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import {
-  formatTilePath,
-  isAgentEntry,
-  parseVerifierKey,
-  type Tile,
-  tileWidth,
-} from '@countersign/protocol'
+import { isAgentEntry, parseVerifierKey } from '@countersign/protocol'
 import { newKey } from '../../../../test/support/key.ts'
 import { logInfo, logKey, readLog, untilLogged } from '../../../../test/support/log-client.ts'
 import { SQLITE_ONLY } from '../../../../test/support/postgres.ts'
@@ -22,24 +16,7 @@ import {
 } from '../../../../test/support/service.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
 import { ANCHOR_FILE } from '../../src/log/anchor.ts'
-
-/** Copies a log as any mirror would: checkpoint, tiles and entries under the same paths. */
-async function mirrorOf({ url }: TestService, dir: string): Promise<string> {
-  const { size } = await logInfo(url)
-  const tiles: Tile[] = []
-  for (const level of ['entries', 0, 1] as const) {
-    for (let index = 0; tileWidth(level, index, size) > 0; index++) {
-      tiles.push({ level, index, width: tileWidth(level, index, size) })
-    }
-  }
-  for (const path of ['checkpoint', ...tiles.map(formatTilePath)]) {
-    const response = await fetch(`${url}/log/${path}`)
-    assert.equal(response.status, 200, path)
-    mkdirSync(dirname(join(dir, path)), { recursive: true })
-    writeFileSync(join(dir, path), Buffer.from(await response.arrayBuffer()))
-  }
-  return dir
-}
+import { mirrorOf } from './mirror-of.ts'
 
 async function readiness({ url }: TestService) {
   const body = (await (await fetch(`${url}/readyz`)).json()) as {

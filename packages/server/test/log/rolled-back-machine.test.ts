@@ -10,7 +10,7 @@ import { MINT_BATCH } from '../../src/claims/mint.ts'
 import { readSettings } from '../../src/config/config.ts'
 import { hashToken } from '../../src/core/crypto/hash-token.ts'
 import { ANCHOR_FILE } from '../../src/log/anchor.ts'
-import { readHashesFromDatabase } from '../../src/log/transparency-log.ts'
+import { readHashesFromDatabase } from '../../src/log/log-table.ts'
 import { type LogNode, openNode, restoreLog, saveLog } from './support.ts'
 
 test('a machine that was rolled back with its anchor signs a fork; another node and everyone with an older checkpoint notice', async (t) => {

@@ -3,6 +3,7 @@ import type { Settings } from '../../src/config/config.ts'
 import { openServiceKey, type ServiceKey } from '../../src/core/crypto/service-keys.ts'
 import type { Database } from '../../src/core/database/database.ts'
 import { TransparencyLog } from '../../src/log/transparency-log.ts'
+import type { LogWitnesses } from '../../src/log/witnesses/log-witnesses.ts'
 
 const NEVER = new AbortController().signal
 
@@ -12,22 +13,46 @@ export interface LogNode {
   run(): Promise<void>
 }
 
-/** @param dataDir of the node, if it is not that of the key */
+interface NodeOptions {
+  /** Of the node, if it is not that of the key. */
+  readonly dataDir?: string
+  readonly key?: ServiceKey
+  readonly witnesses?: LogWitnesses
+  readonly now?: () => number
+}
+
 export async function openNode(
   settings: Settings,
   db: Pick<Database, 'read' | 'write'>,
-  options: { readonly dataDir?: string; readonly key?: ServiceKey } = {},
+  { witnesses, now = Date.now, ...options }: NodeOptions = {},
 ): Promise<LogNode> {
   const { naming, baseUrl, dataDir } = settings
   const key = options.key ?? (await openServiceKey({ db: db as Database, dataDir }, 'log'))
   const log = new TransparencyLog({
-    ...{ db, key, naming, host: baseUrl.host, now: Date.now, randomBytes },
+    ...{ db, key, naming, host: baseUrl.host, now, randomBytes },
+    witnesses: witnesses ?? null,
     dataDir: options.dataDir ?? dataDir,
   })
-  return { log, run: () => log.run(NEVER) }
+  return {
+    log,
+    async run() {
+      await log.run(NEVER)
+      if (witnesses === undefined) return
+      await witnesses.run(log, NEVER)
+      await log.run(NEVER)
+    },
+  }
 }
 
-const TABLES = ['log_quotas', 'log_tiles', 'log_entries', 'log_epochs', 'log_queue'] as const
+const TABLES = [
+  'log_witnesses',
+  'log_pending',
+  'log_quotas',
+  'log_tiles',
+  'log_entries',
+  'log_epochs',
+  'log_queue',
+] as const
 type Rows = ReadonlyMap<(typeof TABLES)[number], readonly object[]>
 
 /** What the database has of the log, as a backup would have it. */

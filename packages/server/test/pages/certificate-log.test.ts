@@ -7,6 +7,7 @@ import { rotationBody } from '../../../../test/support/key-operations.ts'
 import { untilLogged } from '../../../../test/support/log-client.ts'
 import { rotateKey } from '../../../../test/support/rotate-key.ts'
 import { claimAgent, startTestService } from '../../../../test/support/service.ts'
+import { policyFile, startTestWitness } from '../../../../test/support/test-witness.ts'
 import { untilTicked } from '../../../../test/support/until.ts'
 import { currentEpoch, updateEpoch } from '../../src/log/log-table.ts'
 import { textOf } from './support/html.ts'
@@ -59,6 +60,23 @@ test('the certificate page shows the entry of the current key in the transparenc
   await untilLogged(service, 4)
   assert.match(textOf((await page()).text), /Index of the entry 3 /)
   assert.equal(parseLogProof((await ask(service, `/log/proof/${did}`)).text)?.index, 3)
+})
+
+test('the page names the witnesses that have cosigned the checkpoint', async (t) => {
+  const witness = await startTestWitness(t, 'a')
+  const silent = await startTestWitness(t, 'b')
+  silent.instead = () => ({ status: 503 })
+  const WITNESSES = policyFile(t, `${witness.line}${silent.line}quorum a\n`)
+  const clock = { now: Date.now() }
+  const service = await startTestService(t, { WITNESSES }, () => clock.now)
+  const owner = await service.operator.addVerifiedOwner()
+  const did = await claimAgent(service, owner)
+  await untilLogged(service, 0)
+  clock.now += 60_000
+  await untilLogged(service, 1)
+  const text = textOf((await ask(service, `/agent/${did}`)).text)
+  assert.match(text, / Cosigned by a\.example\/witness The newest checkpoint has cosignatures of /)
+  assert.ok(!text.includes('b.example'))
 })
 
 test('the page shows no entry for a key that is not in the log, and none of a log that is halted', async (t) => {

@@ -33,6 +33,7 @@ test('external writes are polled several times a second, and due work is started
     emails,
     deliveries,
     transparencyLog,
+    logWitnesses: null,
     issuerKeys: { refresh: async () => void happened.push('issuer keys') },
     status: { feed: { tick: () => void happened.push('head') } },
     now: Date.now,

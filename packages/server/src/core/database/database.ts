@@ -16,7 +16,15 @@ import type {
   KeyRecoveryRow,
   SuspendedKeyRow,
 } from './key-rows.ts'
-import type { LogEntryRow, LogEpochRow, LogQueueRow, LogQuotaRow, LogTileRow } from './log-rows.ts'
+import type {
+  LogEntryRow,
+  LogEpochRow,
+  LogPendingRow,
+  LogQueueRow,
+  LogQuotaRow,
+  LogTileRow,
+  LogWitnessRow,
+} from './log-rows.ts'
 import type {
   AccountActivityRow,
   EmailAddressRow,
@@ -105,6 +113,8 @@ export interface Tables {
   log_entries: LogEntryRow
   log_tiles: LogTileRow
   log_quotas: LogQuotaRow
+  log_pending: LogPendingRow
+  log_witnesses: LogWitnessRow
   witness_keys: WitnessKeyRow
   witnessed_logs: WitnessedLogRow
 }

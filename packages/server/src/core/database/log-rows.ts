@@ -62,6 +62,37 @@ export interface LogTileRow {
   hashes: Uint8Array
 }
 
+/** The newest checkpoint that was signed, while it waits for cosignatures. Ignored unless it is larger than the published one. */
+export interface LogPendingRow {
+  epoch: number
+  size: number
+  root: Uint8Array
+  /** The signed note, without cosignatures. */
+  checkpoint: string
+  signed_at: number
+}
+
+/** What a witness has answered about an epoch. */
+export interface LogWitnessRow {
+  epoch: number
+  /** Its verifier key. */
+  witness: string
+  /** Entries under the last checkpoint that it has cosigned for this log. */
+  size: number
+  /** The signature line over that checkpoint; null: none. */
+  cosignature: string | null
+  /** When it has cosigned last; 0: never. */
+  answered_at: number
+  /** Not asked before: another process asks it, or it has failed. */
+  not_before: number
+  /** How often it has failed since it has cosigned last. */
+  failures: number
+  /** How it has failed last; null: it has not since it has cosigned. */
+  failure: string | null
+  /** Why it refuses the log; null: it does not. Stays until it cosigns again. */
+  problem: string | null
+}
+
 /** How many entries that count an owner has caused on a day. */
 export interface LogQuotaRow {
   owner_id: number

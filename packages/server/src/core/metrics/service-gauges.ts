@@ -49,6 +49,12 @@ export interface Gauges {
     readonly waiting: () => Promise<number>
     /** Whether the log is neither signed nor served. */
     readonly isHalted: () => boolean
+    /** Null if the log has no witnesses. */
+    readonly witnesses: {
+      readonly reports: () => readonly WitnessStats[]
+      /** How long a signed checkpoint has been waiting for the quorum; 0: none waits. */
+      readonly waitingSeconds: () => number
+    } | null
   }
   /** Null if the service witnesses no logs. */
   readonly witness: {
@@ -64,6 +70,16 @@ export interface Gauges {
     readonly waiting: () => Promise<WaitingStats>
     readonly endpoints: () => Promise<readonly EndpointStats[]>
   }
+}
+
+export interface WitnessStats {
+  readonly name: string
+  /** Entries that it has not cosigned. */
+  readonly lag: number
+  /** How often it has failed since it has cosigned last. */
+  readonly failures: number
+  /** Null: it does not refuse the log. */
+  readonly problem: string | null
 }
 
 interface WaitingStats {

@@ -2,7 +2,7 @@ import type { Registry as Metrics } from 'prom-client'
 import { describeDatabase } from './database-metrics.ts'
 import { MetricRegistrar } from './metric-registrar.ts'
 import type { RequestMetrics } from './request-metrics.ts'
-import type { Gauges } from './service-gauges.ts'
+import type { Gauges, WitnessStats } from './service-gauges.ts'
 
 const PHASES = ['starting', 'ready', 'draining'] as const
 
@@ -133,7 +133,7 @@ function describeStatus(
 }
 
 function describeLog(metrics: MetricRegistrar, { transparencyLog }: Gauges): void {
-  const { size, waiting, isHalted } = transparencyLog
+  const { size, waiting, isHalted, witnesses } = transparencyLog
   metrics.gauge(
     'countersign_log_size',
     'Entries under the checkpoint of the transparency log',
@@ -144,6 +144,27 @@ function describeLog(metrics: MetricRegistrar, { transparencyLog }: Gauges): voi
     'countersign_log_halted',
     'Whether the transparency log is neither signed nor served: its data are not those that were signed',
     () => Number(isHalted()),
+  )
+  if (witnesses !== null) describeWitnesses(metrics, witnesses)
+}
+
+function describeWitnesses(
+  metrics: MetricRegistrar,
+  { reports, waitingSeconds }: NonNullable<Gauges['transparencyLog']['witnesses']>,
+): void {
+  metrics.gauge(
+    'countersign_log_unwitnessed_seconds',
+    'How long a signed checkpoint has been waiting for the cosignatures of the quorum',
+    waitingSeconds,
+  )
+  const gauge = (name: string, help: string, read: (each: WitnessStats) => number) =>
+    metrics.labelledGauge(`countersign_log_witness_${name}`, help, ['witness'], () =>
+      reports().map((each) => [{ witness: each.name }, read(each)] as const),
+    )
+  gauge('lag', 'Entries of the log that a witness has not cosigned', ({ lag }) => lag)
+  gauge('failures', 'Failures of a witness since it has cosigned', ({ failures }) => failures)
+  gauge('refuses', 'Whether a witness has cosigned entries that the log does not have', (each) =>
+    Number(each.problem !== null),
   )
 }
 

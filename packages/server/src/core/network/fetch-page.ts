@@ -78,8 +78,8 @@ async function request(
   const socket = await guardedConnect(url.hostname, options, signal)
   const client = clientOver(url, socket)
   try {
-    const sent = { accept, 'user-agent': options.userAgent }
-    const { location, ...page } = await readPage(client, url, sent, signal)
+    const headers = { accept, 'user-agent': options.userAgent }
+    const { location, ...page } = await readPage(client, url, { headers }, signal)
     return location === null ? page : { location }
   } finally {
     await client.destroy()
@@ -88,15 +88,15 @@ async function request(
   }
 }
 
-/** Sends a GET request over a connection. @returns the page, and where it redirects to, or null @throws Unreachable, errors of undici */
+/** Sends a request over a connection: POST if it has a body. @returns the page, and where it redirects to, or null @throws Unreachable, errors of undici */
 export async function readPage(
   client: Client,
   url: URL,
-  headers: Readonly<Record<string, string>>,
+  { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body?: string },
   signal: AbortSignal,
 ): Promise<Page & { readonly location: string | null }> {
   const response = await client.request({
-    method: 'GET',
+    ...(body === undefined ? { method: 'GET' } : { method: 'POST', body }),
     path: `${url.pathname}${url.search}`,
     headers: { ...headers, 'accept-encoding': 'identity' },
     signal,

@@ -46,6 +46,13 @@ export interface Sender {
    * @throws ProofAbsent if the host has no address, Unreachable if there is no response under these rules
    */
   get(url: URL, accept: string): Promise<Page>
+  /**
+   * Sends a POST request and waits at most 10 seconds for all of the response, at most 64 KiB.
+   * @param stopped aborts it
+   * @returns the response, whatever its status; a redirect too
+   * @throws ProofAbsent if the host has no address, Unreachable if there is no response under these rules
+   */
+  exchange(url: URL, message: OutboundMessage, stopped: AbortSignal): Promise<Page>
   /** Aborts requests in progress: they reject with Unreachable. */
   close(): Promise<void>
 }
@@ -72,20 +79,31 @@ export function openSender(
     port: HTTPS_PORT,
     dial: connect,
   }
-  const mayBePlain = isLoopback(baseUrl.hostname)
   const connectTo = (url: URL, signal: AbortSignal) => {
-    const isPlain = mayBePlain && isPlainLoopback(url)
-    if (!isPlain) assertAllowed(url)
+    const isPlain = transportOf(url, baseUrl) === 'plain'
     return withNetworkErrors(
       url.hostname,
       signal,
       isPlain ? connectToLoopback(url, signal) : guardedConnect(url.hostname, options, signal),
     )
   }
+  const readOver = async (
+    url: URL,
+    message: { readonly headers: Readonly<Record<string, string>>; readonly body?: string },
+    signal: AbortSignal,
+  ): Promise<Page> => {
+    const client = clientOver(url, await connectTo(url, signal))
+    try {
+      const headers = { ...message.headers, 'user-agent': userAgent }
+      const page = readPage(client, url, { ...message, headers }, signal)
+      return await withNetworkErrors(url.hostname, signal, page)
+    } finally {
+      await client.destroy()
+    }
+  }
   return {
     async check(url) {
-      if (mayBePlain && isPlainLoopback(url)) return
-      assertAllowed(url)
+      if (transportOf(url, baseUrl) === 'plain') return
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeLimitMs)])
       await withNetworkErrors(url.hostname, signal, checkedAddresses(url.hostname, options))
     },
@@ -98,19 +116,28 @@ export function openSender(
     },
     async get(url, accept) {
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeLimitMs)])
-      const client = clientOver(url, await connectTo(url, signal))
-      try {
-        const page = readPage(client, url, { accept, 'user-agent': userAgent }, signal)
-        return await withNetworkErrors(url.hostname, signal, page)
-      } finally {
-        await client.destroy()
-      }
+      return readOver(url, { headers: { accept } }, signal)
+    },
+    async exchange(url, message, stopped) {
+      const timeLimit = AbortSignal.timeout(timeLimitMs)
+      return readOver(url, message, AbortSignal.any([closing.signal, timeLimit, stopped]))
     },
     async close() {
       closing.abort()
       for (const client of clients) client.close()
     },
   }
+}
+
+/**
+ * How to send to a URL, as far as the URL itself shows.
+ * @returns `plain`: to loopback, in development
+ * @throws Unreachable if it may not
+ */
+export function transportOf(url: URL, baseUrl: URL): 'plain' | 'tls' {
+  if (isLoopback(baseUrl.hostname) && isPlainLoopback(url)) return 'plain'
+  assertAllowed(url)
+  return 'tls'
 }
 
 /** The answer of the first DNS server that has one. */

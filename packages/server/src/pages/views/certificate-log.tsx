@@ -23,7 +23,23 @@ export function LogClause({ context, certificate: { agent, log } }: FaceProps) {
           {/* Only the day: with the time, the page and its ETag would change with each change of another agent. */}
           Signed on {formatDay(timestamp(log.checkpointAt))}
         </KeyValue>
+        {log.cosigners.length > 0 && (
+          <KeyValue name="Cosigned by">
+            <ul>
+              {log.cosigners.map((name) => (
+                <li key={name}>{name}</li>
+              ))}
+            </ul>
+          </KeyValue>
+        )}
       </dl>
+      {log.cosigners.length > 0 && (
+        <p>
+          The newest checkpoint has cosignatures of witnesses. A witness cosigns only if the log
+          still contains everything that the witness has cosigned before. A log with two histories
+          gets no cosignature for the second one.
+        </p>
+      )}
       <ul className="flex flex-wrap gap-x-7 gap-y-2">
         {[
           { name: 'Proof', path: `/log/proof/${did}` },

@@ -267,6 +267,8 @@ export const TABLE_KEYS = {
   log_entries: ['epoch', 'position'],
   log_tiles: ['epoch', 'level', 'position'],
   log_quotas: ['owner_id'],
+  log_pending: ['epoch'],
+  log_witnesses: ['epoch', 'witness'],
   witness_keys: ['number'],
   witnessed_logs: ['origin'],
 } as const satisfies {

@@ -22,6 +22,7 @@ import { transparencyLog } from './0021-transparency-log.ts'
 import { webhookSecrets } from './0022-webhook-secrets.ts'
 import { grantIssuers } from './0023-grant-issuers.ts'
 import { witness } from './0024-witness.ts'
+import { logWitnesses } from './0025-log-witnesses.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, append-only: what has been released is never edited. */
@@ -50,4 +51,5 @@ export const MIGRATIONS: readonly Migration[] = [
   webhookSecrets,
   grantIssuers,
   witness,
+  logWitnesses,
 ]
