@@ -9,6 +9,8 @@ import { PATIENT_CLIENT } from '../../../test/support/patient-client.ts'
 import { startTestService, tempDir } from '../../../test/support/service.ts'
 import { keyEntry, testLog, testNoteKey } from '../../../test/support/test-log.ts'
 import { untilTicked } from '../../../test/support/until.ts'
+import type { Decision } from '../src/decision/decision.ts'
+import { gateway } from '../src/fetch.ts'
 import type { WhenUnreachable } from '../src/policy/policy.ts'
 import { Clock } from './support/clock.ts'
 import { fetchGateway } from './support/fetch-gateway.ts'
@@ -80,15 +82,19 @@ test('an agent with a certificate: after the first request, none reaches the ser
     requireLogged: { policy: await logPolicyOf(service) },
     trust: [{ issuer: service.url, didPrefix: 'svc:agent:' }],
   }
-  const visit = fetchGateway({
+  let source: Decision['source'] = null
+  const protect = gateway({
     ...{ service: counting, issuer: service.url, audiences: [SHOP], nonces: olderNonceStore() },
-    policy,
+    ...{ policy, timeoutMs: 30_000 },
+    onDecision: (decision) => {
+      source = decision.source
+    },
   })
+  t.after(() => protect.close())
+  const handler = protect(() => new Response('admitted'))
   const see = async () => {
-    const { status, decision } = await visit(
-      Object.fromEntries((await agent.sign(`${SHOP}/`)).headers),
-    )
-    return [status, decision.source === 'certificate' || decision.source === 'staple']
+    const { status } = await handler(await agent.sign(`${SHOP}/`))
+    return [status, source === 'certificate' || source === 'staple']
   }
   assert.deepEqual(await see(), [200, true])
   assert.deepEqual(asked, [`/log/proof/${encodeURIComponent(did)}`])

@@ -29,10 +29,16 @@ export async function startLogFront(
       if (front.instead !== null) return front.instead(response)
     }
     const { accept = '' } = request.headers
-    const answer = await fetch(service.url + path, { headers: { accept } })
-    const type = answer.headers.get('content-type') ?? ''
-    response.writeHead(answer.status, { 'content-type': type })
-    response.end(await answer.text())
+    try {
+      const answer = await fetch(service.url + path, { headers: { accept } })
+      const text = await answer.text()
+      const type = answer.headers.get('content-type') ?? ''
+      response.writeHead(answer.status, { 'content-type': type })
+      response.end(text)
+    } catch {
+      // The service has stopped.
+      response.destroy()
+    }
   })
   return front
 }
