@@ -28,7 +28,7 @@ export async function isSignature(
 
 /**
  * Creates a function that does the same as `isSignature` and remembers the keys that it has found good, by their bytes. The check of
- * a key is nearly half of the work, so it is for those who see the same keys again, such as gateways.
+ * a key is nearly half of the work, so it is for callers that see the same keys again, such as gateways.
  * @param maxKeys how many it remembers, about 700 bytes each. The oldest are forgotten first. Default: 10,000
  */
 export function signatureVerifier(maxKeys = 10_000): VerifySignature {

@@ -20,6 +20,7 @@ import { until } from '../../../../test/support/until.ts'
 import { insertRecovery } from '../../src/agents/key-recovery-table.ts'
 import { TABLE_KEYS } from '../../src/core/database/maintenance/import-sqlite.ts'
 import { writeAssignment } from '../../src/grants/grant-table.ts'
+import { insertWitnesses } from '../../src/log/witnesses/witness-table.ts'
 import { insertKey, keepTree } from '../../src/witness/witness-table.ts'
 import { insertOwnerRecords } from '../privacy/owner-records.ts'
 
@@ -87,6 +88,11 @@ async function inAFile(t: TestContext): Promise<{ service: TestService; dids: st
       ...{ created_at: 2 ** 44, halted_at: null },
     })
     await keepTree(tx, tree, 2 ** 44)
+    await tx.db
+      .insertInto('log_pending')
+      .values({ epoch: 1, size: 0, root: tree.root, checkpoint: 'signed', signed_at: 2 ** 44 })
+      .execute()
+    await insertWitnesses(tx, 1, ['a verifier key'])
     const issuer = await tx.db.selectFrom('grant_issuers').select('id').executeTakeFirstOrThrow()
     await writeAssignment(tx, tail, issuer.id, 2 ** 44)
     await tx.db
