@@ -127,6 +127,19 @@ test('while a key is not under a checkpoint yet, `unreachable` decides, and then
   }
 })
 
+test('an answer that is kept does not keep what it says about the log', async (t) => {
+  const front = await startLogFront(t, service)
+  const { did } = await signingAgent(service)
+  await proofOf(service, did)
+  front.instead = errorInstead(503, 'UNAVAILABLE')
+  const { visit, clock } = startShop(front, { requireProof: false, cacheSeconds: 60 })
+  for (let i = 0; i < 2; i++) assert.equal((await visit({ ServiceID: did })).status, 503)
+  front.instead = null
+  clock.pass(RETRY_MS)
+  for (let i = 0; i < 2; i++) assert.equal((await visit({ ServiceID: did })).status, 200)
+  assert.deepEqual(front.proofs, [did, did])
+})
+
 test('what else is known of the agent counts while the log is unavailable', async (t) => {
   const front = await startLogFront(t, service)
   front.instead = errorInstead(503, 'UNAVAILABLE')
@@ -290,16 +303,20 @@ test('an answer that is no proof, or too large, is not believed and not read to 
   const { agent } = await signingAgent(service)
   front.instead = (response) => response.end('<p>Sign in to this network.</p>')
   assert.equal(await startShop(front).see(agent), '503 deny log-unavailable')
-  let closed = 0
+  let [closed, written] = [0, 0]
   front.instead = (response) => {
     response.once('close', () => closed++)
     response.writeHead(200, { 'content-type': 'text/plain' })
-    const more = () =>
-      response.destroyed || response.write('x'.repeat(16_384), () => setImmediate(more))
+    const more = (): unknown => {
+      written += 16_384
+      return response.destroyed || response.write('x'.repeat(16_384), () => setImmediate(more))
+    }
     more()
   }
   assert.equal(await startShop(front).see(agent), '503 deny log-unavailable')
   await until(async () => closed === 1)
+  // What fits into the buffers of a connection, and not what could be sent until the time-out.
+  assert.ok(written < 64 * 1024 * 1024, `${written} bytes`)
 })
 
 test('a log that does not answer is asked once for all requests, and slows no other rule', async (t) => {
