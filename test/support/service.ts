@@ -21,6 +21,7 @@ import { newKey, type TestKey } from './key.ts'
 import { freePort } from './ports.ts'
 import { databaseOf, ON_POSTGRES } from './postgres.ts'
 import { BASE_ENV, type CommandResult, run } from './run.ts'
+import { copyTemplate } from './sqlite-template.ts'
 
 export { type CommandResult, run }
 
@@ -85,6 +86,9 @@ export async function startTestService(
 ): Promise<TestService> {
   const env = await testEnv(t, overrides)
   const settings = readSettings(env)
+  const { database } = settings
+  if (overrides.DATA_DIR === undefined && database.kind === 'sqlite')
+    await copyTemplate(database.file)
   const { every, tick } = timers()
   const log = pino({ level: settings.logLevel })
   const service = await startService(settings, log, env, now, null, { every, elapsed })

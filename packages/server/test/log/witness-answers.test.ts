@@ -78,6 +78,24 @@ test('a checkpoint is published once it has the quorum, and at most every 10 sec
   assert.deepEqual(last, [2, 2])
 })
 
+test('a checkpoint from before the log had witnesses is served once they have cosigned it', async (t) => {
+  const { world, witness } = await openOne(t)
+  await world.claim()
+  const before = await openNode(world.settings, world.db, { now: world.now })
+  await before.run()
+  assert.deepEqual([before.log.served?.size, before.log.served?.cosigners], [1, []])
+  witness.instead = () => ({ status: 503 })
+  const node = await world.openNode()
+  await node.run()
+  await node.run()
+  assert.deepEqual([sizeOf(node), node.log.problem], [null, null])
+  witness.instead = null
+  world.advance(PAUSE_MS)
+  await node.run()
+  assert.equal(sizeOf(node), 1)
+  assert.deepEqual(node.log.served?.cosigners, ['a.example/witness'])
+})
+
 test('a database that was rolled back is not signed while a witness knows more, and entries stay queued', async (t) => {
   const { world, witness } = await openOne(t)
   const node = await world.openNode()

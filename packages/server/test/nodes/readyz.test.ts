@@ -29,7 +29,7 @@ test(
         standbys: [],
         replica: 'none',
       },
-      log: { state: 'ok', size: 1, problem: null },
+      log: { state: 'ok', size: 1, problem: null, witnesses: [] },
     })
     assert.equal(response.headers.get('cache-control'), 'no-store')
   },

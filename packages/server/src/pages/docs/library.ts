@@ -8,12 +8,12 @@ import { type DeploymentNames, escapeHtml, fillNames } from './names.ts'
 export class Library {
   readonly names: DeploymentNames
   readonly #book: Book | null
+  /** Those that were asked for. */
   readonly #pages = new Map<string, BookPage>()
 
   constructor(names: DeploymentNames, book: Book | null) {
     this.names = names
     this.#book = book
-    for (const page of book?.pages ?? []) this.#pages.set(page.name, filled(page, names))
   }
 
   /** All pages, in groups. @throws CodedError UNAVAILABLE if the documentation has not been built */
@@ -23,9 +23,13 @@ export class Library {
 
   /** @throws CodedError NOT_FOUND, UNAVAILABLE if the documentation has not been built */
   page(name: string): BookPage {
-    const page = this.#built && this.#pages.get(name)
-    if (page === undefined)
+    const known = this.#pages.get(name)
+    if (known !== undefined) return known
+    const template = this.#built.pages.find((each) => each.name === name)
+    if (template === undefined)
       throw new CodedError('NOT_FOUND', `The documentation has no page of this name.`)
+    const page = filled(template, this.names)
+    this.#pages.set(name, page)
     return page
   }
 
