@@ -154,7 +154,8 @@ async function load(
   const send = async () => {
     for (let i = 0; i < REQUESTS / IN_FLIGHT; i++) {
       const sent = performance.now()
-      bytes += await get(port, path(), agent)
+      const length = await get(port, path(), agent)
+      bytes += length
       times.push(performance.now() - sent)
     }
   }
@@ -169,13 +170,13 @@ async function load(
 function get(port: number, path: string, agent: Agent): Promise<number> {
   return new Promise((done, failed) => {
     const sent = request({ host: HOST, port, path, agent }, (response) => {
-      let length = 0
-      response.on('data', (chunk: Buffer) => (length += chunk.length))
-      response.on('end', () =>
-        response.statusCode === 200
-          ? done(length)
-          : failed(new Error(`${path}: ${response.statusCode}`)),
-      )
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () => {
+        const body = Buffer.concat(chunks)
+        if (response.statusCode === 200) done(body.length)
+        else failed(new Error(`${path}: ${response.statusCode} ${body}`))
+      })
     })
     sent.on('error', failed)
     sent.end()

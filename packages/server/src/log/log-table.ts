@@ -276,16 +276,20 @@ export function entriesOf(
   of: { readonly epoch: number; readonly tail: string; readonly from: number; readonly to: number },
   limit: number,
 ): Promise<LogEntryRow[]> {
-  return db
-    .selectFrom('log_entries')
-    .selectAll()
-    .where('tail', '=', of.tail)
-    .where('epoch', '=', of.epoch)
-    .where('position', '>=', of.from)
-    .where('position', '<', of.to)
-    .orderBy('position')
-    .limit(limit)
-    .execute()
+  return (
+    db
+      .selectFrom('log_entries')
+      .selectAll()
+      .where('tail', '=', of.tail)
+      // Not as `epoch = …`: SQLite would then read all entries of the log by its primary key.
+      .where(sql<number>`epoch + 0`, '=', of.epoch)
+      .where('position', '>=', of.from)
+      .where('position', '<', of.to)
+      .orderBy('epoch')
+      .orderBy('position')
+      .limit(limit)
+      .execute()
+  )
 }
 
 /** Agents claimed after an event that have neither an entry in an epoch nor one in the queue, in the order of their claims. */

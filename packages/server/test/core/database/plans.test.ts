@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CompiledQuery, type KyselyPlugin } from 'kysely'
+import { untilLogged } from '../../../../../test/support/log-client.ts'
 import { ON_POSTGRES } from '../../../../../test/support/postgres.ts'
 import { withRaw } from '../../../../../test/support/raw-database.ts'
-import { startTestService, type TestService } from '../../../../../test/support/service.ts'
+import {
+  claimAgent,
+  startTestService,
+  type TestService,
+} from '../../../../../test/support/service.ts'
 import type { Db, Tx } from '../../../src/core/database/database.ts'
+import { entriesOf } from '../../../src/log/log-table.ts'
 import { deleteEndedSessions, deleteExpiredFlows } from '../../../src/owners/session-table.ts'
 import { deleteOwnerRecords, readOwnerRecords } from '../../../src/privacy/owner-data-table.ts'
 
@@ -36,18 +42,39 @@ test("sign-in, export and deletion scan no large table of other owners' rows", a
   }
 })
 
+test('the entries of one agent are read by its index, not from the whole log', async (t) => {
+  const service = await startTestService(t)
+  const did = await claimAgent(service, await service.operator.addVerifiedOwner())
+  await untilLogged(service, 1)
+  await withRaw(service.settings, (raw) =>
+    raw.exec(`insert into log_entries (epoch, position, tail, entry)
+      ${NUMBERS} select 1, i, 'tail' || i, '{}' from n;
+      ${ON_POSTGRES ? 'analyze log_entries' : ''}`),
+  )
+  const { db } = service.operator
+  const queries: CompiledQuery[] = []
+  const of = { epoch: 1, tail: did.slice(-24), from: 0, to: ROWS }
+  const entries = await entriesOf(db.read.withPlugin(recording(db.read, queries)), of, 10)
+  assert.deepEqual(
+    entries.map(({ position }) => position),
+    [0],
+  )
+  assert.match(await planOf(db.read, queries[0] as CompiledQuery), /log_entries_agent/)
+})
+
+const NUMBERS = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})`
+
 /** Inserts flows, sessions and tokens of one owner, none of them expired. */
 function fill({ settings }: TestService, owner: number): Promise<void> {
   const hash = ON_POSTGRES ? 'sha256(i::text::bytea)' : 'cast(i as blob)'
-  const rows = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})`
   return withRaw(settings, (raw) =>
     raw.exec(`insert into flows (hash, kind, state, expires_at)
-        ${rows} select ${hash}, 'k', '{}', ${LATER} + i from n;
+        ${NUMBERS} select ${hash}, 'k', '{}', ${LATER} + i from n;
       insert into sessions
         (hash, id, owner_id, method, browser, signed_in_at, last_seen_at, expires_at)
-        ${rows} select ${hash}, 's' || i, ${owner}, 'passkey', 'b', 1, ${LATER} + i, ${LATER} + i from n;
+        ${NUMBERS} select ${hash}, 's' || i, ${owner}, 'passkey', 'b', 1, ${LATER} + i, ${LATER} + i from n;
       insert into claim_tokens (hash, owner_id, created_at, expires_at, used_at)
-        ${rows} select ${hash}, ${owner}, 1, ${LATER}, 2 from n;
+        ${NUMBERS} select ${hash}, ${owner}, 1, ${LATER}, 2 from n;
       analyze;`),
   )
 }
