@@ -61,11 +61,11 @@ test(
   SQLITE_ONLY,
   async (t) => {
     const service = await startWithWorkers(t, 2, { LOG_LEVEL: 'info' })
-    const [first, ...others] = await prepare(service, 9)
+    const [claimed, ...others] = await prepare(service, 9)
     const held = new DatabaseSync(fileOf(service.settings))
     t.after(() => held.close())
     held.exec('BEGIN IMMEDIATE')
-    const cutOff = claim(service, [first as ClaimBody])
+    const cutOff = claim(service, [claimed as ClaimBody])
     const victim = await waitingWorker(service)
     process.kill(victim, 'SIGSTOP')
     held.exec('ROLLBACK')
@@ -81,13 +81,14 @@ test(
     assert.equal(answered, 0, 'it was asked while the claims were waiting')
     const dids = (await Promise.all(claims)).flat()
     await Promise.allSettled(health)
-    assert.deepEqual((await cutOff).dids, [])
+    // None, unless the worker that stopped was waiting for a write of its own.
+    const first = (await cutOff).dids
     assert.ok(
       dids.length >= others.length - 1,
       'one may have been on its way to the one that stopped',
     )
     await untilBack(service, victim)
-    await assertStored(service, dids)
+    await assertStored(service, [...first, ...dids])
     await assertNoGap(service)
   },
 )
@@ -134,7 +135,7 @@ test('a connection sent to a worker that dies before accepting it is closed', as
 async function waitingWorker(service: WorkerService): Promise<number> {
   for (;;) {
     const waiting = byWorker(await service.metrics(), 'countersign_writes_waiting')
-    const number = [1, 2].find((each) => waiting.get(String(each)) === 1)
+    const number = [1, 2].find((each) => (waiting.get(String(each)) ?? 0) > 0)
     const said = new RegExp(`"pid":(\\d+),[^\n]*"worker":${number},`).exec(service.output())
     if (said !== null) return Number(said[1])
   }

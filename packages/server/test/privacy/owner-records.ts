@@ -89,7 +89,13 @@ export async function insertOwnerRecords(
       .insertInto('webhook_endpoints')
       .values({
         ...{ id: `wh_${unique}`, owner_id: ownerId, url: `https://hooks.example/${name}` },
-        ...{ types: null, state: 'paused', disabled_reason: null, secret_salt: unique },
+        // No event of this type comes, so that no delivery is added while a test runs.
+        ...{
+          types: 'agent.key_contested',
+          state: 'paused',
+          disabled_reason: null,
+          secret_salt: unique,
+        },
         ...{ previous_salt: unique, previous_until: now + 86_400_000 },
         ...{ created_at: now, after_seq: 0, due_at: 0, failures: 0, failing_since: null },
         ...{ delivered_at: null, holder: null, held_until: 0 },
