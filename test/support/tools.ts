@@ -7,6 +7,7 @@ const PACKAGES = {
   curl: 'curl',
   faketime: 'faketime',
   git: 'git',
+  go: 'golang-go and golang-golang-x-mod-dev',
   haproxy: 'haproxy',
   mypy: 'mypy',
   nginx: 'nginx',
