@@ -175,7 +175,7 @@ def test_a_challenge_counts_once_in_time_and_for_this_site():
     assert world.post(json.dumps(own).encode())[0] == 200
 
 
-def test_one_challenge_gives_one_session_whoever_is_first():
+def test_one_challenge_gives_one_session_even_for_concurrent_answers():
     world = SessionWorld()
     body, outcomes = world.answer(world.challenge()), []
     start = threading.Barrier(8)

@@ -40,7 +40,7 @@ export function testNoteKey(name: string, type: NoteKeyType = 'ed25519'): TestNo
   }
 }
 
-/** A transparency log whose operator writes what a test tells them. */
+/** A transparency log whose entries a test chooses. */
 export interface TestLog {
   /** @returns its index */
   add(entry: AgentEntry): number

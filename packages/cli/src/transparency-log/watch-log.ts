@@ -8,7 +8,7 @@ import type { LogStateFile } from './log-state.ts'
 import { type Alert, OwnerMonitor } from './owner-monitor.ts'
 import { type VerifiedLog, verifyLog } from './verify-log.ts'
 
-/** A log that cannot be read for so long may be withheld from whoever watches it. */
+/** A log that cannot be read for so long may be withheld from its watchers. */
 const UNAVAILABLE_AFTER_MS = 15 * 60_000
 const WEBHOOK_TIMEOUT_MS = 10_000
 

@@ -128,7 +128,7 @@ test(
       if ((await sizeAtPrimary()) === 2) further += cancelled.length
     }
     assert.equal((await claimed).status, 503)
-    // The control: the primary has the second entry, so whoever only reads it would sign it.
+    // The control: the primary has the second entry, so a sequencer that only reads it would sign it.
     assert.equal(await sizeAtPrimary(), 2)
     assert.equal((await checkpointOf(node))[1], '1')
     assert.equal(new LogAnchor(node.settings.dataDir).read()?.size, 1)
