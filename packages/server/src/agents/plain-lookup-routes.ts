@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { parseDidOrTail } from '@countersign/protocol'
 import { REVALIDATE } from '../core/http/caching.ts'
-import { decodeColons, isPlain } from '../core/http/plain-request.ts'
+import { decodeColons, isPlain, PLAIN_HEADERS } from '../core/http/plain-request.ts'
 import type { AheadOfRouter } from '../core/http/server.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { ReadDeps } from './find-agent.ts'
@@ -40,12 +40,7 @@ export function answerPlainLookups({ read, metrics, isReady }: PlainLookupDeps):
 /** Sends the same headers as the Fastify route, in the same order. */
 function send(response: ServerResponse, { json, tag }: LookupText): void {
   response.writeHead(200, [
-    'x-content-type-options',
-    'nosniff',
-    'access-control-allow-origin',
-    '*',
-    'access-control-expose-headers',
-    'ETag',
+    ...PLAIN_HEADERS,
     'etag',
     `"${tag}"`,
     'content-type',

@@ -3,7 +3,7 @@ import { parseDidOrTail } from '@countersign/protocol'
 import type { AgentView } from '../agents/agent-record.ts'
 import type { ReadDeps } from '../agents/find-agent.ts'
 import { REVALIDATE } from '../core/http/caching.ts'
-import { decodeColons, isPlain } from '../core/http/plain-request.ts'
+import { decodeColons, isPlain, PLAIN_HEADERS } from '../core/http/plain-request.ts'
 import type { AheadOfRouter } from '../core/http/server.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { CERTIFICATE_URL, JWT_TYPE, tagOf } from './certificate-routes.ts'
@@ -63,12 +63,7 @@ function namesSdJwt(rawHeaders: readonly string[]): boolean {
 /** Sends the same headers as the Fastify route, in the same order. */
 function send(response: ServerResponse, certificate: string): void {
   response.writeHead(200, [
-    'x-content-type-options',
-    'nosniff',
-    'access-control-allow-origin',
-    '*',
-    'access-control-expose-headers',
-    'ETag',
+    ...PLAIN_HEADERS,
     'content-type',
     JWT_TYPE,
     'etag',

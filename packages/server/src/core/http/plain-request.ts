@@ -1,5 +1,12 @@
 import { hostsIn, isHost } from './framing.ts'
 
+/** The headers with which every response of a public read begins, as the router sends them. */
+export const PLAIN_HEADERS = [
+  ...['x-content-type-options', 'nosniff'],
+  ...['access-control-allow-origin', '*'],
+  ...['access-control-expose-headers', 'ETag'],
+]
+
 /** Headers that only the router handles, keyed by the length of their name for speed. */
 const ROUTER_ONLY_HEADERS = new Map([
   [6, 'expect'],
