@@ -56,9 +56,9 @@ test('PyJWT verifies a certificate, and no longer after its key was compromised'
     assert.equal(stdout.trim(), did, stderr)
     certificates.push(certificate)
   }
+  const before = (await keySetOf(service)).keys
   const rotated = await countersignd(service.env, 'issuer-key', 'rotate', '--compromised')
   assert.equal(rotated.code, 0)
-  const before = (await keySetOf(service)).keys
   await untilTicked(service, async () => (await keySetOf(service)).keys[0]?.kid !== before[0]?.kid)
   for (const each of certificates) {
     const { code, stderr } = await verify(each)
