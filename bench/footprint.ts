@@ -7,7 +7,7 @@ import { loadOf, type RequestSamples, requestSamplesOf, requestsFor } from './re
 import { median } from './rounds.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { prepareSeed } from './seed.ts'
-import { type Bench, type Service, startCountersign } from './systems.ts'
+import { type Bench, type Service, startBefore, startCountersign } from './systems.ts'
 
 /** Medians, in milliseconds from the start of the process. */
 interface StartUp {
@@ -24,9 +24,14 @@ interface Memory {
   readonly afterLoad: number | null
 }
 
-export interface Footprint {
+interface Measured {
   readonly startUp: StartUp
   readonly memory: Memory
+}
+
+export interface Footprint extends Measured {
+  /** Of the service of the other checkout; null without one. */
+  readonly before: Measured | null
   /** The same with a single agent: the process's own memory. */
   readonly memoryOfOneAgent: Memory
   /** The difference per agent; null if there are too few agents to tell it from noise. */
@@ -51,27 +56,44 @@ export async function measureFootprint(
   requestSamples: RequestSamples,
 ): Promise<Footprint> {
   bench.say('start-up and memory')
-  const readyMs: number[] = []
-  const firstLookupMs: number[] = []
-  let memory: Memory = { atRest: null, afterLoad: null }
+  const lookup = requestsFor(SCENARIOS.lookup, requestSamples)[0]
+  const starts = [() => startCountersign(bench, requestSamples.seed, [READY, lookup])]
+  if (bench.before !== null) {
+    starts.push(() => startBefore(bench, requestSamples.seed, [READY, lookup]) as Promise<Service>)
+  }
+  const samples = starts.map((): Sample[] => [])
   for (let i = 0; i < options.rounds; i++) {
-    await bench.waitBudget.waitUntilIdle()
-    const service = await start(bench, requestSamples)
-    readyMs.push(service.firstAnswers[0] as number)
-    firstLookupMs.push(service.firstAnswers[1] as number)
-    if (i === options.rounds - 1)
-      memory = await measureMemory(bench, options, requestSamples, service)
-    await service.stop()
+    for (const [which, start] of starts.entries()) {
+      await bench.waitBudget.waitUntilIdle()
+      const service = await start()
+      const isLast = i === options.rounds - 1
+      const memory = isLast ? await measureMemory(bench, options, requestSamples, service) : null
+      samples[which]?.push({ firstAnswers: service.firstAnswers, memory })
+      await service.stop()
+    }
   }
+  const [{ startUp, memory }, before = null] = samples.map(measuredOf) as [Measured, Measured?]
   const memoryOfOneAgent = await measureOneAgent(bench, options)
-  const startUp = {
-    starts: options.rounds,
-    readyMs: median(readyMs),
-    firstLookupMs: median(firstLookupMs),
-  }
   const bytesPerAgent = perAgent(memory, memoryOfOneAgent, options.agents)
   const aims = aimsOf(startUp, bytesPerAgent, options.agents)
-  return { startUp, memory, memoryOfOneAgent, bytesPerAgent, aims }
+  return { startUp, memory, memoryOfOneAgent, bytesPerAgent, aims, before }
+}
+
+interface Sample {
+  readonly firstAnswers: readonly number[]
+  /** Measured once. */
+  readonly memory: Memory | null
+}
+
+function measuredOf(samples: readonly Sample[]): Measured {
+  const [readyMs, firstLookupMs] = [0, 1].map((at) =>
+    median(samples.map(({ firstAnswers }) => firstAnswers[at] as number)),
+  ) as [number, number]
+  const memory = samples.findLast((each) => each.memory !== null)?.memory
+  return {
+    startUp: { starts: samples.length, readyMs, firstLookupMs },
+    memory: memory ?? { atRest: null, afterLoad: null },
+  }
 }
 
 function aimsOf(
@@ -94,15 +116,11 @@ function aimsOf(
 async function measureOneAgent(bench: Bench, options: Options): Promise<Memory> {
   const seed = await prepareSeed(bench.scope, 1, options)
   const requestSamples = requestSamplesOf(seed)
-  const service = await start(bench, requestSamples)
+  const lookup = requestsFor(SCENARIOS.lookup, requestSamples)[0]
+  const service = await startCountersign(bench, seed, [READY, lookup])
   const memory = await measureMemory(bench, options, requestSamples, service)
   await service.stop()
   return memory
-}
-
-function start(bench: Bench, requestSamples: RequestSamples): Promise<Service> {
-  const lookup = requestsFor(SCENARIOS.lookup, requestSamples)[0]
-  return startCountersign(bench, requestSamples.seed, [READY, lookup])
 }
 
 async function measureMemory(

@@ -13,7 +13,7 @@ import { type ClaimScenario, SCENARIOS } from './scenarios.ts'
 import type { Seed } from './seed.ts'
 import { type ClaimSeed, prepareClaims } from './seed-claims.ts'
 import type { SendResult } from './send-requests.ts'
-import { type Bench, type System, startCountersign, startNaive } from './systems.ts'
+import { type Bench, type System, startBefore, startCountersign, startNaive } from './systems.ts'
 
 /** Prepared claims per second of load. A faster service ends its round early. */
 const PREPARED_PER_SECOND = 16_000
@@ -50,16 +50,18 @@ async function measureOne(
   const ready: HttpRequest = { method: 'GET', path: '/readyz' }
   // Each system uses every claim once, in the same order, on its own copy of the data.
   const keyReuse = scenario.keys === 'known' ? 'any' : 'owner'
-  const countersign = await startCountersign(bench, claims, [ready], {
-    KEY_REUSE: keyReuse,
-  })
+  const settings = { KEY_REUSE: keyReuse }
+  const countersign = await startCountersign(bench, claims, [ready], settings)
+  const before = await startBefore(bench, claims, [ready], settings)
   const naive = await startNaive(bench, claims.database, [agentRequest(seed)])
   const targets = [
     await targetOf(bench, options, claims, first, 'countersign', countersign),
     await targetOf(bench, options, claims, first, 'naive', naive),
   ]
+  if (before) targets.push(await targetOf(bench, options, claims, first, 'before', before))
   const measurement = await measureRounds(bench, scenario, targets, options.rounds)
   await countersign.stop()
+  await before?.stop()
   await naive.stop()
   rmSync(dir, { recursive: true, force: true })
   return measurement

@@ -1,5 +1,5 @@
 import { checkSameAnswers, checkSameBytes } from './compare-services.ts'
-import { HOST, type HttpRequest, type HttpResponse } from './http-exchange.ts'
+import { HOST, type HttpRequest, type HttpResponse, sendRequest } from './http-exchange.ts'
 import { loadServer } from './load.ts'
 import type { Options } from './options.ts'
 import type { ServerProcess } from './process.ts'
@@ -13,7 +13,14 @@ import {
 import { type Measurement, measureRounds, type Target, warmUpSeconds } from './rounds.ts'
 import { SCENARIOS, type ScenarioName } from './scenarios.ts'
 import { sendRequests } from './send-requests.ts'
-import { type Bench, type System, startBare, startCountersign, startNaive } from './systems.ts'
+import {
+  type Bench,
+  type System,
+  startBare,
+  startBefore,
+  startCountersign,
+  startNaive,
+} from './systems.ts'
 
 /** Measures the public endpoints: lookups, cards, documents, verification. */
 export async function measurePublic(
@@ -26,18 +33,26 @@ export async function measurePublic(
   const until = requestsFor(SCENARIOS.lookup, requestSamples)[0]
   const ready: HttpRequest = { method: 'GET', path: '/readyz' }
   const countersign = await startCountersign(bench, requestSamples.seed, [ready, until])
+  const before = await startBefore(bench, requestSamples.seed, [ready, until])
   const naive = await startNaive(bench, requestSamples.seed.database, [until])
   const measurements: Measurement[] = []
   for (const name of names) {
     bench.say(SCENARIOS[name].title)
     const scenario = { name, ...SCENARIOS[name] }
     measurements.push(
-      await measureOne(bench, options, requestSamples, scenario, { countersign, naive }),
+      await measureOne(bench, options, requestSamples, scenario, { countersign, naive, before }),
     )
   }
   await countersign.stop()
+  await before?.stop()
   await naive.stop()
   return measurements
+}
+
+interface Services {
+  readonly countersign: ServerProcess
+  readonly naive: ServerProcess
+  readonly before: ServerProcess | null
 }
 
 type PublicName = {
@@ -57,7 +72,7 @@ async function measureOne(
   options: Options,
   requestSamples: RequestSamples,
   scenario: PublicScenario & { readonly name: string },
-  { countersign, naive }: Readonly<Record<'countersign' | 'naive', ServerProcess>>,
+  { countersign, naive, before }: Services,
 ): Promise<Measurement> {
   const asks = requestsFor(scenario, requestSamples)
   const [sample, naiveSample] = await checkSameAnswers(
@@ -75,7 +90,12 @@ async function measureOne(
     targetOf('countersign', countersign, sample),
     targetOf('naive', naive, naiveSample),
   ]
-  for (const { port } of [bare, countersign, naive]) await warm(port, asks, warmUpSeconds(options))
+  const servers = [bare, countersign, naive]
+  if (before) {
+    targets.push(targetOf('before', before, await sendRequest(before.port, asks[0])))
+    servers.push(before)
+  }
+  for (const { port } of servers) await warm(port, asks, warmUpSeconds(options))
   const measurement = await measureRounds(bench, scenario, targets, options.rounds)
   await bare.stop()
   return measurement

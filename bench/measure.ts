@@ -53,7 +53,8 @@ export async function measure(
   }
   const waitBudget = new WaitBudget(options.patience)
   const settings = settingsFor(options.agents)
-  const bench: Bench = { scope, machine, dir, store, settings, waitBudget, say }
+  const { before } = options
+  const bench: Bench = { scope, machine, dir, store, settings, before, waitBudget, say }
   pinSelf(machine)
   const results = await measureAll(bench, options, seed)
   const { agents, seconds, connections, claimConnections, rounds } = options

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { SCENARIO_NAMES, type ScenarioName } from './scenarios.ts'
 
@@ -27,6 +29,8 @@ export interface Options {
   readonly nodes: number
   /** The number of workers (WORKERS), compared with a single process; 1 skips the comparison. */
   readonly workers: number
+  /** Another checkout of the project, whose service takes turns with this one, or null. */
+  readonly before: string | null
   /** The number of timed revocations, at other processes. */
   readonly revocations: number
   /** The same at gateways that follow the feed. */
@@ -57,6 +61,8 @@ export const HELP = `Measures Countersign beside a bare node:http server and a n
   --rounds R        rounds in which the systems take turns; the median counts (3)
   --nodes N         also measure N processes on one PostgreSQL beside one: load on all, and revocations (1)
   --workers N       also measure WORKERS=N beside one process, likewise (1)
+  --before DIR      also measure the service of another checkout, for example of the release before: public endpoints,
+                    claims, start-up and memory
   --revocations N   how many are timed: at other processes (200), at gateways (1000)
   --soak T          instead: a steady mixed load on one process for so long, such as 90s, 30m or 2h
   --patience S      wait up to S seconds in all for other programs to be quiet, and repeat rounds they spoilt (0)
@@ -66,6 +72,11 @@ export const HELP = `Measures Countersign beside a bare node:http server and a n
   --fresh           seed anew, though a seeded database is at hand
   --json            one JSON document on standard output, and nothing else
   --help            this text`
+
+/** The program of the service in a checkout. */
+export function serviceOf(root: string): string {
+  return join(root, 'packages/server/bin/countersignd.mjs')
+}
 
 /** A mistake in the arguments, or a request for help. Displayed without a stack trace. */
 export class UsageError extends Error {
@@ -92,6 +103,7 @@ export function readOptions(args: readonly string[]): Options | null {
     workers: integer('workers', values.workers, 1, 8),
     revocations: integer('revocations', values.revocations ?? '200', 1, 100_000),
     gatewayRevocations: integer('revocations', values.revocations ?? '1000', 1, 100_000),
+    before: values.before === undefined ? null : checkout(values.before),
     soak: values.soak === undefined ? null : duration(values.soak),
     patience: integer('patience', values.patience, 0, 86_400),
     parts: new Set(values.only === undefined ? PARTS : values.only.split(',').flatMap(partsOf)),
@@ -120,6 +132,7 @@ function parse(args: readonly string[]) {
         rounds: { type: 'string', default: '3' },
         nodes: { type: 'string', default: '1' },
         workers: { type: 'string', default: '1' },
+        before: { type: 'string' },
         revocations: { type: 'string' },
         soak: { type: 'string' },
         patience: { type: 'string', default: '0' },
@@ -152,6 +165,13 @@ function oneOf<T extends string>(name: string, choices: readonly T[], text: stri
   const choice = choices.find((each) => each === text)
   if (choice !== undefined) return choice
   throw new UsageError(`--${name} takes ${choices.join(' or ')}`)
+}
+
+/** @returns its absolute path */
+function checkout(path: string): string {
+  const root = resolve(path)
+  if (existsSync(serviceOf(root))) return root
+  throw new UsageError(`--before takes a checkout; ${serviceOf(root)} does not exist`)
 }
 
 const UNITS = { s: 1, m: 60, h: 3600 } as const

@@ -85,6 +85,9 @@ const COLUMNS = [
   { head: 'of naive', isText: false },
   { head: 'one process/s', isText: false },
   { head: 'of one', isText: false },
+  { head: 'before/s', isText: false },
+  { head: 'of before', isText: false },
+  { head: 'by CPU time', isText: false },
   { head: 'aim', isText: true },
   { head: 'met?', isText: true },
 ]
@@ -99,6 +102,9 @@ function measurementLines(measurements: readonly Measurement[]): string[] {
     ratio(ratios.ratioToNaive),
     count(perSecond.one),
     ratio(ratios.ratioToOne),
+    count(perSecond.before),
+    ratio(ratios.ratioToBefore),
+    ratio(ratios.byCpu.ratioToBefore),
     aims.map(aimText).join(', ') || '-',
     aims.map(({ met }) => yesOrNo(met)).join(', ') || '-',
   ])
@@ -151,7 +157,7 @@ function nonceLine({ entries, bytes }: NonceMemory): string {
 }
 
 function footprintLines(footprint: Footprint): string[] {
-  const { startUp, memory, memoryOfOneAgent, bytesPerAgent, aims } = footprint
+  const { startUp, memory, memoryOfOneAgent, bytesPerAgent, aims, before } = footprint
   const perAgent =
     bytesPerAgent.afterLoad === null || bytesPerAgent.atRest === null
       ? 'too few agents to tell what one takes'
@@ -161,6 +167,13 @@ function footprintLines(footprint: Footprint): string[] {
       `${startUp.firstLookupMs.toFixed(0)} ms (median of ${startUp.starts})`,
     `memory, at rest and after load: ${mib(memory.atRest)} and ${mib(memory.afterLoad)} MiB; with one agent ` +
       `${mib(memoryOfOneAgent.atRest)} and ${mib(memoryOfOneAgent.afterLoad)} MiB; ${perAgent}`,
+    ...(before === null
+      ? []
+      : [
+          `before: ready after ${before.startUp.readyMs.toFixed(0)} ms, first lookup answered after ` +
+            `${before.startUp.firstLookupMs.toFixed(0)} ms; memory ${mib(before.memory.atRest)} and ` +
+            `${mib(before.memory.afterLoad)} MiB`,
+        ]),
     ...(aims.length === 0
       ? []
       : [`aims: ${aims.map(({ text, met }) => `${text}: ${yesOrNo(met)}`).join('; ')}`]),

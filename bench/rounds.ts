@@ -35,8 +35,13 @@ export interface Measurement {
   readonly ratioToCeiling: number | null
   readonly ratioToNaive: number | null
   readonly ratioToOne: number | null
+  readonly ratioToBefore: number | null
   /** The same for requests per second of CPU time, which excludes the time that other programs took. */
-  readonly byCpu: { readonly ratioToCeiling: number | null; readonly ratioToNaive: number | null }
+  readonly byCpu: {
+    readonly ratioToCeiling: number | null
+    readonly ratioToNaive: number | null
+    readonly ratioToBefore: number | null
+  }
   readonly aims: readonly (Aim & { readonly met: boolean })[]
 }
 
@@ -88,9 +93,11 @@ export async function measureRounds(
     ratioToCeiling: ratios.ceiling,
     ratioToNaive: ratios.naive,
     ratioToOne: ratios.one,
+    ratioToBefore: ratios.before,
     byCpu: {
       ratioToCeiling: medianOf(rounds, ratioTo('ceiling', perCpuSecondOf)),
       ratioToNaive: medianOf(rounds, ratioTo('naive', perCpuSecondOf)),
+      ratioToBefore: medianOf(rounds, ratioTo('before', perCpuSecondOf)),
     },
     aims: aims
       .filter(({ on = store.kind }) => on === store.kind)
@@ -145,6 +152,7 @@ function ratioTo(system: System, rate: Rate): (round: Round) => number | undefin
 function ofEach<T>(value: (system: System) => T): Record<System, T> {
   return {
     countersign: value('countersign'),
+    before: value('before'),
     ceiling: value('ceiling'),
     naive: value('naive'),
     one: value('one'),

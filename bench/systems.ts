@@ -4,16 +4,17 @@ import { fileURLToPath } from 'node:url'
 import type { BareTask } from './bare.ts'
 import { HOST, type HttpRequest, type HttpResponse } from './http-exchange.ts'
 import type { Machine } from './machine.ts'
+import { serviceOf } from './options.ts'
 import { freePort, type ServerProcess, startServer } from './process.ts'
 import type { Scope } from './scope.ts'
 import type { Data, DataCopy, Store } from './stores.ts'
 import type { WaitBudget } from './wait-budget.ts'
 
 /**
- * The measured systems: countersign, the systems it is compared with, and `one`, a single process compared with
- * several.
+ * The measured systems: countersign, the systems it is compared with (`before` is the service of another checkout), and `one`, a
+ * single process compared with several.
  */
-export type System = 'countersign' | 'ceiling' | 'naive' | 'one'
+export type System = 'countersign' | 'before' | 'ceiling' | 'naive' | 'one'
 
 /** Shared by all parts of the bench. */
 export interface Bench {
@@ -24,6 +25,8 @@ export interface Bench {
   readonly store: Store
   /** Settings of countersignd that depend on the number of agents. */
   readonly settings: Readonly<Record<string, string>>
+  /** The other checkout, or null. */
+  readonly before: string | null
   readonly waitBudget: WaitBudget
   readonly say: (line: string) => void
 }
@@ -38,15 +41,30 @@ export interface Service extends ServerProcess {
   stop(): Promise<void>
 }
 
-/** @param settings environment variables of countersignd, in addition to the bench's own */
+/**
+ * @param settings environment variables of countersignd, in addition to the bench's own
+ * @param root the checkout of the service
+ */
 export async function startCountersign(
   bench: Bench,
   data: Data,
   until: readonly HttpRequest[],
   settings: Readonly<Record<string, string>> = {},
+  root = ROOT,
 ): Promise<Service> {
   const copy = await bench.store.copy(data)
-  return withCopy(copy, await startNode(bench, copy, until, { settings, core: core(bench) }))
+  return withCopy(copy, await startNode(bench, copy, until, { settings, core: core(bench), root }))
+}
+
+/** The same with the other checkout; null without one. */
+export async function startBefore(
+  bench: Bench,
+  data: Data,
+  until: readonly HttpRequest[],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Service | null> {
+  if (bench.before === null) return null
+  return startCountersign(bench, data, until, settings, bench.before)
 }
 
 /**
@@ -57,7 +75,11 @@ export async function startNode(
   { scope, settings: ofBench }: Bench,
   copy: DataCopy,
   until: readonly HttpRequest[],
-  { settings, core }: { settings: Readonly<Record<string, string>>; core: string | null },
+  {
+    settings,
+    core,
+    root = ROOT,
+  }: { settings: Readonly<Record<string, string>>; core: string | null; root?: string },
 ): Promise<ServerProcess> {
   const port = await freePort()
   const env = {
@@ -70,7 +92,7 @@ export async function startNode(
     ...ofBench,
     ...settings,
   }
-  const args = [join(ROOT, 'packages/server/bin/countersignd.mjs'), 'serve']
+  const args = [serviceOf(root), 'serve']
   return startServer(scope, { args, env, port, core, until })
 }
 

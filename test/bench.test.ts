@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { chmodSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { offlineLines } from '../bench/measure-offline.ts'
@@ -34,6 +35,29 @@ test('the bench measures three systems without an error, prints JSON alone, and 
     assert.equal(ratioToCeiling === null, name.startsWith('claim'))
   }
   assert.ok(footprint && footprint.startUp.readyMs > 0)
+  assertNothingButSeedsIn(dir)
+})
+
+test('the bench compares with the service of another checkout', async (t) => {
+  const dir = tempDir(t)
+  const names = ['lookup', 'verify', 'claim']
+  const only = ['--before', ROOT, '--only', [...names, 'footprint'].join(',')]
+  const { code, stdout, stderr } = await bench(dir, ...BRIEFLY, ...only)
+  assert.equal(code, 0, stderr)
+  const { measurements, footprint }: Report = JSON.parse(stdout)
+  assert.deepEqual(
+    measurements.map(({ name }) => name),
+    names,
+  )
+  for (const { perSecond, ratioToBefore, rounds } of measurements) {
+    const [{ countersign, before } = {}] = rounds
+    assert.ok(countersign && before)
+    assert.equal(perSecond.before, before.perSecond)
+    assert.equal(ratioToBefore, countersign.perSecond / before.perSecond)
+  }
+  const before = footprint?.before
+  assert.ok(before && before.startUp.readyMs > 0)
+  assert.ok(before.memory.atRest && before.memory.afterLoad)
   assertNothingButSeedsIn(dir)
 })
 
@@ -218,6 +242,8 @@ const MISTAKES = [
   ['--swift'],
   ['--database', 'paper'],
   ['--soak', 'forever'],
+  // Not a checkout.
+  ['--before', tmpdir()],
   // One process at a time serves a file.
   ['--nodes', '2'],
 ]
