@@ -8,7 +8,6 @@ import {
 } from '@countersign/protocol'
 import type { FastifyRequest } from 'fastify'
 import { ownAgentParam } from '../agents/own-agent-param.ts'
-import { rawBodyOf } from '../core/http/json-body.ts'
 import type { App } from '../core/http/server.ts'
 
 export interface GrantRouteDeps {
@@ -44,7 +43,7 @@ export function grantRoute(app: App, { issueGrant, baseUrl }: GrantRouteDeps): v
  * signature for another host fails in either case.
  */
 function receivedOf(request: unknown, baseUrl: string): RawRequest {
-  const { raw } = request as FastifyRequest
+  const { raw, rawBody } = request as FastifyRequest
   const { host, protocol } = new URL(baseUrl)
   const headers: [string, string][] = []
   for (let i = 0; i + 1 < raw.rawHeaders.length; i += 2) {
@@ -57,6 +56,6 @@ function receivedOf(request: unknown, baseUrl: string): RawRequest {
     authority: host,
     target: raw.url ?? '',
     headers,
-    body: rawBodyOf(request as FastifyRequest),
+    body: rawBody,
   }
 }

@@ -1,30 +1,29 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { CodedError } from '@countersign/protocol'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import secureJson from 'secure-json-parse'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The bytes of JSON bodies, for as long as their requests exist. */
-const rawBodies = new WeakMap<object, Uint8Array>()
-
-/** The bytes of a request's JSON body, which its signature covers; null if it has none. */
-export function rawBodyOf(request: object): Uint8Array | null {
-  return rawBodies.get(request) ?? null
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The bytes of the JSON body, which a signature of the request covers; null if it has none. */
+    rawBody: Uint8Array | null
+  }
 }
 
 /** Replaces Fastify's JSON parser with one that rejects everything that two parsers could read differently. */
 export function parseJsonStrictly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
+  app.decorateRequest('rawBody', null)
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async (request: { readonly headers: IncomingHttpHeaders }, body: Buffer) => {
+    async (request: FastifyRequest, body: Buffer) => {
       const { headers } = request
       assertNoContentEncoding(headers['content-encoding'])
       assertUtf8(headers['content-type'] ?? '')
       const value = parseStrictJson(body)
-      rawBodies.set(request, body)
+      request.rawBody = body
       return value
     },
   )
@@ -37,6 +36,7 @@ export function assertNoContentEncoding(coding = 'identity'): void {
 }
 
 function assertUtf8(contentType: string): void {
+  if (!contentType.includes(';')) return
   for (const [, charset] of contentType.matchAll(/;\s*charset\s*=\s*"?([^";\s]*)/gi)) {
     if (charset?.toLowerCase() !== 'utf-8') {
       throw new CodedError('UNSUPPORTED_MEDIA_TYPE', 'Send the JSON body in UTF-8.')
