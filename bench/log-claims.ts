@@ -56,12 +56,6 @@ export async function postClaims(
   agent.destroy()
 }
 
-/** How many entries are under the checkpoint; 0 without one. */
-export async function logSize(port: number): Promise<number> {
-  const response = await fetch(`http://${HOST}:${port}/log/checkpoint`)
-  return response.ok ? Number((await response.text()).split('\n')[1]) : 0
-}
-
 /** Repeats what the service refuses because of overload. */
 async function post(port: number, body: string, agent: Agent): Promise<void> {
   for (;;) {

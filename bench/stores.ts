@@ -1,5 +1,6 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseLocation } from '../packages/server/src/core/database/open-database.ts'
 import { addRows, fillDatabase } from './copy-rows.ts'
 import { type PostgresServer, query } from './postgres-server.ts'
@@ -19,6 +20,7 @@ export interface Data {
 /** Makes a copy for one service, or for several nodes that share it. */
 export interface DataCopy {
   readonly place: DatabaseLocation
+  readonly agents: number
   /** The environment variables that point countersignd to it. */
   readonly settings: Readonly<Record<string, string>>
   discard(): Promise<void>
@@ -42,6 +44,11 @@ function dataDirectory(parent: string, { database, grownFrom = database }: Data)
   return own
 }
 
+function agentsIn(file: string): number {
+  using database = new DatabaseSync(file, { readOnly: true })
+  return Number(database.prepare('select count(*) as count from agents').get()?.count)
+}
+
 /** @param dir a directory of this run */
 export function sqliteStore(dir: string): Store {
   return {
@@ -53,6 +60,7 @@ export function sqliteStore(dir: string): Store {
       copyFileSync(data.database, file)
       return {
         place: { kind: 'sqlite', file },
+        agents: agentsIn(file),
         settings: { DATA_DIR: own },
         discard: async () => rmSync(own, { recursive: true, force: true }),
       }
@@ -93,6 +101,7 @@ export async function postgresStore(
       const own = dataDirectory(dir, data)
       return {
         place: { kind: 'postgres', url },
+        agents: agentsIn(database),
         settings: { DATA_DIR: own, DATABASE_URL: url },
         async discard() {
           rmSync(own, { recursive: true, force: true })

@@ -8,6 +8,7 @@ import { serviceOf } from './options.ts'
 import { freePort, type ServerProcess, startServer } from './process.ts'
 import type { Scope } from './scope.ts'
 import type { Data, DataCopy, Store } from './stores.ts'
+import { untilLogged } from './until-logged.ts'
 import type { WaitBudget } from './wait-budget.ts'
 
 /**
@@ -68,7 +69,7 @@ export async function startBefore(
 }
 
 /**
- * Starts countersignd on data that other processes may share.
+ * Starts countersignd on data that other processes may share, and waits until all agents are in its log.
  * @param core the core to run on, or null for any
  */
 export async function startNode(
@@ -93,7 +94,9 @@ export async function startNode(
     ...settings,
   }
   const args = [serviceOf(root), 'serve']
-  return startServer(scope, { args, env, port, core, until })
+  const server = await startServer(scope, { args, env, port, core, until })
+  await untilLogged(port, copy.agents)
+  return server
 }
 
 /** Always uses SQLite, whichever database countersign uses. */

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { HOST } from './http-exchange.ts'
-import { logSize, postClaims, seedClaims } from './log-claims.ts'
+import { postClaims, seedClaims } from './log-claims.ts'
 import { freePort, startServer } from './process.ts'
 import { Scope } from './scope.ts'
+import { untilLogged } from './until-logged.ts'
 
 /*
  * Go's golang.org/x/mod/sumdb verifies a log that claims over HTTP have made: the checkpoint, every tile and entry, inclusion, and
@@ -42,7 +42,7 @@ try {
   const early = await checkpointDuringLoad(url, port)
   await load
   const claimSeconds = (performance.now() - began) / 1000
-  while ((await logSize(port)) < count) await sleep(100)
+  await untilLogged(port, count)
   const lagSeconds = (performance.now() - began) / 1000 - claimSeconds
   const { verifierKey } = (await (await fetch(`${url}/log`)).json()) as { verifierKey: string }
   const verifying = performance.now()
@@ -57,7 +57,7 @@ try {
 
 /** @returns a file with a checkpoint of a third of the entries at least, signed while claims arrive */
 async function checkpointDuringLoad(url: string, port: number): Promise<string> {
-  while ((await logSize(port)) < count / 3) await sleep(100)
+  await untilLogged(port, count / 3)
   const file = join(dir, 'early')
   writeFileSync(file, await (await fetch(`${url}/log/checkpoint`)).text())
   return file
