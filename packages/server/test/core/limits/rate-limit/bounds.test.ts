@@ -61,6 +61,16 @@ async function beginSignIns(service: ServiceProcess, froms: readonly string[]) {
   return exchanges.flatMap(({ answers }) => answers)
 }
 
+/** How many requests load shedding has refused: sign-ins, or any request of a process under pressure. */
+async function countShed(service: ServiceProcess): Promise<number> {
+  const counts = await Promise.all(
+    ['sign-ins', 'pressure'].map((each) =>
+      figure(service, `countersign_refused_total{reason="${each}"}`),
+    ),
+  )
+  return counts.reduce((sum, each) => sum + (Number.isNaN(each) ? 0 : each), 0)
+}
+
 test('of concurrent requests from one address only as many as the quota allows write; the others are rejected at once', (t) =>
   whileStalled(async (stall) => {
     const { service, settings } = await start(t, 'sign-ins=30/h')
@@ -94,9 +104,10 @@ test('past 512 pending queries, from however many addresses, each process counts
     assert.ok(most > 0 && most <= 512 + 10, `${most} counts waited`)
     await goOn()
     // Answered while nothing could be written. On a busy machine, load shedding refuses some with 503.
-    const { 200: answered = 0, 503: shed = 0 } = statuses(await all)
+    const { 200: answered = 0, 503: refused = 0 } = statuses(await all)
     assert.ok(answered > 0)
-    assert.equal(answered + shed, 600)
+    assert.equal(answered + refused, 600)
+    assert.equal(refused, await countShed(service))
   }))
 
 test('of 300 concurrent wrong claims from one address ten are answered; the others get 429 without being processed', (t) =>
