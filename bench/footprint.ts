@@ -7,7 +7,7 @@ import { loadOf, type RequestSamples, requestSamplesOf, requestsFor } from './re
 import { median } from './rounds.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { prepareSeed } from './seed.ts'
-import { type Bench, type Service, startBefore, startCountersign } from './systems.ts'
+import { type Bench, ROOT, type Service, startCountersign } from './systems.ts'
 
 /** Medians, in milliseconds from the start of the process. */
 interface StartUp {
@@ -57,15 +57,12 @@ export async function measureFootprint(
 ): Promise<Footprint> {
   bench.say('start-up and memory')
   const lookup = requestsFor(SCENARIOS.lookup, requestSamples)[0]
-  const starts = [() => startCountersign(bench, requestSamples.seed, [READY, lookup])]
-  if (bench.before !== null) {
-    starts.push(() => startBefore(bench, requestSamples.seed, [READY, lookup]) as Promise<Service>)
-  }
-  const samples = starts.map((): Sample[] => [])
+  const roots = bench.before === null ? [ROOT] : [ROOT, bench.before]
+  const samples = roots.map((): Sample[] => [])
   for (let i = 0; i < options.rounds; i++) {
-    for (const [which, start] of starts.entries()) {
+    for (const [which, root] of roots.entries()) {
       await bench.waitBudget.waitUntilIdle()
-      const service = await start()
+      const service = await startCountersign(bench, requestSamples.seed, [READY, lookup], {}, root)
       const isLast = i === options.rounds - 1
       const memory = isLast ? await measureMemory(bench, options, requestSamples, service) : null
       samples[which]?.push({ firstAnswers: service.firstAnswers, memory })

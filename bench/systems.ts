@@ -34,7 +34,8 @@ export interface Bench {
 
 /** The base URL of both services, so that their answers are equal. */
 export const BASE_URL = 'https://agents.example'
-const ROOT = join(import.meta.dirname, '..')
+/** This checkout. */
+export const ROOT = join(import.meta.dirname, '..')
 
 /** A server with its own copy of a database. */
 export interface Service extends ServerProcess {
